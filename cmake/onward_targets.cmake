@@ -1,0 +1,40 @@
+# Compiler settings of our own code, and the one way to declare a library of a top folder.
+set(ONWARD_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
+add_library(onward_options INTERFACE)
+target_compile_options(onward_options INTERFACE -Wall -Wextra -Werror -Wno-sign-compare -fno-math-errno
+                                                -fstack-protector-strong)
+target_compile_definitions(onward_options INTERFACE $<$<CONFIG:Release>:_GLIBCXX_ASSERTIONS>)
+target_include_directories(onward_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(ONWARD_SANITIZE)
+  add_compile_options(-fsanitize=${ONWARD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  add_link_options(-fsanitize=${ONWARD_SANITIZE})
+endif()
+
+# Sources compiled for one instruction set carry its name: gemm_avx512.cc. They are reached only after a CPUID check.
+function(onward_instruction_sets)
+  foreach(source ${ARGN})
+    if(source MATCHES "_avx2\\.cc$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-O3")
+    elseif(source MATCHES "_avx512\\.cc$")
+      set_source_files_properties(
+        ${source} PROPERTIES COMPILE_OPTIONS
+                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
+    endif()
+  endforeach()
+endfunction()
+
+# onward_library(<folder> DEPENDS <library>...): all sources below <folder>, CUDA ones excepted, as onward_<folder>.
+function(onward_library folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/${folder}/cuda/")
+  if(NOT sources)
+    add_library(onward_${folder} INTERFACE)
+    target_link_libraries(onward_${folder} INTERFACE onward_options ${ARG_DEPENDS})
+    return()
+  endif()
+  add_library(onward_${folder} STATIC ${sources})
+  onward_instruction_sets(${sources})
+  target_link_libraries(onward_${folder} PUBLIC onward_options ${ARG_DEPENDS})
+endfunction()

@@ -1,0 +1,91 @@
+// Session: a compiled model that runs. The C++ entry point of Onward.
+//
+//   ONWARD_ASSIGN_OR_RETURN(auto session, onward::Session::Load("model.onnx"));
+//   ONWARD_ASSIGN_OR_RETURN(auto outputs, session->Run({{"image", image}}));
+//   const onward::Tensor& scores = outputs.at("scores").tensor();
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/base/value.h"
+#include "graph/ir/graph.h"
+#include "graph/passes/pass.h"
+#include "kernels/kernel.h"
+
+namespace onward {
+
+struct SessionOptions {
+  std::string provider = "cpu";  // "cpu" or "cuda"
+  int num_threads = 0;           // 0: the physical cores
+  Precision precision = Precision::kDefault;
+  bool deterministic = false;
+  uint64_t seed = 0;
+  bool optimize = true;            // false: no passes but the ones that make the model runnable
+  bool reference_kernels = false;  // only the portable reference kernels
+  int stop_after_patches = -1;     // see PassOptions
+  int max_bindings = 16;           // cached sets of input shapes; the least recently used goes
+  bool profile = false;            // record every step; see WriteProfile
+};
+
+// A model's input or output as its user sees it.
+struct ValueInfo {
+  std::string name;
+  Type type;
+  bool optional = false;  // an input with a default value
+};
+
+// Why a node runs as it does, for `onward explain`.
+struct NodeExplanation {
+  std::string node;  // "[Conv 'conv1']"
+  std::string provider;
+  std::string kernel;
+  std::vector<std::string> refusals;  // "conv_avx512: group > 1"
+  std::string origin;                 // the patches that made it
+};
+
+class Session {
+ public:
+  using Inputs = std::map<std::string, Value>;
+  using Outputs = std::map<std::string, Value>;
+
+  virtual ~Session() = default;
+
+  // Imports, optimises and compiles. Errors list everything that is unsupported, each with node
+  // name and op.
+  static absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path,
+                                                       const SessionOptions& options = {});
+  static absl::StatusOr<std::unique_ptr<Session>> Create(Model model,
+                                                         const SessionOptions& options = {});
+
+  virtual const std::vector<ValueInfo>& inputs() const = 0;
+  virtual const std::vector<ValueInfo>& outputs() const = 0;
+
+  // Runs once; safe from many threads at once. InvalidArgument: a missing or unknown input (with
+  // the closest name), a dtype or shape that does not fit (expected, got, symbols).
+  virtual absl::StatusOr<Outputs> Run(const Inputs& inputs) = 0;
+
+  // The same by position, in the order of inputs() and outputs(). An element of `outputs` that
+  // holds a tensor of the right dtype and dims whose buffer nobody shares is written in place;
+  // others are replaced. After a first run with equal shapes this allocates nothing.
+  virtual absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs) = 0;
+
+  // --- seeing inside
+  virtual const Graph& graph() const = 0;  // as optimised
+  virtual const std::vector<PassReport>& passes() const = 0;
+  virtual std::vector<NodeExplanation> Explain() const = 0;
+  // Bytes of the arena that a run with these inputs' shapes needs, and of packed weights.
+  virtual absl::StatusOr<int64_t> PlannedBytes(const Inputs& inputs) = 0;
+  // Writes what was recorded as a Chrome trace. FailedPrecondition without options.profile.
+  virtual absl::Status WriteProfile(const std::string& path) const = 0;
+};
+
+// The closest of `candidates` to `name` by edit distance, "" when none is near.
+std::string ClosestName(std::string_view name, absl::Span<const std::string> candidates);
+
+}  // namespace onward

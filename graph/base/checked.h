@@ -1,0 +1,32 @@
+// Arithmetic on sizes that come from models and users. Every product of dims, offset and stride
+// goes through here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/base/dtype.h"
+
+namespace onward {
+
+inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
+inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
+// Number of elements of `dims`; InvalidArgument when a dim is negative or the product overflows.
+absl::StatusOr<int64_t> CheckedNumElements(absl::Span<const int64_t> dims);
+
+// Bytes of a tensor, packed types rounded up; InvalidArgument as above or when the bytes overflow.
+absl::StatusOr<int64_t> CheckedByteSize(DType dtype, absl::Span<const int64_t> dims);
+
+}  // namespace onward

@@ -1,0 +1,25 @@
+// Types of values by ONNX's own inference functions, with propagation of small integer tensors
+// (shapes computed in the graph), so that Reshape's target or Expand's size resolve to symbols.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// What is known of the elements of small integer values while a graph is walked.
+using KnownElements =
+    std::unordered_map<int32_t, SymbolicDims>;  // value index -> elements (rank 0: one)
+
+// Sets the types of the node's outputs from its inputs' types. Errors are annotated with the node.
+// A more precise type that an output already has is kept where inference knows less; a
+// contradiction is InvalidArgument.
+absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known = nullptr);
+
+// Every node in topological order, subgraphs included.
+absl::Status InferGraph(Graph& graph);
+
+}  // namespace onward

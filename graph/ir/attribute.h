@@ -1,0 +1,73 @@
+// Attributes of nodes. Graph-valued attributes are not here: a node owns its subgraphs (see
+// graph.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "graph/base/tensor.h"
+#include "graph/base/type.h"
+
+namespace onward {
+
+using Attribute = std::variant<int64_t, float, std::string, Tensor, Type, std::vector<int64_t>,
+                               std::vector<float>, std::vector<std::string>, std::vector<Tensor>,
+                               std::vector<Type>>;
+
+// Equal kind and contents; tensors by bits.
+bool SameAttribute(const Attribute& a, const Attribute& b);
+
+// A node's attributes by name. Getters answer the given default when the attribute is absent or of
+// another kind (kinds are checked against the schema at import).
+class Attributes {
+ public:
+  using Map = std::map<std::string, Attribute, std::less<>>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Map::value_type> init) : map_(init) {}
+
+  bool Has(std::string_view name) const { return map_.find(name) != map_.end(); }
+  const Attribute* Find(std::string_view name) const;
+  void Set(std::string name, Attribute value) {
+    map_.insert_or_assign(std::move(name), std::move(value));
+  }
+  void Erase(std::string_view name);
+
+  int64_t Int(std::string_view name, int64_t otherwise) const {
+    return Get<int64_t>(name, otherwise);
+  }
+  float Float(std::string_view name, float otherwise) const { return Get<float>(name, otherwise); }
+  std::string String(std::string_view name, std::string otherwise = "") const {
+    return Get<std::string>(name, std::move(otherwise));
+  }
+  std::vector<int64_t> Ints(std::string_view name, std::vector<int64_t> otherwise = {}) const {
+    return Get<std::vector<int64_t>>(name, std::move(otherwise));
+  }
+  std::vector<float> Floats(std::string_view name, std::vector<float> otherwise = {}) const {
+    return Get<std::vector<float>>(name, std::move(otherwise));
+  }
+  std::vector<std::string> Strings(std::string_view name) const {
+    return Get<std::vector<std::string>>(name, {});
+  }
+  // Null when absent or not a tensor.
+  const Tensor* TensorOrNull(std::string_view name) const;
+
+  const Map& map() const { return map_; }
+  bool operator==(const Attributes& other) const;
+
+ private:
+  template <typename T>
+  T Get(std::string_view name, T otherwise) const {
+    const Attribute* attribute = Find(name);
+    if (attribute == nullptr || !std::holds_alternative<T>(*attribute)) return otherwise;
+    return std::get<T>(*attribute);
+  }
+
+  Map map_;
+};
+
+}  // namespace onward

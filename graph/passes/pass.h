@@ -1,0 +1,57 @@
+// Passes and the two pipelines.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "graph/rewrite/patch.h"
+
+namespace onward {
+
+// A local rewrite: looks at one node and may answer a patch.
+struct Rule {
+  std::string_view name;
+  std::string_view op;  // the root op it looks at; "" any
+  std::optional<Patch> (*match)(const Graph& graph, NodeId root);
+};
+
+// How a pass runs constant expressions: evaluates one node on constants. Given by the executors, so
+// that graph/ needs no kernels.
+using EvaluateNode =
+    std::function<absl::StatusOr<std::vector<Tensor>>(const Graph& graph, NodeId id)>;
+
+struct PassOptions {
+  EvaluateNode evaluate;  // null: constants are not folded
+  int64_t max_folded_bytes =
+      int64_t{1}
+      << 24;  // larger results stay computed at run time, unless they replace larger constants
+  int stop_after_patches = -1;  // for bisection of a wrong rewrite; negative: no limit
+  bool verify = true;           // the graph is verified after every pass
+};
+
+struct PassReport {
+  std::string name;
+  int patches = 0;
+};
+
+struct Pass {
+  std::string_view name;
+  // Returns how many patches it applied. `budget` is decremented per patch and stops the pass at 0.
+  absl::StatusOr<int> (*run)(Graph& graph, const PassOptions& options, int& budget);
+};
+
+// What leaves a graph that any ONNX runtime can run.
+std::vector<Pass> PortablePipeline();
+// What may use `onward` ops, for the CPU or CUDA provider.
+std::vector<Pass> DevicePipeline(std::string_view provider);
+
+// Runs passes in order, subgraphs included, verifying after each.
+absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
+                                                  const PassOptions& options);
+
+}  // namespace onward

@@ -1,0 +1,25 @@
+// The CPU provider's kernels: one list per family, fastest first within an op, the portable
+// reference last.
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/kernel.h"
+
+namespace onward {
+
+// Every CPU kernel; for one op the entries stand in the order in which they are tried.
+const std::vector<KernelEntry>& CpuKernels();
+
+namespace cpu {
+
+using KernelList = absl::Span<const KernelEntry>;
+
+// SIMD kernels: kernels/cpu/<family>.cc
+
+// Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ReferenceIdentity();
+
+}  // namespace cpu
+}  // namespace onward

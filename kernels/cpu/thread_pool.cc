@@ -1,0 +1,141 @@
+#include "kernels/cpu/thread_pool.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace onward {
+namespace {
+
+using LoopBody = absl::FunctionRef<void(int, int64_t, int64_t)>;
+
+// About 50 us on current processors: shorter than a wake-up, so back-to-back loops find the workers
+// awake.
+constexpr int kSpins = 2000;
+
+inline void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::mutex busy;  // held by the caller whose loop the workers serve
+
+  // The current loop. Written by the caller before `epoch` moves, read by workers that joined it.
+  const LoopBody* body = nullptr;
+  int64_t count = 0;
+  int64_t grain = 1;
+  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) std::atomic<uint64_t> epoch{0};  // odd while a loop is open to workers
+  alignas(64) std::atomic<int> active{0};      // workers inside the current loop
+
+  std::mutex sleep_mutex;
+  std::condition_variable wake;
+  std::atomic<int> sleeping{0};
+  bool stop = false;
+  std::vector<std::thread> threads;
+
+  void RunChunks(int worker) {
+    for (;;) {
+      const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= count) return;
+      (*body)(worker, begin, std::min(count, begin + grain));
+    }
+  }
+
+  void WorkerLoop(int worker) {
+    uint64_t seen = 0;
+    for (;;) {
+      uint64_t now = epoch.load(std::memory_order_acquire);
+      for (int spin = 0; spin < kSpins && (now == seen || now % 2 == 0); ++spin) {
+        Pause();
+        now = epoch.load(std::memory_order_acquire);
+      }
+      if (now == seen || now % 2 == 0) {
+        std::unique_lock lock(sleep_mutex);
+        sleeping.fetch_add(1);
+        wake.wait(lock, [&] {
+          now = epoch.load(std::memory_order_seq_cst);
+          return stop || (now != seen && now % 2 == 1);
+        });
+        sleeping.fetch_sub(1);
+        if (stop) return;
+      }
+      // Join only if the loop is still open: the caller closes it before it waits for `active` to
+      // fall to zero.
+      active.fetch_add(1, std::memory_order_seq_cst);
+      if (epoch.load(std::memory_order_seq_cst) == now) RunChunks(worker);
+      active.fetch_sub(1, std::memory_order_release);
+      seen = now;
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int num_threads)
+    : num_threads_(std::max(1, num_threads)), state_(std::make_unique<State>()) {
+  for (int i = 1; i < num_threads_; ++i) {
+    state_->threads.emplace_back([state = state_.get(), i] { state->WorkerLoop(i); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(state_->sleep_mutex);
+    state_->stop = true;
+  }
+  state_->wake.notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+void ThreadPool::ParallelFor(int64_t count, int64_t grain, LoopBody body) {
+  if (count <= 0) return;
+  State& state = *state_;
+  if (num_threads_ == 1 || count <= grain || !state.busy.try_lock()) {
+    for (int64_t begin = 0; begin < count; begin += grain)
+      body(0, begin, std::min(count, begin + grain));
+    return;
+  }
+  state.body = &body;
+  state.count = count;
+  state.grain = grain;
+  state.next.store(0, std::memory_order_relaxed);
+  state.epoch.fetch_add(1, std::memory_order_seq_cst);  // opens
+  if (state.sleeping.load(std::memory_order_seq_cst) > 0) {
+    { std::lock_guard lock(state.sleep_mutex); }
+    state.wake.notify_all();
+  }
+  state.RunChunks(0);
+  state.epoch.fetch_add(1, std::memory_order_seq_cst);  // closes
+  while (state.active.load(std::memory_order_acquire) > 0) Pause();
+  state.busy.unlock();
+}
+
+int PhysicalCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::set<std::string> cores;
+  int logical = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &set)) continue;
+    ++logical;
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                       "/topology/thread_siblings_list");
+    std::string siblings;
+    if (std::getline(file, siblings)) cores.insert(siblings);
+  }
+  return cores.empty() ? std::max(1, logical) : static_cast<int>(cores.size());
+}
+
+}  // namespace onward

@@ -1,0 +1,39 @@
+// Reads ONNX models of IR 3-14 and opsets 1-28 into a Model at the one opset used inside. Old
+// opsets are upgraded here, at the border.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// The opset of ai.onnx that every imported graph has, and of ai.onnx.ml.
+inline constexpr int64_t kOpset = 28;
+inline constexpr int64_t kMlOpset = 5;
+
+// Limits on untrusted models; every refusal names the limit it met.
+struct ImportOptions {
+  int max_subgraph_depth = 32;
+  int64_t max_nodes = 1'000'000;  // after expansion of functions
+  int64_t max_rank = 64;
+  int64_t max_name_bytes = 64 * 1024;
+  // Keep what this build has no kernel or schema for, so that a model can be inspected: unknown ops
+  // become nodes without schema instead of errors, and external data may be missing (such constants
+  // stay without memory).
+  bool for_inspection = false;
+};
+
+// `path` is mapped; initializers stay in the mapping until a kernel packs them. External data must
+// lie beneath the model's directory (logical or real). Reports all problems of a model at once,
+// each with node name and op: InvalidArgument (not a valid model), Unimplemented (valid, not
+// supported), NotFound (no such file). Thread-safe.
+absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options = {});
+
+// The same from bytes; external data is refused unless `directory` (where its files lie) is given.
+absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory = "",
+                                  const ImportOptions& options = {});
+
+}  // namespace onward

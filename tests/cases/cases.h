@@ -1,0 +1,30 @@
+// One table of cases per op family. The same rows feed type inference, every kernel of every
+// provider, the ONNX round trip and the op benchmarks. Expected values come from an independent
+// source: the standard's text and examples, NumPy, PyTorch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/base/tensor.h"
+#include "graph/ir/attribute.h"
+
+namespace onward::cases {
+
+struct OpCase {
+  std::string name;    // unique in its family
+  std::string op;      // "Softmax"
+  std::string domain;  // "" is ai.onnx
+  Attributes attributes;
+  std::vector<Tensor> inputs;    // an empty Tensor is an omitted input
+  std::vector<Tensor> expected;  // an empty Tensor is an omitted output
+  double rtol = 1e-5;            // ignored for integers, bools and strings, which compare exactly
+  double atol = 1e-6;
+};
+
+std::vector<OpCase> IdentityCases();
+
+// Every family's cases.
+std::vector<OpCase> AllCases();
+
+}  // namespace onward::cases

@@ -1,0 +1,37 @@
+// Every case of every family through every CPU kernel that takes it, on one and on several threads.
+#include "tests/cases/cases.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/kernels.h"
+#include "tests/support/kernel_runner.h"
+
+namespace onward {
+namespace {
+
+TEST(Cases, EveryCpuKernelGivesTheExpectedValues) {
+  for (const cases::OpCase& c : cases::AllCases()) {
+    int ran = 0;
+    for (const KernelEntry& entry : CpuKernels()) {
+      if (entry.op != c.op || entry.domain != c.domain) continue;
+      for (int threads : {1, 3}) {
+        for (uint64_t constants : {uint64_t{0}, ~uint64_t{0}}) {
+          SCOPED_TRACE(c.op + " " + c.name + " " + std::string(entry.name));
+          const auto results = testing::RunKernel(entry, c, threads, constants);
+          if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
+          ASSERT_TRUE(results.ok()) << results.status();
+          ++ran;
+          for (size_t i = 0; i < results->size(); ++i) {
+            if (c.expected[i].empty()) continue;
+            EXPECT_EQ(testing::Difference((*results)[i], c.expected[i], c.rtol, c.atol), "")
+                << "output " << i;
+          }
+        }
+      }
+    }
+    EXPECT_GT(ran, 0) << "no kernel takes " << c.op << " " << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace onward
