@@ -27,6 +27,7 @@ Graph& Graph::operator=(const Graph& other) {
   inputs_ = other.inputs_;
   outputs_ = other.outputs_;
   captures_ = other.captures_;
+  names_ = other.names_;
   nodes_.clear();
   nodes_.reserve(other.nodes_.size());
   for (const Node& from : other.nodes_) {
@@ -62,10 +63,8 @@ bool Graph::is_input(ValueId id) const {
 }
 
 ValueId Graph::FindValue(std::string_view wanted) const {
-  for (int i = 0; i < num_values(); ++i) {
-    if (values_[static_cast<size_t>(i)].name == wanted) return {i};
-  }
-  return {};
+  const auto it = names_.find(std::string(wanted));
+  return it == names_.end() ? ValueId() : ValueId{it->second};
 }
 
 std::vector<NodeId> Graph::node_ids() const {
@@ -151,6 +150,7 @@ ValueId Graph::AddValue(std::string value_name, Type type) {
   ValueData data;
   data.name = std::move(value_name);
   data.type = std::move(type);
+  names_.emplace(data.name, num_values());
   values_.push_back(std::move(data));
   users_.emplace_back();
   return {num_values() - 1};
@@ -197,8 +197,11 @@ void Graph::RemoveNode(NodeId id) {
   node = Node();
 }
 
-void Graph::ReplaceUses(ValueId from, ValueId to) {
-  for (NodeId user : users_[static_cast<size_t>(from.index)]) {
+void Graph::ReplaceUses(ValueId from, ValueId to, int end_node) {
+  std::vector<NodeId>& users = users_[static_cast<size_t>(from.index)];
+  const auto end = std::lower_bound(users.begin(), users.end(), NodeId{end_node});
+  for (auto it = users.begin(); it != end; ++it) {
+    const NodeId user = *it;
     Node& node = mutable_node(user);
     std::replace(node.inputs.begin(), node.inputs.end(), from, to);
     for (Subgraph& subgraph : node.subgraphs) {
@@ -206,7 +209,7 @@ void Graph::ReplaceUses(ValueId from, ValueId to) {
     }
     AddUser(to, user);
   }
-  users_[static_cast<size_t>(from.index)].clear();
+  users.erase(users.begin(), end);
   std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
@@ -224,6 +227,26 @@ void Graph::SetInput(NodeId id, int input, ValueId to) {
 
 void Graph::RemoveInput(ValueId id) {
   inputs_.erase(std::remove(inputs_.begin(), inputs_.end(), id), inputs_.end());
+}
+
+void Graph::RemoveCapture(NodeId id, int subgraph, int capture) {
+  Node& node = mutable_node(id);
+  Subgraph& body = node.subgraphs[static_cast<size_t>(subgraph)];
+  const ValueId outer = body.captures[static_cast<size_t>(capture)];
+  body.captures.erase(body.captures.begin() + capture);
+  body.graph->captures_.erase(body.graph->captures_.begin() + capture);
+  bool still_read = false;
+  ForEachRead(node, [&](ValueId read) { still_read |= read == outer; });
+  if (!still_read) RemoveUser(outer, id);
+}
+
+void Graph::Rename(ValueId id, std::string new_name) {
+  ValueData& data = mutable_value(id);
+  if (const auto it = names_.find(data.name); it != names_.end() && it->second == id.index) {
+    names_.erase(it);
+  }
+  data.name = std::move(new_name);
+  names_.emplace(data.name, id.index);
 }
 
 void Graph::AddUser(ValueId value, NodeId node) {
@@ -260,6 +283,7 @@ std::vector<ValueId> Graph::Compact() {
   for (size_t i = 0; i < values_.size(); ++i) {
     if (!named[i]) continue;
     to[i] = {compact.num_values()};
+    compact.names_.emplace(values_[i].name, compact.num_values());
     compact.values_.push_back(std::move(values_[i]));
     compact.values_.back().producer = {};
     compact.users_.emplace_back();

@@ -8,11 +8,13 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -114,7 +116,7 @@ class Graph {
   }
   bool is_output(ValueId id) const;
   bool is_input(ValueId id) const;
-  ValueId FindValue(std::string_view name) const;  // linear; invalid id when absent
+  ValueId FindValue(std::string_view name) const;  // invalid id when absent
   std::vector<NodeId> node_ids() const;            // alive nodes in order of insertion
   // Alive nodes, producers before users, otherwise in order of insertion. InvalidArgument names the
   // nodes of a cycle.
@@ -134,11 +136,17 @@ class Graph {
   // producer.
   NodeId AddNode(Node node);
   void RemoveNode(NodeId id);  // its outputs keep their ids and have no producer
-  // Every use of `from` (inputs, captures, graph outputs) becomes a use of `to`.
-  void ReplaceUses(ValueId from, ValueId to);
+  // Every use of `from` (inputs, captures, graph outputs) becomes a use of `to`; nodes from
+  // `end_node` on keep reading `from`.
+  void ReplaceUses(ValueId from, ValueId to, int end_node = std::numeric_limits<int32_t>::max());
   void SetOutput(int index, ValueId id) { outputs_[static_cast<size_t>(index)] = id; }
   void SetInput(NodeId id, int input, ValueId to);
   void RemoveInput(ValueId id);
+  // The body of subgraph `subgraph` of node `id` knows its capture `capture` no longer; nothing in
+  // the body may read it.
+  void RemoveCapture(NodeId id, int subgraph, int capture);
+  void Rename(ValueId id, std::string name);
+  // Everything but the name may be changed (see Rename).
   ValueData& mutable_value(ValueId id) { return values_[static_cast<size_t>(id.index)]; }
   // Everything but inputs, outputs and captures may be changed (those have mutators that keep the
   // users right).
@@ -158,6 +166,7 @@ class Graph {
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
   std::vector<ValueId> captures_;
+  std::unordered_map<std::string, int32_t> names_;  // of values; the first of equal names
 };
 
 // State that lives across runs: after a run, `input` takes the value of `output` (the standard's
