@@ -229,6 +229,14 @@ void Graph::RemoveInput(ValueId id) {
   inputs_.erase(std::remove(inputs_.begin(), inputs_.end(), id), inputs_.end());
 }
 
+void Graph::OmitOutput(NodeId id, int output) {
+  std::vector<ValueId>& outputs = mutable_node(id).outputs;
+  ValueId& omitted = outputs[static_cast<size_t>(output)];
+  mutable_value(omitted).producer = {};
+  omitted = {};
+  while (!outputs.empty() && !outputs.back().valid()) outputs.pop_back();
+}
+
 void Graph::RemoveCapture(NodeId id, int subgraph, int capture) {
   Node& node = mutable_node(id);
   Subgraph& body = node.subgraphs[static_cast<size_t>(subgraph)];

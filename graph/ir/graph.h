@@ -142,6 +142,8 @@ class Graph {
   void SetOutput(int index, ValueId id) { outputs_[static_cast<size_t>(index)] = id; }
   void SetInput(NodeId id, int input, ValueId to);
   void RemoveInput(ValueId id);
+  // The node has output `output` no longer; nothing may read it.
+  void OmitOutput(NodeId id, int output);
   // The body of subgraph `subgraph` of node `id` knows its capture `capture` no longer; nothing in
   // the body may read it.
   void RemoveCapture(NodeId id, int subgraph, int capture);

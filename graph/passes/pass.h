@@ -2,23 +2,15 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
-#include "graph/rewrite/patch.h"
+#include "graph/rewrite/rule.h"
 
 namespace onward {
-
-// A local rewrite: looks at one node and may answer a patch.
-struct Rule {
-  std::string_view name;
-  std::string_view op;  // the root op it looks at; "" any
-  std::optional<Patch> (*match)(const Graph& graph, NodeId root);
-};
 
 // How a pass runs constant expressions: evaluates one node on constants. Given by the executors, so
 // that graph/ needs no kernels.
@@ -50,7 +42,9 @@ std::vector<Pass> PortablePipeline();
 // What may use `onward` ops, for the CPU or CUDA provider.
 std::vector<Pass> DevicePipeline(std::string_view provider);
 
-// Runs passes in order, subgraphs included, verifying after each.
+// Runs passes in order, subgraphs included (a body before the graph around it), verifying after
+// each. Outputs keep their order and names, inputs stay; other ids may become stale. An error names
+// the pass.
 absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options);
 

@@ -1,0 +1,100 @@
+#include "graph/rewrite/match.h"
+
+#include <algorithm>
+#include <array>
+
+namespace onward {
+
+const Tensor* FixedConstant(const Graph& graph, ValueId id) {
+  const Tensor* constant = graph.constant(id);
+  return constant == nullptr || graph.is_input(id) ? nullptr : constant;
+}
+
+const Node* MadeBy(const Graph& graph, ValueId value, std::string_view op) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid() || graph.value(value).producer_output != 0) return nullptr;
+  const Node& node = graph.node(maker);
+  return IsOp(node, op) ? &node : nullptr;
+}
+
+bool ReadOnce(const Graph& graph, ValueId value) {
+  return graph.users(value).size() == 1 && !graph.is_output(value);
+}
+
+NodeId OnlyReader(const Graph& graph, ValueId value) {
+  return ReadOnce(graph, value) ? graph.users(value)[0] : NodeId();
+}
+
+int NumInputs(const Node& node) {
+  int count = static_cast<int>(node.inputs.size());
+  while (count > 0 && !node.inputs[static_cast<size_t>(count - 1)].valid()) --count;
+  return count;
+}
+
+std::optional<double> ScalarValue(const Graph& graph, ValueId id) {
+  const Tensor* constant = FixedConstant(graph, id);
+  if (constant == nullptr || constant->raw_data() == nullptr || constant->num_elements() != 1) {
+    return std::nullopt;
+  }
+  std::optional<double> result;
+  using Types = Concat<NumericTypes, TypeList<bool>>;
+  DispatchDType(Types(), constant->dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+      result = static_cast<double>(static_cast<float>(*constant->data<T>()));
+    } else {
+      result = static_cast<double>(*constant->data<T>());
+    }
+  });
+  return result;
+}
+
+std::optional<std::vector<int64_t>> IntElements(const Graph& graph, ValueId id) {
+  const Tensor* constant = FixedConstant(graph, id);
+  if (constant == nullptr || constant->rank() > 1) return std::nullopt;
+  if (constant->dtype() != DType::kInt64 && constant->dtype() != DType::kInt32) return std::nullopt;
+  if (constant->raw_data() == nullptr && constant->num_elements() > 0) return std::nullopt;
+  return ToInt64(constant->view());
+}
+
+std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 2) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    const ValueId scalar = node.inputs[static_cast<size_t>(1 - i)];
+    const ValueId other = node.inputs[static_cast<size_t>(i)];
+    const std::optional<double> value = ScalarValue(graph, scalar);
+    if (!value) continue;
+    const int scalar_rank = RankOf(graph, scalar);
+    if (scalar_rank > 0 && scalar_rank > RankOf(graph, other)) continue;
+    return WithScalar{other, *value};
+  }
+  return std::nullopt;
+}
+
+ValueId OtherInput(const Node& node, ValueId operand) {
+  if (node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
+  if (node.inputs[0] == operand) return node.inputs[1];
+  return node.inputs[1] == operand ? node.inputs[0] : ValueId();
+}
+
+int RankOf(const Graph& graph, ValueId id) {
+  const Type& type = graph.type(id);
+  return type.is_tensor() && type.shape ? static_cast<int>(type.shape->size()) : -1;
+}
+
+bool SameShape(const Type& a, const Type& b) {
+  if (!a.is_tensor() || !b.is_tensor() || !a.shape || !b.shape) return false;
+  return std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(),
+                    [](const Dim& x, const Dim& y) { return x.SameAs(y); });
+}
+
+bool IsRandom(const Node& node) {
+  static constexpr std::array<std::string_view, 6> kRandom = {
+      "Bernoulli",     "Multinomial",      "RandomNormal",
+      "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
+  if (!node.domain.empty()) return node.domain == "onward" && node.op_type.find("Random") == 0;
+  if (node.op_type == "Dropout") return InputOf(node, 2).valid();  // may be in training mode
+  return std::find(kRandom.begin(), kRandom.end(), node.op_type) != kRandom.end();
+}
+
+}  // namespace onward
