@@ -37,11 +37,13 @@ class Services : public RunServices {
   }
   uint64_t run_index() const override { return 0; }
   void* stream() const override { return nullptr; }
+  std::shared_ptr<void>& body_state(const Body*) override { return body_state_; }
 
  private:
   std::vector<SlotValue>& slots_;
   int first_output_;
   std::list<Value> values_;
+  std::shared_ptr<void> body_state_;
   std::list<Tensor> temporaries_;
 };
 

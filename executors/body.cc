@@ -1,0 +1,105 @@
+#include "executors/body.h"
+
+#include <deque>
+
+#include "absl/strings/str_cat.h"
+#include "executors/run_state.h"
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+constexpr size_t kMaxBindings = 16;
+
+// What a body keeps within one run state of the model.
+struct BodyState {
+  BodyState(const Program& program, ThreadPool* pool, ProfileLog* profile)
+      : run(program, pool, profile) {
+    results.resize(program.outputs.size());
+  }
+  RunState run;
+  std::deque<std::shared_ptr<const Binding>> bindings;  // most recently made first
+  std::vector<int64_t> key;
+  std::vector<SlotValue> results;
+  std::vector<std::shared_ptr<void>>
+      outputs;  // memory of outputs that the binding places with the caller
+  std::vector<int64_t> capacities;
+};
+
+class CompiledBody : public Body {
+ public:
+  explicit CompiledBody(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+  const Graph& graph() const override { return program_->graph; }
+
+  absl::StatusOr<absl::Span<const SlotValue>> Run(
+      RunContext& context, absl::Span<const SlotValue> inputs) const override {
+    if (inputs.size() != program_->inputs.size()) {
+      return absl::InternalError(
+          absl::StrCat("the body takes ", program_->inputs.size(), " values, got ", inputs.size()));
+    }
+    auto& parent = static_cast<RunState&>(*context.services());
+    std::shared_ptr<void>& held = parent.body_state(this);
+    if (held == nullptr)
+      held = std::make_shared<BodyState>(*program_, parent.pool(), parent.profile());
+    auto& state = *static_cast<BodyState*>(held.get());
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(state, inputs));
+    ONWARD_RETURN_IF_ERROR(state.run.Prepare(std::move(binding)));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      state.run.SetInput(static_cast<int32_t>(i), inputs[i]);
+    ONWARD_RETURN_IF_ERROR(GiveOutputs(state));
+    ONWARD_RETURN_IF_ERROR(state.run.Run(parent.run_index()));
+    for (size_t i = 0; i < state.results.size(); ++i)
+      state.results[i] = state.run.result(static_cast<int32_t>(i));
+    return absl::MakeConstSpan(state.results);
+  }
+
+ private:
+  absl::StatusOr<std::shared_ptr<const Binding>> FindBinding(
+      BodyState& state, absl::Span<const SlotValue> inputs) const {
+    state.key.clear();
+    AppendBindingKey(inputs, &state.key);
+    if (state.run.binding() != nullptr && state.run.binding()->key == state.key) {
+      for (const auto& binding : state.bindings) {
+        if (binding.get() == state.run.binding()) return binding;
+      }
+    }
+    for (const auto& binding : state.bindings) {
+      if (binding->key == state.key) return binding;
+    }
+    const int workers = state.run.pool() == nullptr ? 1 : state.run.pool()->num_threads();
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
+                            BindProgram(*program_, inputs, workers));
+    state.bindings.push_front(binding);
+    if (state.bindings.size() > kMaxBindings) state.bindings.pop_back();
+    return binding;
+  }
+
+  absl::Status GiveOutputs(BodyState& state) const {
+    state.outputs.resize(program_->outputs.size());
+    state.capacities.resize(program_->outputs.size(), 0);
+    for (size_t i = 0; i < program_->outputs.size(); ++i) {
+      const auto slot = static_cast<size_t>(program_->outputs[i]);
+      const SlotPlan& plan = state.run.binding()->slots[slot];
+      if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
+        continue;
+      const int64_t bytes = state.run.binding()->values[slot].tensor.byte_size();
+      if (state.outputs[i] == nullptr || bytes > state.capacities[i]) {
+        ONWARD_ASSIGN_OR_RETURN(state.outputs[i], program_->providers[0]->Allocate(bytes));
+        state.capacities[i] = bytes;
+      }
+      state.run.SetOutput(static_cast<int32_t>(i), state.outputs[i].get());
+    }
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Body> MakeBody(std::shared_ptr<const Program> program) {
+  return std::make_shared<CompiledBody>(std::move(program));
+}
+
+}  // namespace onward

@@ -1,0 +1,138 @@
+#include "executors/check_inputs.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+int EditDistance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+struct SymbolSize {
+  const std::string* symbol;
+  int64_t size;
+  const std::string* input;
+};
+
+using Symbols = absl::InlinedVector<SymbolSize, 8>;
+
+std::string Got(const TensorView& tensor) {
+  return absl::StrCat(std::string(DTypeName(tensor.dtype)), DimsString(tensor.dims));
+}
+
+absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor, Symbols& symbols) {
+  const auto fail = [&](std::string why) {
+    return absl::InvalidArgumentError(absl::StrCat("input '", info.name, "': ", why, " (expected ",
+                                                   info.type.ToString(), ", got ", Got(tensor),
+                                                   ")"));
+  };
+  if (tensor.dtype != info.type.dtype) return fail("wrong dtype");
+  if (!info.type.shape) return absl::OkStatus();
+  const SymbolicDims& shape = *info.type.shape;
+  if (shape.size() != tensor.dims.size())
+    return fail(absl::StrCat("wrong rank ", tensor.dims.size()));
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t size = tensor.dims[i];
+    if (shape[i].known() && shape[i].value() != size)
+      return fail(absl::StrCat("dimension ", i, " is ", size));
+    if (!shape[i].symbolic()) continue;
+    const auto same = [&](const SymbolSize& known) {
+      return *known.symbol == shape[i].expression();
+    };
+    const auto it = std::find_if(symbols.begin(), symbols.end(), same);
+    if (it == symbols.end()) {
+      symbols.push_back({&shape[i].expression(), size, &info.name});
+    } else if (it->size != size) {
+      return fail(absl::StrCat("dimension ", i, " ('", shape[i].expression(), "') is ", size,
+                               " but it is ", it->size, " in input '", *it->input, "'"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ClosestName(std::string_view name, absl::Span<const std::string> candidates) {
+  std::string best;
+  int best_distance = static_cast<int>(name.size()) / 2 + 2;
+  for (const std::string& candidate : candidates) {
+    const int distance = EditDistance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
+                                               const Session::Inputs& named) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : declared) names.push_back(info.name);
+  for (const auto& [name, value] : named) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string closest = ClosestName(name, names);
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has no input '", name, "'",
+                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"),
+                     " (inputs: ", absl::StrJoin(names, ", "), ")"));
+  }
+  std::vector<Value> values;
+  std::vector<std::string> missing;
+  for (const ValueInfo& info : declared) {
+    const auto it = named.find(info.name);
+    if (it == named.end() && !info.optional && info.type.kind != Type::Kind::kOptional) {
+      missing.push_back(absl::StrCat("'", info.name, "' (", info.type.ToString(), ")"));
+    }
+    values.push_back(it == named.end() ? Value() : it->second);
+  }
+  if (missing.empty()) return values;
+  return absl::InvalidArgumentError(absl::StrCat("missing input ", absl::StrJoin(missing, ", ")));
+}
+
+absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
+                         absl::Span<const SlotValue> inputs) {
+  Symbols symbols;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const ValueInfo& info = declared[i];
+    const SlotValue& input = inputs[i];
+    if (info.type.kind == Type::Kind::kUnknown || info.type.kind == Type::Kind::kOptional) continue;
+    if (info.type.is_tensor()) {
+      if (input.object != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("input '", info.name, "': expected ", info.type.ToString(),
+                         input.object->has_value() ? ", got another kind of value" : ", got none"));
+      }
+      ONWARD_RETURN_IF_ERROR(CheckTensor(info, input.tensor, symbols));
+      continue;
+    }
+    const bool fits = input.object != nullptr &&
+                      (info.type.kind == Type::Kind::kSequence ? input.object->is_sequence()
+                                                               : input.object->is_map());
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("input '", info.name, "': expected ",
+                                                     info.type.ToString(),
+                                                     ", got another kind of value"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onward

@@ -1,0 +1,21 @@
+// Checks what a caller feeds against what the model declares.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "executors/session.h"
+
+namespace onward {
+
+// Values in the model's order. InvalidArgument: a missing input, an unknown name (with the closest
+// one).
+absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
+                                               const Session::Inputs& named);
+
+// Kinds, dtypes, ranks, known dims, and equal sizes where the model uses one symbol twice.
+absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
+                         absl::Span<const SlotValue> inputs);
+
+}  // namespace onward

@@ -1,0 +1,336 @@
+#include "executors/plan/binding.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "executors/plan/memory.h"
+#include "graph/base/checked.h"
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+// Larger values are computed while running even if shapes decide them.
+constexpr int64_t kMaxBoundElements = 1024;
+
+// Services of a kernel that runs while binding: it may only write planned outputs.
+class NoServices : public RunServices {
+ public:
+  absl::StatusOr<TensorView> AllocateOutput(int, DType, DimsView) override {
+    return absl::InternalError("a kernel that computes while binding may not allocate");
+  }
+  absl::Status SetOutput(int, Value) override {
+    return absl::InternalError("a kernel that computes while binding may not allocate");
+  }
+  absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override {
+    temporaries_.emplace_back(DType::kUint8, Dims{bytes});
+    return temporaries_.back().raw_mutable_data();
+  }
+  uint64_t run_index() const override { return 0; }
+  void* stream() const override { return nullptr; }
+  std::shared_ptr<void>& body_state(const Body*) override { return state_; }
+
+ private:
+  std::vector<Tensor> temporaries_;
+  std::shared_ptr<void> state_;
+};
+
+using Inputs = absl::InlinedVector<SlotValue, 8>;
+using Outputs = absl::InlinedVector<OutputPlan, 4>;
+
+class Binder {
+ public:
+  Binder(const Program& program, int num_workers)
+      : program_(program), num_workers_(num_workers), binding_(std::make_shared<Binding>()) {}
+
+  absl::StatusOr<std::shared_ptr<const Binding>> Bind(absl::Span<const SlotValue> inputs) {
+    AppendBindingKey(inputs, &binding_->key);
+    binding_->slots.resize(program_.slots.size());
+    binding_->values.resize(program_.slots.size());
+    binding_->steps.resize(program_.steps.size());
+    scratch_.resize(program_.steps.size(), 0);
+    last_.resize(program_.slots.size());
+    SetSources(inputs);
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      const absl::Status status = BindStep(static_cast<int32_t>(s));
+      if (!status.ok()) return Annotate(status, program_.graph.Describe(program_.steps[s].node));
+    }
+    ONWARD_RETURN_IF_ERROR(PlaceOutputs());
+    ONWARD_RETURN_IF_ERROR(PlanMemory());
+    return std::shared_ptr<const Binding>(std::move(binding_));
+  }
+
+ private:
+  SlotPlan& plan(int32_t slot) { return binding_->slots[static_cast<size_t>(slot)]; }
+  SlotValue& value(int32_t slot) { return binding_->values[static_cast<size_t>(slot)]; }
+  const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
+
+  void SetSources(absl::Span<const SlotValue> inputs) {
+    for (size_t i = 0; i < program_.slots.size(); ++i) {
+      const Slot& source = program_.slots[i];
+      binding_->slots[i].root = static_cast<int32_t>(i);
+      last_[i] = source.last;
+      if (!source.is_constant) continue;
+      binding_->slots[i].place = SlotPlan::Place::kConstant;
+      binding_->values[i] = {source.constant.view(), nullptr, true};
+    }
+    for (size_t i = 0; i < program_.inputs.size(); ++i) {
+      const int32_t index = program_.inputs[i];
+      plan(index).place = SlotPlan::Place::kInput;
+      plan(index).external = static_cast<int32_t>(i);
+      SlotValue known = inputs[i];
+      known.tensor.data = nullptr;
+      known.tensor.dims = binding_->arena_dims(known.tensor.dims);
+      value(index) = known;
+    }
+  }
+
+  // Whether the step can be bound now: every tensor input has dims.
+  bool GatherInputs(absl::Span<const int32_t> operands, Inputs& inputs, bool& all_values) {
+    all_values = true;
+    for (int32_t operand : operands) {
+      if (operand < 0) {
+        inputs.push_back({});
+        continue;
+      }
+      const SlotPlan& source = plan(operand);
+      if (source.place == SlotPlan::Place::kUnknown) return false;
+      inputs.push_back(value(operand));
+      inputs.back().present = true;
+      all_values &= inputs.back().tensor.data != nullptr;
+    }
+    return true;
+  }
+
+  absl::Status BindStep(int32_t s) {
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    StepPlan& step_plan = binding_->steps[static_cast<size_t>(s)];
+    const absl::Span<const int32_t> operands = program_.step_inputs(step);
+    const absl::Span<const int32_t> results = program_.step_outputs(step);
+    for (int32_t result : results) {
+      if (result >= 0 && !slot(result).arena) return absl::OkStatus();  // dynamic
+    }
+    Inputs inputs;
+    bool all_values;
+    if (!GatherInputs(operands, inputs, all_values)) return absl::OkStatus();
+    Outputs outputs(results.size());
+    BindContext context(inputs, absl::MakeSpan(outputs), &binding_->arena, num_workers_, false);
+    ONWARD_RETURN_IF_ERROR(step.kernel->Bind(context));
+    if (context.deferred()) return absl::OkStatus();
+    bool all_planned = true;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i] >= 0) all_planned &= outputs[i].kind == OutputPlan::Kind::kPlanned;
+    }
+    if (!all_planned) return absl::OkStatus();  // dynamic: bound again with data
+    step_plan.mode = StepPlan::Mode::kRun;
+    step_plan.state = context.state();
+    scratch_[static_cast<size_t>(s)] = context.scratch();
+    ONWARD_RETURN_IF_ERROR(SetOutputs(s, results, outputs, context));
+    if (step_plan.mode == StepPlan::Mode::kRun && all_values && step.device == 0 &&
+        step.kernel->pure()) {
+      ONWARD_RETURN_IF_ERROR(ComputeNow(step, step_plan, operands, results, context.scratch()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SetOutputs(int32_t s, absl::Span<const int32_t> results, const Outputs& outputs,
+                          const BindContext& context) {
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    bool all_known = true;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int32_t result = results[i];
+      if (result < 0) continue;
+      const OutputPlan& output = outputs[i];
+      ONWARD_RETURN_IF_ERROR(CheckedByteSize(slot(result).dtype, output.dims).status());
+      SlotValue& known = value(result);
+      known.present = true;
+      known.tensor = {slot(result).dtype, nullptr, binding_->arena_dims(output.dims)};
+      if (output.has_value) {
+        known.tensor.data = const_cast<void*>(context.output_value(static_cast<int>(i)));
+        plan(result).place = SlotPlan::Place::kConstant;
+        continue;
+      }
+      all_known = false;
+      plan(result).place = SlotPlan::Place::kArena;
+      Share(s, step, result, output);
+    }
+    if (all_known) binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
+    return absl::OkStatus();
+  }
+
+  // Lets the output live in an input's memory where the kernel allows it and nothing else would
+  // notice.
+  void Share(int32_t s, const Step& step, int32_t result, const OutputPlan& output) {
+    const absl::Span<const int32_t> operands = program_.step_inputs(step);
+    if (output.alias >= 0) {
+      const int32_t operand = operands[static_cast<size_t>(output.alias)];
+      if (operand >= 0 && slot(operand).device == step.device) {
+        const int32_t root = plan(operand).root;
+        const SlotPlan::Place place = plan(root).place;
+        if (place == SlotPlan::Place::kArena || !slot(result).is_output) {
+          if (place == SlotPlan::Place::kArena && slot(result).is_output && root_has_output(root))
+            return;
+          Join(result, root);
+          if (place != SlotPlan::Place::kConstant || value(operand).tensor.data == nullptr) return;
+          // The same elements under other dims: nothing is left to do while running.
+          value(result).tensor.data = value(operand).tensor.data;
+          if (step.num_outputs == 1)
+            binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
+        }
+      }
+      return;
+    }
+    for (size_t i = 0; i < operands.size() && i < 32; ++i) {
+      if (!(output.in_place >> i & 1) || operands[i] < 0) continue;
+      const int32_t root = plan(operands[i]).root;
+      if (plan(root).place != SlotPlan::Place::kArena || last_[static_cast<size_t>(root)] != s)
+        continue;
+      if (slot(root).device != step.device ||
+          value(operands[i]).tensor.byte_size() != value(result).tensor.byte_size())
+        continue;
+      if (value(root).tensor.byte_size() != value(result).tensor.byte_size()) continue;
+      bool other_use = root_has_output(root);
+      for (size_t j = 0; j < operands.size(); ++j) {
+        if (j == i || operands[j] < 0 || plan(operands[j]).root != root) continue;
+        other_use |= operands[j] != operands[i] || !(output.in_place >> j & 1);
+      }
+      for (int32_t sibling : program_.step_outputs(step)) {
+        other_use |= sibling >= 0 && sibling != result && plan(sibling).root == root;
+      }
+      if (other_use) continue;
+      Join(result, root);
+      return;
+    }
+  }
+
+  bool root_has_output(int32_t root) const {
+    return last_[static_cast<size_t>(root)] >= static_cast<int32_t>(program_.steps.size());
+  }
+
+  void Join(int32_t result, int32_t root) {
+    plan(result).root = root;
+    plan(result).place = plan(root).place;
+    plan(result).external = plan(root).external;
+    last_[static_cast<size_t>(root)] =
+        std::max(last_[static_cast<size_t>(root)], slot(result).last);
+  }
+
+  absl::Status ComputeNow(const Step& step, StepPlan& step_plan, absl::Span<const int32_t> operands,
+                          absl::Span<const int32_t> results, int64_t scratch) {
+    for (int32_t result : results) {
+      if (result >= 0 && value(result).tensor.num_elements() > kMaxBoundElements)
+        return absl::OkStatus();
+    }
+    for (int32_t result : results) {
+      if (result < 0) continue;
+      SlotValue& known = value(result);
+      if (known.tensor.data == nullptr)
+        known.tensor.data = binding_->arena.Allocate(
+            static_cast<size_t>(std::max<int64_t>(16, known.tensor.byte_size())));
+      plan(result).place = SlotPlan::Place::kConstant;
+      plan(result).root = result;
+      plan(result).external = -1;
+    }
+    NoServices services;
+    std::unique_ptr<std::byte[]> memory;
+    void* aligned = nullptr;
+    if (scratch > 0) {
+      size_t space = static_cast<size_t>(scratch) + kTensorAlignment;
+      memory = std::make_unique<std::byte[]>(space);
+      aligned = memory.get();
+      std::align(kTensorAlignment, static_cast<size_t>(scratch), aligned, space);
+    }
+    RunContext context(binding_->values.data(), operands, results, step_plan.state, aligned,
+                       nullptr, &services);
+    ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
+    step_plan.mode = StepPlan::Mode::kSkip;
+    return absl::OkStatus();
+  }
+
+  // Gives graph outputs the caller's memory where a step can write it, and lists those that must be
+  // copied.
+  absl::Status PlaceOutputs() {
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const int32_t output = program_.outputs[i];
+      SlotPlan& placed = plan(output);
+      const int32_t root = placed.root;
+      if (placed.place == SlotPlan::Place::kArena && plan(root).place == SlotPlan::Place::kArena &&
+          slot(output).device == 0 &&
+          value(root).tensor.byte_size() == value(output).tensor.byte_size()) {
+        for (size_t j = 0; j < binding_->slots.size(); ++j) {
+          if (binding_->slots[j].root != root) continue;
+          binding_->slots[j].place = SlotPlan::Place::kOutput;
+          binding_->slots[j].external = static_cast<int32_t>(i);
+        }
+        continue;
+      }
+      if (placed.place == SlotPlan::Place::kOutput && placed.external == static_cast<int32_t>(i))
+        continue;
+      binding_->copied_outputs.push_back(static_cast<int32_t>(i));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanMemory() {
+    binding_->arena_bytes.resize(program_.providers.size(), 0);
+    for (size_t device = 0; device < program_.providers.size(); ++device) {
+      std::vector<Lifetime> lifetimes;
+      std::vector<int32_t> owners;  // slot index, or ~step for scratch
+      for (size_t i = 0; i < program_.slots.size(); ++i) {
+        const auto index = static_cast<int32_t>(i);
+        if (slot(index).device != device || plan(index).place != SlotPlan::Place::kArena ||
+            plan(index).root != index)
+          continue;
+        lifetimes.push_back({value(index).tensor.byte_size(), slot(index).first, last_[i]});
+        owners.push_back(index);
+      }
+      for (size_t s = 0; s < program_.steps.size(); ++s) {
+        if (program_.steps[s].device != device || scratch_[s] == 0 ||
+            binding_->steps[s].mode != StepPlan::Mode::kRun)
+          continue;
+        lifetimes.push_back({scratch_[s], static_cast<int32_t>(s), static_cast<int32_t>(s)});
+        owners.push_back(~static_cast<int32_t>(s));
+      }
+      const ArenaPlan arena = PlanArena(lifetimes);
+      for (size_t i = 0; i < owners.size(); ++i) {
+        if (owners[i] >= 0) {
+          plan(owners[i]).offset = arena.offsets[i];
+        } else {
+          binding_->steps[static_cast<size_t>(~owners[i])].scratch = arena.offsets[i];
+        }
+      }
+      binding_->arena_bytes[device] = arena.bytes;
+    }
+    for (SlotPlan& each : binding_->slots) {
+      if (each.place == SlotPlan::Place::kArena) each.offset = plan(each.root).offset;
+    }
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  int num_workers_;
+  std::shared_ptr<Binding> binding_;
+  std::vector<int64_t> scratch_;
+  std::vector<int32_t> last_;  // per slot: last step that reads its memory through any alias
+};
+
+}  // namespace
+
+void AppendBindingKey(absl::Span<const SlotValue> inputs, std::vector<int64_t>* key) {
+  for (const SlotValue& input : inputs) {
+    if (input.object != nullptr || !input.present) {
+      key->push_back(-1);
+      continue;
+    }
+    key->push_back(input.tensor.rank());
+    key->insert(key->end(), input.tensor.dims.begin(), input.tensor.dims.end());
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(const Program& program,
+                                                           absl::Span<const SlotValue> inputs,
+                                                           int num_workers) {
+  return Binder(program, num_workers).Bind(inputs);
+}
+
+}  // namespace onward

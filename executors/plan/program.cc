@@ -1,0 +1,206 @@
+#include "executors/plan/program.h"
+
+#include <unordered_map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "executors/body.h"
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+using EntryIndex = std::unordered_map<std::string, std::vector<const KernelEntry*>>;
+
+std::string OpKey(std::string_view domain, std::string_view op) {
+  std::string key(domain);
+  key += ':';
+  key += op;
+  return key;
+}
+
+// A provider's entries by op, made once per provider.
+const EntryIndex& IndexOf(const ExecutionProvider& provider) {
+  static auto* indices = new std::unordered_map<const ExecutionProvider*, EntryIndex>();
+  static auto* mutex = new std::mutex();
+  std::lock_guard lock(*mutex);
+  auto [it, inserted] = indices->try_emplace(&provider);
+  if (inserted) {
+    for (const KernelEntry& entry : provider.kernels())
+      it->second[OpKey(entry.domain, entry.op)].push_back(&entry);
+  }
+  return it->second;
+}
+
+class Compiler {
+ public:
+  Compiler(const SessionOptions& options, const KernelOptions& kernel_options)
+      : options_(options), kernel_options_(kernel_options) {}
+
+  absl::StatusOr<std::shared_ptr<const Program>> Compile(Graph graph) {
+    auto program = std::make_shared<Program>();
+    program->providers = {&CpuProvider()};
+    if (options_.provider != "cpu") {
+      ONWARD_ASSIGN_OR_RETURN(const ExecutionProvider* provider, FindProvider(options_.provider));
+      program->providers.push_back(provider);
+    }
+    graph.Compact();
+    program->graph = std::move(graph);
+    ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
+    MakeSlots(*program);
+    return std::shared_ptr<const Program>(std::move(program));
+  }
+
+ private:
+  absl::Status MakeSteps(Program& program) {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, program.graph.TopologicalOrder());
+    released_.assign(static_cast<size_t>(program.graph.num_values()), 0);
+    std::vector<std::string> problems;
+    for (NodeId id : order) {
+      const absl::Status status = MakeStep(program, id);
+      if (absl::IsUnimplemented(status)) {
+        problems.push_back(std::string(status.message()));
+      } else if (!status.ok()) {
+        return Annotate(status, program.graph.Describe(id));
+      }
+    }
+    if (problems.empty()) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat(problems.size(), " node(s) cannot run on ",
+                                                 options_.provider, ":\n  ",
+                                                 absl::StrJoin(problems, "\n  ")));
+  }
+
+  absl::Status MakeStep(Program& program, NodeId id) {
+    const Node& node = program.graph.node(id);
+    Step step;
+    step.node = id;
+    for (size_t device = 1; device < program.providers.size(); ++device) {
+      if (program.providers[device]->name() == node.provider)
+        step.device = static_cast<uint8_t>(device);
+    }
+    NodeSpec spec(program.graph, id, kernel_options_);
+    for (const Subgraph& subgraph : node.subgraphs) {
+      Compiler inner(options_, kernel_options_);
+      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Program> body, inner.Compile(*subgraph.graph));
+      spec.AddBody(subgraph.attribute, MakeBody(std::move(body)));
+    }
+    ONWARD_ASSIGN_OR_RETURN(KernelChoice choice, ChooseKernel(*program.providers[step.device], spec,
+                                                              options_.reference_kernels));
+    if (choice.kernel == nullptr) {
+      return absl::UnimplementedError(absl::StrCat(program.graph.Describe(id), " ",
+                                                   choice.refusals.empty()
+                                                       ? "no kernel for this op"
+                                                       : absl::StrJoin(choice.refusals, "; ")));
+    }
+    step.kernel = std::move(choice.kernel);
+    step.kernel_name = choice.name;
+    program.explanations.push_back(
+        {program.graph.Describe(id), std::string(program.providers[step.device]->name()),
+         std::string(choice.name), std::move(choice.refusals), node.origin});
+    AddOperands(program, node, step);
+    for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
+      if (spec.released_constants() >> i & 1)
+        ++released_[static_cast<size_t>(node.inputs[i].index)];
+    }
+    program.steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  static void AddOperands(Program& program, const Node& node, Step& step) {
+    step.operands = static_cast<int32_t>(program.operands.size());
+    for (ValueId id : node.inputs) program.operands.push_back(id.index);
+    for (const Subgraph& subgraph : node.subgraphs) {
+      for (ValueId id : subgraph.captures) program.operands.push_back(id.index);
+    }
+    step.num_inputs = static_cast<int32_t>(program.operands.size()) - step.operands;
+    for (ValueId id : node.outputs) program.operands.push_back(id.index);
+    step.num_outputs = static_cast<int32_t>(node.outputs.size());
+  }
+
+  void MakeSlots(Program& program) {
+    const Graph& graph = program.graph;
+    program.slots.resize(static_cast<size_t>(graph.num_values()));
+    std::vector<int> reads(program.slots.size(), 0);
+    for (size_t i = 0; i < program.slots.size(); ++i) {
+      const ValueId id{static_cast<int32_t>(i)};
+      Slot& slot = program.slots[i];
+      const Type& type = graph.type(id);
+      slot.dtype = type.dtype;
+      slot.arena = type.is_tensor() && type.dtype != DType::kString;
+      slot.is_constant = graph.is_constant(id) && !graph.is_input(id);
+      if (graph.is_constant(id)) slot.constant = *graph.constant(id);
+    }
+    const auto num_steps = static_cast<int32_t>(program.steps.size());
+    for (int32_t s = 0; s < num_steps; ++s) {
+      const Step& step = program.steps[static_cast<size_t>(s)];
+      for (int32_t slot : program.step_inputs(step)) {
+        if (slot < 0) continue;
+        program.slots[static_cast<size_t>(slot)].last = s;
+        ++reads[static_cast<size_t>(slot)];
+      }
+      for (int32_t slot : program.step_outputs(step)) {
+        if (slot < 0) continue;
+        program.slots[static_cast<size_t>(slot)].first = s;
+        program.slots[static_cast<size_t>(slot)].last = s;
+        program.slots[static_cast<size_t>(slot)].device = step.device;
+      }
+    }
+    for (ValueId id : graph.inputs()) program.inputs.push_back(id.index);
+    for (ValueId id : graph.captures()) program.inputs.push_back(id.index);
+    for (ValueId id : graph.outputs()) {
+      program.outputs.push_back(id.index);
+      Slot& slot = program.slots[static_cast<size_t>(id.index)];
+      slot.is_output = true;
+      slot.last = num_steps;
+      ++reads[static_cast<size_t>(id.index)];
+    }
+    ReleaseConstants(program, reads);
+  }
+
+  // Gives back constants of which every reader holds a packed form; their types stay known.
+  void ReleaseConstants(Program& program, const std::vector<int>& reads) {
+    for (size_t i = 0; i < program.slots.size(); ++i) {
+      Slot& slot = program.slots[i];
+      if (!slot.is_constant || released_[i] == 0 || released_[i] < reads[i]) continue;
+      const Dims dims(slot.constant.dims().begin(), slot.constant.dims().end());
+      slot.constant = Tensor::Wrap(slot.dtype, dims, nullptr, nullptr);
+      program.graph.mutable_value({static_cast<int32_t>(i)}).constant = slot.constant;
+    }
+  }
+
+  const SessionOptions& options_;
+  const KernelOptions& kernel_options_;
+  std::vector<int> released_;
+};
+
+}  // namespace
+
+absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, const NodeSpec& spec,
+                                          bool reference_only) {
+  KernelChoice choice;
+  const EntryIndex& index = IndexOf(provider);
+  const auto it = index.find(OpKey(spec.node().domain, spec.node().op_type));
+  if (it == index.end()) return choice;
+  for (const KernelEntry* entry : it->second) {
+    const std::string name(entry->name);
+    if (reference_only && !absl::StrContains(name, "reference")) continue;
+    absl::StatusOr<std::unique_ptr<Kernel>> kernel = entry->make(spec);
+    if (kernel.ok()) {
+      choice.kernel = *std::move(kernel);
+      choice.name = entry->name;
+      return choice;
+    }
+    if (!absl::IsUnimplemented(kernel.status())) return kernel.status();
+    choice.refusals.push_back(absl::StrCat(name, ": ", kernel.status().message()));
+  }
+  return choice;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
+                                                              const SessionOptions& options,
+                                                              const KernelOptions& kernel_options) {
+  return Compiler(options, kernel_options).Compile(std::move(graph));
+}
+
+}  // namespace onward

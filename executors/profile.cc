@@ -1,0 +1,59 @@
+#include "executors/profile.h"
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward {
+
+void ProfileLog::Add(ProfileEvent event) {
+  std::lock_guard lock(mutex_);
+  events_.push_back(std::move(event));
+}
+
+std::vector<ProfileEvent> ProfileLog::events() const {
+  std::lock_guard lock(mutex_);
+  return events_;
+}
+
+absl::Status ProfileLog::WriteChromeTrace(const std::string& path) const {
+  nlohmann::json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", nlohmann::json::array()}};
+  for (const ProfileEvent& event : events()) {
+    trace["traceEvents"].push_back(
+        {{"name", event.name},
+         {"cat", event.op},
+         {"ph", "X"},
+         {"ts", static_cast<double>(event.begin_ns) * 1e-3},
+         {"dur", static_cast<double>(event.duration_ns) * 1e-3},
+         {"pid", 1},
+         {"tid", event.thread},
+         {"args", {{"op", event.op}, {"kernel", std::string(event.kernel)}}}});
+  }
+  std::ofstream file(path);
+  file << trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  file.close();
+  if (!file)
+    return absl::InvalidArgumentError(absl::StrCat("cannot write the profile to '", path, "'"));
+  return absl::OkStatus();
+}
+
+void ProfileScope::Record() {
+  const auto end = std::chrono::steady_clock::now();
+  const Node& node = program_.graph.node(step_.node);
+  ProfileEvent event;
+  event.op = node.op_type;
+  event.name = program_.graph.Describe(step_.node);
+  event.kernel = step_.kernel_name;
+  event.begin_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count();
+  event.duration_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin_).count();
+  event.thread =
+      static_cast<uint32_t>(std::hash<std::thread::id>()(std::this_thread::get_id()) % 100000);
+  log_->Add(std::move(event));
+}
+
+}  // namespace onward

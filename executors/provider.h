@@ -1,0 +1,42 @@
+// An execution provider: where kernels come from and where their memory lies.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/kernel.h"
+
+namespace onward {
+
+class ExecutionProvider {
+ public:
+  virtual ~ExecutionProvider() = default;
+  virtual std::string_view name() const = 0;  // "cpu", "cuda"
+  virtual const std::vector<KernelEntry>& kernels() const = 0;
+  // Memory aligned to kTensorAlignment; ResourceExhausted when there is none left. Freed with the
+  // last reference.
+  virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const = 0;
+  // A stream for one run at a time, null where the provider has none. Freed with the last
+  // reference.
+  virtual absl::StatusOr<std::shared_ptr<void>> CreateStream() const {
+    return std::shared_ptr<void>();
+  }
+  // Whether its memory can be read by the host.
+  virtual bool is_host() const { return false; }
+  // Copies between host and provider memory; null stream: synchronously.
+  virtual absl::Status Copy(void* to, const void* from, int64_t bytes, bool to_host,
+                            void* stream) const = 0;
+  // Waits for what was put on the stream.
+  virtual absl::Status Synchronize(void*) const { return absl::OkStatus(); }
+};
+
+// The process's CPU provider.
+const ExecutionProvider& CpuProvider();
+// The provider by name; Unimplemented for one this build lacks, FailedPrecondition when its device
+// is absent.
+absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name);
+
+}  // namespace onward

@@ -1,0 +1,296 @@
+#include "executors/run_state.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/status.h"
+
+namespace onward {
+
+// Four classes per power of two: at most a fifth of a block is unused.
+int DynamicPool::ClassOf(int64_t bytes) {
+  const auto size = static_cast<uint64_t>(std::max<int64_t>(bytes, 256));
+  const int power = std::bit_width(size - 1) - 1;
+  return power * 4 + static_cast<int>(((size - 1) >> (power - 2)) & 3);
+}
+
+absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
+  const int size_class = ClassOf(bytes);
+  std::vector<Block*>& free = free_[size_class];
+  if (!free.empty()) {
+    Block* block = free.back();
+    free.pop_back();
+    block->references = 1;
+    return block;
+  }
+  // The largest size of the class, so that any request of the class fits.
+  const int power = size_class / 4;
+  const int64_t capacity = (int64_t{4} + size_class % 4 + 1) << (power - 2);
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider_->Allocate(capacity));
+  blocks_.push_back(std::make_unique<Block>(Block{std::move(memory), capacity, 1}));
+  return blocks_.back().get();
+}
+
+RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile)
+    : program_(program), pool_(pool), profile_(profile) {
+  slots_.resize(program.slots.size());
+  owned_.resize(program.slots.size());
+  owns_.resize(program.slots.size(), false);
+  dies_.resize(program.steps.size());
+  for (size_t i = 0; i < program.slots.size(); ++i) {
+    const Slot& slot = program.slots[i];
+    if (slot.first >= 0 && slot.last >= 0 &&
+        slot.last < static_cast<int32_t>(program.steps.size())) {
+      dies_[static_cast<size_t>(slot.last)].push_back(static_cast<int32_t>(i));
+    }
+  }
+  for (const ExecutionProvider* provider : program.providers) pools_.emplace_back(provider);
+  arenas_.resize(program.providers.size());
+  arena_capacity_.resize(program.providers.size(), 0);
+  input_slots_.resize(program.inputs.size());
+  output_slots_.resize(program.outputs.size());
+}
+
+absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
+  for (size_t i = 0; i < owns_.size(); ++i) {
+    if (owns_[i]) ReleaseSlot(static_cast<int32_t>(i));
+  }
+  if (binding == binding_) return absl::OkStatus();
+  binding_ = std::move(binding);
+  for (size_t device = 0; device < arenas_.size(); ++device) {
+    const int64_t bytes = binding_->arena_bytes[device];
+    if (bytes > arena_capacity_[device]) {
+      // Room to grow: a decoder's next steps need a little more each time.
+      const int64_t capacity = arenas_[device] == nullptr ? bytes : bytes + bytes / 4;
+      arenas_[device].reset();
+      arena_capacity_[device] = 0;
+      ONWARD_ASSIGN_OR_RETURN(arenas_[device], program_.providers[device]->Allocate(capacity));
+      arena_capacity_[device] = capacity;
+    }
+    if (streams_.size() <= device) {
+      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> stream,
+                              program_.providers[device]->CreateStream());
+      streams_.push_back(std::move(stream));
+    }
+  }
+  std::copy(binding_->values.begin(), binding_->values.end(), slots_.begin());
+  for (auto& list : input_slots_) list.clear();
+  for (auto& list : output_slots_) list.clear();
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const SlotPlan& plan = binding_->slots[i];
+    const auto index = static_cast<int32_t>(i);
+    switch (plan.place) {
+      case SlotPlan::Place::kArena:
+        slots_[i].tensor.data =
+            static_cast<std::byte*>(arenas_[program_.slots[i].device].get()) + plan.offset;
+        break;
+      case SlotPlan::Place::kInput:
+        input_slots_[static_cast<size_t>(plan.external)].push_back(index);
+        break;
+      case SlotPlan::Place::kOutput:
+        output_slots_[static_cast<size_t>(plan.external)].push_back(index);
+        break;
+      default:
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void RunState::SetInput(int32_t index, const SlotValue& value) {
+  for (int32_t slot : input_slots_[static_cast<size_t>(index)]) {
+    slots_[static_cast<size_t>(slot)].tensor.data = value.tensor.data;
+    slots_[static_cast<size_t>(slot)].object = value.object;
+  }
+}
+
+void RunState::SetOutput(int32_t index, void* data) {
+  for (int32_t slot : output_slots_[static_cast<size_t>(index)])
+    slots_[static_cast<size_t>(slot)].tensor.data = data;
+}
+
+absl::Status RunState::Run(uint64_t run_index) {
+  run_index_ = run_index;
+  const auto num_steps = static_cast<int32_t>(program_.steps.size());
+  for (int32_t s = 0; s < num_steps; ++s) {
+    const StepPlan& plan = binding_->steps[static_cast<size_t>(s)];
+    if (plan.mode != StepPlan::Mode::kSkip) {
+      const absl::Status status = RunStep(s, plan);
+      if (!status.ok())
+        return Annotate(status,
+                        program_.graph.Describe(program_.steps[static_cast<size_t>(s)].node));
+    }
+    ReleaseAfter(s);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
+  const Step& step = program_.steps[static_cast<size_t>(s)];
+  current_step_ = s;
+  const ProfileScope scope(profile_, program_, step);
+  if (plan.mode == StepPlan::Mode::kDynamic) {
+    ONWARD_RETURN_IF_ERROR(RunDynamic(s));
+  } else {
+    void* scratch = plan.scratch < 0
+                        ? nullptr
+                        : static_cast<std::byte*>(arenas_[step.device].get()) + plan.scratch;
+    RunContext context(slots_.data(), program_.step_inputs(step), program_.step_outputs(step),
+                       plan.state, scratch, pool_, this);
+    ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
+  }
+  for (DynamicPool::Block* block : temporaries_) pools_[step.device].Release(block);
+  temporaries_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status RunState::RunDynamic(int32_t s) {
+  const Step& step = program_.steps[static_cast<size_t>(s)];
+  const absl::Span<const int32_t> operands = program_.step_inputs(step);
+  const absl::Span<const int32_t> results = program_.step_outputs(step);
+  absl::InlinedVector<SlotValue, 8> inputs;
+  for (int32_t operand : operands) {
+    inputs.push_back(operand < 0 ? SlotValue() : slots_[static_cast<size_t>(operand)]);
+    inputs.back().present = operand >= 0;
+  }
+  absl::InlinedVector<OutputPlan, 4> outputs(results.size());
+  step_arena_.Reset();
+  BindContext context(inputs, absl::MakeSpan(outputs), &step_arena_,
+                      pool_ == nullptr ? 1 : pool_->num_threads(), true);
+  ONWARD_RETURN_IF_ERROR(step.kernel->Bind(context));
+  if (context.deferred())
+    return absl::InternalError("the kernel asks for values that are all there");
+  ONWARD_RETURN_IF_ERROR(GiveOutputs(step, results, outputs, context));
+  void* scratch = nullptr;
+  if (context.scratch() > 0) {
+    ONWARD_ASSIGN_OR_RETURN(scratch, AllocateTemporary(context.scratch()));
+  }
+  RunContext run(slots_.data(), operands, results, context.state(), scratch, pool_, this);
+  return step.kernel->Run(run);
+}
+
+absl::Status RunState::GiveOutputs(const Step& step, absl::Span<const int32_t> results,
+                                   absl::Span<const OutputPlan> outputs,
+                                   const BindContext& context) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int32_t result = results[i];
+    if (result < 0 || outputs[i].kind != OutputPlan::Kind::kPlanned) continue;
+    if (ShareBlock(step, result, outputs[i])) continue;
+    ONWARD_RETURN_IF_ERROR(AllocateOutput(static_cast<int>(i),
+                                          program_.slots[static_cast<size_t>(result)].dtype,
+                                          outputs[i].dims)
+                               .status());
+    if (outputs[i].has_value)
+      ONWARD_RETURN_IF_ERROR(CopyBoundValue(result, context.output_value(static_cast<int>(i))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunState::CopyBoundValue(int32_t result, const void* value) {
+  const TensorView& to = slots_[static_cast<size_t>(result)].tensor;
+  const ExecutionProvider& provider =
+      *program_.providers[program_.slots[static_cast<size_t>(result)].device];
+  return provider.Copy(to.data, value, to.byte_size(), false, stream());
+}
+
+// Lets the output of a dynamic step live in the block of an input: any later reader of an alias, or
+// the last reader in place.
+bool RunState::ShareBlock(const Step& step, int32_t result, const OutputPlan& output) {
+  if (output.has_value || !program_.slots[static_cast<size_t>(result)].arena) return false;
+  const absl::Span<const int32_t> operands = program_.step_inputs(step);
+  const auto adopt = [&](int32_t operand) {
+    Owned& from = owned_[static_cast<size_t>(operand)];
+    ++from.block->references;
+    Owned& to = owned_[static_cast<size_t>(result)];
+    to.block = from.block;
+    to.dims = output.dims;
+    owns_[static_cast<size_t>(result)] = true;
+    slots_[static_cast<size_t>(result)] = {
+        {program_.slots[static_cast<size_t>(result)].dtype, from.block->memory.get(), to.dims},
+        nullptr,
+        true};
+  };
+  if (output.alias >= 0) {
+    const int32_t operand = operands[static_cast<size_t>(output.alias)];
+    if (operand < 0 || owned_[static_cast<size_t>(operand)].block == nullptr) return false;
+    adopt(operand);
+    return true;
+  }
+  const int64_t bytes =
+      ByteSize(program_.slots[static_cast<size_t>(result)].dtype, NumElements(output.dims));
+  for (size_t i = 0; i < operands.size() && i < 32; ++i) {
+    const int32_t operand = operands[i];
+    if (!(output.in_place >> i & 1) || operand < 0) continue;
+    const Owned& from = owned_[static_cast<size_t>(operand)];
+    if (from.block == nullptr || from.block->references != 1) continue;
+    if (program_.slots[static_cast<size_t>(operand)].last != current_step_) continue;
+    if (slots_[static_cast<size_t>(operand)].tensor.byte_size() != bytes) continue;
+    if (std::count(operands.begin(), operands.end(), operand) != 1) continue;
+    adopt(operand);
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, DimsView dims) {
+  const Step& step = program_.steps[static_cast<size_t>(current_step_)];
+  const int32_t result = program_.step_outputs(step)[static_cast<size_t>(output)];
+  if (dtype == DType::kString) {
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
+    ONWARD_RETURN_IF_ERROR(SetOutput(output, Value(std::move(tensor))));
+    return slots_[static_cast<size_t>(result)].tensor;
+  }
+  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(dtype, dims));
+  if (result < 0) return absl::InternalError(absl::StrCat("output ", output, " is omitted"));
+  if (owns_[static_cast<size_t>(result)]) ReleaseSlot(result);
+  Owned& owned = owned_[static_cast<size_t>(result)];
+  owned.dims.assign(dims.begin(), dims.end());
+  ONWARD_ASSIGN_OR_RETURN(owned.block, pool_of(result).Acquire(bytes));
+  owns_[static_cast<size_t>(result)] = true;
+  SlotValue& slot = slots_[static_cast<size_t>(result)];
+  slot = {{dtype, owned.block->memory.get(), owned.dims}, nullptr, true};
+  return slot.tensor;
+}
+
+absl::Status RunState::SetOutput(int output, Value value) {
+  const Step& step = program_.steps[static_cast<size_t>(current_step_)];
+  const int32_t result = program_.step_outputs(step)[static_cast<size_t>(output)];
+  if (result < 0) return absl::OkStatus();
+  if (owns_[static_cast<size_t>(result)]) ReleaseSlot(result);
+  Owned& owned = owned_[static_cast<size_t>(result)];
+  owned.value = std::move(value);
+  owns_[static_cast<size_t>(result)] = true;
+  SlotValue& slot = slots_[static_cast<size_t>(result)];
+  const bool plain =
+      owned.value.is_tensor() && program_.graph.type({result}).kind != Type::Kind::kOptional;
+  slot.present = true;
+  slot.object = plain ? nullptr : &owned.value;
+  slot.tensor = owned.value.is_tensor() ? owned.value.tensor().view() : TensorView();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<void*> RunState::AllocateTemporary(int64_t bytes) {
+  const Step& step = program_.steps[static_cast<size_t>(current_step_)];
+  ONWARD_ASSIGN_OR_RETURN(DynamicPool::Block * block, pools_[step.device].Acquire(bytes));
+  temporaries_.push_back(block);
+  return block->memory.get();
+}
+
+void RunState::ReleaseSlot(int32_t slot) {
+  Owned& owned = owned_[static_cast<size_t>(slot)];
+  if (owned.block != nullptr) pool_of(slot).Release(owned.block);
+  owned.block = nullptr;
+  owned.value = Value();
+  owns_[static_cast<size_t>(slot)] = false;
+}
+
+void RunState::ReleaseAfter(int32_t s) {
+  for (int32_t slot : dies_[static_cast<size_t>(s)]) {
+    if (owns_[static_cast<size_t>(slot)]) ReleaseSlot(slot);
+  }
+}
+
+}  // namespace onward

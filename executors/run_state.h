@@ -1,0 +1,112 @@
+// The mutable side of one run: slots, arenas, and memory for what is sized while running. Reused
+// from run to run; after a first run with equal shapes nothing is allocated. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "executors/plan/binding.h"
+#include "executors/profile.h"
+
+namespace onward {
+
+// Memory in blocks of growing size classes, given back to free lists.
+class DynamicPool {
+ public:
+  explicit DynamicPool(const ExecutionProvider* provider) : provider_(provider) {}
+
+  struct Block {
+    std::shared_ptr<void> memory;
+    int64_t bytes = 0;
+    int32_t references = 0;
+  };
+
+  absl::StatusOr<Block*> Acquire(int64_t bytes);  // with one reference
+  void Release(Block* block) {
+    if (--block->references == 0)
+      free_[static_cast<size_t>(ClassOf(block->bytes))].push_back(block);
+  }
+
+ private:
+  static int ClassOf(int64_t bytes);
+  const ExecutionProvider* provider_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Block*> free_[256];
+};
+
+class RunState : public RunServices {
+ public:
+  // `pool` may be null. The program must outlive the state.
+  RunState(const Program& program, ThreadPool* pool, ProfileLog* profile);
+
+  // Makes the state ready for the binding's shapes.
+  absl::Status Prepare(std::shared_ptr<const Binding> binding);
+  const Binding* binding() const { return binding_.get(); }
+
+  // The caller's memory. Outputs that the binding does not place at kOutput are ignored here and
+  // read with `result`.
+  void SetInput(int32_t index, const SlotValue& value);
+  void SetOutput(int32_t index, void* data);
+
+  // Runs every step. Errors name the node.
+  absl::Status Run(uint64_t run_index);
+
+  // An output as it stands after Run; valid until the next Prepare or Run.
+  const SlotValue& result(int32_t index) const {
+    return slots_[static_cast<size_t>(program_.outputs[static_cast<size_t>(index)])];
+  }
+  ThreadPool* pool() const { return pool_; }
+  ProfileLog* profile() const { return profile_; }
+
+  // --- RunServices, for the step that runs
+  absl::StatusOr<TensorView> AllocateOutput(int output, DType dtype, DimsView dims) override;
+  absl::Status SetOutput(int output, Value value) override;
+  absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override;
+  uint64_t run_index() const override { return run_index_; }
+  void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
+  std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
+
+ private:
+  // What a slot owns besides its place in the binding.
+  struct Owned {
+    Dims dims;
+    DynamicPool::Block* block = nullptr;
+    Value value;  // strings, sequences, optionals, maps
+  };
+
+  absl::Status RunStep(int32_t s, const StepPlan& plan);
+  absl::Status RunDynamic(int32_t s);
+  absl::Status GiveOutputs(const Step& step, absl::Span<const int32_t> results,
+                           absl::Span<const OutputPlan> outputs, const BindContext& context);
+  bool ShareBlock(const Step& step, int32_t result, const OutputPlan& output);
+  absl::Status CopyBoundValue(int32_t result, const void* value);
+  void ReleaseSlot(int32_t slot);
+  void ReleaseAfter(int32_t s);
+  DynamicPool& pool_of(int32_t slot) {
+    return pools_[program_.slots[static_cast<size_t>(slot)].device];
+  }
+
+  const Program& program_;
+  ThreadPool* pool_;
+  ProfileLog* profile_;
+  std::shared_ptr<const Binding> binding_;
+  std::vector<SlotValue> slots_;
+  std::vector<Owned> owned_;
+  std::vector<bool> owns_;                  // whether owned_[slot] holds anything
+  std::vector<std::vector<int32_t>> dies_;  // per step: computed slots whose last use it is
+  std::vector<std::shared_ptr<void>> arenas_;
+  std::vector<int64_t> arena_capacity_;
+  std::vector<std::shared_ptr<void>> streams_;
+  std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
+  std::vector<std::vector<int32_t>> output_slots_;  // per external output
+  std::vector<DynamicPool> pools_;
+  StateArena step_arena_;  // state of the dynamic step that runs
+  std::vector<DynamicPool::Block*> temporaries_;
+  std::unordered_map<const Body*, std::shared_ptr<void>> bodies_;
+  int32_t current_step_ = -1;
+  uint64_t run_index_ = 0;
+};
+
+}  // namespace onward

@@ -1,0 +1,219 @@
+#include "executors/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "executors/check_inputs.h"
+#include "executors/compile.h"
+#include "executors/profile.h"
+#include "executors/run_state.h"
+#include "graph/base/status.h"
+#include "onnx_io/import.h"
+
+namespace onward {
+namespace {
+
+SlotValue SlotOf(const Value& value) {
+  SlotValue slot;
+  slot.present = true;
+  if (value.is_tensor()) {
+    slot.tensor = value.tensor().view();
+  } else {
+    slot.object = &value;
+  }
+  return slot;
+}
+
+class CompiledSession : public Session {
+ public:
+  CompiledSession(Compiled compiled, const SessionOptions& options, int num_threads)
+      : program_(std::move(compiled.program)),
+        passes_(std::move(compiled.passes)),
+        options_(options),
+        pool_(num_threads) {
+    const Graph& graph = program_->graph;
+    for (ValueId id : graph.inputs())
+      inputs_.push_back({graph.value(id).name, graph.type(id), graph.is_constant(id)});
+    for (ValueId id : graph.outputs())
+      outputs_.push_back({graph.value(id).name, graph.type(id), false});
+  }
+
+  const std::vector<ValueInfo>& inputs() const override { return inputs_; }
+  const std::vector<ValueInfo>& outputs() const override { return outputs_; }
+  const Graph& graph() const override { return program_->graph; }
+  const std::vector<PassReport>& passes() const override { return passes_; }
+  std::vector<NodeExplanation> Explain() const override { return program_->explanations; }
+
+  absl::StatusOr<Outputs> Run(const Inputs& named) override {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
+    std::vector<Value> results(outputs_.size());
+    ONWARD_RETURN_IF_ERROR(Run(inputs, absl::MakeSpan(results)));
+    Outputs outputs;
+    for (size_t i = 0; i < results.size(); ++i) outputs[outputs_[i].name] = std::move(results[i]);
+    return outputs;
+  }
+
+  absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs) override {
+    if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model has ", inputs_.size(), " inputs and ", outputs_.size(),
+                       " outputs, got ", inputs.size(), " and ", outputs.size()));
+    }
+    absl::InlinedVector<SlotValue, 16> slots;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor* preset = program_->graph.constant(program_->graph.inputs()[i]);
+      const bool use_default = !inputs[i].has_value() && preset != nullptr;
+      slots.push_back(use_default ? SlotValue{preset->view(), nullptr, true} : SlotOf(inputs[i]));
+    }
+    ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+    std::unique_ptr<RunState> state = TakeState();
+    const absl::Status status = RunIn(*state, slots, outputs);
+    GiveState(std::move(state));
+    return status;
+  }
+
+  absl::StatusOr<int64_t> PlannedBytes(const Inputs& named) override {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
+    absl::InlinedVector<SlotValue, 16> slots;
+    for (const Value& input : inputs) slots.push_back(SlotOf(input));
+    ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+    ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Binding> binding, FindBinding(slots));
+    int64_t bytes = 0;
+    for (int64_t arena : binding->arena_bytes) bytes += arena;
+    return bytes;
+  }
+
+  absl::Status WriteProfile(const std::string& path) const override {
+    if (!options_.profile)
+      return absl::FailedPreconditionError("the session was made without SessionOptions::profile");
+    return profile_.WriteChromeTrace(path);
+  }
+
+ private:
+  absl::Status RunIn(RunState& state, absl::Span<const SlotValue> slots,
+                     absl::Span<Value> outputs) {
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(slots));
+    const Binding& bound = *binding;
+    ONWARD_RETURN_IF_ERROR(state.Prepare(std::move(binding)));
+    for (size_t i = 0; i < slots.size(); ++i) state.SetInput(static_cast<int32_t>(i), slots[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto slot = static_cast<size_t>(program_->outputs[i]);
+      const SlotPlan& plan = bound.slots[slot];
+      if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
+        continue;
+      const TensorView& view = bound.values[slot].tensor;
+      ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
+      state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
+    }
+    ONWARD_RETURN_IF_ERROR(state.Run(run_index_.fetch_add(1, std::memory_order_relaxed)));
+    return CopyOutputs(state, bound, slots, outputs);
+  }
+
+  // Outputs that no step wrote into the caller's memory.
+  absl::Status CopyOutputs(const RunState& state, const Binding& bound,
+                           absl::Span<const SlotValue> slots, absl::Span<Value> outputs) {
+    for (int32_t index : bound.copied_outputs) {
+      const SlotValue& result = state.result(index);
+      Value& output = outputs[static_cast<size_t>(index)];
+      if (result.object != nullptr) {
+        output = *result.object;
+      } else {
+        ONWARD_RETURN_IF_ERROR(MakeRoom(result.tensor.dtype, result.tensor.dims, slots, output));
+        CopyElements(result.tensor, output.tensor().view());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Keeps the output's tensor if it fits and is nobody else's, else replaces it.
+  static absl::Status MakeRoom(DType dtype, DimsView dims, absl::Span<const SlotValue> inputs,
+                               Value& output) {
+    if (output.is_tensor()) {
+      const Tensor& tensor = output.tensor();
+      const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const SlotValue& input) {
+        return input.tensor.data == tensor.raw_data();
+      });
+      if (tensor.dtype() == dtype && tensor.dims() == dims && tensor.unique() && !is_input)
+        return absl::OkStatus();
+    }
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
+    output = Value(std::move(tensor));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::shared_ptr<const Binding>> FindBinding(absl::Span<const SlotValue> slots) {
+    thread_local std::vector<int64_t> key;
+    key.clear();
+    AppendBindingKey(slots, &key);
+    {
+      std::lock_guard lock(mutex_);
+      for (auto it = bindings_.begin(); it != bindings_.end(); ++it) {
+        if ((*it)->key != key) continue;
+        bindings_.splice(bindings_.begin(), bindings_, it);
+        return bindings_.front();
+      }
+    }
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
+                            BindProgram(*program_, slots, pool_.num_threads()));
+    std::lock_guard lock(mutex_);
+    bindings_.push_front(binding);
+    while (bindings_.size() > static_cast<size_t>(std::max(1, options_.max_bindings)))
+      bindings_.pop_back();
+    return binding;
+  }
+
+  std::unique_ptr<RunState> TakeState() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!states_.empty()) {
+        std::unique_ptr<RunState> state = std::move(states_.back());
+        states_.pop_back();
+        return state;
+      }
+    }
+    return std::make_unique<RunState>(*program_, &pool_, options_.profile ? &profile_ : nullptr);
+  }
+
+  void GiveState(std::unique_ptr<RunState> state) {
+    std::lock_guard lock(mutex_);
+    states_.push_back(std::move(state));
+  }
+
+  std::shared_ptr<const Program> program_;
+  std::vector<PassReport> passes_;
+  SessionOptions options_;
+  std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> outputs_;
+  ThreadPool pool_;
+  ProfileLog profile_;
+  std::atomic<uint64_t> run_index_{0};
+  std::mutex mutex_;                                    // guards the two below
+  std::list<std::shared_ptr<const Binding>> bindings_;  // most recently used first
+  std::vector<std::unique_ptr<RunState>> states_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
+                                                         const SessionOptions& options) {
+  KernelOptions kernel_options;
+  kernel_options.precision = options.precision;
+  kernel_options.deterministic = options.deterministic;
+  kernel_options.seed = options.seed;
+  kernel_options.num_threads = options.num_threads > 0 ? options.num_threads : PhysicalCores();
+  ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
+                          CompileModel(std::move(model.graph), options, kernel_options));
+  return std::make_unique<CompiledSession>(std::move(compiled), options,
+                                           kernel_options.num_threads);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
+                                                       const SessionOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
+  return Create(std::move(model), options);
+}
+
+}  // namespace onward

@@ -1,0 +1,15 @@
+// Replaces nodes by their schema's function body.
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Every node for which `has_kernel` is false and whose schema has a function body becomes that body's nodes, recursively and in
+// subgraphs. The new values have inferred types. Nodes without kernel and body are left as they are.
+absl::Status ExpandFunctions(Graph& graph, const std::function<bool(const Graph&, NodeId)>& has_kernel);
+
+}  // namespace onward
