@@ -14,10 +14,12 @@ absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name) {
   if (name == "cuda") return CudaProvider();
 #else
   if (name == "cuda") {
-    return absl::UnimplementedError("this build has no CUDA provider; build the preset 'cuda' on a machine with nvcc");
+    return absl::UnimplementedError(
+        "this build has no CUDA provider; build the preset 'cuda' on a machine with nvcc");
   }
 #endif
-  return absl::InvalidArgumentError(absl::StrCat("unknown provider '", std::string(name), "'; known: cpu, cuda"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown provider '", std::string(name), "'; known: cpu, cuda"));
 }
 
 }  // namespace onward

@@ -8,8 +8,10 @@
 
 namespace onward {
 
-// Every node for which `has_kernel` is false and whose schema has a function body becomes that body's nodes, recursively and in
-// subgraphs. The new values have inferred types. Nodes without kernel and body are left as they are.
-absl::Status ExpandFunctions(Graph& graph, const std::function<bool(const Graph&, NodeId)>& has_kernel);
+// Every node for which `has_kernel` is false and whose schema has a function body becomes that
+// body's nodes, recursively and in subgraphs. The new values have inferred types. Nodes without
+// kernel and body are left as they are.
+absl::Status ExpandFunctions(Graph& graph,
+                             const std::function<bool(const Graph&, NodeId)>& has_kernel);
 
 }  // namespace onward

@@ -60,7 +60,8 @@ TEST(ThreadPool, IdlePoolUsesNoCpu) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   getrusage(RUSAGE_SELF, &after);
   const auto micros = [](const rusage& usage) {
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec +
+           usage.ru_stime.tv_usec;
   };
   EXPECT_LT(micros(after) - micros(before), 20000);
 }

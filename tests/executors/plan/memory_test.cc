@@ -34,14 +34,16 @@ TEST(PlanArena, NoTwoLiveBuffersOverlapAndLittleIsWasted) {
     for (unsigned i = 0; i < 1 + random() % 80; ++i) {
       const auto first = static_cast<int32_t>(random() % static_cast<unsigned>(steps));
       const auto length = static_cast<int32_t>(random() % 6);
-      lifetimes.push_back({static_cast<int64_t>(random() % 4096) * 64, first, std::min(steps - 1, first + length)});
+      lifetimes.push_back(
+          {static_cast<int64_t>(random() % 4096) * 64, first, std::min(steps - 1, first + length)});
     }
     const ArenaPlan plan = PlanArena(lifetimes);
     for (size_t i = 0; i < lifetimes.size(); ++i) {
       ASSERT_EQ(plan.offsets[i] % static_cast<int64_t>(kTensorAlignment), 0);
       ASSERT_LE(plan.offsets[i] + lifetimes[i].bytes, plan.bytes);
       for (size_t j = 0; j < i; ++j) {
-        if (!Meet(lifetimes[i], lifetimes[j]) || lifetimes[i].bytes == 0 || lifetimes[j].bytes == 0) continue;
+        if (!Meet(lifetimes[i], lifetimes[j]) || lifetimes[i].bytes == 0 || lifetimes[j].bytes == 0)
+          continue;
         ASSERT_TRUE(plan.offsets[i] + lifetimes[i].bytes <= plan.offsets[j] ||
                     plan.offsets[j] + lifetimes[j].bytes <= plan.offsets[i])
             << i << " and " << j;
