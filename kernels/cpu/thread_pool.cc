@@ -29,7 +29,7 @@ inline void Pause() {
 }  // namespace
 
 struct ThreadPool::State {
-  std::mutex busy;  // held by the caller whose loop the workers serve
+  std::atomic<bool> busy{false};  // set by the caller whose loop the workers serve
 
   // The current loop. Written by the caller before `epoch` moves, read by workers that joined it.
   const LoopBody* body = nullptr;
@@ -100,7 +100,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::ParallelFor(int64_t count, int64_t grain, LoopBody body) {
   if (count <= 0) return;
   State& state = *state_;
-  if (num_threads_ == 1 || count <= grain || !state.busy.try_lock()) {
+  if (num_threads_ == 1 || count <= grain || state.busy.exchange(true, std::memory_order_acquire)) {
     for (int64_t begin = 0; begin < count; begin += grain)
       body(0, begin, std::min(count, begin + grain));
     return;
@@ -117,7 +117,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, LoopBody body) {
   state.RunChunks(0);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);  // closes
   while (state.active.load(std::memory_order_acquire) > 0) Pause();
-  state.busy.unlock();
+  state.busy.store(false, std::memory_order_release);
 }
 
 int PhysicalCores() {
