@@ -7,7 +7,14 @@ const std::vector<KernelEntry>& CpuKernels() {
     using Family = cpu::KernelList (*)();
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
+        cpu::ReferenceBinary,
+        cpu::ReferenceClip,
+        cpu::ReferenceCompare,
         cpu::ReferenceIdentity,
+        cpu::ReferencePow,
+        cpu::ReferenceUnary,
+        cpu::ReferenceVariadic,
+        cpu::ReferenceWhere,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

@@ -19,7 +19,14 @@ using KernelList = absl::Span<const KernelEntry>;
 // SIMD kernels: kernels/cpu/<family>.cc
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ReferenceBinary();
+KernelList ReferenceClip();
+KernelList ReferenceCompare();
 KernelList ReferenceIdentity();
+KernelList ReferencePow();
+KernelList ReferenceUnary();
+KernelList ReferenceVariadic();
+KernelList ReferenceWhere();
 
 }  // namespace cpu
 }  // namespace onward

@@ -1,0 +1,45 @@
+// Elementwise arithmetic of two operands.
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+namespace f = functors;
+
+using PReluTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, uint32_t, uint64_t>>;
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMod(const NodeSpec& spec) {
+  if (spec.attributes().Int("fmod", 0) != 0)
+    return MakeBinary<f::ModTruncate, NumericTypes, kMathGrain>(spec);
+  return MakeBinary<f::ModFloor, NumericTypes, kMathGrain>(spec);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBitShift(const NodeSpec& spec) {
+  const std::string direction = spec.attributes().String("direction");
+  if (direction == "LEFT") return MakeBinary<f::BitShiftLeft, IntegerTypes>(spec);
+  if (direction == "RIGHT") return MakeBinary<f::BitShiftRight, IntegerTypes>(spec);
+  return absl::InvalidArgumentError("direction is '" + direction + "', not 'LEFT' or 'RIGHT'");
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Add", "add_reference", MakeBinary<f::Add, NumericTypes>},
+    {"", "BitShift", "bit_shift_reference", MakeBitShift},
+    {"", "BitwiseAnd", "bitwise_and_reference", MakeBinary<f::BitwiseAnd, IntegerTypes>},
+    {"", "BitwiseOr", "bitwise_or_reference", MakeBinary<f::BitwiseOr, IntegerTypes>},
+    {"", "BitwiseXor", "bitwise_xor_reference", MakeBinary<f::BitwiseXor, IntegerTypes>},
+    {"", "Div", "div_reference", MakeBinary<f::Div, NumericTypes>},
+    {"", "Mod", "mod_reference", MakeMod},
+    {"", "Mul", "mul_reference", MakeBinary<f::Mul, NumericTypes>},
+    {"", "PRelu", "prelu_reference",
+     MakeBinary<f::PRelu, PReluTypes, kCheapGrain, Broadcasting::kToFirst>},
+    {"", "Sub", "sub_reference", MakeBinary<f::Sub, NumericTypes>},
+    {"", "SwiGLU", "swiglu_reference",
+     MakeBinary<f::SwiGlu, FloatTypes, kMathGrain, Broadcasting::kNone>},
+};
+
+}  // namespace
+
+KernelList ReferenceBinary() { return kKernels; }
+
+}  // namespace onward::cpu

@@ -1,0 +1,97 @@
+// Where, by element size: the values are only moved.
+#include <complex>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+using WhereLoop = void (*)(const BroadcastTile<3>& tile, const bool* condition, const void* x,
+                           const void* y, void* out);
+
+template <typename T>
+void RunWhere(const BroadcastTile<3>& tile, const bool* condition, const void* x_data,
+              const void* y_data, void* out_data) {
+  const bool* c = condition + tile.offset[0];
+  const T* x = static_cast<const T*>(x_data) + tile.offset[1];
+  const T* y = static_cast<const T*>(y_data) + tile.offset[2];
+  T* out = static_cast<T*>(out_data) + tile.out_offset;
+  const int64_t n = tile.columns, sc = tile.column_stride[0], sx = tile.column_stride[1],
+                sy = tile.column_stride[2];
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    if (sc != 0 && sx != 0 && sy != 0) {
+      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? x[i] : y[i];
+    } else if (sc != 0 && sx == 0 && sy != 0) {
+      const T value = *x;
+      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? value : y[i];
+    } else if (sc == 0) {
+      const T* from = *c ? x : y;
+      if ((*c ? sx : sy) != 0) {
+        std::copy(from, from + n, out);
+      } else {
+        std::fill(out, out + n, T(*from));
+      }
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? x[i * sx] : y[i * sy];
+    }
+    c += tile.row_stride[0];
+    x += tile.row_stride[1];
+    y += tile.row_stride[2];
+    out += n;
+  }
+}
+
+class Where : public Kernel {
+ public:
+  explicit Where(WhereLoop loop) : loop_(loop) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView shapes[3] = {context.input_dims(0), context.input_dims(1),
+                                context.input_dims(2)};
+    Dims dims;
+    ONWARD_RETURN_IF_ERROR(
+        BuildBroadcastLoop<3>(shapes, nullptr, &dims, context.NewState<BroadcastLoop<3>>()));
+    context.SetOutput(0, dims);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const bool* condition = context.in<bool>(0);
+    const void* x = context.input(1).data;
+    const void* y = context.input(2).data;
+    void* out = context.output(0).data;
+    ParallelTiles<3>(context, context.state<BroadcastLoop<3>>(), kCheapGrain,
+                     [&](const BroadcastTile<3>& tile) { loop_(tile, condition, x, y, out); });
+    return absl::OkStatus();
+  }
+
+ private:
+  WhereLoop loop_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWhere(const NodeSpec& spec) {
+  const DType dtype = spec.input_dtype(1);
+  if (dtype == DType::kString) return std::make_unique<Where>(RunWhere<std::string>);
+  switch (BitSize(dtype)) {
+    case 8:
+      return std::make_unique<Where>(RunWhere<uint8_t>);
+    case 16:
+      return std::make_unique<Where>(RunWhere<uint16_t>);
+    case 32:
+      return std::make_unique<Where>(RunWhere<uint32_t>);
+    case 64:
+      return std::make_unique<Where>(RunWhere<uint64_t>);
+    case 128:
+      return std::make_unique<Where>(RunWhere<std::complex<double>>);
+  }
+  return NoLoopFor(dtype);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Where", "where_reference", MakeWhere},
+};
+
+}  // namespace
+
+KernelList ReferenceWhere() { return kKernels; }
+
+}  // namespace onward::cpu

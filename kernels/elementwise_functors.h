@@ -1,0 +1,281 @@
+// The arithmetic of elementwise ops, written once: plain functors over the type that an op computes
+// in (float for the 16- and 8-bit formats, else the element type), used by reference, SIMD and CUDA
+// loops alike. Formulas: the ONNX operator specification; NaN propagates as it does in NumPy.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "graph/base/small_float.h"
+
+#if defined(__CUDACC__)
+#define ONWARD_HOST_DEVICE __host__ __device__
+#else
+#define ONWARD_HOST_DEVICE
+#endif
+
+namespace onward {
+
+// The type in which elements of storage type T are computed.
+template <typename T>
+struct ComputeTypeImpl {
+  using Type = T;
+};
+template <>
+struct ComputeTypeImpl<Float16> {
+  using Type = float;
+};
+template <>
+struct ComputeTypeImpl<BFloat16> {
+  using Type = float;
+};
+template <Float8Kind K>
+struct ComputeTypeImpl<Float8<K>> {
+  using Type = float;
+};
+template <typename T>
+using ComputeType = typename ComputeTypeImpl<T>::Type;
+
+// Where integer arithmetic wraps: unsigned and at least as wide as unsigned int, so that neither
+// promotion nor overflow is undefined.
+template <typename T>
+using WrapType =
+    std::conditional_t<(sizeof(T) < sizeof(uint32_t)), uint32_t, std::make_unsigned_t<T>>;
+
+// A scalar attribute of an op that its functor holds, in the order of the functor's members.
+struct FunctorParameter {
+  const char* attribute;
+  float otherwise;
+};
+
+// Builds a functor from the values of its parameters.
+template <typename F>
+ONWARD_HOST_DEVICE F MakeFunctor([[maybe_unused]] const float* parameters) {
+  if constexpr (requires { F::kParameters; }) {
+    constexpr int kCount = sizeof(F::kParameters) / sizeof(FunctorParameter);
+    static_assert(kCount == 1 || kCount == 2);
+    if constexpr (kCount == 1) return F{parameters[0]};
+    if constexpr (kCount == 2) return F{parameters[0], parameters[1]};
+  } else {
+    return F{};
+  }
+}
+
+namespace functors {
+
+// A functor whose body is one expression of x (of type T).
+#define ONWARD_UNARY(name, expression)           \
+  struct name {                                  \
+    template <typename T>                        \
+    ONWARD_HOST_DEVICE T operator()(T x) const { \
+      return expression;                         \
+    }                                            \
+  };
+
+ONWARD_UNARY(Acos, std::acos(x))
+ONWARD_UNARY(Acosh, std::acosh(x))
+ONWARD_UNARY(Asin, std::asin(x))
+ONWARD_UNARY(Asinh, std::asinh(x))
+ONWARD_UNARY(Atan, std::atan(x))
+ONWARD_UNARY(Atanh, std::atanh(x))
+ONWARD_UNARY(Ceil, std::ceil(x))
+ONWARD_UNARY(Cos, std::cos(x))
+ONWARD_UNARY(Cosh, std::cosh(x))
+ONWARD_UNARY(Erf, std::erf(x))
+ONWARD_UNARY(Exp, std::exp(x))
+ONWARD_UNARY(Floor, std::floor(x))
+ONWARD_UNARY(Log, std::log(x))
+ONWARD_UNARY(Reciprocal, T(1) / x)
+ONWARD_UNARY(Round, std::nearbyint(x))  // ties to even
+ONWARD_UNARY(Sin, std::sin(x))
+ONWARD_UNARY(Sinh, std::sinh(x))
+ONWARD_UNARY(Sqrt, std::sqrt(x))
+ONWARD_UNARY(Tan, std::tan(x))
+ONWARD_UNARY(Tanh, std::tanh(x))
+ONWARD_UNARY(Relu, x < T(0) ? T(0) : x)
+ONWARD_UNARY(Softsign, x / (T(1) + std::fabs(x)))
+ONWARD_UNARY(BitwiseNot, static_cast<T>(~x))
+ONWARD_UNARY(Not, !x)
+#undef ONWARD_UNARY
+
+struct Abs {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::fabs(x);
+    } else if constexpr (std::is_unsigned_v<T>) {
+      return x;
+    } else {
+      return static_cast<T>(x < 0 ? WrapType<T>(0) - static_cast<WrapType<T>>(x)
+                                  : static_cast<WrapType<T>>(x));
+    }
+  }
+};
+
+struct Neg {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return -x;
+    } else {
+      return static_cast<T>(WrapType<T>(0) - static_cast<WrapType<T>>(x));
+    }
+  }
+};
+
+struct Sign {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x > T(0) ? T(1) : x < T(0) ? static_cast<T>(-1) : x;
+  }
+};
+
+struct Sigmoid {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    const T e = std::exp(-std::fabs(x));
+    return (x < T(0) ? e : T(1)) / (T(1) + e);
+  }
+};
+
+struct Softplus {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return (x < T(0) ? T(0) : x) + std::log1p(std::exp(-std::fabs(x)));
+  }
+};
+
+struct Mish {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x * std::tanh(Softplus()(x));
+  }
+};
+
+struct HardSwish {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    const T gate = x / T(6) + T(0.5);
+    return x * (gate < T(0) ? T(0) : gate > T(1) ? T(1) : gate);
+  }
+};
+
+struct GeluErf {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+  }
+};
+
+struct GeluTanh {
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    const T inner = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
+    return T(0.5) * x * (T(1) + std::tanh(inner));
+  }
+};
+
+struct Elu {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.0f}};
+  float alpha;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x < T(0) ? T(alpha) * std::expm1(x) : x;
+  }
+};
+
+struct Celu {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.0f}};
+  float alpha;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x < T(0) ? T(alpha) * std::expm1(x / T(alpha)) : x;
+  }
+};
+
+struct Selu {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.67326319217681884765625f},
+                                                     {"gamma", 1.05070102214813232421875f}};
+  float alpha, gamma;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return T(gamma) * (x < T(0) ? T(alpha) * std::expm1(x) : x);
+  }
+};
+
+struct LeakyRelu {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 0.01f}};
+  float alpha;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x < T(0) ? T(alpha) * x : x;
+  }
+};
+
+struct ThresholdedRelu {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.0f}};
+  float alpha;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x > T(alpha) ? x : T(0);
+  }
+};
+
+struct HardSigmoid {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 0.2f}, {"beta", 0.5f}};
+  float alpha, beta;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    const T y = T(alpha) * x + T(beta);
+    return y < T(0) ? T(0) : y > T(1) ? T(1) : y;
+  }
+};
+
+struct Swish {
+  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.0f}};
+  float alpha;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    return x * Sigmoid()(T(alpha) * x);
+  }
+};
+
+// Integers compute in double, truncate toward zero and wrap, as NumPy casts them.
+struct Shrink {
+  static constexpr FunctorParameter kParameters[] = {{"lambd", 0.5f}, {"bias", 0.0f}};
+  float lambd, bias;
+  template <typename T>
+  ONWARD_HOST_DEVICE T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return x < T(-lambd) ? x + T(bias) : x > T(lambd) ? x - T(bias) : T(0);
+    } else {
+      const double value = static_cast<double>(x), limit = lambd;
+      const double y = value < -limit ? value + bias : value > limit ? value - bias : 0.0;
+      if (!(y >= -9.2e18 && y <= 9.2e18)) return x;
+      return static_cast<T>(static_cast<int64_t>(y));
+    }
+  }
+};
+
+struct IsNaN {
+  template <typename T>
+  ONWARD_HOST_DEVICE bool operator()(T x) const {
+    return x != x;
+  }
+};
+
+struct IsInf {
+  static constexpr FunctorParameter kParameters[] = {{"detect_negative", 1.0f},
+                                                     {"detect_positive", 1.0f}};
+  float negative, positive;
+  template <typename T>
+  ONWARD_HOST_DEVICE bool operator()(T x) const {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    return (positive != 0.0f && x == kInfinity) || (negative != 0.0f && x == -kInfinity);
+  }
+};
+
+}  // namespace functors
+}  // namespace onward
