@@ -7,6 +7,7 @@ const std::vector<KernelEntry>& CpuKernels() {
     using Family = cpu::KernelList (*)();
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
+        cpu::MatMulKernels,
         cpu::ReferenceBinary,
         cpu::ReferenceClip,
         cpu::ReferenceCompare,

@@ -17,6 +17,7 @@ namespace cpu {
 using KernelList = absl::Span<const KernelEntry>;
 
 // SIMD kernels: kernels/cpu/<family>.cc
+KernelList MatMulKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
 KernelList ReferenceBinary();

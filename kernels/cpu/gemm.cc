@@ -1,0 +1,158 @@
+#include "kernels/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "graph/base/status.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
+constexpr int64_t kMinBlockOfK = 384;
+constexpr int64_t kMaxChunkRows = 240;
+constexpr int64_t kWantedChunks = 24;
+constexpr int64_t kMaxPanelsPerChunk = 16;
+// Below, starting another thread costs more than it saves: about 5 us of multiplying or of reading.
+constexpr int64_t kMinChunkProducts = 600 * 1000;
+constexpr int64_t kMinChunkReads = 32 * 1024;
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Cuts `count` into pieces of at most `most`, equal but for one, and returns the larger size.
+int64_t EvenPiece(int64_t count, int64_t most) {
+  return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most));
+}
+
+// Whether a chunk copies its columns of row-major B: rows far apart miss the first-level cache and
+// the TLB each time a row tile comes by.
+bool PackRowMajor(const GemmPlan& plan) { return plan.m >= 96 && plan.k * plan.n > 8 * 1024; }
+
+}  // namespace
+
+absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, const float* b,
+                                                int64_t stride, bool transposed, int64_t k,
+                                                int64_t n, float alpha) {
+  PackedMatrix packed;
+  const int64_t cols = tiles.tile_cols;
+  ONWARD_ASSIGN_OR_RETURN(packed.panels_,
+                          Tensor::Create(DType::kFloat32, {CeilDiv(n, cols), k, cols}));
+  float* to = packed.panels_.mutable_data<float>();
+  for (int64_t c = 0; c < n; c += cols, to += k * cols) {
+    const int width = static_cast<int>(std::min(cols, n - c));
+    if (transposed) {
+      tiles.pack_columns_transposed(b + c * stride, stride, width, k, alpha, to);
+    } else {
+      tiles.pack_columns(b + c, stride, width, k, alpha, to);
+    }
+  }
+  return packed;
+}
+
+GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
+                  int64_t k, int64_t batches, bool scaled) {
+  GemmPlan plan;
+  plan.m = m;
+  plan.n = n;
+  plan.k = k;
+  plan.batches = batches;
+  plan.layout = layout;
+  plan.row_tiles = CeilDiv(m, tiles.tile_rows);
+  plan.tiles_per_chunk = EvenPiece(plan.row_tiles, kMaxChunkRows / tiles.tile_rows);
+  plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
+  const int64_t rows = std::min(m, plan.tiles_per_chunk * tiles.tile_rows);
+  plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
+
+  const int64_t panels = CeilDiv(n, tiles.tile_cols);
+  const int64_t panel_products = std::max<int64_t>(1, rows * tiles.tile_cols * k);
+  const int64_t panel_reads = std::max<int64_t>(1, tiles.tile_cols * k);
+  const int64_t least =
+      std::min(CeilDiv(kMinChunkProducts, panel_products), CeilDiv(kMinChunkReads, panel_reads));
+  const int64_t wanted = panels * plan.row_chunks * batches / kWantedChunks;
+  plan.panels_per_chunk = EvenPiece(panels, std::max(std::min(wanted, kMaxPanelsPerChunk), least));
+  plan.column_chunks = CeilDiv(panels, plan.panels_per_chunk);
+  plan.grain = std::max<int64_t>(1, least / plan.panels_per_chunk);
+
+  plan.pack_columns = layout == ColumnsLayout::kTransposed ||
+                      (layout == ColumnsLayout::kRows && (scaled || PackRowMajor(plan)));
+  plan.scratch = plan.pack_columns ? plan.k_block * tiles.tile_cols : 0;
+  return plan;
+}
+
+namespace {
+
+struct Chunk {
+  int64_t tile_begin, tile_end;
+  int64_t panel_begin, panel_end;
+};
+
+Chunk ChunkAt(const GemmTileKernels& tiles, const GemmPlan& plan, int64_t chunk) {
+  const int64_t panels = CeilDiv(plan.n, tiles.tile_cols);
+  Chunk at;
+  at.tile_begin = chunk / plan.column_chunks * plan.tiles_per_chunk;
+  at.tile_end = std::min(plan.row_tiles, at.tile_begin + plan.tiles_per_chunk);
+  at.panel_begin = chunk % plan.column_chunks * plan.panels_per_chunk;
+  at.panel_end = std::min(panels, at.panel_begin + plan.panels_per_chunk);
+  return at;
+}
+
+// Points the tile at its columns of B for steps [k0, k0 + tile.k).
+void SetColumns(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
+                int64_t panel, int64_t k0, float* scratch, GemmTile& tile) {
+  const int64_t width = tiles.tile_cols;
+  const int64_t column = panel * width;
+  tile.cols = static_cast<int>(std::min(width, plan.n - column));
+  tile.b_k = width;
+  tile.b_padded = true;
+  if (plan.layout == ColumnsLayout::kPanels) {
+    tile.b = args.b + column * plan.k + k0 * width;
+  } else if (plan.layout == ColumnsLayout::kTransposed) {
+    tiles.pack_columns_transposed(args.b + column * args.b_stride + k0, args.b_stride, tile.cols,
+                                  tile.k, args.alpha, scratch);
+    tile.b = scratch;
+  } else if (plan.pack_columns) {
+    tiles.pack_columns(args.b + k0 * args.b_stride + column, args.b_stride, tile.cols, tile.k,
+                       args.alpha, scratch);
+    tile.b = scratch;
+  } else {
+    tile.b = args.b + k0 * args.b_stride + column;
+    tile.b_k = args.b_stride;
+    tile.b_padded = false;
+  }
+}
+
+}  // namespace
+
+void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
+                  int64_t chunk, float* scratch) {
+  const Chunk at = ChunkAt(tiles, plan, chunk);
+  const int64_t rows_per_tile = plan.m / plan.row_tiles, longer = plan.m % plan.row_tiles;
+  GemmTile tile;
+  tile.a_row = args.a_row;
+  tile.a_k = args.a_k;
+  tile.c_row = args.c_row;
+  tile.residual_row = args.residual_row;
+  int64_t k0 = 0;
+  do {  // once even for k = 0
+    tile.k = std::min(plan.k_block, plan.k - k0);
+    tile.accumulate = k0 > 0;
+    if (k0 + tile.k == plan.k) tile.activation = args.activation;
+    for (int64_t panel = at.panel_begin; panel < at.panel_end; ++panel) {
+      SetColumns(tiles, plan, args, panel, k0, scratch, tile);
+      const int64_t column = panel * tiles.tile_cols;
+      if (args.bias_of_column != nullptr) tile.bias_of_column = args.bias_of_column + column;
+      for (int64_t i = at.tile_begin; i < at.tile_end; ++i) {
+        const int64_t row = i * rows_per_tile + std::min(i, longer);
+        tile.rows = static_cast<int>(rows_per_tile + (i < longer ? 1 : 0));
+        tile.a = args.a + row * args.a_row + k0 * args.a_k;
+        tile.c = args.c + row * args.c_row + column;
+        if (args.bias_of_row != nullptr) tile.bias_of_row = args.bias_of_row + row;
+        if (args.residual != nullptr)
+          tile.residual = args.residual + row * args.residual_row + column;
+        tiles.tile(tile);
+      }
+    }
+    k0 += plan.k_block;
+  } while (k0 < plan.k);
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,81 @@
+// Products of float32 matrices: how the work is cut, the packed form of constant operands, and the
+// loops around the tiles of kernels/cpu/simd/gemm_tile.h.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/base/tensor.h"
+#include "kernels/cpu/simd/gemm_tile.h"
+
+namespace onward::cpu {
+
+// How the second operand lies in memory.
+enum class ColumnsLayout : uint8_t {
+  kRows,        // B[k, n] at b[k * stride + n]
+  kTransposed,  // B[k, n] at b[n * stride + k]
+  kPanels,      // as PackedMatrix
+};
+
+// A k x n matrix in panels of tile_cols columns, [n / tile_cols][k][tile_cols], zero beyond n.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  // Packs alpha * B. ResourceExhausted when there is no memory for it.
+  static absl::StatusOr<PackedMatrix> Pack(const GemmTileKernels& tiles, const float* b,
+                                           int64_t stride, bool transposed, int64_t k, int64_t n,
+                                           float alpha = 1.0f);
+  bool empty() const { return panels_.empty(); }
+  const float* data() const { return panels_.data<float>(); }
+
+ private:
+  Tensor panels_;
+};
+
+// How one product, or a batch of equal ones, is cut into chunks. Depends on sizes alone.
+struct GemmPlan {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  int64_t batches = 1;
+  int64_t row_tiles = 0;  // tiles along m, of equal size but for one row
+  int64_t tiles_per_chunk = 0;
+  int64_t panels_per_chunk = 0;
+  int64_t row_chunks = 0;
+  int64_t column_chunks = 0;
+  int64_t k_block = 0;
+  int64_t grain = 1;  // chunks that one thread takes at a time
+  ColumnsLayout layout = ColumnsLayout::kRows;
+  bool pack_columns = false;  // each chunk packs its part of B to the worker's scratch
+  int64_t scratch = 0;        // floats per worker
+
+  int64_t chunks_per_batch() const { return row_chunks * column_chunks; }
+  int64_t chunks() const { return batches * chunks_per_batch(); }
+};
+
+GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,
+                  int64_t k, int64_t batches, bool scaled);
+
+// One product: C = activation(alpha A B + biases + residual).
+struct GemmArguments {
+  const float* a = nullptr;  // A[m, k] at a[m * a_row + k * a_k]; one of the strides is 1
+  int64_t a_row = 0;
+  int64_t a_k = 1;
+  const float* b = nullptr;
+  int64_t b_stride = 0;  // unused for panels
+  float alpha = 1.0f;    // other than 1 only if the plan was made `scaled`
+  float* c = nullptr;
+  int64_t c_row = 0;
+  const float* bias_of_column = nullptr;  // [n]
+  const float* bias_of_row = nullptr;     // [m]
+  const float* residual = nullptr;
+  int64_t residual_row = 0;
+  ActivationSpec activation;
+};
+
+// Computes chunk `chunk` in [0, chunks_per_batch()) of one product. `scratch`: the worker's
+// plan.scratch floats.
+void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
+                  int64_t chunk, float* scratch);
+
+}  // namespace onward::cpu

@@ -1,0 +1,232 @@
+// MatMul and Gemm in float32 on the tiles of one instruction set. A constant second operand is
+// packed once.
+#include "kernels/shapes/matmul.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+// What Bind keeps.
+struct Product {
+  GemmPlan plan;
+  GemmArguments args;  // strides; pointers are filled in by Run
+  absl::Span<const int64_t> batch;
+  absl::Span<const int64_t> a_strides;
+  absl::Span<const int64_t> b_strides;
+};
+
+// C of Gemm, by how it meets the result.
+enum class Addend : uint8_t { kNone, kColumnBias, kRowBias, kResidual, kScalar };
+
+absl::Status CheckFloat(const NodeSpec& spec, InstructionSet set) {
+  if (!Supports(set))
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
+  for (int i = 0; i < spec.num_inputs(); ++i) {
+    if (spec.has_input(i) && spec.input_dtype(i) != DType::kFloat32)
+      return absl::UnimplementedError(absl::StrCat("float32 only, input ", i, " is ",
+                                                   std::string(DTypeName(spec.input_dtype(i)))));
+  }
+  return absl::OkStatus();
+}
+
+void RunProduct(const GemmTileKernels& tiles, const Product& product, const GemmArguments& args,
+                RunContext& context) {
+  const GemmPlan& plan = product.plan;
+  float* scratch = context.scratch<float>();
+  const int64_t per_batch = plan.chunks_per_batch();
+  context.ParallelForWorkers(
+      plan.chunks(), plan.grain, [&](int worker, int64_t begin, int64_t end) {
+        for (int64_t chunk = begin; chunk < end; ++chunk) {
+          GemmArguments one = args;
+          if (plan.batches > 1) {
+            const int64_t index = chunk / per_batch;
+            one.a += BatchOffset(product.batch, product.a_strides, index);
+            one.b += BatchOffset(product.batch, product.b_strides, index);
+            one.c += index * plan.m * plan.n;
+          }
+          RunGemmChunk(tiles, plan, one, chunk % per_batch, scratch + worker * plan.scratch);
+        }
+      });
+}
+
+class MatMul : public Kernel {
+ public:
+  MatMul(const GemmTileKernels& tiles, PackedMatrix packed)
+      : tiles_(tiles), packed_(std::move(packed)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g,
+                            MatMulDims(context.input_dims(0), context.input_dims(1)));
+    context.SetOutput(0, g.output);
+    Product* product = context.NewState<Product>();
+    product->plan =
+        PlanGemm(tiles_, packed_.empty() ? ColumnsLayout::kRows : ColumnsLayout::kPanels, g.m, g.n,
+                 g.k, g.num_batches(), false);
+    product->args.a_row = g.k;
+    product->args.b_stride = g.n;
+    product->args.c_row = g.n;
+    product->batch = context.Keep<int64_t>(g.batch);
+    product->a_strides = context.Keep<int64_t>(g.a_strides);
+    product->b_strides = context.Keep<int64_t>(g.b_strides);
+    context.SetScratch(product->plan.scratch * context.num_workers() * sizeof(float));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const Product& product = context.state<Product>();
+    GemmArguments args = product.args;
+    args.a = context.in<float>(0);
+    args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
+    args.c = context.out<float>(0);
+    RunProduct(tiles_, product, args, context);
+    return absl::OkStatus();
+  }
+
+ private:
+  const GemmTileKernels& tiles_;
+  PackedMatrix packed_;
+};
+
+// A constant matrix that every batch shares; a batched one is read as it lies.
+bool IsMatrix(const Tensor* b) {
+  return b != nullptr && b->rank() >= 1 && b->num_elements() > 0 &&
+         NumElements(b->dims(), 0, std::max<int64_t>(0, b->rank() - 2)) == 1;
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  const GemmTileKernels& tiles = GemmTiles(kSet);
+  PackedMatrix packed;
+  if (const Tensor* b = spec.constant(1); IsMatrix(b)) {
+    const int64_t n = b->rank() == 1 ? 1 : b->dims().back();
+    ONWARD_ASSIGN_OR_RETURN(
+        packed, PackedMatrix::Pack(tiles, b->data<float>(), n, false, b->num_elements() / n, n));
+    spec.ReleaseConstant(1);
+  }
+  return std::make_unique<MatMul>(tiles, std::move(packed));
+}
+
+struct GemmState {
+  Product product;
+  Addend addend = Addend::kNone;
+  int64_t residual_row = 0;
+  bool scaled_addend = false;  // beta C is computed to scratch first
+  int64_t addend_size = 0;
+  int64_t addend_offset = 0;  // in scratch
+};
+
+class Gemm : public Kernel {
+ public:
+  Gemm(const GemmTileKernels& tiles, const GemmAttributes& attributes, PackedMatrix packed)
+      : tiles_(tiles), attributes_(attributes), packed_(std::move(packed)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const bool has_c = context.has_input(2);
+    const DimsView c = has_c ? context.input_dims(2) : DimsView();
+    ONWARD_ASSIGN_OR_RETURN(
+        const GemmGeometry g,
+        GemmDims(attributes_, context.input_dims(0), context.input_dims(1), has_c ? &c : nullptr));
+    context.SetOutput(0, {g.m, g.n});
+    GemmState* state = context.NewState<GemmState>();
+    Product& product = state->product;
+    const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
+    const ColumnsLayout layout = !packed_.empty()      ? ColumnsLayout::kPanels
+                                 : attributes_.trans_b ? ColumnsLayout::kTransposed
+                                                       : ColumnsLayout::kRows;
+    product.plan = PlanGemm(tiles_, layout, g.m, g.n, g.k, 1, scaled);
+    product.args.a_row = attributes_.trans_a ? 1 : g.k;
+    product.args.a_k = attributes_.trans_a ? g.m : 1;
+    product.args.b_stride = attributes_.trans_b ? g.k : g.n;
+    product.args.alpha = scaled ? attributes_.alpha : 1.0f;
+    product.args.c_row = g.n;
+    if (has_c) BindAddend(g, c, *state);
+    state->addend_offset = product.plan.scratch * context.num_workers();
+    const int64_t addend = state->scaled_addend ? state->addend_size : 0;
+    context.SetScratch((state->addend_offset + addend) * sizeof(float));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const GemmState& state = context.state<GemmState>();
+    GemmArguments args = state.product.args;
+    args.a = context.in<float>(0);
+    args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
+    args.c = context.out<float>(0);
+    if (state.addend != Addend::kNone) SetAddend(context, state, args);
+    RunProduct(tiles_, state.product, args, context);
+    return absl::OkStatus();
+  }
+
+ private:
+  void BindAddend(const GemmGeometry& g, DimsView c, GemmState& state) const {
+    const bool rows = g.c_row_stride != 0 && g.m > 1, columns = g.c_column_stride != 0;
+    state.addend = rows && columns ? Addend::kResidual
+                   : columns       ? Addend::kColumnBias
+                   : rows          ? Addend::kRowBias
+                                   : Addend::kScalar;
+    state.residual_row = g.c_row_stride;
+    state.scaled_addend = attributes_.beta != 1.0f || state.addend == Addend::kScalar;
+    state.addend_size = state.addend == Addend::kScalar ? g.n : NumElements(c);
+  }
+
+  void SetAddend(RunContext& context, const GemmState& state, GemmArguments& args) const {
+    const float* c = context.in<float>(2);
+    if (state.scaled_addend) {
+      const int64_t stride = state.addend == Addend::kScalar ? 0 : 1;
+      float* scaled = context.scratch<float>() + state.addend_offset;
+      context.ParallelFor(state.addend_size, 1 << 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) scaled[i] = attributes_.beta * c[i * stride];
+      });
+      c = scaled;
+    }
+    if (state.addend == Addend::kResidual) {
+      args.residual = c;
+      args.residual_row = state.residual_row;
+    } else {
+      (state.addend == Addend::kRowBias ? args.bias_of_row : args.bias_of_column) = c;
+    }
+  }
+
+  const GemmTileKernels& tiles_;
+  GemmAttributes attributes_;
+  PackedMatrix packed_;
+};
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  const GemmTileKernels& tiles = GemmTiles(kSet);
+  const GemmAttributes attributes = GemmAttributes::Parse(spec);
+  PackedMatrix packed;
+  const Tensor* b = spec.constant(1);
+  if (b != nullptr && b->rank() == 2 && b->num_elements() > 0) {
+    const int64_t columns = b->dims()[1], k = attributes.trans_b ? columns : b->dims()[0];
+    ONWARD_ASSIGN_OR_RETURN(
+        packed, PackedMatrix::Pack(tiles, b->data<float>(), columns, attributes.trans_b, k,
+                                   b->num_elements() / k, attributes.alpha));
+    spec.ReleaseConstant(1);
+  }
+  return std::make_unique<Gemm>(tiles, attributes, std::move(packed));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "MatMul", "matmul_avx512", MakeMatMul<InstructionSet::kAvx512>},
+    {"", "MatMul", "matmul_avx2", MakeMatMul<InstructionSet::kAvx2>},
+    {"", "MatMul", "matmul_baseline", MakeMatMul<InstructionSet::kBaseline>},
+    {"", "Gemm", "gemm_avx512", MakeGemm<InstructionSet::kAvx512>},
+    {"", "Gemm", "gemm_avx2", MakeGemm<InstructionSet::kAvx2>},
+    {"", "Gemm", "gemm_baseline", MakeGemm<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList MatMulKernels() { return kKernels; }
+
+}  // namespace onward::cpu

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "kernels/cpu/simd/gemm_tile_inl.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// Reads kLanes x kLanes of `rows` rows (zero beyond them) at a[r * stride], transposed.
+ONWARD_INLINE void LoadTransposed(const float* a, int64_t stride, int rows, int lanes,
+                                  Vec (&block)[kLanes]) {
+  ONWARD_UNROLL
+  for (int r = 0; r < kLanes; ++r) block[r] = r < rows ? LoadLanes(a + r * stride, lanes) : Vec{};
+  Transpose(block);
+}
+
+inline void PackRows(const float* a, int64_t a_row, int rows, int64_t k, float* packed) {
+  for (int64_t k0 = 0; k0 < k; k0 += kLanes) {
+    const int steps = k - k0 < kLanes ? static_cast<int>(k - k0) : kLanes;
+    Vec block[kLanes];
+    LoadTransposed(a + k0, a_row, rows, steps, block);
+    for (int i = 0; i < steps; ++i) {
+      float* to = packed + (k0 + i) * rows;
+      // A whole vector reaches into the steps that follow, which overwrite it.
+      if ((k - k0 - i) * rows >= kLanes) {
+        Store(to, block[i]);
+      } else {
+        StoreN(to, block[i], rows < kLanes ? rows : kLanes);
+      }
+    }
+  }
+}
+
+inline void PackColumns(const float* b, int64_t b_k, int cols, int64_t k, float alpha,
+                        float* packed) {
+  const Vec scale = Set(alpha);
+  for (int64_t i = 0; i < k; ++i, b += b_k, packed += kTileCols) {
+    for (int v = 0; v < kTileVecs; ++v) {
+      const int left = cols - v * kLanes;
+      const int n = left >= kLanes ? kLanes : left > 0 ? left : 0;
+      Store(packed + v * kLanes, n == 0 ? Vec{} : LoadLanes(b + v * kLanes, n) * scale);
+    }
+  }
+}
+
+inline void PackColumnsTransposed(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
+                                  float* packed) {
+  const Vec scale = Set(alpha);
+  for (int64_t k0 = 0; k0 < k; k0 += kLanes) {
+    const int steps = k - k0 < kLanes ? static_cast<int>(k - k0) : kLanes;
+    for (int v = 0; v < kTileVecs; ++v) {
+      const int left = cols - v * kLanes;
+      const int rows = left >= kLanes ? kLanes : left > 0 ? left : 0;
+      Vec block[kLanes];
+      LoadTransposed(b + v * kLanes * b_c + k0, b_c, rows, steps, block);
+      for (int i = 0; i < steps; ++i)
+        Store(packed + (k0 + i) * kTileCols + v * kLanes, block[i] * scale);
+    }
+  }
+}
+
+inline void Activate(const ActivationSpec& activation, float* values, int64_t count) {
+  WithActivation(activation, [&](auto f) ONWARD_LAMBDA_INLINE {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) Store(values + i, f(Load(values + i)));
+    const int left = static_cast<int>(count - i);
+    if (left > 0) StoreN(values + i, f(LoadN(values + i, left)), left);
+  });
+}
+
+const GemmTileKernels& TileKernels() {
+  static constexpr GemmTileKernels kKernels = {
+      kLanes == 16  ? InstructionSet::kAvx512
+      : kLanes == 8 ? InstructionSet::kAvx2
+                    : InstructionSet::kBaseline,
+      kTileRows,
+      kTileCols,
+      AnyTile,
+      PackRows,
+      PackColumns,
+      PackColumnsTransposed,
+      Activate,
+  };
+  return kKernels;
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

@@ -1,0 +1,65 @@
+// The inner kernel of matrix products: one tile of C for one block of K, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+// One tile: C[r, c] = sum over k of A[r, k] B[k, c] for r < rows, c < cols.
+struct GemmTile {
+  int rows = 0;  // 1 .. tile_rows
+  int cols = 0;  // 1 .. tile_cols
+  int64_t k = 0;
+  const float* a = nullptr;  // A[r, k] at a[r * a_row + k * a_k]; one of the strides is 1
+  int64_t a_row = 0;
+  int64_t a_k = 0;
+  const float* b = nullptr;  // B[k, c] at b[k * b_k + c]
+  int64_t b_k = 0;
+  bool b_padded = false;  // B may be read for tile_cols columns, whatever `cols` is
+  float* c = nullptr;
+  int64_t c_row = 0;
+
+  // What the sums start from: C itself (a later block of K), or the sum of those given.
+  bool accumulate = false;
+  const float* bias_of_column = nullptr;  // [cols]
+  const float* bias_of_row = nullptr;     // [rows]
+  const float* residual = nullptr;        // added like C
+  int64_t residual_row = 0;
+  // Applied to the results; leave empty for all but the last block of K.
+  ActivationSpec activation;
+};
+
+struct GemmTileKernels {
+  InstructionSet instruction_set;
+  int tile_rows;
+  int tile_cols;
+  void (*tile)(const GemmTile& tile);
+  // Copies rows x k of A, A[r, k] at a[r * a_row + k], to packed[k * rows + r]; rows <= tile_rows.
+  void (*pack_rows)(const float* a, int64_t a_row, int rows, int64_t k, float* packed);
+  // Copies k x cols of B to packed[k * tile_cols + c], zero for c >= cols, times alpha. B[k, c] at
+  // b[k * b_k + c], or at b[c * b_c + k] for the transposed one.
+  void (*pack_columns)(const float* b, int64_t b_k, int cols, int64_t k, float alpha,
+                       float* packed);
+  void (*pack_columns_transposed)(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
+                                  float* packed);
+  // values[i] = activation(values[i]), for results that no tile finishes.
+  void (*activate)(const ActivationSpec& activation, float* values, int64_t count);
+};
+
+namespace baseline {
+const GemmTileKernels& TileKernels();
+}
+namespace avx2 {
+const GemmTileKernels& TileKernels();
+}
+namespace avx512 {
+const GemmTileKernels& TileKernels();
+}
+
+// The kernels of `set`, which must be one that Supports().
+const GemmTileKernels& GemmTiles(InstructionSet set);
+
+}  // namespace onward::cpu

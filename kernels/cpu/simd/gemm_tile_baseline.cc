@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/gemm_pack_inl.h"

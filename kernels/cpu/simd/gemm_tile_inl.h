@@ -1,0 +1,175 @@
+#pragma once
+
+#include "kernels/cpu/simd/activation_inl.h"
+#include "kernels/cpu/simd/gemm_tile.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// Accumulators, two of B and one of A fill the registers: 32 with AVX-512, else 16.
+inline constexpr int kTileRows = kLanes == 16 ? 12 : 6;
+inline constexpr int kTileVecs = 2;
+inline constexpr int kTileCols = kTileVecs * kLanes;
+
+// Few rows have too few accumulators to hide the latency of an addition, so they take several steps
+// of K at once.
+inline constexpr int KSteps(int rows, int vecs) {
+  const int chains = rows * vecs;
+  return chains >= 8 ? 1 : chains >= 4 ? 2 : chains >= 2 ? 4 : 8;
+}
+
+template <int kRows, int kVecs>
+struct TileSums {
+  Vec at[kRows][kVecs];
+};
+
+template <int kRows, int kVecs, bool kPackedRows>
+ONWARD_INLINE void MultiplyStep(const float* a, int64_t a_row, const Vec (&b)[kVecs],
+                                TileSums<kRows, kVecs>& sums) {
+  ONWARD_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    const Vec x = Set(kPackedRows ? a[r] : a[r * a_row]);
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) sums.at[r][v] = Fma(x, b[v], sums.at[r][v]);
+  }
+}
+
+// kEdge: the last vector of B has `last` lanes and must not be read beyond.
+template <int kVecs, bool kEdge>
+ONWARD_INLINE void LoadRowOfB(const float* b, int last, Vec (&row)[kVecs]) {
+  ONWARD_UNROLL
+  for (int v = 0; v < kVecs; ++v) {
+    row[v] = kEdge && v == kVecs - 1 ? LoadN(b + v * kLanes, last) : Load(b + v * kLanes);
+  }
+}
+
+template <int kRows, int kVecs, bool kPackedRows, bool kEdge>
+ONWARD_INLINE void Multiply(const GemmTile& t, int last, TileSums<kRows, kVecs>& sums) {
+  constexpr int kSteps = KSteps(kRows, kVecs);
+  const int64_t a_row = t.a_row, a_k = kPackedRows ? t.a_k : 1, b_k = t.b_k;
+  const float* a = t.a;
+  const float* b = t.b;
+  int64_t k = t.k;
+  if constexpr (kSteps > 1) {
+    TileSums<kRows, kVecs> partial[kSteps - 1] = {};
+    for (; k >= kSteps; k -= kSteps) {
+      ONWARD_UNROLL
+      for (int s = 0; s < kSteps; ++s) {
+        Vec row[kVecs];
+        LoadRowOfB<kVecs, kEdge>(b + s * b_k, last, row);
+        MultiplyStep<kRows, kVecs, kPackedRows>(a + s * a_k, a_row, row,
+                                                s == 0 ? sums : partial[s == 0 ? 0 : s - 1]);
+      }
+      a += kSteps * a_k;
+      b += kSteps * b_k;
+    }
+    for (int s = 0; s < kSteps - 1; ++s) {
+      for (int r = 0; r < kRows; ++r) {
+        for (int v = 0; v < kVecs; ++v) sums.at[r][v] += partial[s].at[r][v];
+      }
+    }
+  }
+  for (; k > 0; --k, a += a_k, b += b_k) {
+    Vec row[kVecs];
+    LoadRowOfB<kVecs, kEdge>(b, last, row);
+    MultiplyStep<kRows, kVecs, kPackedRows>(a, a_row, row, sums);
+  }
+}
+
+// Calls f(r, v, first column, lanes) for every vector of the tile; all lanes but maybe in the last.
+template <int kRows, int kVecs, typename F>
+ONWARD_INLINE void ForEachVec(int last, F&& f) {
+  ONWARD_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) f(r, v, v == kVecs - 1 ? last : kLanes);
+  }
+}
+ONWARD_INLINE Vec LoadLanes(const float* p, int n) { return n == kLanes ? Load(p) : LoadN(p, n); }
+ONWARD_INLINE void StoreLanes(float* p, Vec v, int n) {
+  n == kLanes ? Store(p, v) : StoreN(p, v, n);
+}
+
+template <int kRows, int kVecs>
+ONWARD_INLINE void StartSums(const GemmTile& t, int last, TileSums<kRows, kVecs>& sums) {
+  if (t.accumulate) {
+    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int n) ONWARD_LAMBDA_INLINE {
+      sums.at[r][v] = LoadLanes(t.c + r * t.c_row + v * kLanes, n);
+    });
+    return;
+  }
+  if (t.bias_of_column != nullptr) {
+    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int n) ONWARD_LAMBDA_INLINE {
+      sums.at[r][v] = r == 0 ? LoadLanes(t.bias_of_column + v * kLanes, n) : sums.at[0][v];
+    });
+  } else {
+    ForEachVec<kRows, kVecs>(
+        last, [&](int r, int v, int) ONWARD_LAMBDA_INLINE { sums.at[r][v] = Vec{}; });
+  }
+  if (t.bias_of_row != nullptr) {
+    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int) ONWARD_LAMBDA_INLINE {
+      sums.at[r][v] += Set(t.bias_of_row[r]);
+    });
+  }
+  if (t.residual != nullptr) {
+    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int n) ONWARD_LAMBDA_INLINE {
+      sums.at[r][v] += LoadLanes(t.residual + r * t.residual_row + v * kLanes, n);
+    });
+  }
+}
+
+template <int kRows, int kVecs>
+ONWARD_INLINE void StoreSums(const GemmTile& t, int last, const TileSums<kRows, kVecs>& sums) {
+  ForEachVec<kRows, kVecs>(last, [&](int r, int v, int n) ONWARD_LAMBDA_INLINE {
+    StoreLanes(t.c + r * t.c_row + v * kLanes, sums.at[r][v], n);
+  });
+}
+
+// The costlier functions run over the stored tile, which is in the first-level cache.
+__attribute__((noinline)) inline void ActivateTile(const GemmTile& t) {
+  WithActivation(t.activation, [&](auto f) ONWARD_LAMBDA_INLINE {
+    for (int r = 0; r < t.rows; ++r) {
+      float* row = t.c + r * t.c_row;
+      int c = 0;
+      for (; c + kLanes <= t.cols; c += kLanes) Store(row + c, f(Load(row + c)));
+      if (c < t.cols) StoreN(row + c, f(LoadN(row + c, t.cols - c)), t.cols - c);
+    }
+  });
+}
+
+template <int kRows, int kVecs, bool kPackedRows>
+void Tile(const GemmTile& t) {
+  const int last = t.cols - (kVecs - 1) * kLanes;
+  TileSums<kRows, kVecs> sums;
+  StartSums(t, last, sums);
+  if (last == kLanes || t.b_padded) {
+    Multiply<kRows, kVecs, kPackedRows, false>(t, last, sums);
+  } else {
+    Multiply<kRows, kVecs, kPackedRows, true>(t, last, sums);
+  }
+  if (t.activation.kind == Activation::kRelu) {
+    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int) ONWARD_LAMBDA_INLINE {
+      sums.at[r][v] = Max(Vec{}, sums.at[r][v]);
+    });
+  }
+  StoreSums(t, last, sums);
+  if (t.activation.kind > Activation::kRelu) ActivateTile(t);
+}
+
+using TileFunction = void (*)(const GemmTile&);
+template <int kVecs, bool kPackedRows, int... R>
+constexpr TileFunction TileOfRows(int rows, std::integer_sequence<int, R...>) {
+  constexpr TileFunction kFunctions[] = {Tile<R + 1, kVecs, kPackedRows>...};
+  return kFunctions[rows - 1];
+}
+
+inline void AnyTile(const GemmTile& t) {
+  using Rows = std::make_integer_sequence<int, kTileRows>;
+  const bool packed = t.a_row == 1;
+  if (t.cols > kLanes) {
+    (packed ? TileOfRows<2, true>(t.rows, Rows()) : TileOfRows<2, false>(t.rows, Rows()))(t);
+  } else {
+    (packed ? TileOfRows<1, true>(t.rows, Rows()) : TileOfRows<1, false>(t.rows, Rows()))(t);
+  }
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

@@ -1,0 +1,134 @@
+// Vectors of floats for the instruction set that the including source is compiled for, in a
+// namespace of its own. A source x_avx512.cc defines ONWARD_TARGET_AVX512, x_avx2.cc
+// ONWARD_TARGET_AVX2, x_baseline.cc neither, and includes x_inl.h.
+//
+// Code in *_inl.h must not call inline functions of the standard library or of other headers: the
+// linker could keep the copy that was compiled for the widest set.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(ONWARD_TARGET_AVX512)
+#define ONWARD_TARGET avx512
+#elif defined(ONWARD_TARGET_AVX2)
+#define ONWARD_TARGET avx2
+#else
+#define ONWARD_TARGET baseline
+#endif
+
+#if defined(__clang__)
+#define ONWARD_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ONWARD_UNROLL _Pragma("GCC unroll 16")
+#endif
+#define ONWARD_INLINE inline __attribute__((always_inline))
+#define ONWARD_LAMBDA_INLINE __attribute__((always_inline))
+
+namespace onward::cpu::ONWARD_TARGET {
+
+#if defined(ONWARD_TARGET_AVX512)
+inline constexpr int kLanes = 16;
+#elif defined(ONWARD_TARGET_AVX2)
+inline constexpr int kLanes = 8;
+#else
+inline constexpr int kLanes = 4;
+#endif
+
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef int32_t IVec __attribute__((vector_size(4 * kLanes)));  // also lane masks: 0 or -1
+typedef float UnalignedVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+
+ONWARD_INLINE Vec Load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
+ONWARD_INLINE void Store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) = v; }
+ONWARD_INLINE Vec Set(float x) { return x - Vec{}; }  // x - 0 is x, also for x = -0
+ONWARD_INLINE IVec SetInt(int32_t x) { return IVec{} + x; }
+ONWARD_INLINE IVec Bits(Vec v) { return reinterpret_cast<IVec>(v); }
+ONWARD_INLINE Vec FromBits(IVec v) { return reinterpret_cast<Vec>(v); }
+ONWARD_INLINE Vec Select(IVec mask, Vec yes, Vec no) { return mask ? yes : no; }
+ONWARD_INLINE Vec Abs(Vec v) { return FromBits(Bits(v) & 0x7fffffff); }
+
+// The maskz forms stand where the plain ones make GCC 12 warn of uninitialized values.
+// The first n lanes, 0 <= n <= kLanes; LoadN gives 0 in the others and neither touches memory
+// beyond them. Min and Max give b when a lane of either is NaN.
+#if defined(ONWARD_TARGET_AVX512)
+ONWARD_INLINE __mmask16 FirstLanes(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
+ONWARD_INLINE Vec LoadN(const float* p, int n) { return _mm512_maskz_loadu_ps(FirstLanes(n), p); }
+ONWARD_INLINE void StoreN(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, FirstLanes(n), v); }
+ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+ONWARD_INLINE Vec Min(Vec a, Vec b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+ONWARD_INLINE Vec Max(Vec a, Vec b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+ONWARD_INLINE Vec Sqrt(Vec a) { return _mm512_maskz_sqrt_ps(0xffff, a); }
+#elif defined(ONWARD_TARGET_AVX2)
+ONWARD_INLINE __m256i FirstLanes(int n) {
+  alignas(32) static constexpr int32_t kOnesThenZeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kOnesThenZeros + 8 - n));
+}
+ONWARD_INLINE Vec LoadN(const float* p, int n) { return _mm256_maskload_ps(p, FirstLanes(n)); }
+ONWARD_INLINE void StoreN(float* p, Vec v, int n) { _mm256_maskstore_ps(p, FirstLanes(n), v); }
+ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+ONWARD_INLINE Vec Min(Vec a, Vec b) { return _mm256_min_ps(a, b); }
+ONWARD_INLINE Vec Max(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+ONWARD_INLINE Vec Sqrt(Vec a) { return _mm256_sqrt_ps(a); }
+#else
+ONWARD_INLINE Vec LoadN(const float* p, int n) {
+  Vec v = {};
+  for (int i = 0; i < n; ++i) v[i] = p[i];
+  return v;
+}
+ONWARD_INLINE void StoreN(float* p, Vec v, int n) {
+  for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
+#if defined(__x86_64__)
+ONWARD_INLINE Vec Min(Vec a, Vec b) { return _mm_min_ps(a, b); }
+ONWARD_INLINE Vec Max(Vec a, Vec b) { return _mm_max_ps(a, b); }
+ONWARD_INLINE Vec Sqrt(Vec a) { return _mm_sqrt_ps(a); }
+#else
+ONWARD_INLINE Vec Min(Vec a, Vec b) { return a < b ? a : b; }
+ONWARD_INLINE Vec Max(Vec a, Vec b) { return a > b ? a : b; }
+ONWARD_INLINE Vec Sqrt(Vec a) {
+  for (int i = 0; i < kLanes; ++i) a[i] = __builtin_sqrtf(a[i]);
+  return a;
+}
+#endif
+#endif
+
+// Sum and largest of the lanes, halves first: the order is fixed.
+ONWARD_INLINE float SumLanes(Vec v) {
+  float lanes[kLanes];
+  Store(lanes, v);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
+// One stage of a transpose: exchanges the off-diagonal blocks of D x D lanes of rows a and b.
+template <int D, int... I>
+ONWARD_INLINE void ExchangeBlocks(Vec& a, Vec& b, std::integer_sequence<int, I...>) {
+  const Vec low = __builtin_shufflevector(a, b, ((I & D) == 0 ? I : I - D + kLanes)...);
+  b = __builtin_shufflevector(a, b, ((I & D) == 0 ? I + D : I + kLanes)...);
+  a = low;
+}
+template <int D>
+ONWARD_INLINE void TransposeStage(Vec (&rows)[kLanes]) {
+  ONWARD_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    if ((i & D) == 0)
+      ExchangeBlocks<D>(rows[i], rows[i + D], std::make_integer_sequence<int, kLanes>());
+  }
+}
+// Transposes kLanes x kLanes floats held in registers.
+ONWARD_INLINE void Transpose(Vec (&rows)[kLanes]) {
+  TransposeStage<1>(rows);
+  TransposeStage<2>(rows);
+  if constexpr (kLanes >= 8) TransposeStage<4>(rows);
+  if constexpr (kLanes >= 16) TransposeStage<8>(rows);
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

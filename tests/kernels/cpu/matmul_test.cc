@@ -1,0 +1,161 @@
+// The float32 products of every instruction set against sums in double.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/fast_kernels.h"
+
+namespace onward {
+namespace {
+
+using cases::OpCase;
+using testing::ExpectFastKernels;
+using testing::RandomFloats;
+
+int64_t Draw(std::mt19937& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+
+struct Strides {
+  int64_t row, column;
+};
+
+// c[m, n] = sum over k of a[m, k] b[k, n].
+void Multiply(const float* a, Strides as, const float* b, Strides bs, int64_t m, int64_t n,
+              int64_t k, double alpha, float* c) {
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += static_cast<double>(a[i * as.row + l * as.column]) *
+               static_cast<double>(b[l * bs.row + j * bs.column]);
+      c[i * n + j] = static_cast<float>(alpha * sum);
+    }
+  }
+}
+
+OpCase MatMulCase(int64_t batch_a, int64_t batch_b, int64_t m, int64_t n, int64_t k,
+                  std::mt19937& random) {
+  OpCase c;
+  c.name = absl::StrCat(batch_a, "/", batch_b, " x ", m, "x", n, "x", k);
+  c.op = "MatMul";
+  c.atol = 1e-5 * std::max<int64_t>(1, k / 64);
+  const auto dims = [](int64_t batch, int64_t rows, int64_t columns) {
+    return batch == 0 ? Dims{rows, columns} : Dims{batch, rows, columns};
+  };
+  c.inputs = {RandomFloats(dims(batch_a, m, k), random), RandomFloats(dims(batch_b, k, n), random)};
+  const int64_t batch = std::max(batch_a, batch_b);
+  Tensor y(DType::kFloat32, dims(batch, m, n));
+  for (int64_t i = 0; i < std::max<int64_t>(1, batch); ++i) {
+    Multiply(c.inputs[0].data<float>() + (batch_a > 1 ? i * m * k : 0), {k, 1},
+             c.inputs[1].data<float>() + (batch_b > 1 ? i * k * n : 0), {n, 1}, m, n, k, 1,
+             y.mutable_data<float>() + i * m * n);
+  }
+  c.expected = {y};
+  return c;
+}
+
+TEST(MatMul, SmallSizesInEveryCombination) {
+  std::mt19937 random(1);
+  for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25, 70}) {
+    for (int64_t n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 70}) {
+      for (int64_t k : {0, 1, 2, 5, 16, 67})
+        EXPECT_GE(ExpectFastKernels(MatMulCase(0, 0, m, n, k, random), 2), 2);
+    }
+  }
+}
+
+TEST(MatMul, RandomSizesAndBatches) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t batch = Draw(random, 1, 5), kind = Draw(random, 0, 3);
+    ExpectFastKernels(
+        MatMulCase(kind == 1 ? 1 : batch,
+                   kind == 2   ? 0
+                   : kind == 3 ? 1
+                               : batch,
+                   Draw(random, 1, 70), Draw(random, 1, 70), Draw(random, 1, 70), random),
+        2);
+  }
+}
+
+TEST(MatMul, SizesThatAreCutIntoBlocks) {
+  std::mt19937 random(3);
+  ExpectFastKernels(MatMulCase(0, 0, 300, 200, 900, random), 2);
+  ExpectFastKernels(MatMulCase(0, 0, 1, 1000, 1500, random), 2);
+  ExpectFastKernels(MatMulCase(0, 0, 3, 300, 2000, random), 2);
+  ExpectFastKernels(MatMulCase(4, 4, 128, 130, 64, random), 2);
+}
+
+TEST(MatMul, Vectors) {
+  std::mt19937 random(4);
+  const Tensor matrix = RandomFloats({5, 7}, random), five = RandomFloats({5}, random),
+               seven = RandomFloats({7}, random);
+  Tensor left(DType::kFloat32, {7}), right(DType::kFloat32, {5}), dot(DType::kFloat32, Dims{});
+  Multiply(five.data<float>(), {5, 1}, matrix.data<float>(), {7, 1}, 1, 7, 5, 1,
+           left.mutable_data<float>());
+  Multiply(matrix.data<float>(), {7, 1}, seven.data<float>(), {1, 1}, 5, 1, 7, 1,
+           right.mutable_data<float>());
+  Multiply(seven.data<float>(), {7, 1}, seven.data<float>(), {1, 1}, 1, 1, 7, 1,
+           dot.mutable_data<float>());
+  EXPECT_GE(ExpectFastKernels({"vector_matrix", "MatMul", "", {}, {five, matrix}, {left}}, 2), 2);
+  EXPECT_GE(ExpectFastKernels({"matrix_vector", "MatMul", "", {}, {matrix, seven}, {right}}, 2), 2);
+  EXPECT_GE(ExpectFastKernels({"dot", "MatMul", "", {}, {seven, seven}, {dot}}, 2), 2);
+}
+
+OpCase GemmCase(std::mt19937& random) {
+  const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
+  const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
+  const float alpha = Draw(random, 0, 1) ? 1.0f : 0.75f, beta = Draw(random, 0, 1) ? 1.0f : -2.0f;
+  OpCase c;
+  c.name = absl::StrCat(m, "x", n, "x", k, " trans ", trans_a, trans_b, " ", alpha, " ", beta);
+  c.op = "Gemm";
+  c.atol = 1e-5;
+  c.attributes = {
+      {"alpha", alpha}, {"beta", beta}, {"transA", int64_t{trans_a}}, {"transB", int64_t{trans_b}}};
+  c.inputs = {RandomFloats(trans_a ? Dims{k, m} : Dims{m, k}, random),
+              RandomFloats(trans_b ? Dims{n, k} : Dims{k, n}, random)};
+  Tensor y(DType::kFloat32, {m, n});
+  Multiply(c.inputs[0].data<float>(), trans_a ? Strides{1, m} : Strides{k, 1},
+           c.inputs[1].data<float>(), trans_b ? Strides{1, k} : Strides{n, 1}, m, n, k, alpha,
+           y.mutable_data<float>());
+  const Dims addends[] = {{}, {1}, {n}, {1, n}, {m, 1}, {m, n}, {1, 1}};
+  const int64_t which = Draw(random, 0, 7);
+  if (which < 7) {
+    const Dims& dims = addends[which];
+    c.inputs.push_back(RandomFloats(dims, random));
+    const int64_t columns = dims.empty() ? 1 : dims.back(), rows = dims.size() < 2 ? 1 : dims[0];
+    for (int64_t i = 0; i < m * n; ++i) {
+      const int64_t row = rows == 1 ? 0 : i / n, column = columns == 1 ? 0 : i % n;
+      y.mutable_data<float>()[i] += beta * c.inputs[2].data<float>()[row * columns + column];
+    }
+  }
+  c.expected = {y};
+  return c;
+}
+
+TEST(Gemm, RandomSizesFlagsAndAddends) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    EXPECT_GE(ExpectFastKernels(GemmCase(random), 2), 2);
+  }
+}
+
+TEST(Gemm, ErrorsAreOfTheArguments) {
+  std::mt19937 random(5);
+  OpCase c = {"inner",
+              "Gemm",
+              "",
+              {},
+              {RandomFloats({2, 3}, random), RandomFloats({4, 2}, random)},
+              {Tensor(DType::kFloat32, {2, 2})}};
+  for (const KernelEntry& entry : CpuKernels()) {
+    if (entry.op != c.op) continue;
+    const absl::Status status = testing::RunKernel(entry, c).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status) || absl::IsUnimplemented(status)) << status;
+  }
+}
+
+}  // namespace
+}  // namespace onward

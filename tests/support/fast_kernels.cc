@@ -1,0 +1,41 @@
+#include "tests/support/fast_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace onward::testing {
+
+Tensor RandomFloats(DimsView dims, std::mt19937& random, float low, float high) {
+  Tensor tensor(DType::kFloat32, dims);
+  std::uniform_real_distribution<float> distribution(low, high);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    tensor.mutable_data<float>()[i] = distribution(random);
+  return tensor;
+}
+
+int ExpectFastKernels(const cases::OpCase& c, uint64_t constants) {
+  int ran = 0;
+  for (const KernelEntry& entry : CpuKernels()) {
+    if (entry.op != c.op || entry.domain != c.domain || entry.name.ends_with("_reference"))
+      continue;
+    for (uint64_t mask : std::set<uint64_t>{0, constants}) {
+      SCOPED_TRACE(std::string(entry.name) + " " + c.name);
+      const auto alone = RunKernel(entry, c, 1, mask);
+      if (alone.status().code() == absl::StatusCode::kUnimplemented) continue;
+      EXPECT_TRUE(alone.ok()) << alone.status();
+      const auto threaded = RunKernel(entry, c, 3, mask);
+      EXPECT_TRUE(threaded.ok()) << threaded.status();
+      if (!alone.ok() || !threaded.ok()) return ran;
+      ++ran;
+      for (size_t i = 0; i < alone->size(); ++i) {
+        if (c.expected[i].empty()) continue;
+        EXPECT_EQ(Difference((*alone)[i], c.expected[i], c.rtol, c.atol), "") << "output " << i;
+        EXPECT_TRUE(SameBits((*alone)[i], (*threaded)[i])) << "threads change output " << i;
+      }
+    }
+  }
+  return ran;
+}
+
+}  // namespace onward::testing
