@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "onnx/defs/schema.h"
+
 namespace onward {
 
 const Tensor* FixedConstant(const Graph& graph, ValueId id) {
@@ -117,6 +119,10 @@ bool IsRandom(const Node& node) {
   static constexpr std::array<std::string_view, 6> kRandom = {
       "Bernoulli",     "Multinomial",      "RandomNormal",
       "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
+  if (node.schema != nullptr &&
+      node.schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {
+    return true;
+  }
   if (!node.domain.empty()) return node.domain == "onward" && node.op_type.find("Random") == 0;
   if (node.op_type == "Dropout") return InputOf(node, 2).valid();  // may be in training mode
   return std::find(kRandom.begin(), kRandom.end(), node.op_type) != kRandom.end();
