@@ -8,11 +8,17 @@ const std::vector<KernelEntry>& CpuKernels() {
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
         cpu::MatMulKernels,
+        cpu::ReferenceAttention,
         cpu::ReferenceBinary,
         cpu::ReferenceClip,
         cpu::ReferenceCompare,
+        cpu::ReferenceConv,
         cpu::ReferenceIdentity,
+        cpu::ReferenceMatMul,
+        cpu::ReferencePool,
         cpu::ReferencePow,
+        cpu::ReferenceRecurrent,
+        cpu::ReferenceRotaryEmbedding,
         cpu::ReferenceUnary,
         cpu::ReferenceVariadic,
         cpu::ReferenceWhere,

@@ -20,11 +20,17 @@ using KernelList = absl::Span<const KernelEntry>;
 KernelList MatMulKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ReferenceAttention();
 KernelList ReferenceBinary();
 KernelList ReferenceClip();
 KernelList ReferenceCompare();
+KernelList ReferenceConv();
 KernelList ReferenceIdentity();
+KernelList ReferenceMatMul();
+KernelList ReferencePool();
 KernelList ReferencePow();
+KernelList ReferenceRecurrent();
+KernelList ReferenceRotaryEmbedding();
 KernelList ReferenceUnary();
 KernelList ReferenceVariadic();
 KernelList ReferenceWhere();

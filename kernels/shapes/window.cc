@@ -83,6 +83,7 @@ absl::StatusOr<WindowAxes> ResolveWindow(const WindowAttributes& attributes, Dim
   ONWARD_RETURN_IF_ERROR(CheckLength("dilations", attributes.dilations.size(), rank));
   ONWARD_RETURN_IF_ERROR(CheckLength("pads", attributes.pads.size(), 2 * rank));
   WindowAxes axes(rank);
+  Dims padded(rank), taps(kernel.begin(), kernel.end());
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis& axis = axes[i];
     axis.input = input[i];
@@ -99,7 +100,10 @@ absl::StatusOr<WindowAxes> ResolveWindow(const WindowAttributes& attributes, Dim
     }
     if (absl::Status placed = Place(attributes.auto_pad, attributes.ceil_mode, axis); !placed.ok())
       return Annotate(placed, absl::StrCat("spatial axis ", i, ": "));
+    padded[i] = axis.input + axis.pad_begin + axis.pad_end;
   }
+  ONWARD_RETURN_IF_ERROR(CheckedNumElements(taps).status());
+  ONWARD_RETURN_IF_ERROR(CheckedNumElements(padded).status());
   return axes;
 }
 
