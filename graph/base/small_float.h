@@ -10,14 +10,31 @@
 
 namespace onward {
 
+// IEEE binary16. Plain integer and float operations without branches, so that compilers vectorise
+// loops over them for any target.
 struct Float16 {
   uint16_t bits = 0;
   Float16() = default;
   explicit Float16(float value) : bits(FromFloat(value)) {}
-  // Compilers vectorise these to hardware conversions where the target has them.
-  operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+  operator float() const {
+    const uint32_t shifted = (bits & 0x7fffu) << 13;
+    // Moves the exponent's bias from 15 to 127; exact for subnormal values too.
+    const float scaled = std::bit_cast<float>(shifted) * 0x1p112f;
+    const uint32_t special = scaled >= 65536.0f ? 0x7f800000u : 0u;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (bits & 0x8000u) << 16);
+  }
   static uint16_t FromFloat(float value) {
-    return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    const uint32_t raw = std::bit_cast<uint32_t>(value);
+    const uint32_t magnitude = raw & 0x7fffffffu;
+    // Adding 0.5 aligns the bits of a subnormal result with the end of the mantissa and rounds.
+    const uint32_t subnormal =
+        std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const uint32_t special =
+        magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : 0x7c00u;
+    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
+    result = magnitude >= 0x47800000u ? special : result;
+    return static_cast<uint16_t>(result | (raw >> 16 & 0x8000u));
   }
 };
 

@@ -36,7 +36,7 @@ struct TensorView {
   }
   template <typename T>
   absl::Span<T> span() const {
-    return {static_cast<T*>(data), static_cast<size_t>(num_elements())};
+    return absl::Span<T>(static_cast<T*>(data), static_cast<size_t>(num_elements()));
   }
 };
 
@@ -86,7 +86,7 @@ class Tensor {
   }
   template <typename T>
   absl::Span<const T> span() const {
-    return {static_cast<const T*>(data_), static_cast<size_t>(num_elements())};
+    return absl::Span<const T>(static_cast<const T*>(data_), static_cast<size_t>(num_elements()));
   }
   // The view's data is mutable by type; whether it may be written is the caller's knowledge.
   TensorView view() const { return {dtype_, data_, dims_}; }

@@ -5,11 +5,6 @@
 
 namespace onward {
 
-std::string Dim::ToString() const {
-  if (known()) return std::to_string(value_);
-  return symbolic() ? expression_ : "?";
-}
-
 std::optional<Dims> Type::static_dims() const {
   if (!is_tensor() || !shape) return std::nullopt;
   Dims dims;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "graph/base/dim.h"
 #include "graph/base/dtype.h"
@@ -24,8 +25,12 @@ struct Type {
   static Type Tensor(DType dtype, SymbolicDims shape) {
     return {Kind::kTensor, dtype, std::move(shape), nullptr};
   }
-  static Type Tensor(DType dtype, DimsView dims) {
-    return {Kind::kTensor, dtype, SymbolicDims(dims.begin(), dims.end()), nullptr};
+  // Whatever views as dims; a template so that braces mean SymbolicDims.
+  template <typename T>
+  requires std::is_convertible_v<const T&, DimsView>
+  static Type Tensor(DType dtype, const T& dims) {
+    const DimsView view = dims;
+    return {Kind::kTensor, dtype, SymbolicDims(view.begin(), view.end()), nullptr};
   }
   static Type Sequence(Type element) {
     return {Kind::kSequence, DType::kUndefined, std::nullopt,

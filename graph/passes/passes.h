@@ -11,5 +11,19 @@ absl::StatusOr<int> FoldConstants(Graph& graph, const PassOptions& options, int&
 // Removes nodes whose results nothing reads, captures that a body does not read, and optional
 // outputs that nobody reads.
 absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions& options, int& budget);
+// Removes nodes whose result is their input, bit for bit.
+absl::StatusOr<int> EliminateIdentity(Graph& graph, const PassOptions& options, int& budget);
+// Two shape, layout or type changes in a row become one.
+absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& budget);
+// Equal constants and equal computations are done once.
+absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions& options, int& budget);
+// Folds per-channel scales and shifts into Conv, ConvTranspose and Gemm.
+absl::StatusOr<int> FuseBatchNorm(Graph& graph, const PassOptions& options, int& budget);
+// MatMul + Add of matrices to Gemm; Transposes into Gemm.
+absl::StatusOr<int> FuseGemm(Graph& graph, const PassOptions& options, int& budget);
+// Exported arithmetic to the standard's ops.
+absl::StatusOr<int> FuseNormalization(Graph& graph, const PassOptions& options, int& budget);
+absl::StatusOr<int> FuseGelu(Graph& graph, const PassOptions& options, int& budget);
+absl::StatusOr<int> FuseActivations(Graph& graph, const PassOptions& options, int& budget);
 
 }  // namespace onward

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "onnx/defs/schema.h"
 
 namespace onward {
 
@@ -71,6 +74,30 @@ std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+namespace {
+
+bool Near(double value, double expected, DType dtype) {
+  double tolerance = 1e-5;
+  if (dtype == DType::kFloat16) tolerance = 1e-3;
+  if (dtype == DType::kBFloat16) tolerance = 8e-3;
+  return std::fabs(value - expected) <= tolerance * std::fabs(expected);
+}
+
+}  // namespace
+
+bool IsScalar(const Graph& graph, ValueId id, double expected) {
+  const std::optional<double> value = ScalarValue(graph, id);
+  return value && Near(*value, expected, graph.type(id).dtype);
+}
+
+ValueId BesideScalar(const Graph& graph, ValueId value, std::string_view op, double expected) {
+  const Node* node = MadeBy(graph, value, op);
+  if (node == nullptr) return {};
+  const std::optional<WithScalar> split = SplitScalar(graph, *node);
+  if (!split || !Near(split->scalar, expected, graph.type(value).dtype)) return {};
+  return split->other;
+}
+
 ValueId OtherInput(const Node& node, ValueId operand) {
   if (node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return {};
   if (node.inputs[0] == operand) return node.inputs[1];
@@ -92,6 +119,10 @@ bool IsRandom(const Node& node) {
   static constexpr std::array<std::string_view, 6> kRandom = {
       "Bernoulli",     "Multinomial",      "RandomNormal",
       "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
+  if (node.schema != nullptr &&
+      node.schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {
+    return true;
+  }
   if (!node.domain.empty()) return node.domain == "onward" && node.op_type.find("Random") == 0;
   if (node.op_type == "Dropout") return InputOf(node, 2).valid();  // may be in training mode
   return std::find(kRandom.begin(), kRandom.end(), node.op_type) != kRandom.end();

@@ -49,6 +49,12 @@ struct WithScalar {
 };
 std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node);
 
+// Whether the value is a constant of one element that is `expected` as far as its dtype can say.
+bool IsScalar(const Graph& graph, ValueId id, double expected);
+// The other operand of the commutative node that makes `value` when its constant operand IsScalar
+// of `expected` and it changes no shape; invalid otherwise.
+ValueId BesideScalar(const Graph& graph, ValueId value, std::string_view op, double expected);
+
 // The operand of a binary node beside `operand`; invalid when the node does not read it exactly
 // once.
 ValueId OtherInput(const Node& node, ValueId operand);

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/infer/infer.h"
-#include "onnx/defs/schema.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 
@@ -48,15 +48,16 @@ bool CanTakeOutputName(const Graph& graph, ValueId from, ValueId to) {
 
 namespace {
 
-// What is known of either of two values that are equal at run time.
-void RefineType(const Type& from, Type& to) {
+// Adds to the type of `to` what is known of `from`, which is equal to it at run time. Of two
+// symbols for one size a new value takes the old one.
+void RefineType(const Type& from, Type& to, bool is_new) {
   if (to.kind == Type::Kind::kUnknown) to = from;
   if (!to.is_tensor() || !from.is_tensor() || !from.shape) return;
   if (!to.shape) to.shape = from.shape;
   for (size_t i = 0; i < to.shape->size(); ++i) {
     Dim& dim = (*to.shape)[i];
     const Dim& other = (*from.shape)[i];
-    if (dim.unknown() || other.known()) dim = other;
+    if (dim.unknown() || other.known() || (is_new && other.symbolic() && !dim.known())) dim = other;
   }
 }
 
@@ -141,7 +142,7 @@ class PatchApplication {
     for (Node& node : patch_.nodes_) {
       const std::string op = node.op_type;
       if (node.schema == nullptr) {
-        node.schema = onnx::OpSchemaRegistry::Schema(node.op_type, node.domain);
+        node.schema = FindSchema(node.op_type, node.domain);
       }
       const NodeId id = graph_.AddNode(std::move(node));
       ONWARD_RETURN_IF_ERROR(InferNode(graph_, id));
@@ -177,7 +178,9 @@ class PatchApplication {
   void Replace(ValueId from, ValueId to) {
     const bool output = graph_.is_output(from);
     const bool can_take = output && CanTakeOutputName(graph_, from, to);
-    if (!graph_.is_input(to)) RefineType(graph_.type(from), graph_.mutable_value(to).type);
+    if (!graph_.is_input(to)) {
+      RefineType(graph_.type(from), graph_.mutable_value(to).type, to.index >= patch_.first_value_);
+    }
     const std::vector<ValueId> outputs = graph_.outputs();
     graph_.ReplaceUses(from, to, first_node_);
     if (can_take) {
@@ -199,7 +202,7 @@ class PatchApplication {
       kept = graph_.AddValue(std::move(name), graph_.type(from));
       Node identity;
       identity.op_type = "Identity";
-      identity.schema = onnx::OpSchemaRegistry::Schema("Identity");
+      identity.schema = FindSchema("Identity", "");
       identity.inputs = {to};
       identity.outputs = {kept};
       graph_.AddNode(std::move(identity));

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
-#include "onnx/defs/schema.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward::testing {
 namespace {
@@ -53,7 +53,7 @@ Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants) {
   node.op_type = c.op;
   node.domain = c.domain;
   node.name = c.name;
-  node.schema = onnx::OpSchemaRegistry::Schema(c.op, 28, c.domain);
+  node.schema = FindSchema(c.op, c.domain);
   node.attributes = c.attributes;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const Tensor& tensor = c.inputs[i];

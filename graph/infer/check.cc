@@ -1,0 +1,143 @@
+#include "graph/infer/check.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/status.h"
+#include "graph/infer/type_proto.h"
+#include "onnx/defs/data_type_utils.h"
+#include "onnx/defs/schema.h"
+
+namespace onward {
+namespace {
+
+using onnx::OpSchema;
+
+// ONNX's interned spelling of a type ("tensor(float)"), null where it has none.
+onnx::DataType SpellingOf(const Type& type) {
+  if (type.is_tensor()) {
+    static const std::array<onnx::DataType, kNumDTypes>* table = [] {
+      auto* spellings = new std::array<onnx::DataType, kNumDTypes>();
+      for (int i = 1; i < kNumDTypes; ++i) {
+        onnx::TypeProto proto;
+        proto.mutable_tensor_type()->set_elem_type(i);
+        (*spellings)[static_cast<size_t>(i)] = onnx::Utils::DataTypeUtils::ToType(proto);
+      }
+      return spellings;
+    }();
+    return (*table)[static_cast<size_t>(type.dtype)];
+  }
+  for (const Type* t = &type; t != nullptr; t = t->element.get()) {
+    if (t->kind == Type::Kind::kUnknown) return nullptr;
+    if (t->kind != Type::Kind::kTensor && t->kind != Type::Kind::kSparseTensor && !t->element) {
+      return nullptr;
+    }
+  }
+  onnx::TypeProto proto;
+  TypeToProto(type, &proto);
+  return onnx::Utils::DataTypeUtils::ToType(proto);
+}
+
+// The formal parameter of the i-th argument; the last one may be variadic.
+const OpSchema::FormalParameter* Formal(const std::vector<OpSchema::FormalParameter>& formals,
+                                        size_t i) {
+  if (i < formals.size()) return &formals[i];
+  return formals.empty() || formals.back().GetOption() != OpSchema::Variadic ? nullptr
+                                                                             : &formals.back();
+}
+
+absl::Status CheckCounts(const OpSchema& schema, const Node& node) {
+  const auto check = [](std::string_view what, size_t count, int min, int max) -> absl::Status {
+    if (static_cast<int>(count) >= min && static_cast<int>(count) <= max) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", count, " ", std::string(what), ", the op takes ", min,
+                     min == max                               ? ""
+                     : max == std::numeric_limits<int>::max() ? " or more"
+                                                              : absl::StrCat(" to ", max)));
+  };
+  ONWARD_RETURN_IF_ERROR(
+      check("inputs", node.inputs.size(), schema.min_input(), schema.max_input()));
+  return check("outputs", node.outputs.size(), schema.min_output(), schema.max_output());
+}
+
+absl::Status CheckInputs(const OpSchema& schema, const Graph& graph, const Node& node) {
+  // The first input that fixed each type parameter.
+  std::map<std::string_view, std::pair<onnx::DataType, size_t>> bound;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const OpSchema::FormalParameter* formal = Formal(schema.inputs(), i);
+    if (formal == nullptr) break;
+    const auto named = [&] { return absl::StrCat("input ", i, " '", formal->GetName(), "'"); };
+    if (!node.inputs[i].valid()) {
+      if (formal->GetOption() == OpSchema::Optional) continue;
+      return absl::InvalidArgumentError(absl::StrCat(named(), " is missing"));
+    }
+    const Type& type = graph.type(node.inputs[i]);
+    const onnx::DataType spelling = SpellingOf(type);
+    if (spelling == nullptr) continue;
+    const auto& allowed = formal->GetTypes();
+    if (!allowed.empty() && allowed.count(spelling) == 0) {
+      std::vector<std::string> names;
+      for (onnx::DataType name : allowed) names.push_back(*name);
+      std::sort(names.begin(), names.end());
+      return absl::InvalidArgumentError(
+          absl::StrCat(named(), " is ", *spelling, ", allowed: ", absl::StrJoin(names, ", ")));
+    }
+    if (!formal->GetIsHomogeneous()) continue;
+    const auto [it, first] = bound.try_emplace(formal->GetTypeStr(), spelling, i);
+    if (!first && it->second.first != spelling) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          named(), " is ", *spelling, ", but input ", it->second.second,
+          " of the same type parameter ", formal->GetTypeStr(), " is ", *it->second.first));
+    }
+  }
+  return absl::OkStatus();
+}
+
+onnx::AttributeProto::AttributeType KindOf(const Attribute& attribute) {
+  using P = onnx::AttributeProto;
+  // In the order of Attribute's alternatives.
+  constexpr P::AttributeType kKinds[] = {P::INT,        P::FLOAT,      P::STRING, P::TENSOR,
+                                         P::TYPE_PROTO, P::INTS,       P::FLOATS, P::STRINGS,
+                                         P::TENSORS,    P::TYPE_PROTOS};
+  static_assert(std::size(kKinds) == std::variant_size_v<Attribute>);
+  return kKinds[attribute.index()];
+}
+
+absl::Status CheckAttributes(const OpSchema& schema, const Node& node) {
+  const auto& formals = schema.attributes();
+  for (const auto& [name, attribute] : node.attributes.map()) {
+    const auto it = formals.find(name);
+    if (it == formals.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("the op has no attribute '", name, "'"));
+    }
+    if (KindOf(attribute) != it->second.type) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "attribute '", name, "' is ", onnx::AttributeProto::AttributeType_Name(KindOf(attribute)),
+          ", the op takes ",
+          onnx::AttributeProto::AttributeType_Name(
+              static_cast<onnx::AttributeProto::AttributeType>(it->second.type))));
+    }
+  }
+  for (const auto& [name, formal] : formals) {
+    if (formal.required && !node.attributes.Has(name) && node.FindSubgraph(name) == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute '", name, "' is missing"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckAgainstSchema(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  ONWARD_RETURN_IF_ERROR(CheckCounts(*node.schema, node));
+  ONWARD_RETURN_IF_ERROR(CheckAttributes(*node.schema, node));
+  return CheckInputs(*node.schema, graph, node);
+}
+
+}  // namespace onward

@@ -1,0 +1,18 @@
+// Elements of small integer values as dims, so that shapes computed in a graph stay symbolic.
+#pragma once
+
+#include <optional>
+
+#include "graph/infer/infer.h"
+
+namespace onward {
+
+// Elements of a constant or of a value that `known` holds, in row-major order; each is a number of
+// any sign (DimNumber), an expression, or unknown. Nullopt when nothing is known. Constants count
+// when they have at most kMaxInferredElements elements, all integral.
+std::optional<SymbolicDims> ElementsOf(const Graph& graph, ValueId id, const KnownElements& known);
+
+// Records what is known of the elements of the node's outputs.
+void PropagateElements(const Graph& graph, NodeId id, KnownElements& known);
+
+}  // namespace onward

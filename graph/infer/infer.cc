@@ -1,0 +1,96 @@
+#include "graph/infer/infer.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/infer/check.h"
+#include "graph/infer/context.h"
+#include "graph/infer/dims.h"
+#include "graph/infer/elements.h"
+#include "graph/infer/merge.h"
+#include "graph/infer/type_proto.h"
+#include "graph/infer/walk.h"
+#include "onnx/defs/schema.h"
+
+namespace onward {
+namespace {
+
+// ONNX puts the kind of its error before the message.
+std::string WithoutPrefix(std::string_view message) {
+  for (std::string_view prefix : {"[ShapeInferenceError] ", "[TypeInferenceError] "}) {
+    if (message.substr(0, prefix.size()) == prefix) message.remove_prefix(prefix.size());
+  }
+  return std::string(message);
+}
+
+bool HasUnknownInput(const Graph& graph, const Node& node) {
+  for (ValueId input : node.inputs) {
+    if (input.valid() && graph.type(input).kind == Type::Kind::kUnknown) return true;
+  }
+  return false;
+}
+
+absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
+                          std::vector<Type>& types) {
+  const Node& node = graph.node(id);
+  NodeInferenceContext context(graph, id, known);
+  try {
+    if (node.schema->has_type_and_shape_inference_function()) {
+      node.schema->GetTypeAndShapeInferenceFunction()(context);
+    }
+    for (size_t i = 0; i < types.size(); ++i) types[i] = TypeFromProto(*context.getOutputType(i));
+  } catch (const std::exception& error) {
+    if (!context.body_status().ok()) return context.body_status();
+    return absl::InvalidArgumentError(WithoutPrefix(error.what()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known) {
+  const Node& node = graph.node(id);
+  ONWARD_RETURN_IF_ERROR(CheckAgainstSchema(graph, id));
+  if (HasUnknownInput(graph, node)) return absl::OkStatus();
+  std::vector<Type> types(node.outputs.size());
+  ONWARD_RETURN_IF_ERROR(InferOutputs(graph, id, known, types));
+  FillTypes(graph, id, known, types);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ValueId output = node.outputs[i];
+    if (!output.valid()) continue;
+    absl::StatusOr<Type> merged = MergeTypes(graph.type(output), types[i]);
+    if (!merged.ok()) {
+      return Annotate(merged.status(),
+                      absl::StrCat("output ", i, " '", graph.value(output).name, "'"));
+    }
+    graph.mutable_value(output).type = *std::move(merged);
+    NameUnknownDims(graph, output);
+  }
+  PropagateElements(graph, id, known);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known) {
+  if (graph.node(id).schema == nullptr) return absl::OkStatus();
+  KnownElements none;
+  const absl::Status status = InferUnannotated(graph, id, known == nullptr ? none : *known);
+  return status.ok() ? status : Annotate(status, graph.Describe(id));
+}
+
+absl::Status InferNodes(Graph& graph, KnownElements& known) {
+  for (ValueId input : graph.inputs()) NameUnknownDims(graph, input);
+  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
+  if (!order.ok()) return order.status();
+  for (NodeId id : *order) ONWARD_RETURN_IF_ERROR(InferNode(graph, id, &known));
+  return absl::OkStatus();
+}
+
+absl::Status InferGraph(Graph& graph) {
+  KnownElements known;
+  return InferNodes(graph, known);
+}
+
+}  // namespace onward

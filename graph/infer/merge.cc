@@ -1,0 +1,91 @@
+#include "graph/infer/merge.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward {
+namespace {
+
+absl::Status Contradiction(const Type& declared, const Type& inferred) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("declared ", declared.ToString(), " but inference gives ", inferred.ToString()));
+}
+
+// A symbol that NameUnknownDims made: it says no more than any other symbol.
+bool NamedAfterValue(const Dim& dim) {
+  return dim.symbolic() && dim.expression().find('#') != std::string::npos;
+}
+
+Dim MergeDims(const Dim& declared, const Dim& inferred) {
+  if (declared.known() || inferred.unknown()) return declared;
+  if (inferred.known() || declared.unknown()) return inferred;
+  return NamedAfterValue(inferred) && !NamedAfterValue(declared) ? declared : inferred;
+}
+
+}  // namespace
+
+absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred) {
+  if (inferred.kind == Type::Kind::kUnknown) return declared;
+  if (declared.kind == Type::Kind::kUnknown) return inferred;
+  if (!declared.CompatibleWith(inferred)) return Contradiction(declared, inferred);
+  Type merged = declared;
+  if (declared.element && inferred.element) {
+    absl::StatusOr<Type> element = MergeTypes(*declared.element, *inferred.element);
+    if (!element.ok()) return element.status();
+    merged.element = std::make_shared<Type>(*std::move(element));
+  } else if (inferred.element) {
+    merged.element = inferred.element;
+  }
+  if (!declared.shape) {
+    merged.shape = inferred.shape;
+  } else if (inferred.shape) {
+    for (size_t i = 0; i < merged.shape->size(); ++i) {
+      (*merged.shape)[i] = MergeDims((*declared.shape)[i], (*inferred.shape)[i]);
+    }
+  }
+  return merged;
+}
+
+void NameUnknownDims(Graph& graph, ValueId id) {
+  const Type& type = graph.type(id);
+  if (!type.is_tensor() || !type.shape) return;
+  for (size_t axis = 0; axis < type.shape->size(); ++axis) {
+    if (!(*type.shape)[axis].unknown()) continue;
+    std::string name = absl::StrCat(graph.value(id).name, "#", axis);
+    // An outer value of the same name may have brought the same symbol along.
+    const auto taken = [&](ValueId capture) {
+      if (!graph.type(capture).shape) return false;
+      const SymbolicDims& dims = *graph.type(capture).shape;
+      return std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) {
+        const std::vector<std::string> symbols = DimSymbols(dim);
+        return std::find(symbols.begin(), symbols.end(), name) != symbols.end();
+      });
+    };
+    while (std::any_of(graph.captures().begin(), graph.captures().end(), taken)) name += "#";
+    (*graph.mutable_value(id).type.shape)[axis] = SymbolDim(name);
+  }
+}
+
+Type KeepSymbols(const Type& type, const std::set<std::string>& allowed) {
+  Type kept = type;
+  if (type.element) kept.element = std::make_shared<Type>(KeepSymbols(*type.element, allowed));
+  if (!type.shape) return kept;
+  for (Dim& dim : *kept.shape) {
+    for (const std::string& symbol : DimSymbols(dim)) {
+      if (allowed.count(symbol) == 0) dim = Dim();
+    }
+  }
+  return kept;
+}
+
+void AddSymbols(const Type& type, std::set<std::string>& symbols) {
+  if (type.element) AddSymbols(*type.element, symbols);
+  if (!type.shape) return;
+  for (const Dim& dim : *type.shape) {
+    for (std::string& symbol : DimSymbols(dim)) symbols.insert(std::move(symbol));
+  }
+}
+
+}  // namespace onward

@@ -1,0 +1,24 @@
+// What two sources say about one value's type.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// The more precise of both in each place: a size before a symbol, `inferred`'s symbol before
+// `declared`'s, a symbol before nothing. InvalidArgument when they contradict each other.
+absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred);
+
+// Symbols for sizes that depend on data are named after the value that has them: "nonzero#1" is
+// axis 1 of `nonzero`. Fills the unknown dims of a tensor value's type.
+void NameUnknownDims(Graph& graph, ValueId id);
+
+// `type` with dims unknown that name symbols other than `allowed`.
+Type KeepSymbols(const Type& type, const std::set<std::string>& allowed);
+void AddSymbols(const Type& type, std::set<std::string>& symbols);
+
+}  // namespace onward

@@ -1,0 +1,23 @@
+#include "graph/ops/onward_schemas.h"
+
+#include <mutex>
+
+#include "onnx/defs/schema.h"
+
+namespace onward {
+
+void RegisterOnwardSchemas() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kOnwardDomain, 1,
+                                                                                1);
+    for (onnx::OpSchema& schema : FusedSchemas()) onnx::RegisterSchema(std::move(schema));
+  });
+}
+
+const onnx::OpSchema* FindSchema(const std::string& op, const std::string& domain) {
+  RegisterOnwardSchemas();
+  return onnx::OpSchemaRegistry::Schema(op, domain);
+}
+
+}  // namespace onward

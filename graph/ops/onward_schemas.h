@@ -1,0 +1,27 @@
+// Schemas of the domain `onward`: ops that exist to be faster than their function bodies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace onnx {
+class OpSchema;
+}
+
+namespace onward {
+
+inline constexpr char kOnwardDomain[] = "onward";
+
+// The schema of an op at the opset used inside, null when there is none. Registers the `onward`
+// schemas on first use; thread-safe.
+const onnx::OpSchema* FindSchema(const std::string& op, const std::string& domain);
+
+// Registers the `onward` schemas with ONNX's registry, once; thread-safe. Needed before a model
+// that uses them is given to ONNX's own functions.
+void RegisterOnwardSchemas();
+
+// Rows of RegisterOnwardSchemas, by family.
+std::vector<onnx::OpSchema> FusedSchemas();
+
+}  // namespace onward

@@ -1,0 +1,159 @@
+// Two nodes of one kind in a row that one node does exactly: Transpose, Reshape, Cast, Squeeze.
+#include <algorithm>
+
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+std::vector<int64_t> PermOf(const Node& node, int rank) {
+  std::vector<int64_t> perm = node.attributes.Ints("perm");
+  if (!perm.empty()) return perm;
+  for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
+  return perm;
+}
+
+std::optional<Patch> Transposes(const Graph& graph, NodeId root) {
+  const Node& outer = graph.node(root);
+  const Node* inner = MadeBy(graph, outer.inputs[0], "Transpose");
+  if (inner == nullptr) return std::nullopt;
+  const int rank = RankOf(graph, outer.inputs[0]);
+  const std::vector<int64_t> first = PermOf(*inner, rank);
+  const std::vector<int64_t> second = PermOf(outer, rank);
+  if (first.empty() || first.size() != second.size()) return std::nullopt;
+  std::vector<int64_t> both;
+  bool identity = true;
+  for (size_t i = 0; i < second.size(); ++i) {
+    both.push_back(first[static_cast<size_t>(second[i])]);
+    identity &= both[i] == static_cast<int64_t>(i);
+  }
+  Patch patch(graph);
+  patch.Replace(outer.outputs[0],
+                identity ? inner->inputs[0]
+                         : patch.AddNode("Transpose", {inner->inputs[0]}, {{"perm", both}}));
+  return patch;
+}
+
+// The input of a node that only changes the shape; invalid otherwise.
+ValueId BeforeReshape(const Graph& graph, ValueId value) {
+  for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) {
+    if (const Node* node = MadeBy(graph, value, op)) return node->inputs[0];
+  }
+  return {};
+}
+
+std::optional<Patch> Reshapes(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId before = BeforeReshape(graph, node.inputs[0]);
+  if (!before.valid()) return std::nullopt;
+  // A 0 copies a dim of the input, which is another one before the first reshape.
+  if (node.attributes.Int("allowzero", 0) == 0) {
+    const auto target = IntElements(graph, node.inputs[1]);
+    if (!target || std::count(target->begin(), target->end(), 0) > 0) return std::nullopt;
+  }
+  Patch patch(graph);
+  patch.Replace(node.outputs[0],
+                patch.AddNode("Reshape", {before, node.inputs[1]}, node.attributes));
+  return patch;
+}
+
+// Unsqueeze(Squeeze(x, axes), axes) and the reverse.
+std::optional<Patch> SqueezePair(const Graph& graph, NodeId root) {
+  const Node& outer = graph.node(root);
+  const Node* inner =
+      MadeBy(graph, outer.inputs[0], IsOp(outer, "Squeeze") ? "Unsqueeze" : "Squeeze");
+  if (inner == nullptr || !InputOf(*inner, 1).valid() || !InputOf(outer, 1).valid()) {
+    return std::nullopt;
+  }
+  auto first = IntElements(graph, inner->inputs[1]);
+  auto second = IntElements(graph, outer.inputs[1]);
+  if (!first || !second) return std::nullopt;
+  std::sort(first->begin(), first->end());
+  std::sort(second->begin(), second->end());
+  const bool mixed = !first->empty() && first->front() < 0 && first->back() >= 0;
+  if (*first != *second || mixed) return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(outer.outputs[0], inner->inputs[0]);
+  return patch;
+}
+
+// Bits of integer that the type holds exactly, its sign apart; 0 when it is no number of these.
+struct Exactness {
+  int digits = 0;
+  bool is_signed = false;
+  bool floating = false;
+};
+Exactness ExactnessOf(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return {1, false, false};
+    case DType::kUint8:
+      return {8, false, false};
+    case DType::kInt8:
+      return {7, true, false};
+    case DType::kUint16:
+      return {16, false, false};
+    case DType::kInt16:
+      return {15, true, false};
+    case DType::kUint32:
+      return {32, false, false};
+    case DType::kInt32:
+      return {31, true, false};
+    case DType::kUint64:
+      return {64, false, false};
+    case DType::kInt64:
+      return {63, true, false};
+    case DType::kFloat16:
+      return {11, true, true};
+    case DType::kBFloat16:
+      return {8, true, true};
+    case DType::kFloat32:
+      return {24, true, true};
+    case DType::kFloat64:
+      return {53, true, true};
+    default:
+      return {};
+  }
+}
+
+// Whether every value of `from` is a value of `to`.
+bool Holds(DType to, DType from) {
+  if (to == DType::kFloat16 && from == DType::kBFloat16) return false;
+  const Exactness a = ExactnessOf(from), b = ExactnessOf(to);
+  if (a.digits == 0 || b.digits == 0 || to == DType::kBool) return false;
+  if (a.floating && !b.floating) return false;
+  return b.digits >= a.digits && (b.is_signed || !a.is_signed);
+}
+
+std::optional<Patch> Casts(const Graph& graph, NodeId root) {
+  const Node& outer = graph.node(root);
+  const Node* inner = MadeBy(graph, outer.inputs[0], "Cast");
+  if (inner == nullptr) return std::nullopt;
+  const DType first = graph.type(inner->inputs[0]).dtype;
+  const DType middle = graph.type(outer.inputs[0]).dtype;
+  const DType last = graph.type(outer.outputs[0]).dtype;
+  if (last == DType::kString || !Holds(middle, first)) return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(outer.outputs[0],
+                last == first ? inner->inputs[0]
+                              : patch.AddNode("Cast", {inner->inputs[0]}, outer.attributes));
+  return patch;
+}
+
+constexpr Rule kRules[] = {
+    {"merge_transposes", "Transpose", Transposes},
+    {"merge_reshapes", "Reshape", Reshapes},
+    {"cancel_squeeze", "Squeeze", SqueezePair},
+    {"cancel_unsqueeze", "Unsqueeze", SqueezePair},
+    {"merge_casts", "Cast", Casts},
+};
+
+}  // namespace
+
+absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward

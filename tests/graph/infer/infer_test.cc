@@ -1,0 +1,96 @@
+#include "graph/infer/infer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/ir/print.h"
+#include "graph/ir/verify.h"
+#include "onnx/defs/schema.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+
+Dim S(const char* text) { return ParseDim(text); }
+
+// Adds a node of ai.onnx with one output of unknown type named after the op.
+ValueId Add(Graph& graph, const char* op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+  Node node;
+  node.schema = onnx::OpSchemaRegistry::Schema(op, 28, "");
+  node.op_type = op;
+  node.inputs = std::move(inputs);
+  node.outputs = {graph.AddValue(graph.UniqueName(op), Type())};
+  node.attributes = std::move(attributes);
+  const ValueId output = node.outputs[0];
+  graph.AddNode(std::move(node));
+  return output;
+}
+
+TEST(Infer, KeepsSymbolsThroughMatMulAndSoftmax) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("batch"), S("seq"), 64}));
+  const ValueId w = graph.AddConstant("w", Tensor(DType::kFloat32, {64, 8}));
+  const ValueId y = Add(graph, "Softmax", {Add(graph, "MatMul", {x, w})});
+  graph.AddOutput(y);
+  ASSERT_TRUE(InferGraph(graph).ok());
+  EXPECT_EQ(graph.type(y).ToString(), "float32[batch,seq,8]");
+  EXPECT_TRUE(Verify(graph).ok());
+}
+
+TEST(Infer, SizesThatDependOnDataAreNamedAfterTheValue) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
+  const ValueId y = Add(graph, "NonZero", {x});
+  graph.AddOutput(y);
+  ASSERT_TRUE(InferGraph(graph).ok());
+  EXPECT_EQ(graph.type(y).ToString(), "int64[2,NonZero#1]");
+  EXPECT_EQ(Print(graph),
+            "graph \"\" (x: float32[n,4]) {\n"
+            "  NonZero: int64[2,NonZero#1] = NonZero(x)\n"
+            "  return NonZero\n"
+            "}\n");
+}
+
+TEST(Infer, ErrorsNameTheNode) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {2, 3}));
+  const ValueId w = graph.AddInput("w", Type::Tensor(DType::kFloat32, {4, 5}));
+  Add(graph, "MatMul", {x, w});
+  const absl::Status status = InferGraph(graph);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("[MatMul 'MatMul'] "));
+}
+
+TEST(Infer, ChecksDtypesAndAttributes) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {2}));
+  const ValueId n = graph.AddInput("n", Type::Tensor(DType::kInt64, {2}));
+  const auto message = [&](const char* op, std::vector<ValueId> inputs, Attributes attributes) {
+    Graph copy = graph;
+    Add(copy, op, std::move(inputs), std::move(attributes));
+    return std::string(InferGraph(copy).message());
+  };
+  EXPECT_THAT(message("Add", {x, n}, {}), HasSubstr("is tensor(int64), but input 0"));
+  EXPECT_THAT(message("Softmax", {n}, {}), HasSubstr("allowed: tensor(bfloat16)"));
+  EXPECT_THAT(message("Softmax", {x}, {{"axes", int64_t{0}}}), HasSubstr("no attribute 'axes'"));
+  EXPECT_THAT(message("Softmax", {x}, {{"axis", 0.5f}}), HasSubstr("is FLOAT, the op takes INT"));
+  EXPECT_THAT(message("Softmax", {x, x}, {}), HasSubstr("has 2 inputs, the op takes 1"));
+  EXPECT_THAT(message("Cast", {x}, {}), HasSubstr("attribute 'to' is missing"));
+  EXPECT_THAT(message("Add", {x, {}}, {}), HasSubstr("input 1 'B' is missing"));
+}
+
+TEST(Infer, DeclaredTypesAreCheckedAndKept) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
+  const ValueId y = Add(graph, "Relu", {x});
+  graph.mutable_value(y).type = Type::Tensor(DType::kFloat32, {8, Dim()});
+  ASSERT_TRUE(InferGraph(graph).ok());
+  EXPECT_EQ(graph.type(y).ToString(), "float32[8,4]");
+  graph.mutable_value(y).type = Type::Tensor(DType::kFloat32, {8, 5});
+  EXPECT_THAT(std::string(InferGraph(graph).message()),
+              HasSubstr("output 0 'Relu' declared float32[8,5] but inference gives float32[n,4]"));
+}
+
+}  // namespace
+}  // namespace onward
