@@ -17,6 +17,7 @@ inline constexpr int64_t kMlOpset = 5;
 // Limits on untrusted models; every refusal names the limit it met.
 struct ImportOptions {
   int max_subgraph_depth = 32;
+  int max_function_depth = 64;    // calls within calls
   int64_t max_nodes = 1'000'000;  // after expansion of functions
   int64_t max_rank = 64;
   int64_t max_name_bytes = 64 * 1024;

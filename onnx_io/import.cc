@@ -1,0 +1,173 @@
+#include "onnx_io/import.h"
+
+#include <climits>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "graph/base/status.h"
+#include "onnx/defs/schema.h"
+#include "onnx/onnx_pb.h"
+#include "onnx_io/external_data.h"
+#include "onnx_io/import_graph.h"
+#include "onnx_io/mapped_file.h"
+#include "onnx_io/payloads.h"
+#include "onnx_io/problems.h"
+
+namespace onward {
+namespace {
+
+constexpr int64_t kOldestIr = 3;
+constexpr int64_t kNewestIr = 14;
+constexpr int kMessageDepth = 256;
+
+absl::Status Parse(std::string_view bytes, onnx::ModelProto& proto) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetRecursionLimit(kMessageDepth);
+  if (proto.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("not a valid ONNX file: it is not a serialized ModelProto");
+}
+
+void CheckVersions(const onnx::ModelProto& proto, const Opsets& opsets, Problems& problems) {
+  if (proto.ir_version() > kNewestIr) {
+    problems.Unsupported(absl::StrCat("IR version ", proto.ir_version(),
+                                      " is newer than the newest supported, ", kNewestIr));
+  } else if (proto.ir_version() < kOldestIr) {
+    problems.Unsupported(absl::StrCat("IR version ", proto.ir_version(),
+                                      " is older than the oldest supported, ", kOldestIr));
+  }
+  const auto& domains = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  for (const auto& [domain, version] : opsets) {
+    const auto known = domains.find(domain);
+    if (version < 1 || version > INT_MAX) {
+      problems.Invalid(
+          absl::StrCat("opset ", version, " of ", DomainName(domain), " is not a version"));
+    } else if (known != domains.end() && domain != "onward" && version > known->second.second) {
+      problems.Unsupported(absl::StrCat("opset ", version, " of ", DomainName(domain),
+                                        " is newer than the newest supported, ",
+                                        known->second.second));
+    }
+  }
+}
+
+void ImportHeader(const onnx::ModelProto& proto, const Opsets& opsets, Model& model) {
+  model.opsets.insert(opsets.begin(), opsets.end());
+  model.ir_version = proto.ir_version();
+  model.producer_name = proto.producer_name();
+  model.producer_version = proto.producer_version();
+  model.domain = proto.domain();
+  model.model_version = proto.model_version();
+  model.doc_string = proto.doc_string();
+  model.metadata = MetadataFrom(proto);
+}
+
+absl::Status CheckAcyclic(const Graph& graph) {
+  ONWARD_RETURN_IF_ERROR(graph.TopologicalOrder().status());
+  for (const NodeId id : graph.node_ids()) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+      ONWARD_RETURN_IF_ERROR(CheckAcyclic(*subgraph.graph));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
+                                  const ImportOptions& options) {
+  if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
+  if (bytes.size() > INT_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model has ", bytes.size(),
+        " bytes; serialized models end at 2 GiB, larger ones keep their weights in external data"));
+  }
+  auto proto = std::make_unique<onnx::ModelProto>();
+  {
+    ONWARD_ASSIGN_OR_RETURN(const std::string small, TakePayloadsOut(bytes, options));
+    ONWARD_RETURN_IF_ERROR(Parse(small, *proto));
+  }
+  source.payloads = bytes;
+  source.max_rank = options.max_rank;
+  source.allow_missing_files = options.for_inspection;
+  if (source.mapped) ReleasePages(bytes);
+
+  Problems problems;
+  Model model;
+  const Opsets opsets = OpsetsFrom(*proto);
+  CheckVersions(*proto, opsets, problems);
+  if (!proto->has_graph()) problems.Invalid("the model has no graph (is the file cut off?)");
+  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  ImportHeader(*proto, opsets, model);
+
+  GraphImporter importer(options, source, problems);
+  importer.AddFunctions(*proto);
+  GraphFrame frame;
+  frame.graph = &model.graph;
+  NameScope scope;
+  scope.frame = &frame;
+  scope.opsets = &opsets;
+  importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
+                       proto->mutable_graph());
+  if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
+  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  return model;
+}
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Where the file lies when `path` is a link to it; else empty.
+std::string RealDirectoryOf(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return "";
+  const std::string real(resolved);
+  free(resolved);
+  return DirectoryOf(real);
+}
+
+// Exceptions of the libraries end here.
+template <typename F>
+absl::StatusOr<Model> Guarded(F&& import) {
+  try {
+    return import();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory while reading the model");
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot read the model: ", error.what()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  absl::StatusOr<Model> model = Guarded([&] {
+    ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path));
+    TensorSource source;
+    source.files = &files;
+    source.owner = file;
+    source.mapped = true;
+    return ImportModel(file->bytes(), source, options);
+  });
+  if (!model.ok()) return Annotate(model.status(), absl::StrCat("'", path, "':"));
+  return model;
+}
+
+absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory,
+                                  const ImportOptions& options) {
+  return Guarded([&] {
+    ExternalFiles files(directory, "");
+    TensorSource source;
+    if (!directory.empty()) source.files = &files;
+    return ImportModel(bytes, source, options);
+  });
+}
+
+}  // namespace onward

@@ -1,0 +1,61 @@
+#include "onnx_io/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward {
+
+absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot open '", path, "'"));
+  }
+  return FromDescriptor(descriptor, path);
+}
+
+absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::FromDescriptor(int descriptor,
+                                                                       const std::string& path) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) {
+    const int error = errno;
+    close(descriptor);
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot read '", path, "'"));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    close(descriptor);
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a regular file"));
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  void* data = nullptr;
+  int error = 0;
+  if (size > 0) {
+    data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data == MAP_FAILED) error = errno;
+  }
+  close(descriptor);
+  if (error != 0) return absl::ErrnoToStatus(error, absl::StrCat("cannot map '", path, "'"));
+  return std::shared_ptr<MappedFile>(new MappedFile(data, size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+void ReleasePages(std::string_view range) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(range.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + range.size()) / page * page;
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+}  // namespace onward

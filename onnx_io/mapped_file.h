@@ -1,0 +1,37 @@
+// A regular file in memory, read-only. Pages come from the page cache when they are touched.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace onward {
+
+class MappedFile {
+ public:
+  // NotFound, PermissionDenied, or InvalidArgument when it is not a regular file.
+  static absl::StatusOr<std::shared_ptr<MappedFile>> Open(const std::string& path);
+  // Maps what an open descriptor refers to and closes it in any case; `path` is for messages.
+  static absl::StatusOr<std::shared_ptr<MappedFile>> FromDescriptor(int descriptor,
+                                                                    const std::string& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  MappedFile(void* data, size_t size) : data_(data), size_(size) {}
+
+  void* data_;
+  size_t size_;
+};
+
+// Gives whole pages inside `range`, which lies in a mapping, back to the page cache: for bytes that
+// were copied out. They can be read again.
+void ReleasePages(std::string_view range);
+
+}  // namespace onward
