@@ -279,6 +279,7 @@ class RunContext {
   const T& state() const {
     return *static_cast<const T*>(state_);
   }
+  void* raw_state() const { return state_; }  // null when Bind made none
   template <typename T>
   T* scratch() const {
     return static_cast<T*>(scratch_);

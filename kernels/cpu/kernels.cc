@@ -7,21 +7,32 @@ const std::vector<KernelEntry>& CpuKernels() {
     using Family = cpu::KernelList (*)();
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
+        // clang-format off
         cpu::MatMulKernels,
         cpu::ReferenceAttention,
         cpu::ReferenceBinary,
         cpu::ReferenceClip,
         cpu::ReferenceCompare,
+        cpu::ReferenceConcat,
         cpu::ReferenceConv,
+        cpu::ReferenceDepthToSpace,
+        cpu::ReferenceExpand,
+        cpu::ReferenceGather,
         cpu::ReferenceIdentity,
         cpu::ReferenceMatMul,
+        cpu::ReferencePad,
         cpu::ReferencePool,
         cpu::ReferencePow,
         cpu::ReferenceRecurrent,
         cpu::ReferenceRotaryEmbedding,
+        cpu::ReferenceShapeOps,
+        cpu::ReferenceSlice,
+        cpu::ReferenceTranspose,
+        cpu::ReferenceTrilu,
         cpu::ReferenceUnary,
         cpu::ReferenceVariadic,
         cpu::ReferenceWhere,
+        // clang-format on
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

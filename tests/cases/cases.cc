@@ -4,7 +4,20 @@ namespace onward::cases {
 
 std::vector<OpCase> AllCases() {
   std::vector<OpCase> all;
-  for (auto family : {IdentityCases}) {
+  for (auto family : {
+           // clang-format off
+           ConcatCases,
+           DepthToSpaceCases,
+           ExpandCases,
+           GatherCases,
+           IdentityCases,
+           PadCases,
+           ShapeOpsCases,
+           SliceCases,
+           TransposeCases,
+           TriluCases,
+           // clang-format on
+       }) {
     for (OpCase& c : family()) all.push_back(std::move(c));
   }
   return all;

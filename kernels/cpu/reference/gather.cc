@@ -1,0 +1,257 @@
+// Gather, GatherElements, GatherND.
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim) {
+  return absl::InvalidArgumentError(absl::StrCat("index ", IndexAt(indices, position),
+                                                 " at position ", position,
+                                                 " is out of range for an axis of size ", dim));
+}
+
+// Maps an index in [-dim, dim) to [0, dim), anything else to -1.
+inline int64_t Wrapped(int64_t index, int64_t dim) {
+  const int64_t wrapped = index < 0 ? index + dim : index;
+  return wrapped >= 0 && wrapped < dim ? wrapped : -1;
+}
+
+// Remembers the least bad position that any thread met; -1 is none.
+class Fault {
+ public:
+  void Report(int64_t position) {
+    int64_t seen = position_.load(std::memory_order_relaxed);
+    while ((seen < 0 || position < seen) &&
+           !position_.compare_exchange_weak(seen, position, std::memory_order_relaxed)) {
+    }
+  }
+  int64_t position() const { return position_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> position_{-1};
+};
+
+class Gather : public Kernel {
+ public:
+  explicit Gather(int64_t axis) : axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
+    const auto rank = static_cast<int64_t>(dims.size());
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
+    Dims out(dims.begin(), dims.begin() + axis);
+    out.insert(out.end(), indices.begin(), indices.end());
+    out.insert(out.end(), dims.begin() + axis + 1, dims.end());
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    context.SetOutput(0, out);
+    *context.NewState<State>() = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
+                                  NumElements(dims, axis + 1, rank), NumElements(indices)};
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const TensorView& indices = context.input(1);
+    Fault fault;
+    if (state.inner > 0) {
+      DispatchElement(context.input(0).dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        context.ParallelFor(
+            state.outer * state.count, std::max<int64_t>(1, CopyGrain<T>() / state.inner),
+            [&](int64_t begin, int64_t end) {
+              GatherRows(state, indices, begin, end, context.in<T>(0), context.out<T>(0), fault);
+            });
+      });
+    }
+    if (fault.position() >= 0) return BadIndex(indices, fault.position(), state.dim);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    int64_t outer = 0, dim = 0, inner = 0, count = 0;
+  };
+  template <typename T>
+  static void GatherRows(const State& state, const TensorView& indices, int64_t begin, int64_t end,
+                         const T* in, T* out, Fault& fault) {
+    int64_t outer = begin / state.count, i = begin % state.count;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = Wrapped(IndexAt(indices, i), state.dim);
+      if (at < 0) return fault.Report(i);
+      const T* from = in + (outer * state.dim + at) * state.inner;
+      if (state.inner == 1) {
+        out[row] = *from;
+      } else {
+        CopyRun(from, state.inner, out + row * state.inner);
+      }
+      if (++i == state.count) i = 0, ++outer;
+    }
+  }
+  int64_t axis_;
+};
+
+class GatherElements : public Kernel {
+ public:
+  explicit GatherElements(int64_t axis) : axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
+    const auto rank = static_cast<int64_t>(dims.size());
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
+    bool fits = indices.size() == dims.size();
+    for (size_t i = 0; fits && i < dims.size(); ++i)
+      fits = i == static_cast<size_t>(axis) || indices[i] <= dims[i];
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
+                                                     " do not fit data of shape ",
+                                                     DimsString(dims)));
+    }
+    context.SetOutput(0, indices);
+    const Dims strides = Strides(dims);
+    *context.NewState<State>() = {axis, context.Keep<int64_t>(strides).data()};
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const TensorView &data = context.input(0), &indices = context.input(1);
+    const int64_t columns = indices.dims.back(), count = indices.num_elements();
+    const int64_t dim = data.dim(state.axis);
+    if (count == 0) return absl::OkStatus();
+    Fault fault;
+    DispatchElement(data.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / columns);
+      context.ParallelFor(count / columns, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+          GatherRow(state, data, indices, row, context.in<T>(0), context.out<T>(0), fault);
+      });
+    });
+    if (fault.position() >= 0) return BadIndex(indices, fault.position(), dim);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    int64_t axis = 0;
+    const int64_t* strides = nullptr;
+  };
+  template <typename T>
+  static void GatherRow(const State& state, const TensorView& data, const TensorView& indices,
+                        int64_t row, const T* in, T* out, Fault& fault) {
+    const int64_t last = data.rank() - 1, columns = indices.dims.back();
+    const int64_t dim = data.dim(state.axis), stride = state.strides[state.axis];
+    int64_t rest = row;
+    for (int64_t i = last; i-- > 0; rest /= indices.dim(i)) {
+      if (i != state.axis) in += rest % indices.dim(i) * state.strides[i];
+    }
+    const int64_t step = state.axis == last ? 0 : 1;
+    for (int64_t c = 0, position = row * columns; c < columns; ++c, ++position) {
+      const int64_t at = Wrapped(IndexAt(indices, position), dim);
+      if (at < 0) return fault.Report(position);
+      out[position] = in[c * step + at * stride];
+    }
+  }
+  int64_t axis_;
+};
+
+class GatherND : public Kernel {
+ public:
+  explicit GatherND(int64_t batch_dims) : batch_dims_(batch_dims) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
+    const auto rank = static_cast<int64_t>(dims.size());
+    const auto index_rank = static_cast<int64_t>(indices.size());
+    const int64_t depth = indices.empty() ? 0 : indices.back();
+    bool fits = index_rank >= 1 && rank >= 1 && batch_dims_ < std::min(rank, index_rank) &&
+                depth >= 1 && depth <= rank - batch_dims_;
+    for (int64_t i = 0; fits && i < batch_dims_; ++i)
+      fits = dims[static_cast<size_t>(i)] == indices[static_cast<size_t>(i)];
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
+                                                     " do not fit data of shape ", DimsString(dims),
+                                                     " with batch_dims ", batch_dims_));
+    }
+    Dims out(indices.begin(), indices.end() - 1);
+    out.insert(out.end(), dims.begin() + batch_dims_ + depth, dims.end());
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    context.SetOutput(0, out);
+    const Dims strides = Strides(dims);
+    *context.NewState<State>() = {depth,
+                                  NumElements(indices, batch_dims_, index_rank - 1),
+                                  NumElements(dims, batch_dims_, rank),
+                                  NumElements(dims, batch_dims_ + depth, rank),
+                                  NumElements(indices, 0, index_rank - 1),
+                                  context.Keep<int64_t>(strides).data() + batch_dims_};
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const TensorView &data = context.input(0), &indices = context.input(1);
+    Fault fault;
+    if (state.inner > 0) {
+      DispatchElement(data.dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const int64_t grain =
+            std::max<int64_t>(1, std::min(CopyGrain<T>() / state.inner, int64_t{1} << 13));
+        context.ParallelFor(state.rows, grain, [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row)
+            GatherRow(state, data, indices, row, context.in<T>(0), context.out<T>(0), fault);
+        });
+      });
+    }
+    if (const int64_t at = fault.position(); at >= 0)
+      return BadIndex(indices, at, data.dim(batch_dims_ + at % state.depth));
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    int64_t depth = 0;  // numbers of one index
+    int64_t rows_per_batch = 0, batch_stride = 0, inner = 0, rows = 0;
+    const int64_t* strides = nullptr;
+  };
+  template <typename T>
+  void GatherRow(const State& state, const TensorView& data, const TensorView& indices, int64_t row,
+                 const T* in, T* out, Fault& fault) const {
+    int64_t from = row / state.rows_per_batch * state.batch_stride;
+    for (int64_t i = 0; i < state.depth; ++i) {
+      const int64_t position = row * state.depth + i;
+      const int64_t at = Wrapped(indices.as<const int64_t>()[position], data.dim(batch_dims_ + i));
+      if (at < 0) return fault.Report(position);
+      from += at * state.strides[i];
+    }
+    CopyRun(in + from, state.inner, out + row * state.inner);
+  }
+  int64_t batch_dims_;
+};
+
+Made MakeGather(const NodeSpec& spec) {
+  return std::make_unique<Gather>(spec.attributes().Int("axis", 0));
+}
+
+Made MakeGatherElements(const NodeSpec& spec) {
+  return std::make_unique<GatherElements>(spec.attributes().Int("axis", 0));
+}
+
+Made MakeGatherND(const NodeSpec& spec) {
+  const int64_t batch_dims = spec.attributes().Int("batch_dims", 0);
+  if (batch_dims < 0) return absl::InvalidArgumentError(absl::StrCat("batch_dims is ", batch_dims));
+  return std::make_unique<GatherND>(batch_dims);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Gather", "gather_reference", MakeGather},
+    {"", "GatherElements", "gather_elements_reference", MakeGatherElements},
+    {"", "GatherND", "gather_nd_reference", MakeGatherND},
+};
+
+}  // namespace
+
+KernelList ReferenceGather() { return kKernels; }
+
+}  // namespace onward::cpu

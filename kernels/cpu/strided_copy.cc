@@ -1,0 +1,260 @@
+#include "kernels/cpu/strided_copy.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/elements.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kTileBytes = 1 << 16;
+constexpr int64_t kGrainBytes = 1 << 17;
+
+struct Axis {
+  int64_t dim, from, to;
+};
+using Axes = absl::InlinedVector<Axis, 8>;
+
+void CopyFlat(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  std::memcpy(to, from, static_cast<size_t>(rows * copy.row_to));
+}
+
+void CopyRows(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, from += copy.row_from, to += copy.row_to)
+    std::memcpy(to, from, static_cast<size_t>(copy.columns));
+}
+
+template <typename T>
+void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, from += copy.row_from, to += copy.row_to) {
+    const char* source = from;
+    if (copy.column_to == static_cast<int64_t>(sizeof(T))) {
+      T* out = reinterpret_cast<T*>(to);
+      if (copy.column_from == 0) {
+        std::fill_n(out, copy.columns, *reinterpret_cast<const T*>(source));
+        continue;
+      }
+      for (int64_t c = 0; c < copy.columns; ++c, source += copy.column_from)
+        out[c] = *reinterpret_cast<const T*>(source);
+      continue;
+    }
+    char* target = to;
+    for (int64_t c = 0; c < copy.columns; ++c, source += copy.column_from, target += copy.column_to)
+      *reinterpret_cast<T*>(target) = *reinterpret_cast<const T*>(source);
+  }
+}
+
+// Rows are contiguous in the source and columns in the destination. Blocks of a cache line of rows
+// keep every line that was touched in L1 until it is used up.
+template <typename T>
+void TransposeScalar(const char* from, char* to, const StridedCopy& copy, int64_t rows,
+                     int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+    const T* source = reinterpret_cast<const T*>(from + c * copy.column_from);
+    char* target = to + c * static_cast<int64_t>(sizeof(T));
+    for (int64_t r = 0; r < rows; ++r, target += copy.row_to)
+      *reinterpret_cast<T*>(target) = source[r];
+  }
+}
+
+using Lanes = uint32_t __attribute__((vector_size(16)));
+
+void Transpose4x4(const char* from, int64_t from_stride, char* to, int64_t to_stride) {
+  Lanes a, b, c, d;
+  std::memcpy(&a, from, 16);
+  std::memcpy(&b, from + from_stride, 16);
+  std::memcpy(&c, from + 2 * from_stride, 16);
+  std::memcpy(&d, from + 3 * from_stride, 16);
+  const Lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Lanes ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Lanes cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Lanes cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Lanes out[4] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                        __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                        __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                        __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+  for (int64_t i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &out[i], 16);
+}
+
+// One block of up to a cache line of rows; whole 4x4 squares of four-byte elements go by vectors.
+template <typename T>
+void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  constexpr int64_t kSize = sizeof(T);
+  if constexpr (kSize != 4) {
+    TransposeScalar<T>(from, to, copy, rows, copy.columns);
+  } else {
+    const int64_t square_rows = rows / 4 * 4, square_columns = copy.columns / 4 * 4;
+    for (int64_t c = 0; c < square_columns; c += 4) {
+      for (int64_t r = 0; r < square_rows; r += 4) {
+        Transpose4x4(from + c * copy.column_from + r * kSize, copy.column_from,
+                     to + r * copy.row_to + c * kSize, copy.row_to);
+      }
+    }
+    TransposeScalar<T>(from + square_columns * copy.column_from, to + square_columns * kSize, copy,
+                       square_rows, copy.columns - square_columns);
+    TransposeScalar<T>(from + square_rows * kSize, to + square_rows * copy.row_to, copy,
+                       rows - square_rows, copy.columns);
+  }
+}
+
+template <typename T>
+void CopyTransposed(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
+  constexpr int64_t kSize = sizeof(T);
+  constexpr int64_t kBlock = std::max<int64_t>(4, 64 / kSize);
+  for (int64_t r = 0; r < rows; r += kBlock) {
+    TransposeBlock<T>(from + r * kSize, to + r * copy.row_to, copy, std::min(kBlock, rows - r));
+  }
+}
+
+struct InnerLoops {
+  StridedCopy::Inner strided, transposed;
+};
+
+InnerLoops LoopsOf(bool is_string, int64_t size) {
+  if (is_string) return {CopyStrided<std::string>, CopyTransposed<std::string>};
+  switch (size) {
+    case 1:
+      return {CopyStrided<Chunk<1>>, CopyTransposed<Chunk<1>>};
+    case 2:
+      return {CopyStrided<Chunk<2>>, CopyTransposed<Chunk<2>>};
+    case 4:
+      return {CopyStrided<Chunk<4>>, CopyTransposed<Chunk<4>>};
+    case 8:
+      return {CopyStrided<Chunk<8>>, CopyTransposed<Chunk<8>>};
+    default:
+      return {CopyStrided<Chunk<16>>, CopyTransposed<Chunk<16>>};
+  }
+}
+
+// Merges neighbours that advance as one axis on both sides and drops axes of size 1.
+Axes Coalesce(int64_t size, DimsView dims, DimsView from, DimsView to) {
+  Axes axes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Axis axis = {dims[i], from[i] * size, to[i] * size};
+    if (axis.dim == 1) continue;
+    if (!axes.empty() && axes.back().from == axis.from * axis.dim &&
+        axes.back().to == axis.to * axis.dim) {
+      axes.back() = {axes.back().dim * axis.dim, axis.from, axis.to};
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
+// A short contiguous run becomes one element of 2, 4, 8 or 16 bytes.
+int64_t WidenElement(int64_t size, Axes& axes) {
+  if (axes.size() < 2 || axes.back().from != size || axes.back().to != size) return size;
+  const int64_t bytes = axes.back().dim * size;
+  if (bytes > 16 || (bytes & (bytes - 1)) != 0) return size;
+  axes.pop_back();
+  return bytes;
+}
+
+void ChooseLoops(bool is_string, int64_t size, Axes& axes, StridedCopy& copy) {
+  const Axis last = axes.back();
+  const InnerLoops loops = LoopsOf(is_string, size);
+  axes.pop_back();
+  copy.columns = last.dim, copy.column_from = last.from, copy.column_to = last.to;
+  Axis row = {1, 0, 0};
+  copy.inner = loops.strided;
+  if (axes.empty() && last.from == size && last.to == size) {
+    row = last;
+    copy.columns = 1;
+    copy.flat = true;
+    if (!is_string) copy.inner = CopyFlat;
+  } else if (last.from == size && last.to == size && !is_string) {
+    copy.inner = CopyRows;
+    copy.columns *= size;
+  }
+  if (!axes.empty()) {
+    auto chosen = axes.end() - 1;
+    if (last.to == size && last.from != size && last.from != 0) {
+      const auto contiguous = std::find_if(axes.begin(), axes.end(),
+                                           [size](const Axis& axis) { return axis.from == size; });
+      if (contiguous != axes.end()) {
+        chosen = contiguous;
+        copy.inner = loops.transposed;
+      }
+    }
+    row = *chosen;
+    axes.erase(chosen);
+  }
+  copy.rows = row.dim, copy.row_from = row.from, copy.row_to = row.to;
+}
+
+}  // namespace
+
+StridedCopy PlanStridedCopy(BindContext& context, DType dtype, DimsView dims, DimsView from,
+                            DimsView to) {
+  StridedCopy copy;
+  if (NumElements(dims) == 0) return copy;
+  const bool is_string = dtype == DType::kString;
+  int64_t size = ElementStride(dtype);
+  Axes axes = Coalesce(size, dims, from, to);
+  if (!is_string) size = WidenElement(size, axes);
+  if (axes.empty()) axes.push_back({1, size, size});
+  ChooseLoops(is_string, size, axes, copy);
+  const int64_t row_bytes = copy.inner == CopyRows ? copy.columns : copy.columns * size;
+  // Multiples of 64 rows keep the blocks of a transposition whole.
+  copy.tile = std::max<int64_t>(1, kTileBytes / row_bytes);
+  if (copy.tile > 64) copy.tile = copy.tile / 64 * 64;
+  copy.tile = std::min(copy.tile, copy.rows);
+  copy.units = (copy.rows + copy.tile - 1) / copy.tile;
+  copy.grain = std::max<int64_t>(1, kGrainBytes / (copy.tile * row_bytes));
+  if (axes.empty()) return copy;
+  copy.outer_rank = static_cast<int64_t>(axes.size());
+  int64_t* numbers = context.NewArray<int64_t>(3 * copy.outer_rank);
+  for (int64_t i = 0; i < copy.outer_rank; ++i) {
+    const Axis& axis = axes[static_cast<size_t>(i)];
+    numbers[i] = axis.dim;
+    numbers[copy.outer_rank + i] = axis.from;
+    numbers[2 * copy.outer_rank + i] = axis.to;
+    copy.units *= axis.dim;
+  }
+  copy.outer_dims = numbers;
+  copy.outer_from = numbers + copy.outer_rank;
+  copy.outer_to = numbers + 2 * copy.outer_rank;
+  return copy;
+}
+
+namespace {
+
+void RunUnits(const StridedCopy& copy, const char* from, char* to, int64_t begin, int64_t end) {
+  const int64_t tiles = (copy.rows + copy.tile - 1) / copy.tile;
+  Dims index(static_cast<size_t>(copy.outer_rank));
+  int64_t rest = begin / tiles, tile = begin % tiles, from_at = 0, to_at = 0;
+  for (int64_t i = copy.outer_rank; i-- > 0; rest /= copy.outer_dims[i]) {
+    const int64_t at = rest % copy.outer_dims[i];
+    index[static_cast<size_t>(i)] = at;
+    from_at += at * copy.outer_from[i];
+    to_at += at * copy.outer_to[i];
+  }
+  for (int64_t unit = begin; unit < end; ++unit) {
+    const int64_t row = tile * copy.tile;
+    copy.inner(from + from_at + row * copy.row_from, to + to_at + row * copy.row_to, copy,
+               std::min(copy.tile, copy.rows - row));
+    if (++tile < tiles) continue;
+    tile = 0;
+    for (int64_t i = copy.outer_rank; i-- > 0;) {
+      from_at += copy.outer_from[i];
+      to_at += copy.outer_to[i];
+      if (++index[static_cast<size_t>(i)] < copy.outer_dims[i]) break;
+      index[static_cast<size_t>(i)] = 0;
+      from_at -= copy.outer_from[i] * copy.outer_dims[i];
+      to_at -= copy.outer_to[i] * copy.outer_dims[i];
+    }
+  }
+}
+
+}  // namespace
+
+void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const void* from,
+                    void* to) {
+  if (copy.flat && from == to) return;
+  context.ParallelFor(copy.units, copy.grain, [&](int64_t begin, int64_t end) {
+    RunUnits(copy, static_cast<const char*>(from), static_cast<char*>(to), begin, end);
+  });
+}
+
+}  // namespace onward::cpu
