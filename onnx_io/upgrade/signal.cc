@@ -1,0 +1,17 @@
+#include "onnx_io/upgrade/rules.h"
+
+namespace onward {
+
+namespace {
+
+absl::Status DftAxisToInput(NodeUpgrade& u) {
+  u.SetInput(2, u.Int64("axis", u.attributes().Int("axis", 1)));
+  u.attributes().Erase("axis");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+UpgradeRules SignalUpgrades() { return {{"", "DFT", 20, DftAxisToInput}}; }
+
+}  // namespace onward
