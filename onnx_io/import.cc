@@ -9,6 +9,9 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/base/status.h"
+#include "graph/infer/infer.h"
+#include "graph/infer/merge.h"
+#include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
@@ -77,6 +80,16 @@ absl::Status CheckAcyclic(const Graph& graph) {
   return absl::OkStatus();
 }
 
+// Every node, so that all problems are reported: what follows a bad node has unknown types and is
+// passed over.
+void InferAll(Graph& graph, Problems& problems) {
+  for (const ValueId input : graph.inputs()) NameUnknownDims(graph, input);
+  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
+  if (!order.ok()) return problems.Add("", order.status());
+  KnownElements known;
+  for (const NodeId id : *order) problems.Add("", InferNode(graph, id, &known));
+}
+
 absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
                                   const ImportOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
@@ -85,6 +98,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
         "the model has ", bytes.size(),
         " bytes; serialized models end at 2 GiB, larger ones keep their weights in external data"));
   }
+  RegisterOnwardSchemas();
   auto proto = std::make_unique<onnx::ModelProto>();
   {
     ONWARD_ASSIGN_OR_RETURN(const std::string small, TakePayloadsOut(bytes, options));
@@ -114,6 +128,9 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
                        proto->mutable_graph());
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  proto.reset();
+  InferAll(model.graph, problems);
+  if (!options.for_inspection) ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   return model;
 }
 

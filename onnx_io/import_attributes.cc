@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/type_proto.h"
+#include "onnx_io/check_type.h"
 #include "onnx_io/utf8.h"
 
 namespace onward {
@@ -68,7 +68,7 @@ absl::StatusOr<Attribute> AttributeFromProto(const AttributeProto& proto,
       return Attribute(std::move(tensor));
     }
     case AttributeProto::TYPE_PROTO: {
-      absl::StatusOr<Type> type = TypeFromProto(proto.tp(), source.max_rank);
+      absl::StatusOr<Type> type = CheckedTypeFromProto(proto.tp(), source.max_rank);
       if (!type.ok()) return type.status();
       return Attribute(*std::move(type));
     }
@@ -79,8 +79,9 @@ absl::StatusOr<Attribute> AttributeFromProto(const AttributeProto& proto,
       return ListFrom<Tensor>(proto.sparse_tensors(),
                               [&](const auto& t) { return TensorFromSparseProto(t, source); });
     case AttributeProto::TYPE_PROTOS:
-      return ListFrom<Type>(proto.type_protos(),
-                            [&](const auto& t) { return TypeFromProto(t, source.max_rank); });
+      return ListFrom<Type>(proto.type_protos(), [&](const auto& t) {
+        return CheckedTypeFromProto(t, source.max_rank);
+      });
     case AttributeProto::UNDEFINED:
       return absl::InvalidArgumentError("has neither a type nor a value");
     case AttributeProto::GRAPH:

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
@@ -103,9 +104,9 @@ const FunctionProto* GraphImporter::FindFunction(const onnx::NodeProto& proto,
   const auto it = functions_.find(Key(proto.domain(), proto.op_type(), proto.overload()));
   if (it == functions_.end()) return nullptr;
   // Bodies of our own ops are for other runtimes.
-  if (proto.domain() == "onward" &&
-      onnx::OpSchemaRegistry::Schema(proto.op_type(), "onward") != nullptr &&
-      scope.opsets->contains("onward")) {
+  if (proto.domain() == kOnwardDomain &&
+      onnx::OpSchemaRegistry::Schema(proto.op_type(), kOnwardDomain) != nullptr &&
+      scope.opsets->contains(kOnwardDomain)) {
     return nullptr;
   }
   return it->second;

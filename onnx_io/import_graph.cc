@@ -1,8 +1,8 @@
 #include "onnx_io/import_graph.h"
 
 #include "absl/strings/str_cat.h"
+#include "onnx_io/check_type.h"
 #include "onnx_io/import_attributes.h"
-#include "onnx_io/type_proto.h"
 #include "onnx_io/utf8.h"
 
 namespace onward {
@@ -66,7 +66,7 @@ void GraphImporter::ImportGraph(const onnx::GraphProto& proto, GraphFrame& frame
 GraphImporter::Types GraphImporter::DeclaredTypes(const onnx::GraphProto& proto) {
   Types types;
   const auto add = [&](const onnx::ValueInfoProto& info) {
-    absl::StatusOr<Type> type = TypeFromProto(info.type(), options_.max_rank);
+    absl::StatusOr<Type> type = CheckedTypeFromProto(info.type(), options_.max_rank);
     if (!type.ok()) return problems_.Add(ValueContext(info.name()), type.status());
     if (type->kind != Type::Kind::kUnknown) types[info.name()] = *std::move(type);
   };
@@ -83,7 +83,7 @@ void GraphImporter::DeclareInputs(const onnx::GraphProto& proto, GraphFrame& fra
           absl::StrCat("graph '", PrintableUtf8(proto.name()), "' has an input without a name"));
       continue;
     }
-    absl::StatusOr<Type> type = TypeFromProto(info.type(), options_.max_rank);
+    absl::StatusOr<Type> type = CheckedTypeFromProto(info.type(), options_.max_rank);
     if (!type.ok()) problems_.Add(ValueContext(info.name()), type.status());
     if (!CheckName("graph input: ", info.name())) continue;
     if (scope.values.contains(info.name())) {

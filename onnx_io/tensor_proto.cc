@@ -161,9 +161,15 @@ absl::StatusOr<Tensor> FromBytes(DType dtype, DimsView dims, std::string_view by
     return Tensor::Wrap(dtype, dims, const_cast<char*>(bytes.data()), std::move(owner));
   }
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
-  if (!bytes.empty()) std::memcpy(tensor.raw_mutable_data(), bytes.data(), bytes.size());
+  // In pieces, so that a large tensor is not in memory twice.
+  constexpr size_t kPiece = size_t{4} << 20;
+  auto* to = static_cast<char*>(tensor.raw_mutable_data());
+  for (size_t i = 0; i < bytes.size(); i += kPiece) {
+    const std::string_view piece = bytes.substr(i, kPiece);
+    std::memcpy(to + i, piece.data(), piece.size());
+    if (mapped) ReleasePages(piece);
+  }
   if (!canonical) MakeCanonical(tensor);
-  if (mapped) ReleasePages(bytes);
   return tensor;
 }
 
