@@ -19,6 +19,7 @@
 #include "onnx_io/mapped_file.h"
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
+#include "onnx_io/upgrade/upgrade.h"
 
 namespace onward {
 namespace {
@@ -90,6 +91,21 @@ void InferAll(Graph& graph, Problems& problems) {
   for (const NodeId id : *order) problems.Add("", InferNode(graph, id, &known));
 }
 
+// Brings all nodes to the opset used inside and infers the types. Rules may read types, so old
+// nodes are inferred by their own opset first; what is wrong with them shows up again at the end.
+absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
+  Problems passing;
+  InferAll(model.graph, passing);
+  Problems problems;
+  problems.Add("", UpgradeGraph(model.graph));
+  if (problems.count() == 0) InferAll(model.graph, problems);
+  model.opsets[""] = kOpset;
+  if (const auto ml = model.opsets.find("ai.onnx.ml"); ml != model.opsets.end()) {
+    ml->second = kMlOpset;
+  }
+  return options.for_inspection ? absl::OkStatus() : problems.ToStatus();
+}
+
 absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
                                   const ImportOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
@@ -129,8 +145,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   proto.reset();
-  InferAll(model.graph, problems);
-  if (!options.for_inspection) ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  ONWARD_RETURN_IF_ERROR(UpgradeModel(model, options));
   return model;
 }
 

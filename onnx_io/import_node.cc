@@ -6,6 +6,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
+#include "onnx_io/upgrade/rules.h"
 #include "onnx_io/utf8.h"
 
 namespace onward {
@@ -25,6 +26,9 @@ std::string WhyUnknown(const std::string& op, const std::string& domain, int64_t
   if (newest == nullptr) return absl::StrCat("is not an operator of ", opset);
   return absl::StrCat("is not an operator of ", opset, ", which the model imports");
 }
+
+// Experimental ops were removed with opset 10.
+constexpr int kFirstOpsetWithoutLeftovers = 10;
 
 // Some arguments of `formals` that the node leaves out must be there: the first such index, or -1.
 int FirstMissing(const std::vector<OpSchema::FormalParameter>& formals,
@@ -67,6 +71,9 @@ void GraphImporter::FindSchema(const onnx::NodeProto& proto, const NameScope& sc
                                           ", the model imports ", version));
   }
   if (node.schema != nullptr || options_.for_inspection) return;
+  if (version < kFirstOpsetWithoutLeftovers && !UpgradeRulesOf(node.domain, node.op_type).empty()) {
+    return;  // an experiment of early opsets, which the upgrade knows
+  }
   problems_.Unsupported(Describe(proto) + WhyUnknown(node.op_type, node.domain, version));
 }
 

@@ -1,0 +1,18 @@
+// Attribute -> AttributeProto, whole (graph/infer/type_proto.h has the one for inference, which
+// leaves large tensors out).
+#pragma once
+
+#include <string_view>
+
+#include "graph/ir/attribute.h"
+
+namespace onnx {
+class AttributeProto;
+}  // namespace onnx
+
+namespace onward {
+
+void AttributeToProto(std::string_view name, const Attribute& attribute,
+                      onnx::AttributeProto* proto);
+
+}  // namespace onward

@@ -1,0 +1,65 @@
+#include "onnx_io/expand_functions.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/infer/infer.h"
+#include "onnx_io/schema_body.h"
+#include "onnx_io/upgrade/upgrade.h"
+
+namespace onward {
+namespace {
+
+// Bodies of bodies of bodies: the standard's are three deep.
+constexpr int kMaxRounds = 16;
+
+// Replaces the node by its body, if it has one.
+absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<SchemaBody> body, BodyOf(graph, id));
+  if (!body) return false;
+  const std::string where = graph.Describe(id);
+  const Node node = std::move(graph.mutable_node(id));
+  graph.mutable_node(id).inputs = node.inputs;
+  graph.mutable_node(id).outputs = node.outputs;
+  graph.RemoveNode(id);
+  const int first = graph.num_nodes();
+  const std::string prefix = absl::StrCat(node.name.empty() ? node.op_type : node.name, "/");
+  const absl::Status added = AddBody(*body, node.inputs, node.outputs, prefix, frame);
+  if (!added.ok()) return Annotate(added, where + " in its function body:");
+  for (int i = first; i < graph.num_nodes(); ++i) {
+    graph.mutable_node({i}).origin = "expand_functions @ " + where;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status ExpandFunctions(Graph& graph,
+                             const std::function<bool(const Graph&, NodeId)>& has_kernel) {
+  int first = 0;  // nodes before it are done
+  for (int round = 0;; ++round) {
+    const int end = graph.num_nodes();
+    GraphFrame frame;
+    for (int i = first; i < end; ++i) {
+      if (!graph.alive({i}) || has_kernel(graph, {i})) continue;
+      if (frame.graph == nullptr) frame = FrameOf(graph);
+      ONWARD_RETURN_IF_ERROR(ExpandNode(graph, {i}, frame).status());
+    }
+    if (graph.num_nodes() == end) break;
+    if (round == kMaxRounds) return absl::InternalError("function bodies contain each other");
+    ONWARD_RETURN_IF_ERROR(UpgradeGraph(graph));
+    ONWARD_RETURN_IF_ERROR(InferGraph(graph));
+    first = end;
+  }
+  for (const NodeId id : graph.node_ids()) {
+    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) {
+      ONWARD_RETURN_IF_ERROR(ExpandFunctions(*subgraph.graph, has_kernel));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onward
