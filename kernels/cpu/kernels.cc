@@ -1,5 +1,7 @@
 #include "kernels/cpu/kernels.h"
 
+#include "kernels/cpu/families.h"
+
 namespace onward {
 
 const std::vector<KernelEntry>& CpuKernels() {

@@ -1,5 +1,7 @@
 #include "tests/cases/cases.h"
 
+#include "tests/cases/families.h"
+
 namespace onward::cases {
 
 std::vector<OpCase> AllCases() {

@@ -22,17 +22,6 @@ struct OpCase {
   double atol = 1e-6;
 };
 
-std::vector<OpCase> ConcatCases();
-std::vector<OpCase> DepthToSpaceCases();
-std::vector<OpCase> ExpandCases();
-std::vector<OpCase> GatherCases();
-std::vector<OpCase> IdentityCases();
-std::vector<OpCase> PadCases();
-std::vector<OpCase> ShapeOpsCases();
-std::vector<OpCase> SliceCases();
-std::vector<OpCase> TransposeCases();
-std::vector<OpCase> TriluCases();
-
 // Every family's cases.
 std::vector<OpCase> AllCases();
 

@@ -1,6 +1,6 @@
 // Clip: Min(max, Max(input, min)); an omitted bound does not bound.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

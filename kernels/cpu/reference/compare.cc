@@ -1,6 +1,6 @@
 // Comparisons and logic of two operands, with a bool result.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include "kernels/shapes/conv.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/conv_columns.h"
 #include "kernels/cpu/reference/tiled_product.h"
 

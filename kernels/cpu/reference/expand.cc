@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "graph/base/shape.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/strided_copy.h"
 
 namespace onward::cpu {

@@ -5,7 +5,7 @@
 #include "graph/base/checked.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

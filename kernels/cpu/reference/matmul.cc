@@ -2,7 +2,7 @@
 #include "kernels/shapes/matmul.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
 namespace onward::cpu {

@@ -1,6 +1,6 @@
 // Pow: base and exponent may have different types; the result has the base's.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

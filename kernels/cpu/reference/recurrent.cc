@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
 namespace onward::cpu {

@@ -1,6 +1,6 @@
 // RotaryEmbedding: rotates pairs of elements of every head by the angle of its position.
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/shapes/attention.h"
 
 namespace onward::cpu {

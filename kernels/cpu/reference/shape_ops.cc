@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
 
 namespace onward::cpu {

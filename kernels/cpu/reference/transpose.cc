@@ -1,7 +1,7 @@
 // Transpose.
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
 #include "kernels/cpu/strided_copy.h"
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // Elementwise math and activations of one operand.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // Sum, Mean, Max and Min of any number of operands: a chain of two-operand loops into the output.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

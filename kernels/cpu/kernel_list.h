@@ -1,0 +1,12 @@
+// What a kernel family hands to the provider. Family sources include this and not families.h, so
+// that a new family does not recompile the others.
+#pragma once
+
+#include "absl/types/span.h"
+#include "kernels/kernel.h"
+
+namespace onward::cpu {
+
+using KernelList = absl::Span<const KernelEntry>;
+
+}  // namespace onward::cpu
