@@ -7,6 +7,11 @@ endif()
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(absl REQUIRED)
+find_package(PNG REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+find_package(nlohmann_json REQUIRED)
 # Not find_package(ONNX): its config asks for Protobuf's own config file, which Debian does not ship.
 include(${onward_deps}/onnx-1.23.2/lib/cmake/ONNX/ONNXTargets.cmake)
 

@@ -1,0 +1,133 @@
+// onward bench: how fast a model, one operator, or the machine is.
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/latency.h"
+#include "cli/machine_peak.h"
+#include "cli/operator_model.h"
+#include "graph/base/status.h"
+#include "graph/infer/cost.h"
+#include "onnx_io/import.h"
+
+namespace onward::cli {
+namespace {
+
+struct BenchOptions {
+  std::string model;
+  std::string op;
+  std::vector<std::string> attributes;
+  InputOptions inputs;
+  double duration = 2;
+  int warmup = 3;
+  bool peak = false;
+};
+
+std::vector<double> Measure(const std::function<absl::Status()>& run, const BenchOptions& options,
+                            absl::Status& status) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> milliseconds;
+  for (int i = 0; i < options.warmup && status.ok(); ++i) status = run();
+  const auto end = Clock::now() + std::chrono::duration<double>(options.duration);
+  while (status.ok() && (milliseconds.size() < 3 || Clock::now() < end)) {
+    const auto begin = Clock::now();
+    status = run();
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  return milliseconds;
+}
+
+absl::Status Peak(const CommonOptions& common) {
+  const int threads = common.threads > 0 ? common.threads : PhysicalCores();
+  const MachinePeak peak = MeasurePeak(threads);
+  if (common.json) {
+    std::printf("%s\n", peak.json().dump(2).c_str());
+  } else {
+    std::printf("%d threads: %.1f GFLOP/s (float32 multiply-add), %.1f GB/s (memory read)\n",
+                threads, peak.gflops, peak.gbytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
+  if (options.peak) return Peak(common);
+  Model model;
+  if (options.op.empty()) {
+    ONWARD_ASSIGN_OR_RETURN(model, ImportFile(options.model));
+  } else {
+    ONWARD_ASSIGN_OR_RETURN(model,
+                            OperatorModel(options.op, options.inputs.shapes, options.attributes));
+  }
+  InputOptions input_options = options.inputs;
+  input_options.random = true;
+  if (!options.op.empty()) input_options.shapes.clear();
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                          Session::Create(std::move(model), common.session()));
+  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs named,
+                          MakeInputs(session->inputs(), input_options));
+  std::vector<Value> inputs, outputs(session->outputs().size());
+  for (const ValueInfo& info : session->inputs()) {
+    const auto it = named.find(info.name);
+    inputs.push_back(it == named.end() ? Value() : it->second);
+  }
+  absl::Status status;
+  const std::vector<double> times =
+      Measure([&] { return session->Run(inputs, absl::MakeSpan(outputs)); }, options, status);
+  ONWARD_RETURN_IF_ERROR(status);
+  const Latency latency = LatencyOf(times);
+  const GraphCost cost = CostOf(session->graph(), named);
+  const double seconds = latency.median * 1e-3;
+  const double gflops = cost.flops / seconds * 1e-9, gbytes = cost.bytes / seconds * 1e-9;
+  const MachinePeak peak = MeasurePeak(common.threads > 0 ? common.threads : PhysicalCores());
+  if (common.json) {
+    const nlohmann::json document = {
+        {"latency_ms", latency.json()},
+        {"runs", latency.runs},
+        {"runs_per_s", 1 / seconds},
+        {"gflops", gflops},
+        {"gbytes_per_s", gbytes},
+        {"peak", peak.json()},
+        {"threads", common.threads > 0 ? common.threads : PhysicalCores()},
+        {"precision", common.precision}};
+    std::printf("%s\n", document.dump(2).c_str());
+    return absl::OkStatus();
+  }
+  std::printf(
+      "%s\n%.4g runs/s, %.4g GFLOP/s (%.0f %% of peak), %.4g GB/s (%.0f %% of memory read)\n",
+      latency.text().c_str(), 1 / seconds, gflops, 100 * gflops / peak.gflops, gbytes,
+      100 * gbytes / peak.gbytes);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, CommonOptions& common, Work& work) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command =
+      NewCommand(app, common, "bench", "Measures a model, an operator or the machine",
+                 "onward bench resnet.onnx --duration 5\n"
+                 "  onward bench --op MatMul --shape 128x768 --shape 768x768\n"
+                 "  onward bench --op Softmax --attribute axis=1 --shape 1x256x64x64");
+  CLI::Option* model = command->add_option("model", options->model, "ONNX file");
+  command->add_option("--op", options->op, "an operator of ai.onnx, with one --shape per input")
+      ->excludes(model);
+  command->add_option("--attribute", options->attributes, "NAME=VALUE of the operator");
+  command->add_option("--input", options->inputs.inputs, "NAME=FILE");
+  command->add_option(
+      "--shape", options->inputs.shapes,
+      "NAME=1x3x224x224; with --op the inputs' dims in order, DTYPE:DIMS for other dtypes");
+  command->add_option("--duration", options->duration, "seconds to measure");
+  command->add_option("--warmup", options->warmup, "runs before measuring");
+  command->add_flag("--peak", options->peak, "measure the machine's peaks");
+  command->callback([=, &common, &work] {
+    if (options->model.empty() && options->op.empty() && !options->peak)
+      throw CLI::RequiredError("one of MODEL, --op and --peak");
+    options->inputs.seed = common.seed;
+    work = [=, &common] { return Bench(*options, common); };
+  });
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,34 @@
+#include "cli/command.h"
+
+namespace onward::cli {
+
+SessionOptions CommonOptions::session() const {
+  SessionOptions options;
+  options.provider = provider;
+  options.num_threads = threads;
+  options.precision = precision == "strict" ? Precision::kStrict
+                      : precision == "fast" ? Precision::kFast
+                                            : Precision::kDefault;
+  options.seed = seed;
+  options.deterministic = deterministic;
+  return options;
+}
+
+CLI::App* NewCommand(CLI::App& app, CommonOptions& common, const std::string& name,
+                     const std::string& summary, const std::string& example) {
+  CLI::App* command = app.add_subcommand(name, summary);
+  command->footer("Example:\n  " + example);
+  command->add_option("--provider", common.provider, "where to run: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--threads", common.threads, "threads (default: the physical cores)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--precision", common.precision, "strict, default or fast")
+      ->check(CLI::IsMember({"strict", "default", "fast"}));
+  command->add_option("--seed", common.seed, "seed of every random stream");
+  command->add_flag("--deterministic", common.deterministic, "equal results on every run");
+  command->add_flag("--verbose", common.verbose, "say more on stderr");
+  command->add_flag("--json", common.json, "print one JSON document");
+  return command;
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,83 @@
+// onward explain: what will happen when the model runs.
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "graph/base/status.h"
+
+namespace onward::cli {
+namespace {
+
+nlohmann::json Document(const Session& session, int64_t planned_bytes) {
+  nlohmann::json document = {{"passes", nlohmann::json::array()},
+                             {"nodes", nlohmann::json::array()}};
+  for (const PassReport& pass : session.passes())
+    document["passes"].push_back({{"name", pass.name}, {"patches", pass.patches}});
+  for (const NodeExplanation& node : session.Explain()) {
+    document["nodes"].push_back({{"node", node.node},
+                                 {"provider", node.provider},
+                                 {"kernel", node.kernel},
+                                 {"refusals", node.refusals},
+                                 {"origin", node.origin}});
+  }
+  document["planned_bytes"] = planned_bytes;
+  return document;
+}
+
+void Print(const Session& session, int64_t planned_bytes, bool verbose) {
+  std::printf("passes:\n");
+  for (const PassReport& pass : session.passes())
+    std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
+  std::map<std::string, int> kernels;
+  std::printf("nodes:\n");
+  for (const NodeExplanation& node : session.Explain()) {
+    std::printf("  %s  %s %s", node.node.c_str(), node.provider.c_str(), node.kernel.c_str());
+    if (!node.origin.empty()) std::printf("  from: %s", node.origin.c_str());
+    std::printf("\n");
+    for (const std::string& refusal : node.refusals)
+      std::printf("      refused by %s\n", refusal.c_str());
+    ++kernels[node.kernel];
+  }
+  std::printf("kernels:\n");
+  for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
+  std::printf("memory plan: %lld bytes%s\n", static_cast<long long>(planned_bytes),
+              verbose ? " of arena for activations and scratch" : "");
+}
+
+absl::Status Explain(const std::string& model, const InputOptions& inputs,
+                     const CommonOptions& common) {
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                          Session::Load(model, common.session()));
+  InputOptions random = inputs;
+  random.random = true;
+  int64_t planned_bytes = 0;
+  if (const absl::StatusOr<Session::Inputs> fed = MakeInputs(session->inputs(), random); fed.ok()) {
+    ONWARD_ASSIGN_OR_RETURN(planned_bytes, session->PlannedBytes(*fed));
+  }
+  if (common.json) {
+    std::printf("%s\n", Document(*session, planned_bytes).dump(2).c_str());
+  } else {
+    Print(*session, planned_bytes, common.verbose);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddExplain(CLI::App& app, CommonOptions& common, Work& work) {
+  auto model = std::make_shared<std::string>();
+  auto inputs = std::make_shared<InputOptions>();
+  CLI::App* command = NewCommand(app, common, "explain",
+                                 "Says which passes fired, which kernel runs each node, and why",
+                                 "onward explain resnet.onnx --shape image=8x3x224x224");
+  command->add_option("model", *model, "ONNX file")->required();
+  command->add_option("--shape", inputs->shapes, "NAME=1x3x224x224: dims to plan memory for");
+  command->callback(
+      [=, &common, &work] { work = [=, &common] { return Explain(*model, *inputs, common); }; });
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,57 @@
+// onward: runs, inspects, optimises, checks and benchmarks ONNX models.
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "cli/command.h"
+
+namespace onward::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+// The contract asks for one line.
+std::string OneLine(std::string text) {
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at)) {
+    const size_t end = text.find_first_not_of(" \n", at);
+    text.replace(at, (end == std::string::npos ? text.size() : end) - at,
+                 end == std::string::npos ? "" : "; ");
+  }
+  return text;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Onward runs, inspects, optimises, checks and benchmarks ONNX models.", "onward");
+  app.require_subcommand(1);
+  app.footer("Example:\n  onward run model.onnx --input image=digit.png");
+  CommonOptions common;
+  Work work;
+  for (auto add :
+       {AddRun, AddInspect, AddExplain, AddOptimize, AddConformance, AddBench, AddVersion})
+    add(app, common, work);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+  const absl::Status status = work();
+  if (status.ok()) return 0;
+  if (!status.message().empty())
+    std::fprintf(stderr, "error: %s\n", OneLine(std::string(status.message())).c_str());
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace onward::cli
+
+int main(int argc, char** argv) {
+  try {
+    return onward::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: out of memory\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,119 @@
+// onward run: runs a model once or many times.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/latency.h"
+#include "cli/summary.h"
+#include "graph/base/status.h"
+#include "onnx_io/npy.h"
+
+namespace onward::cli {
+namespace {
+
+struct RunOptions {
+  std::string model;
+  InputOptions inputs;
+  std::string output_dir;
+  int repeat = 1;
+  std::string profile;
+};
+
+std::string SafeFileName(std::string name) {
+  for (char& c : name) {
+    const bool safe =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    if (!safe) c = '_';
+  }
+  if (name.empty() || name[0] == '.') name.insert(0, "_");
+  return name;
+}
+
+absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot make directory '", directory, "': ", error.message()));
+  for (const auto& [name, value] : outputs) {
+    const std::string base = directory + "/" + SafeFileName(name);
+    if (value.is_tensor()) {
+      ONWARD_RETURN_IF_ERROR(WriteNpy(value.tensor(), base + ".npy"));
+    } else if (value.is_sequence()) {
+      int index = 0;
+      for (const Value& element : value.sequence()) {
+        if (element.is_tensor())
+          ONWARD_RETURN_IF_ERROR(
+              WriteNpy(element.tensor(), absl::StrCat(base, "_", index, ".npy")));
+        ++index;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const RunOptions& options, const CommonOptions& common) {
+  SessionOptions session_options = common.session();
+  session_options.profile = !options.profile.empty();
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                          Session::Load(options.model, session_options));
+  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
+                          MakeInputs(session->inputs(), options.inputs));
+  Session::Outputs outputs;
+  std::vector<double> milliseconds;
+  for (int i = 0; i < std::max(1, options.repeat); ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));
+    milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count());
+  }
+  if (!options.output_dir.empty())
+    ONWARD_RETURN_IF_ERROR(WriteOutputs(outputs, options.output_dir));
+  if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(session->WriteProfile(options.profile));
+  nlohmann::json document = {{"outputs", nlohmann::json::array()}};
+  for (const ValueInfo& info : session->outputs()) {
+    const ValueSummary summary = Summarize(info.name, outputs.at(info.name));
+    document["outputs"].push_back(summary.json);
+    if (!common.json) std::printf("%s\n", summary.text.c_str());
+  }
+  if (options.repeat > 1) {
+    const Latency latency = LatencyOf(std::move(milliseconds));
+    document["latency_ms"] = latency.json();
+    if (!common.json) std::printf("%s\n", latency.text().c_str());
+  }
+  if (common.json) std::printf("%s\n", document.dump(2).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, CommonOptions& common, Work& work) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      NewCommand(app, common, "run", "Runs a model",
+                 "onward run resnet.onnx --input image=cat.npy --output-dir out\n"
+                 "  onward run bert.onnx --input ids=101,2054,102 --random --shape mask=1x3");
+  command->add_option("model", options->model, "ONNX file")->required();
+  command->add_option("--input", options->inputs.inputs,
+                      "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
+  command->add_flag("--random", options->inputs.random, "draw the inputs that are not given");
+  command->add_option("--shape", options->inputs.shapes,
+                      "NAME=1x3x224x224: dims of a drawn or inline input");
+  command->add_option("--output-dir", options->output_dir, "write every output as NAME.npy");
+  command->add_option("--repeat", options->repeat, "run N times and print latencies")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--profile", options->profile, "write a Chrome trace");
+  command->callback([options, &common, &work] {
+    options->inputs.seed = common.seed;
+    work = [options, &common] { return Run(*options, common); };
+  });
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,97 @@
+#include "cli/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace onward::cli {
+namespace {
+
+constexpr int64_t kShown = 6;
+
+struct Statistics {
+  double min = 0, max = 0, mean = 0;
+  int64_t not_finite = 0;
+};
+
+template <typename T>
+Statistics StatisticsOf(absl::Span<const T> values) {
+  Statistics s;
+  int64_t finite = 0;
+  for (const T& element : values) {
+    const auto x = static_cast<double>(element);
+    if (!std::isfinite(x)) {
+      ++s.not_finite;
+      continue;
+    }
+    s.min = finite == 0 ? x : std::min(s.min, x);
+    s.max = finite == 0 ? x : std::max(s.max, x);
+    s.mean += x;
+    ++finite;
+  }
+  if (finite > 0) s.mean /= static_cast<double>(finite);
+  return s;
+}
+
+using Summarizable = Concat<Concat<NumericTypes, Float8Types>, TypeList<bool>>;
+
+void AddNumbers(const Tensor& tensor, ValueSummary& summary) {
+  DispatchDType(Summarizable(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Statistics s = StatisticsOf(tensor.span<T>());
+    std::vector<std::string> shown;
+    for (int64_t i = 0; i < std::min(kShown, tensor.num_elements()); ++i) {
+      shown.push_back(absl::StrFormat("%.6g", static_cast<double>(tensor.data<T>()[i])));
+    }
+    summary.json["min"] = s.min;
+    summary.json["max"] = s.max;
+    summary.json["mean"] = s.mean;
+    summary.json["not_finite"] = s.not_finite;
+    absl::StrAppend(&summary.text,
+                    absl::StrFormat("  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean));
+    if (s.not_finite > 0) absl::StrAppend(&summary.text, "  not finite: ", s.not_finite);
+    absl::StrAppend(&summary.text, "  [", absl::StrJoin(shown, ", "),
+                    tensor.num_elements() > kShown ? ", ..." : "", "]");
+  });
+}
+
+}  // namespace
+
+ValueSummary Summarize(const std::string& name, const Value& value) {
+  ValueSummary summary;
+  summary.json["name"] = name;
+  if (value.is_tensor()) {
+    const Tensor& tensor = value.tensor();
+    summary.json["dtype"] = std::string(DTypeName(tensor.dtype()));
+    summary.json["shape"] = std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end());
+    summary.text =
+        absl::StrCat(name, ": ", std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()));
+    if (tensor.num_elements() == 0) return summary;
+    if (tensor.dtype() == DType::kString) {
+      absl::StrAppend(&summary.text, "  [\"", tensor.data<std::string>()[0], "\"",
+                      tensor.num_elements() > 1 ? ", ..." : "", "]");
+    } else {
+      AddNumbers(tensor, summary);
+    }
+    return summary;
+  }
+  const std::string kind = value.is_sequence()
+                               ? absl::StrCat("sequence of ", value.sequence().size())
+                           : value.is_map() ? "map"
+                                            : "none";
+  summary.json["kind"] = kind;
+  summary.text = absl::StrCat(name, ": ", kind);
+  if (!value.is_sequence()) return summary;
+  summary.json["elements"] = nlohmann::json::array();
+  for (size_t i = 0; i < value.sequence().size(); ++i) {
+    const ValueSummary element = Summarize(absl::StrCat(name, "[", i, "]"), value.sequence()[i]);
+    summary.json["elements"].push_back(element.json);
+    if (i < 4) absl::StrAppend(&summary.text, "\n  ", element.text);
+  }
+  return summary;
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,18 @@
+// A value in one line: name, dtype, shape, range and first elements.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "graph/base/value.h"
+
+namespace onward::cli {
+
+struct ValueSummary {
+  std::string text;
+  nlohmann::json json;
+};
+
+ValueSummary Summarize(const std::string& name, const Value& value);
+
+}  // namespace onward::cli

@@ -1,0 +1,55 @@
+// onward version: what this build is.
+#include <onnx/defs/schema.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "onnx_io/import.h"
+
+namespace onward::cli {
+namespace {
+
+std::string CpuFeatures() {
+#if defined(__x86_64__)
+  std::string features = "x86-64";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) features += " avx2+fma";
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+    features += " avx512";
+  if (__builtin_cpu_supports("avx512vnni")) features += " avx512-vnni";
+  if (__builtin_cpu_supports("avx512bf16")) features += " avx512-bf16";
+  return features;
+#else
+  return "portable";
+#endif
+}
+
+absl::Status Version(const CommonOptions& common) {
+  const nlohmann::json document = {{"version", ONWARD_VERSION},  {"revision", ONWARD_REVISION},
+                                   {"onnx", "1.23.2"},           {"opset", kOpset},
+                                   {"ml_opset", kMlOpset},       {"cpu", CpuFeatures()},
+#ifdef ONWARD_CUDA
+                                   {"cuda", ONWARD_CUDA_VERSION}
+#else
+                                   {"cuda", "built without CUDA"}
+#endif
+  };
+  if (common.json) {
+    std::printf("%s\n", document.dump(2).c_str());
+    return absl::OkStatus();
+  }
+  std::printf("onward %s (%s)\nONNX 1.23.2, opset %d, ai.onnx.ml %d\nCPU: %s\nCUDA: %s\n",
+              ONWARD_VERSION, ONWARD_REVISION, static_cast<int>(kOpset), static_cast<int>(kMlOpset),
+              CpuFeatures().c_str(), document["cuda"].get<std::string>().c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddVersion(CLI::App& app, CommonOptions& common, Work& work) {
+  CLI::App* command =
+      NewCommand(app, common, "version", "Prints what this build is", "onward version --json");
+  command->callback([&common, &work] { work = [&common] { return Version(common); }; });
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,26 @@
+// NumPy's .npy and .npz files (format 1.0-3.0; numpy.lib.format).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/base/tensor.h"
+
+namespace onward {
+
+// Little- and native-endian C- and Fortran-order arrays of numbers, bool, complex and fixed-width
+// strings. Arrays of raw bytes ("|V2") take `expected` when its size fits: so ml_dtypes' bfloat16
+// and float8 arrays are read. InvalidArgument names the file and what is wrong; the data's size is
+// checked against the header before memory is taken.
+absl::StatusOr<Tensor> ReadNpy(const std::string& path, DType expected = DType::kUndefined);
+
+// Every array of an archive by name, without ".npy".
+absl::StatusOr<std::map<std::string, Tensor>> ReadNpz(const std::string& path);
+
+// bfloat16 and float8 are written as raw bytes, as ml_dtypes does; 4- and 2-bit integers as int8 or
+// uint8.
+absl::Status WriteNpy(const Tensor& tensor, const std::string& path);
+
+}  // namespace onward
