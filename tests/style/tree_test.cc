@@ -1,0 +1,109 @@
+// The house rules that a machine can check: include directions, file lengths, families with cases,
+// names that say nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace onward {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = ONWARD_SOURCE_DIR;
+
+// What each top folder may include besides itself: the picture in docs/architecture.md.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"graph", {}},
+    {"onnx_io", {"graph"}},
+    {"kernels", {"graph"}},
+    {"executors", {"kernels", "graph", "onnx_io"}},
+    {"training", {"executors", "kernels", "graph", "onnx_io"}},
+    {"serving", {"executors", "kernels", "graph", "onnx_io"}},
+};
+
+std::vector<fs::path> Sources(const fs::path& folder) {
+  std::vector<fs::path> sources;
+  if (!fs::exists(folder)) return sources;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".h" || extension == ".cc" || extension == ".cu" || extension == ".cuh")
+      sources.push_back(entry.path());
+  }
+  return sources;
+}
+
+std::vector<std::string> Lines(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Tree, IncludesGoOneWay) {
+  static const std::regex include("^#include \"([a-z_]+)/.*\"");
+  for (const auto& [folder, allowed] : kMayInclude) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      for (const std::string& line : Lines(source)) {
+        std::smatch match;
+        if (!std::regex_search(line, match, include)) continue;
+        const std::string target = match[1];
+        if (target == folder || target == "onnx") continue;
+        EXPECT_TRUE(allowed.count(target))
+            << fs::relative(source, kRoot) << " includes " << target << "/";
+      }
+    }
+  }
+}
+
+TEST(Tree, CudaHeadersStayWithCuda) {
+  static const std::regex cuda("^#include [<\"](cuda|cublas|cudnn|nccl|nvrtc)");
+  for (const auto& [folder, allowed] : kMayInclude) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      const std::string name = fs::relative(source, kRoot).string();
+      if (name.find("/cuda/") != std::string::npos) continue;
+      for (const std::string& line : Lines(source))
+        EXPECT_FALSE(std::regex_search(line, cuda)) << name << ": " << line;
+    }
+  }
+}
+
+TEST(Tree, ModelProtoStaysInOnnxIo) {
+  static const std::regex proto("\\b(ModelProto|GraphProto)\\b");
+  for (const std::string folder : {"graph", "kernels", "executors", "training", "cli"}) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      for (const std::string& line : Lines(source)) {
+        EXPECT_FALSE(std::regex_search(line, proto)) << fs::relative(source, kRoot) << ": " << line;
+      }
+    }
+  }
+}
+
+TEST(Tree, FilesAreShort) {
+  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+                                   "serving", "cli", "tests", "benchmarks", "examples"}) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      EXPECT_LE(Lines(source).size(), 600u) << fs::relative(source, kRoot);
+    }
+  }
+}
+
+TEST(Tree, NamesSayWhatIsInside) {
+  static const std::regex empty_word(
+      "(^|_)(manager|helper|helpers|util|utils|common|impl|info|misc)(_|\\.|$)");
+  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+                                   "serving", "cli", "tests", "benchmarks"}) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      EXPECT_FALSE(std::regex_search(source.filename().string(), empty_word))
+          << fs::relative(source, kRoot);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onward
