@@ -14,8 +14,13 @@ struct ExportOptions {
   // Initializers of at least this many bytes go to `<file>.data` beside the model; negative: never
   // (unless the file would pass 2 GiB).
   int64_t external_data_threshold = -1;
+  // The opset of ai.onnx that the file imports; 0: the oldest that will do (see lower_opset.h), so
+  // that other runtimes can read it.
+  int64_t opset = 0;
 };
 
+// ResourceExhausted above 2 GiB, which only a file with external data can hold; Unimplemented when
+// a node does not fit the opset that is asked for, or an op of `onward` has no body to export.
 absl::StatusOr<std::string> ExportBytes(const Model& model, const ExportOptions& options = {});
 // Written to a temporary file beside `path` and renamed, so that `path` is never half a model.
 absl::Status ExportFile(const Model& model, const std::string& path,

@@ -20,6 +20,7 @@
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/upgrade.h"
+#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {
@@ -69,6 +70,25 @@ void ImportHeader(const onnx::ModelProto& proto, const Opsets& opsets, Model& mo
   model.model_version = proto.model_version();
   model.doc_string = proto.doc_string();
   model.metadata = MetadataFrom(proto);
+}
+
+// The bindings of training information say which inputs take the values of which outputs. An
+// algorithm is a graph of its own on top of the model's, which inference leaves alone.
+void ImportUpdates(const onnx::ModelProto& proto, const NameScope& scope, Model& model,
+                   Problems& problems) {
+  for (const auto& training : proto.training_info()) {
+    if (training.algorithm().node_size() > 0) continue;
+    for (const auto& binding : training.update_binding()) {
+      const auto input = scope.values.find(binding.key());
+      const auto output = scope.values.find(binding.value());
+      if (input == scope.values.end() || output == scope.values.end()) {
+        problems.Invalid(absl::StrCat("update binding of '", PrintableUtf8(binding.key()), "' to '",
+                                      PrintableUtf8(binding.value()), "': there is no such value"));
+        continue;
+      }
+      model.updates.push_back({input->second, output->second});
+    }
+  }
 }
 
 absl::Status CheckAcyclic(const Graph& graph) {
@@ -142,6 +162,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   scope.opsets = &opsets;
   importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
                        proto->mutable_graph());
+  ImportUpdates(*proto, scope, model, problems);
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   proto.reset();

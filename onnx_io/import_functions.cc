@@ -140,7 +140,7 @@ void GraphImporter::ImportCall(const onnx::NodeProto& proto, const FunctionProto
   }
   const std::string own = proto.name().empty() ? proto.op_type() : proto.name();
   ++calls_;
-  ImportBody(function, inputs, outputs, attributes, function_opsets_.at(&function),
+  ImportBody(function, inputs, outputs, attributes, function_opsets_.at(&function), {},
              absl::StrCat(scope.prefix, own, "/"), frame);
   --calls_;
 }
@@ -148,12 +148,14 @@ void GraphImporter::ImportCall(const onnx::NodeProto& proto, const FunctionProto
 void GraphImporter::ImportBody(const FunctionProto& function, const std::vector<ValueId>& inputs,
                                const std::vector<ValueId>& outputs,
                                const std::map<std::string, BoundAttribute>& attributes,
-                               const Opsets& opsets, std::string prefix, GraphFrame& frame) {
+                               const Opsets& opsets, const std::map<std::string, ValueId>& visible,
+                               std::string prefix, GraphFrame& frame) {
   NameScope scope;
   scope.frame = &frame;
   scope.opsets = &opsets;
   scope.prefix = std::move(prefix);
   scope.attributes = &attributes;
+  scope.values.insert(visible.begin(), visible.end());
   for (int i = 0; i < function.input_size(); ++i) {
     const auto index = static_cast<size_t>(i);
     const ValueId id = index < inputs.size() ? inputs[index] : ValueId();

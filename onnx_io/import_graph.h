@@ -39,11 +39,13 @@ class GraphImporter {
                    bool fixed_initializers, onnx::GraphProto* consumed = nullptr);
 
   // Adds the nodes of `function` to frame.graph, for a node that stands for it. Inputs and outputs
-  // are values of that graph; invalid ids are omitted ones.
+  // are values of that graph; invalid ids are omitted ones. `visible` are further names that the
+  // body may read.
   void ImportBody(const onnx::FunctionProto& function, const std::vector<ValueId>& inputs,
                   const std::vector<ValueId>& outputs,
                   const std::map<std::string, BoundAttribute>& attributes, const Opsets& opsets,
-                  std::string prefix, GraphFrame& frame);
+                  const std::map<std::string, ValueId>& visible, std::string prefix,
+                  GraphFrame& frame);
 
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;

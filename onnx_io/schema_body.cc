@@ -8,6 +8,7 @@
 #include "graph/infer/type_proto.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/attribute_proto.h"
+#include "onnx_io/export_graph.h"
 #include "onnx_io/import.h"
 #include "onnx_io/import_graph.h"
 
@@ -27,9 +28,11 @@ std::optional<int> BuilderOpset(const OpSchema& schema) {
   return best;
 }
 
-onnx::NodeProto NodeProtoOf(const Graph& graph, NodeId id) {
+// The node as its schema's builder sees it. Subgraphs name what they capture by the keys of
+// `captures`.
+absl::Status DescribeNode(const Graph& graph, NodeId id, onnx::NodeProto& proto,
+                          std::map<std::string, ValueId>& captures) {
   const Node& node = graph.node(id);
-  onnx::NodeProto proto;
   proto.set_domain(node.domain);
   proto.set_op_type(node.op_type);
   const auto name = [&](ValueId value) {
@@ -40,7 +43,19 @@ onnx::NodeProto NodeProtoOf(const Graph& graph, NodeId id) {
   for (const auto& [key, attribute] : node.attributes.map()) {
     AttributeToProto(key, attribute, proto.add_attribute());
   }
-  return proto;
+  for (const Subgraph& subgraph : node.subgraphs) {
+    std::vector<std::string> names;
+    for (const ValueId capture : subgraph.captures) {
+      names.push_back(absl::StrCat("captured_", capture.index));
+      captures[names.back()] = capture;
+    }
+    onnx::AttributeProto* attribute = proto.add_attribute();
+    attribute->set_name(subgraph.attribute);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    ONWARD_RETURN_IF_ERROR(
+        GraphExporter().ExportGraph(*subgraph.graph, names, nullptr, attribute->mutable_g()));
+  }
+  return absl::OkStatus();
 }
 
 bool Build(const Graph& graph, NodeId id, const onnx::NodeProto& proto, int opset,
@@ -58,11 +73,14 @@ bool Build(const Graph& graph, NodeId id, const onnx::NodeProto& proto, int opse
 
 absl::StatusOr<std::optional<SchemaBody>> BodyOf(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  // Bodies that inline a subgraph are not among these: the nodes of both may differ in opset.
-  if (node.schema == nullptr || !node.subgraphs.empty()) return std::nullopt;
+  if (node.schema == nullptr ||
+      (!node.schema->HasFunction() && !node.schema->HasContextDependentFunction())) {
+    return std::nullopt;
+  }
   SchemaBody body;
   try {
-    const onnx::NodeProto proto = NodeProtoOf(graph, id);
+    onnx::NodeProto proto;
+    ONWARD_RETURN_IF_ERROR(DescribeNode(graph, id, proto, body.captures));
     const onnx::FunctionProto* fixed = node.schema->GetFunction(
         node.domain.empty() ? static_cast<int>(kOpset) : OpSchema::kUninitializedSinceVersion);
     if (fixed != nullptr) {
@@ -81,6 +99,9 @@ absl::StatusOr<std::optional<SchemaBody>> BodyOf(const Graph& graph, NodeId id) 
   }
   body.opsets = OpsetsFrom(body.function);
   body.opsets.emplace("", kOpset);  // bodies of other domains' ops do not all say
+  // A body that inlines a subgraph has nodes of the newest opset in it; what the standard's
+  // builders put around them has not changed its meaning.
+  if (!node.subgraphs.empty()) body.opsets[""] = kOpset;
   return body;
 }
 
@@ -95,7 +116,8 @@ absl::Status AddBody(const SchemaBody& body, const std::vector<ValueId>& inputs,
   for (const auto& [name, proto] : body.attributes) attributes[name] = {&proto, nullptr};
   Graph& graph = *frame.graph;
   const int first = graph.num_nodes();
-  importer.ImportBody(body.function, inputs, outputs, attributes, body.opsets, prefix, frame);
+  importer.ImportBody(body.function, inputs, outputs, attributes, body.opsets, body.captures,
+                      prefix, frame);
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   // Bodies list their nodes in topological order.
   KnownElements known;

@@ -18,6 +18,8 @@ struct SchemaBody {
   // What the body's attribute references stand for: the node's attributes, then the schema's
   // defaults.
   std::map<std::string, onnx::AttributeProto> attributes;
+  // Names in the body that are values of the node's graph: what its subgraphs capture.
+  std::map<std::string, ValueId> captures;
 };
 
 // Nothing where the schema has no body, or none for these attributes and input types.

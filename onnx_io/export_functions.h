@@ -1,0 +1,26 @@
+// Ops of the domain `onward` as model-local functions, so that other runtimes can run them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/ir/graph.h"
+#include "onnx/onnx_pb.h"
+#include "onnx_io/export_graph.h"
+
+namespace onward {
+
+// One function per op and distinct body; `overloads` tells them apart.
+struct LocalFunctions {
+  std::vector<Graph> bodies;
+  std::vector<onnx::FunctionProto> protos;  // without opset imports
+  Overloads overloads;                      // of the nodes of the graphs given
+};
+
+// Adds those that the nodes of `graph` and its subgraphs need. Unimplemented for an op without
+// body.
+absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions);
+
+}  // namespace onward

@@ -1,0 +1,34 @@
+// Files that appear whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace onward {
+
+// Written under a temporary name in the same directory; Commit makes it durable and renames it. A
+// file that is not committed is removed.
+class AtomicFile {
+ public:
+  // NotFound, PermissionDenied, ... as the system says.
+  static absl::StatusOr<AtomicFile> Create(const std::string& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  absl::Status Append(std::string_view bytes);
+  absl::Status Commit();
+
+ private:
+  AtomicFile(int descriptor, std::string path, std::string temporary)
+      : descriptor_(descriptor), path_(std::move(path)), temporary_(std::move(temporary)) {}
+
+  int descriptor_;
+  std::string path_;
+  std::string temporary_;
+};
+
+}  // namespace onward
