@@ -13,6 +13,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::MatMulKernels,
         cpu::ReferenceAttention,
         cpu::ReferenceBinary,
+        cpu::ReferenceCast,
         cpu::ReferenceClip,
         cpu::ReferenceCompare,
         cpu::ReferenceConcat,

@@ -12,4 +12,38 @@ namespace onward {
 // Every CPU kernel; for one op the entries stand in the order in which they are tried.
 const std::vector<KernelEntry>& CpuKernels();
 
+namespace cpu {
+
+using KernelList = absl::Span<const KernelEntry>;
+
+// SIMD kernels: kernels/cpu/<family>.cc
+KernelList MatMulKernels();
+
+// Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ReferenceAttention();
+KernelList ReferenceBinary();
+KernelList ReferenceCast();
+KernelList ReferenceClip();
+KernelList ReferenceCompare();
+KernelList ReferenceConcat();
+KernelList ReferenceConv();
+KernelList ReferenceDepthToSpace();
+KernelList ReferenceExpand();
+KernelList ReferenceGather();
+KernelList ReferenceIdentity();
+KernelList ReferenceMatMul();
+KernelList ReferencePad();
+KernelList ReferencePool();
+KernelList ReferencePow();
+KernelList ReferenceRecurrent();
+KernelList ReferenceRotaryEmbedding();
+KernelList ReferenceShapeOps();
+KernelList ReferenceSlice();
+KernelList ReferenceTranspose();
+KernelList ReferenceTrilu();
+KernelList ReferenceUnary();
+KernelList ReferenceVariadic();
+KernelList ReferenceWhere();
+
+}  // namespace cpu
 }  // namespace onward
