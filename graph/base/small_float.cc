@@ -102,7 +102,7 @@ Float4E2M1::operator float() const {
 
 uint8_t Float4E2M1::FromFloat(float value) {
   const uint8_t sign = std::signbit(value) ? 8 : 0;
-  if (std::isnan(value)) return 7;
+  if (std::isnan(value)) return 8;  // the format has no NaN; the standard's cases expect -0
   const float magnitude = std::fabs(value);
   uint8_t code = 7;
   if (magnitude <= 0.25f)
