@@ -11,6 +11,7 @@ const std::vector<KernelEntry>& CpuKernels() {
     constexpr Family kFamilies[] = {
         // clang-format off
         cpu::MatMulKernels,
+        cpu::ReferenceArgReduce,
         cpu::ReferenceAttention,
         cpu::ReferenceBinary,
         cpu::ReferenceCast,
@@ -18,6 +19,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceCompare,
         cpu::ReferenceConcat,
         cpu::ReferenceConv,
+        cpu::ReferenceCumulative,
         cpu::ReferenceDepthToSpace,
         cpu::ReferenceExpand,
         cpu::ReferenceGather,
@@ -27,9 +29,11 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferencePool,
         cpu::ReferencePow,
         cpu::ReferenceRecurrent,
+        cpu::ReferenceReduce,
         cpu::ReferenceRotaryEmbedding,
         cpu::ReferenceShapeOps,
         cpu::ReferenceSlice,
+        cpu::ReferenceSoftmax,
         cpu::ReferenceTranspose,
         cpu::ReferenceTrilu,
         cpu::ReferenceUnary,

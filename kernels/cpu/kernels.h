@@ -20,6 +20,7 @@ using KernelList = absl::Span<const KernelEntry>;
 KernelList MatMulKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ReferenceArgReduce();
 KernelList ReferenceAttention();
 KernelList ReferenceBinary();
 KernelList ReferenceCast();
@@ -27,6 +28,7 @@ KernelList ReferenceClip();
 KernelList ReferenceCompare();
 KernelList ReferenceConcat();
 KernelList ReferenceConv();
+KernelList ReferenceCumulative();
 KernelList ReferenceDepthToSpace();
 KernelList ReferenceExpand();
 KernelList ReferenceGather();
@@ -36,9 +38,11 @@ KernelList ReferencePad();
 KernelList ReferencePool();
 KernelList ReferencePow();
 KernelList ReferenceRecurrent();
+KernelList ReferenceReduce();
 KernelList ReferenceRotaryEmbedding();
 KernelList ReferenceShapeOps();
 KernelList ReferenceSlice();
+KernelList ReferenceSoftmax();
 KernelList ReferenceTranspose();
 KernelList ReferenceTrilu();
 KernelList ReferenceUnary();

@@ -1,0 +1,49 @@
+// What a reduction over some axes walks, worked out once per shape: axes of size 1 are dropped and
+// neighbours of the same kind merged.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/base/shape.h"
+#include "kernels/kernel.h"
+
+namespace onward::cpu {
+
+inline constexpr int kMaxReduceDims = 8;
+
+// Kept and reduced loops with their strides in the input (elements); index 0 is the innermost. The
+// output is contiguous over the kept loops.
+struct ReducePlan {
+  int kept_rank = 0, reduced_rank = 0;
+  int64_t kept_dims[kMaxReduceDims], kept_strides[kMaxReduceDims];
+  int64_t reduced_dims[kMaxReduceDims], reduced_strides[kMaxReduceDims];
+  int64_t kept_count = 1, reduced_count = 1;
+
+  bool innermost_is_reduced() const { return reduced_rank > 0 && reduced_strides[0] == 1; }
+};
+
+// Builds the plan for the axes with their bit set in `reduced` (dims.size() <= 64).
+absl::Status BuildReducePlan(DimsView dims, uint64_t reduced, ReducePlan* plan);
+
+// Where in a loop nest's memory iteration `index` is.
+inline int64_t LoopOffset(int rank, const int64_t* dims, const int64_t* strides, int64_t index) {
+  int64_t offset = 0;
+  for (int d = 0; d < rank && index != 0; ++d) {
+    const int64_t next = index / dims[d];
+    offset += (index - next * dims[d]) * strides[d];
+    index = next;
+  }
+  return offset;
+}
+
+// Reads the axes of a Reduce op's input 1 as a set of bits. `noop`: no axes mean none rather than
+// all. False in `*known` when the axes' value is not known yet.
+absl::Status ReducedAxes(const BindContext& context, int64_t rank, bool noop, uint64_t* reduced,
+                         bool* known);
+
+// `dims` with the reduced axes set to 1 (keep) or dropped.
+Dims ReducedDims(DimsView dims, uint64_t reduced, bool keep);
+
+}  // namespace onward::cpu

@@ -1,0 +1,120 @@
+// ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+struct ArgPlan {
+  int64_t outer = 1, count = 1, inner = 1;
+};
+
+constexpr int64_t kColumns = 256;
+
+// Positions of the extremes of `columns` neighbouring columns.
+template <typename T, bool max, bool last>
+void RunColumns(const T* x, int64_t* y, const ArgPlan& plan, int64_t columns) {
+  using C = ComputeType<T>;
+  C best[kColumns];
+  for (int64_t j = 0; j < columns; ++j) {
+    best[j] = static_cast<C>(x[j]);
+    y[j] = 0;
+  }
+  for (int64_t i = 1; i < plan.count; ++i) {
+    const T* row = x + i * plan.inner;
+    for (int64_t j = 0; j < columns; ++j) {
+      const C value = static_cast<C>(row[j]);
+      const bool better = max ? value > best[j] : value < best[j];
+      const bool same = value == best[j] || (value != value && best[j] != best[j]);
+      const bool nan = value != value && best[j] == best[j];
+      if (better || nan || (last && same)) {
+        best[j] = value;
+        y[j] = i;
+      }
+    }
+  }
+}
+
+template <typename T, bool max, bool last>
+void RunArg(const void* in, int64_t* out, const ArgPlan& plan, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t first = i % plan.inner;
+    const int64_t columns = std::min({end - i, plan.inner - first, kColumns});
+    const T* x = static_cast<const T*>(in) + i / plan.inner * plan.count * plan.inner + first;
+    RunColumns<T, max, last>(x, out + i, plan, columns);
+    i += columns;
+  }
+}
+
+using ArgLoop = void (*)(const void* in, int64_t* out, const ArgPlan& plan, int64_t begin,
+                         int64_t end);
+
+class ArgReduce : public Kernel {
+ public:
+  ArgReduce(ArgLoop loop, int64_t axis, bool keep_dims)
+      : loop_(loop), axis_(axis), keep_dims_(keep_dims) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    const auto rank = static_cast<int64_t>(dims.size());
+    auto* plan = context.NewState<ArgPlan>();
+    if (rank == 0 && (axis_ == 0 || axis_ == -1)) {
+      context.SetOutput(0, {});
+      return absl::OkStatus();
+    }
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
+    *plan = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
+             NumElements(dims, axis + 1, rank)};
+    if (plan->count == 0 && plan->outer * plan->inner > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("axis ", axis, " of shape ", DimsString(dims), " is empty"));
+    }
+    Dims out(dims.begin(), dims.end());
+    if (keep_dims_) {
+      out[static_cast<size_t>(axis)] = 1;
+    } else {
+      out.erase(out.begin() + axis);
+    }
+    context.SetOutput(0, out);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const ArgPlan& plan = context.state<ArgPlan>();
+    if (plan.count == 0) return absl::OkStatus();
+    const void* in = context.input(0).data;
+    int64_t* out = context.out<int64_t>(0);
+    context.ParallelFor(plan.outer * plan.inner, std::max<int64_t>(1, kCheapGrain / plan.count),
+                        [&](int64_t begin, int64_t end) { loop_(in, out, plan, begin, end); });
+    return absl::OkStatus();
+  }
+
+ private:
+  ArgLoop loop_;
+  int64_t axis_;
+  bool keep_dims_;
+};
+
+template <bool max>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeArgReduce(const NodeSpec& spec) {
+  const bool last = spec.attributes().Int("select_last_index", 0) != 0;
+  ArgLoop loop = nullptr;
+  DispatchDType(NumericTypes(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop = last ? RunArg<T, max, true> : RunArg<T, max, false>;
+  });
+  if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return std::make_unique<ArgReduce>(loop, spec.attributes().Int("axis", 0),
+                                     spec.attributes().Int("keepdims", 1) != 0);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "ArgMax", "arg_max_reference", MakeArgReduce<true>},
+    {"", "ArgMin", "arg_min_reference", MakeArgReduce<false>},
+};
+
+}  // namespace
+
+KernelList ReferenceArgReduce() { return kKernels; }
+
+}  // namespace onward::cpu

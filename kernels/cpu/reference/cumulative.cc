@@ -1,0 +1,108 @@
+// CumSum and CumProd along one axis.
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/kernels.h"
+
+namespace onward::cpu {
+namespace {
+
+struct CumulativePlan {
+  int64_t outer = 1, count = 1, inner = 1;
+};
+
+constexpr int64_t kColumns = 256;
+
+// One tile of columns. Float formats of 16 bits accumulate in float.
+template <typename F, typename T>
+void RunColumns(const T* x, T* y, const CumulativePlan& plan, int64_t columns, bool exclusive,
+                bool reverse) {
+  using C = ComputeType<T>;
+  C total[kColumns];
+  std::fill(total, total + columns, std::is_same_v<F, functors::Add> ? C(0) : C(1));
+  for (int64_t step = 0; step < plan.count; ++step) {
+    const int64_t offset = (reverse ? plan.count - 1 - step : step) * plan.inner;
+    for (int64_t j = 0; j < columns; ++j) {
+      const C next = F()(total[j], static_cast<C>(x[offset + j]));
+      y[offset + j] = static_cast<T>(exclusive ? total[j] : next);
+      total[j] = next;
+    }
+  }
+}
+
+template <typename F, typename T>
+void RunCumulative(const void* in, void* out, const CumulativePlan& plan, int64_t begin,
+                   int64_t end, bool exclusive, bool reverse) {
+  for (int64_t i = begin; i < end;) {
+    const int64_t first = i % plan.inner;
+    const int64_t columns = std::min({end - i, plan.inner - first, kColumns});
+    const int64_t offset = i / plan.inner * plan.count * plan.inner + first;
+    RunColumns<F>(static_cast<const T*>(in) + offset, static_cast<T*>(out) + offset, plan, columns,
+                  exclusive, reverse);
+    i += columns;
+  }
+}
+
+using CumulativeLoop = void (*)(const void* in, void* out, const CumulativePlan& plan,
+                                int64_t begin, int64_t end, bool exclusive, bool reverse);
+
+class Cumulative : public Kernel {
+ public:
+  Cumulative(CumulativeLoop loop, bool exclusive, bool reverse)
+      : loop_(loop), exclusive_(exclusive), reverse_(reverse) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    if (NumElements(context.input_dims(1)) != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("axis has shape ", DimsString(context.input_dims(1)), ", must be a scalar"));
+    }
+    const TensorView* value = context.input_value(1);
+    if (value == nullptr) return context.Defer();
+    const auto rank = static_cast<int64_t>(dims.size());
+    const int64_t given =
+        value->dtype == DType::kInt32 ? *value->as<const int32_t>() : *value->as<const int64_t>();
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(given, rank));
+    *context.NewState<CumulativePlan>() = {NumElements(dims, 0, axis),
+                                           dims[static_cast<size_t>(axis)],
+                                           NumElements(dims, axis + 1, rank)};
+    context.SetOutput(0, dims);
+    context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const CumulativePlan& plan = context.state<CumulativePlan>();
+    const void* in = context.input(0).data;
+    void* out = context.output(0).data;
+    const int64_t grain = std::max<int64_t>(1, kCheapGrain / std::max<int64_t>(1, plan.count));
+    context.ParallelFor(plan.outer * plan.inner, grain, [&](int64_t begin, int64_t end) {
+      loop_(in, out, plan, begin, end, exclusive_, reverse_);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  CumulativeLoop loop_;
+  bool exclusive_, reverse_;
+};
+
+template <typename F>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCumulative(const NodeSpec& spec) {
+  using Types = Concat<FloatTypes, TypeList<int32_t, int64_t, uint32_t, uint64_t>>;
+  CumulativeLoop loop = nullptr;
+  DispatchDType(Types(), spec.input_dtype(0),
+                [&](auto tag) { loop = RunCumulative<F, typename decltype(tag)::type>; });
+  if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return std::make_unique<Cumulative>(loop, spec.attributes().Int("exclusive", 0) != 0,
+                                      spec.attributes().Int("reverse", 0) != 0);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "CumProd", "cum_prod_reference", MakeCumulative<functors::Mul>},
+    {"", "CumSum", "cum_sum_reference", MakeCumulative<functors::Add>},
+};
+
+}  // namespace
+
+KernelList ReferenceCumulative() { return kKernels; }
+
+}  // namespace onward::cpu
