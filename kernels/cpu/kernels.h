@@ -22,6 +22,7 @@ KernelList MatMulKernels();
 // Reference kernels: kernels/cpu/reference/<family>.cc
 KernelList ReferenceArgReduce();
 KernelList ReferenceAttention();
+KernelList ReferenceBatchNormalization();
 KernelList ReferenceBinary();
 KernelList ReferenceCast();
 KernelList ReferenceClip();
@@ -33,7 +34,10 @@ KernelList ReferenceDepthToSpace();
 KernelList ReferenceExpand();
 KernelList ReferenceGather();
 KernelList ReferenceIdentity();
+KernelList ReferenceLrn();
 KernelList ReferenceMatMul();
+KernelList ReferenceMeanVarianceNormalization();
+KernelList ReferenceNormalization();
 KernelList ReferencePad();
 KernelList ReferencePool();
 KernelList ReferencePow();
