@@ -1,0 +1,73 @@
+// After a first run with equal shapes, a run allocates nothing and touches no new page.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "executors/session.h"
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}
+
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+
+void* malloc(size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, bytes);
+}
+}
+
+namespace onward {
+namespace {
+
+TEST(SteadyState, NoAllocationAndNoPageFault) {
+  for (int threads : {1, 3}) {
+    SessionOptions options;
+    options.num_threads = threads;
+    const auto session =
+        Session::Load(std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx", options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    Tensor image(DType::kFloat32, {1, 1, 28, 28});
+    for (int64_t i = 0; i < image.num_elements(); ++i)
+      image.mutable_data<float>()[i] = static_cast<float>(i % 256);
+    const std::vector<Value> inputs = {image};
+    std::vector<Value> outputs(1);
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE((*session)->Run(inputs, absl::MakeSpan(outputs)).ok());
+    rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    const int64_t allocated_before = allocations.load();
+    bool ok = true;
+    for (int i = 0; i < 100; ++i) ok &= (*session)->Run(inputs, absl::MakeSpan(outputs)).ok();
+    const int64_t allocated = allocations.load() - allocated_before;
+    getrusage(RUSAGE_SELF, &after);
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(allocated, 0) << threads << " threads";
+    EXPECT_EQ(after.ru_minflt - before.ru_minflt, 0) << threads << " threads";
+    EXPECT_EQ(after.ru_majflt - before.ru_majflt, 0) << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace onward
+
+#endif
