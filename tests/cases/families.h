@@ -10,9 +10,16 @@ std::vector<OpCase> DepthToSpaceCases();
 std::vector<OpCase> ExpandCases();
 std::vector<OpCase> GatherCases();
 std::vector<OpCase> IdentityCases();
+std::vector<OpCase> NonMaxSuppressionCases();
+std::vector<OpCase> NonZeroCases();
+std::vector<OpCase> OneHotCases();
 std::vector<OpCase> PadCases();
+std::vector<OpCase> ResizeCases();
+std::vector<OpCase> RoiAlignCases();
+std::vector<OpCase> ScatterCases();
 std::vector<OpCase> ShapeOpsCases();
 std::vector<OpCase> SliceCases();
+std::vector<OpCase> TopkCases();
 std::vector<OpCase> TransposeCases();
 std::vector<OpCase> TriluCases();
 

@@ -6,24 +6,13 @@
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/mapped_copy.h"
 #include "kernels/cpu/packed.h"
 
 namespace onward::cpu {
 namespace {
 
 enum class Mode { kConstant, kReflect, kEdge, kWrap };
-
-// The output is rows of blocks: the last padded axis counts blocks, the axes after it are one
-// block. sources[i][o] is the position along axis i that output position o reads, or -1.
-struct State {
-  int64_t rank = 0;  // axes up to the last padded one
-  const int64_t* in_strides = nullptr;
-  const int64_t* out_dims = nullptr;
-  const int64_t* const* sources = nullptr;
-  int64_t block = 1;               // elements
-  int64_t rows = 0;                // over all axes but the last padded one
-  int64_t run_begin = 0, run = 0;  // blocks of a row that follow each other in the input too
-};
 
 // Position in [0, size) that position `at` of the padded axis reads.
 int64_t Source(Mode mode, int64_t at, int64_t size) {
@@ -64,7 +53,7 @@ class Pad : public Kernel {
     }
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
     context.SetOutput(0, out);
-    *context.NewState<State>() = Derive(context, dims, out, before, after);
+    *context.NewState<MappedCopy>() = Derive(context, dims, out, before, after);
     return absl::OkStatus();
   }
 
@@ -72,14 +61,8 @@ class Pad : public Kernel {
     DispatchElement(context.output(0).dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T value = context.has_input(2) ? *context.in<T>(2) : T();
-      const auto& state = context.state<State>();
-      const int64_t row = state.rank == 0 ? 1 : state.out_dims[state.rank - 1];
-      context.ParallelFor(state.rows,
-                          std::max<int64_t>(1, CopyGrain<T>() / (row * state.block + 1)),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t r = begin; r < end; ++r)
-                              FillRow(state, r, value, context.in<T>(0), context.out<T>(0));
-                          });
+      RunMappedCopy(context, context.state<MappedCopy>(), context.in<T>(0), value,
+                    context.out<T>(0));
     });
     return absl::OkStatus();
   }
@@ -117,22 +100,22 @@ class Pad : public Kernel {
     return *sum;
   }
 
-  State Derive(BindContext& context, DimsView dims, const Dims& out, const Dims& before,
-               const Dims& after) const {
-    State state;
-    state.rank = static_cast<int64_t>(dims.size());
-    while (state.rank > 0 && before[static_cast<size_t>(state.rank - 1)] == 0 &&
-           after[static_cast<size_t>(state.rank - 1)] == 0) {
-      state.block *= dims[static_cast<size_t>(--state.rank)];
+  MappedCopy Derive(BindContext& context, DimsView dims, const Dims& out, const Dims& before,
+                    const Dims& after) const {
+    MappedCopy copy;
+    copy.rank = static_cast<int64_t>(dims.size());
+    while (copy.rank > 0 && before[static_cast<size_t>(copy.rank - 1)] == 0 &&
+           after[static_cast<size_t>(copy.rank - 1)] == 0) {
+      copy.block *= dims[static_cast<size_t>(--copy.rank)];
     }
-    state.rows = state.rank == 0 ? 1 : NumElements(out, 0, state.rank - 1);
-    if (NumElements(out) == 0) state.rows = 0;
+    copy.rows = copy.rank == 0 ? 1 : NumElements(out, 0, copy.rank - 1);
+    if (NumElements(out) == 0) copy.rows = 0;
     const Dims strides = Strides(dims);
-    state.in_strides = context.Keep<int64_t>(strides).data();
-    state.out_dims = context.Keep<int64_t>(out).data();
-    if (state.rank == 0 || state.rows == 0) return state;
-    auto** sources = context.NewArray<const int64_t*>(state.rank);
-    for (int64_t i = 0; i < state.rank; ++i) {
+    copy.in_strides = context.Keep<int64_t>(strides).data();
+    copy.out_dims = context.Keep<int64_t>(out).data();
+    if (copy.rank == 0 || copy.rows == 0) return copy;
+    auto** sources = context.NewArray<const int64_t*>(copy.rank);
+    for (int64_t i = 0; i < copy.rank; ++i) {
       const auto a = static_cast<size_t>(i);
       // Negative pads cut first; what is left is padded.
       const int64_t cut = std::max<int64_t>(0, -before[a]);
@@ -144,41 +127,11 @@ class Pad : public Kernel {
         source[o] = at < 0 ? -1 : at + cut;
       }
       sources[i] = source;
-      state.run_begin = std::min(shift, out[a]);
-      state.run = std::min(kept, out[a] - state.run_begin);
+      copy.run_begin = std::min(shift, out[a]);
+      copy.run = std::min(kept, out[a] - copy.run_begin);
     }
-    state.sources = sources;
-    return state;
-  }
-
-  template <typename T>
-  static void FillRow(const State& state, int64_t row, const T& value, const T* in, T* out) {
-    if (state.rank == 0) return CopyRun(in, state.block, out);
-    const int64_t last = state.rank - 1, count = state.out_dims[last], block = state.block;
-    out += row * count * block;
-    int64_t base = 0, rest = row;
-    for (int64_t i = last; i-- > 0; rest /= state.out_dims[i]) {
-      const int64_t source = state.sources[i][rest % state.out_dims[i]];
-      if (source < 0) return static_cast<void>(std::fill_n(out, count * block, value));
-      base += source * state.in_strides[i];
-    }
-    in += base;
-    const auto fill = [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const int64_t source = state.sources[last][o];
-        if (source < 0) {
-          std::fill_n(out + o * block, block, value);
-        } else {
-          CopyRun(in + source * block, block, out + o * block);
-        }
-      }
-    };
-    fill(0, state.run_begin);
-    if (state.run > 0) {
-      CopyRun(in + state.sources[last][state.run_begin] * block, state.run * block,
-              out + state.run_begin * block);
-    }
-    fill(state.run_begin + state.run, count);
+    copy.sources = sources;
+    return copy;
   }
 
   Mode mode_;

@@ -1,0 +1,167 @@
+// If, Loop.
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/loop_values.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+using Slots = absl::InlinedVector<SlotValue, 16>;
+
+SlotValue InputOrAbsent(const RunContext& context, int i) {
+  return context.has_input(i) ? context.input_slot(i) : SlotValue();
+}
+
+int NumCaptures(const Body& body) { return static_cast<int>(body.graph().captures().size()); }
+
+class ControlFlow : public Kernel {
+ public:
+  absl::Status Bind(BindContext& context) const override {
+    for (int i = 0; i < context.num_outputs(); ++i) context.SetOutputAtRun(i);
+    return absl::OkStatus();
+  }
+  bool pure() const override { return false; }
+};
+
+// The only element of a condition.
+absl::StatusOr<bool> Condition(const TensorView& view) {
+  if (view.num_elements() != 1 || view.dtype != DType::kBool) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the condition has shape ", DimsString(view.dims), ", not one element"));
+  }
+  return *view.as<bool>();
+}
+
+class If : public ControlFlow {
+ public:
+  If(std::shared_ptr<const Body> then_body, std::shared_ptr<const Body> else_body)
+      : then_(std::move(then_body)), else_(std::move(else_body)) {}
+  absl::Status Run(RunContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const bool condition, Condition(context.input(0)));
+    const Body& body = condition ? *then_ : *else_;
+    const int first = condition ? 1 : 1 + NumCaptures(*then_);
+    Slots inputs;
+    for (int i = 0; i < NumCaptures(body); ++i) inputs.push_back(InputOrAbsent(context, first + i));
+    ONWARD_ASSIGN_OR_RETURN(const auto results, body.Run(context, inputs));
+    for (size_t i = 0; i < results.size(); ++i)
+      ONWARD_RETURN_IF_ERROR(EmitOutput(context, static_cast<int>(i), results[i]));
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<const Body> then_, else_;
+};
+
+// The body takes the iteration's number, the condition, the carried values; gives the condition,
+// the carried values and one element per stacked output.
+class Loop : public ControlFlow {
+ public:
+  Loop(std::shared_ptr<const Body> body, int num_carried, int num_stacked)
+      : body_(std::move(body)), num_carried_(num_carried), num_stacked_(num_stacked) {}
+
+  absl::Status Run(RunContext& context) const override {
+    int64_t trips = -1;  // unlimited
+    if (context.has_input(0)) {
+      if (context.input(0).num_elements() != 1)
+        return absl::InvalidArgumentError("the trip count must have one element");
+      trips = std::max<int64_t>(0, *context.in<int64_t>(0));
+    }
+    const bool conditional = context.has_input(1);
+    bool condition = true;
+    if (conditional) {
+      ONWARD_ASSIGN_OR_RETURN(condition, Condition(context.input(1)));
+    }
+    std::vector<CarriedValue> carried(static_cast<size_t>(num_carried_));
+    std::vector<StackedOutput> stacked;
+    for (int i = 0; i < num_stacked_; ++i) stacked.emplace_back(num_carried_ + i, trips);
+    int64_t iteration = 0;
+    Slots inputs = FirstInputs(context, &iteration, &condition);
+    for (int i = 0; i < num_carried_; ++i)
+      carried[static_cast<size_t>(i)].Start(inputs[static_cast<size_t>(2 + i)]);
+    bool last = trips == 0 || !condition;
+    if (last) {
+      for (int i = 0; i < num_carried_; ++i)
+        ONWARD_RETURN_IF_ERROR(EmitOutput(context, i, inputs[static_cast<size_t>(2 + i)]));
+    }
+    for (; !last; ++iteration) {
+      ONWARD_ASSIGN_OR_RETURN(const auto results, body_->Run(context, inputs));
+      ONWARD_ASSIGN_OR_RETURN(const bool more, Condition(results[0].tensor));
+      for (int i = 0; i < num_stacked_; ++i) {
+        ONWARD_RETURN_IF_ERROR(stacked[static_cast<size_t>(i)].Append(
+            context, results[static_cast<size_t>(1 + num_carried_ + i)]));
+      }
+      // Without a condition input the body's condition has no meaning.
+      last = (conditional && !more) || iteration + 1 == trips;
+      for (int i = 0; i < num_carried_; ++i) {
+        const SlotValue& result = results[static_cast<size_t>(1 + i)];
+        if (last) {
+          ONWARD_RETURN_IF_ERROR(EmitOutput(context, i, result));
+          continue;
+        }
+        CarriedValue& value = carried[static_cast<size_t>(i)];
+        ONWARD_RETURN_IF_ERROR(value.Advance(context, result));
+        inputs[static_cast<size_t>(2 + i)] = value.current();
+      }
+    }
+    for (int i = 0; i < num_stacked_; ++i) {
+      const ValueId value = body_->graph().outputs()[static_cast<size_t>(1 + num_carried_ + i)];
+      ONWARD_RETURN_IF_ERROR(
+          stacked[static_cast<size_t>(i)].Finish(context, body_->graph().type(value)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Slots FirstInputs(const RunContext& context, int64_t* iteration, bool* condition) const {
+    Slots inputs;
+    inputs.push_back({{DType::kInt64, iteration, {}}, nullptr, true});
+    inputs.push_back({{DType::kBool, condition, {}}, nullptr, true});
+    const int count = num_carried_ + NumCaptures(*body_);
+    for (int i = 0; i < count; ++i) inputs.push_back(InputOrAbsent(context, 2 + i));
+    return inputs;
+  }
+  std::shared_ptr<const Body> body_;
+  int num_carried_, num_stacked_;
+};
+
+Made MakeIf(const NodeSpec& spec) {
+  auto then_body = spec.body("then_branch"), else_body = spec.body("else_branch");
+  if (then_body == nullptr || else_body == nullptr)
+    return absl::UnimplementedError("a branch that is not compiled");
+  for (const auto& body : {then_body, else_body}) {
+    if (static_cast<int>(body->graph().outputs().size()) != spec.num_outputs())
+      return absl::InvalidArgumentError("a branch has another number of outputs than the node");
+  }
+  return std::make_unique<If>(std::move(then_body), std::move(else_body));
+}
+
+Made MakeLoop(const NodeSpec& spec) {
+  auto body = spec.body("body");
+  if (body == nullptr) return absl::UnimplementedError("a body that is not compiled");
+  const int carried = std::max(0, spec.num_inputs() - 2);
+  const int stacked = static_cast<int>(body->graph().outputs().size()) - 1 - carried;
+  const bool fits = stacked >= 0 && spec.num_outputs() <= carried + stacked &&
+                    static_cast<int>(body->graph().inputs().size()) == 2 + carried;
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("the body has ", body->graph().inputs().size(),
+                                                   " inputs and ", body->graph().outputs().size(),
+                                                   " outputs for ", carried, " carried values and ",
+                                                   spec.num_outputs(), " outputs of the node"));
+  }
+  return std::make_unique<Loop>(std::move(body), carried, stacked);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "If", "if_reference", MakeIf},
+    {"", "Loop", "loop_reference", MakeLoop},
+};
+
+}  // namespace
+
+KernelList ReferenceControlFlow() { return kKernels; }
+
+}  // namespace onward::cpu

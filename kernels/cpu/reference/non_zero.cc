@@ -1,0 +1,133 @@
+// NonZero and Compress: sizes depend on data.
+#include "absl/strings/str_cat.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+using NonZeroTypes = Concat<Concat<NumericTypes, ComplexTypes>, TypeList<bool, std::string>>;
+
+class AtRun : public Kernel {
+ public:
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutputAtRun(0);
+    return absl::OkStatus();
+  }
+};
+
+template <typename T>
+bool IsNonZero(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return !value.empty();
+  } else {
+    return value != T();
+  }
+}
+
+template <typename T>
+class NonZero : public AtRun {
+ public:
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& in = context.input(0);
+    const T* data = in.as<const T>();
+    const int64_t count = in.num_elements();
+    // A scalar counts as one element along one axis.
+    const int64_t rank = std::max<int64_t>(1, in.rank());
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; ++i) found += IsNonZero(data[i]) ? 1 : 0;
+    ONWARD_ASSIGN_OR_RETURN(const TensorView out,
+                            context.AllocateOutput(0, DType::kInt64, {rank, found}));
+    int64_t* indices = out.as<int64_t>();
+    Dims at(static_cast<size_t>(rank), 0);
+    const int64_t columns = in.rank() == 0 ? 1 : in.dims.back();
+    for (int64_t i = 0, k = 0; i < count; i += columns) {
+      for (int64_t c = 0; c < columns; ++c) {
+        if (!IsNonZero(data[i + c])) continue;
+        for (int64_t axis = 0; axis + 1 < rank; ++axis)
+          indices[axis * found + k] = at[static_cast<size_t>(axis)];
+        indices[(rank - 1) * found + k++] = c;
+      }
+      for (int64_t axis = rank - 1; axis-- > 0;) {
+        if (++at[static_cast<size_t>(axis)] < in.dim(axis)) break;
+        at[static_cast<size_t>(axis)] = 0;
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+class Compress : public AtRun {
+ public:
+  explicit Compress(std::optional<int64_t> axis) : axis_(axis) {}
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& in = context.input(0);
+    const absl::Span<const bool> condition = context.input(1).span<bool>();
+    int64_t outer = 1, dim = in.num_elements(), inner = 1;
+    Dims out(1, 0);
+    size_t axis = 0;
+    if (axis_) {
+      ONWARD_ASSIGN_OR_RETURN(const int64_t normalized, NormalizeAxis(*axis_, in.rank()));
+      axis = static_cast<size_t>(normalized);
+      outer = NumElements(in.dims, 0, normalized);
+      dim = in.dims[axis];
+      inner = NumElements(in.dims, normalized + 1, in.rank());
+      out.assign(in.dims.begin(), in.dims.end());
+    }
+    int64_t kept = 0, last = 0;
+    for (size_t i = 0; i < condition.size(); ++i) {
+      if (!condition[i]) continue;
+      ++kept;
+      last = static_cast<int64_t>(i);
+    }
+    if (kept > 0 && last >= dim) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("condition selects position ", last, " of an axis of size ", dim));
+    }
+    out[axis] = kept;
+    ONWARD_ASSIGN_OR_RETURN(const TensorView result, context.AllocateOutput(0, in.dtype, out));
+    DispatchElement(in.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* from = in.as<const T>();
+      T* to = result.as<T>();
+      for (int64_t o = 0; o < outer; ++o) {
+        for (int64_t i = 0; kept > 0 && i <= last; ++i) {
+          if (!condition[static_cast<size_t>(i)]) continue;
+          CopyRun(from + (o * dim + i) * inner, inner, to);
+          to += inner;
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  std::optional<int64_t> axis_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeNonZero(const NodeSpec& spec) {
+  std::unique_ptr<Kernel> made;
+  DispatchDType(NonZeroTypes(), spec.input_dtype(0), [&](auto tag) {
+    made = std::make_unique<NonZero<typename decltype(tag)::type>>();
+  });
+  if (made == nullptr) return absl::UnimplementedError("dtype");
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCompress(const NodeSpec& spec) {
+  std::optional<int64_t> axis;
+  if (spec.attributes().Has("axis")) axis = spec.attributes().Int("axis", 0);
+  return std::make_unique<Compress>(axis);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "NonZero", "non_zero_reference", MakeNonZero},
+    {"", "Compress", "compress_reference", MakeCompress},
+};
+
+}  // namespace
+
+KernelList ReferenceNonZero() { return kKernels; }
+
+}  // namespace onward::cpu

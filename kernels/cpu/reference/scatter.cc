@@ -1,0 +1,330 @@
+// ScatterElements, ScatterND, TensorScatter: updates written into a copy of the data.
+#include <atomic>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/packed.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+// Combines `count` updates from element `update_at` on with the output from element `at` on.
+using Write = void (*)(const void* updates, int64_t update_at, void* out, int64_t at,
+                       int64_t count);
+
+template <typename T>
+struct Assign {
+  static T Apply(const T&, const T& update) { return update; }
+};
+// Integers wrap; narrow floats round once per update, as the standard's reference does.
+template <typename T, bool kMultiply>
+T Combine(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return kMultiply ? (a && b) : (a || b);
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
+    return static_cast<T>(kMultiply ? static_cast<U>(a) * static_cast<U>(b)
+                                    : static_cast<U>(a) + static_cast<U>(b));
+  } else {
+    return static_cast<T>(kMultiply ? a * b : a + b);
+  }
+}
+template <typename T>
+struct Add {
+  static T Apply(const T& a, const T& b) { return Combine<T, false>(a, b); }
+};
+template <typename T>
+struct Multiply {
+  static T Apply(const T& a, const T& b) { return Combine<T, true>(a, b); }
+};
+// NaN wins, as in the standard's reference.
+template <typename T>
+struct Max {
+  static T Apply(const T& a, const T& b) { return a < b || b != b ? b : a; }
+};
+template <typename T>
+struct Min {
+  static T Apply(const T& a, const T& b) { return b < a || b != b ? b : a; }
+};
+
+template <typename T, template <typename> typename Op>
+void WriteUpdates(const void* updates, int64_t update_at, void* out, int64_t at, int64_t count) {
+  const T* from = static_cast<const T*>(updates) + update_at;
+  T* to = static_cast<T*>(out) + at;
+  for (int64_t i = 0; i < count; ++i) to[i] = Op<T>::Apply(to[i], from[i]);
+}
+
+absl::StatusOr<Write> WriteFor(const NodeSpec& spec) {
+  const std::string reduction = spec.attributes().String("reduction", "none");
+  const DType dtype = spec.input_dtype(0);
+  if (reduction == "none") {
+    return DispatchElement(dtype, [](auto tag) -> Write {
+      return WriteUpdates<typename decltype(tag)::type, Assign>;
+    });
+  }
+  Write write = nullptr;
+  DispatchDType(Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (reduction == "add") write = WriteUpdates<T, Add>;
+    if (reduction == "mul") write = WriteUpdates<T, Multiply>;
+    if (reduction == "max") write = WriteUpdates<T, Max>;
+    if (reduction == "min") write = WriteUpdates<T, Min>;
+  });
+  DispatchDType(ComplexTypes(), dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if (reduction == "add") write = WriteUpdates<T, Add>;
+    if (reduction == "mul") write = WriteUpdates<T, Multiply>;
+  });
+  if (write != nullptr) return write;
+  return absl::UnimplementedError(
+      absl::StrCat("reduction '", reduction, "' of ", std::string(DTypeName(dtype))));
+}
+
+absl::Status BadIndex(int64_t index, int64_t position, int64_t dim) {
+  return absl::InvalidArgumentError(absl::StrCat("index ", index, " at position ", position,
+                                                 " is out of range for an axis of size ", dim));
+}
+
+inline int64_t Wrapped(int64_t index, int64_t dim) {
+  const int64_t wrapped = index < 0 ? index + dim : index;
+  return wrapped >= 0 && wrapped < dim ? wrapped : -1;
+}
+
+class Scatter : public Kernel {
+ public:
+  explicit Scatter(Write write) : write_(write) {}
+
+ protected:
+  static void CopyInto(BindContext& context) {
+    context.SetOutput(0, context.input_dims(0));
+    context.AllowInPlace(0, 0);
+  }
+  static absl::Status DoNotFit(DimsView data, DimsView indices, DimsView updates) {
+    return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
+                                                   " and updates of shape ", DimsString(updates),
+                                                   " do not fit data of shape ", DimsString(data)));
+  }
+  Write write_;
+};
+
+// Updates that differ in a coordinate other than the axis's never meet, so threads share out those
+// coordinates and each writes its lines in order.
+class ScatterElements : public Scatter {
+ public:
+  ScatterElements(Write write, int64_t axis) : Scatter(write), axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
+    auto* state = context.NewState<State>();
+    ONWARD_ASSIGN_OR_RETURN(state->axis, NormalizeAxis(axis_, static_cast<int64_t>(dims.size())));
+    bool fits = indices.size() == dims.size() && context.input_dims(2) == indices;
+    for (size_t i = 0; fits && i < dims.size(); ++i)
+      fits = i == static_cast<size_t>(state->axis) || indices[i] <= dims[i];
+    if (!fits) return DoNotFit(dims, indices, context.input_dims(2));
+    const Dims strides = Strides(dims), index_strides = Strides(indices);
+    state->strides = context.Keep<int64_t>(strides).data();
+    state->index_strides = context.Keep<int64_t>(index_strides).data();
+    CopyInto(context);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const TensorView& indices = context.input(1);
+    CopyElements(context.input(0), context.output(0));
+    const int64_t count = indices.num_elements();
+    if (count == 0) return absl::OkStatus();
+    const int64_t length = indices.dim(state.axis);
+    std::atomic<int64_t> bad{-1};
+    const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 13) / length);
+    context.ParallelFor(count / length, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) {
+        if (const int64_t position = WriteLine(context, state, line, length); position >= 0)
+          bad.store(position, std::memory_order_relaxed);
+      }
+    });
+    if (const int64_t at = bad.load(); at >= 0)
+      return BadIndex(IndexAt(indices, at), at, context.input(0).dim(state.axis));
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    int64_t axis = 0;
+    const int64_t* strides = nullptr;
+    const int64_t* index_strides = nullptr;
+  };
+  // Returns the position of a bad index, -1 when all are good.
+  int64_t WriteLine(const RunContext& context, const State& state, int64_t line,
+                    int64_t length) const {
+    const TensorView& indices = context.input(1);
+    int64_t position = 0, base = 0, rest = line;
+    for (int64_t i = indices.rank(); i-- > 0;) {
+      if (i == state.axis) continue;
+      const int64_t at = rest % indices.dim(i);
+      rest /= indices.dim(i);
+      position += at * state.index_strides[i];
+      base += at * state.strides[i];
+    }
+    const int64_t dim = context.input(0).dim(state.axis), stride = state.strides[state.axis];
+    const int64_t step = state.index_strides[state.axis];
+    for (int64_t i = 0; i < length; ++i, position += step) {
+      const int64_t at = Wrapped(IndexAt(indices, position), dim);
+      if (at < 0) return position;
+      write_(context.input(2).data, position, context.output(0).data, base + at * stride, 1);
+    }
+    return -1;
+  }
+  int64_t axis_;
+};
+
+class ScatterND : public Scatter {
+ public:
+  using Scatter::Scatter;
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
+    const DimsView updates = context.input_dims(2);
+    const int64_t depth = indices.empty() ? -1 : indices.back();
+    if (depth < 0 || depth > static_cast<int64_t>(dims.size()))
+      return DoNotFit(dims, indices, updates);
+    Dims wanted(indices.begin(), indices.end() - 1);
+    wanted.insert(wanted.end(), dims.begin() + depth, dims.end());
+    if (updates != DimsView(wanted)) return DoNotFit(dims, indices, updates);
+    const Dims strides = Strides(dims);
+    *context.NewState<State>() = {depth,
+                                  NumElements(indices, 0, static_cast<int64_t>(indices.size()) - 1),
+                                  NumElements(dims, depth, static_cast<int64_t>(dims.size())),
+                                  context.Keep<int64_t>(strides).data()};
+    CopyInto(context);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const TensorView &data = context.input(0), &indices = context.input(1);
+    for (int64_t i = 0; i < state.rows * state.depth; ++i) {
+      const int64_t index = indices.as<int64_t>()[i], dim = data.dim(i % state.depth);
+      if (Wrapped(index, dim) < 0) return BadIndex(index, i, dim);
+    }
+    CopyElements(data, context.output(0));
+    // Indices may repeat: rows are written in order, and threads share out the inside of a row.
+    context.ParallelFor(state.inner, kInnerGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t row = 0; row < state.rows; ++row) {
+        int64_t at = begin;
+        for (int64_t i = 0; i < state.depth; ++i) {
+          at +=
+              Wrapped(indices.as<int64_t>()[row * state.depth + i], data.dim(i)) * state.strides[i];
+        }
+        write_(context.input(2).data, row * state.inner + begin, context.output(0).data, at,
+               end - begin);
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kInnerGrain = 1 << 13;
+  struct State {
+    int64_t depth = 0, rows = 0, inner = 0;
+    const int64_t* strides = nullptr;
+  };
+};
+
+// Writes a stretch of new positions into a cache, at each batch entry's own place.
+class TensorScatter : public Kernel {
+ public:
+  TensorScatter(int64_t axis, bool circular) : axis_(axis), circular_(circular) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView cache = context.input_dims(0), update = context.input_dims(1);
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis,
+                            NormalizeAxis(axis_, static_cast<int64_t>(cache.size())));
+    bool fits = axis > 0 && update.size() == cache.size();
+    for (size_t i = 0; fits && i < cache.size(); ++i)
+      fits = i == static_cast<size_t>(axis) ? update[i] <= cache[i] : update[i] == cache[i];
+    if (context.has_input(2)) fits = fits && context.input_dims(2) == DimsView(cache.data(), 1);
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("update of shape ", DimsString(update),
+                                                     " does not fit a cache of shape ",
+                                                     DimsString(cache), " along axis ", axis));
+    }
+    const auto rank = static_cast<int64_t>(cache.size());
+    *context.NewState<State>() = {NumElements(cache, 1, axis), cache[static_cast<size_t>(axis)],
+                                  update[static_cast<size_t>(axis)],
+                                  NumElements(cache, axis + 1, rank)};
+    context.SetOutput(0, cache);
+    context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<State>();
+    const int64_t batch = context.input(0).dim(0);
+    const int64_t* starts = context.has_input(2) ? context.in<int64_t>(2) : nullptr;
+    for (int64_t b = 0; starts != nullptr && b < batch; ++b) {
+      const int64_t last = circular_ ? state.dim - 1 : state.dim - state.steps;
+      if (starts[b] < 0 || (starts[b] > last && state.steps > 0)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("write_indices[", b, "] is ", starts[b], ": ", state.steps,
+                         " positions do not fit an axis of size ", state.dim, " from there"));
+      }
+    }
+    DispatchElement(context.output(0).dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const int64_t rows = batch * state.outer;
+      // Not CopyElements: elements of packed types are unpacked here.
+      if (context.in<T>(0) != context.out<T>(0))
+        CopyRun(context.in<T>(0), context.input(0).num_elements(), context.out<T>(0));
+      context.ParallelFor(
+          rows, std::max<int64_t>(1, CopyGrain<T>() / (state.steps * state.inner + 1)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+              const int64_t start = starts == nullptr ? 0 : starts[row / state.outer];
+              const int64_t run = std::min(state.steps, state.dim - start);
+              const T* from = context.in<T>(1) + row * state.steps * state.inner;
+              T* to = context.out<T>(0) + row * state.dim * state.inner;
+              CopyRun(from, run * state.inner, to + start * state.inner);
+              CopyRun(from + run * state.inner, (state.steps - run) * state.inner, to);
+            }
+          });
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    int64_t outer = 0, dim = 0, steps = 0, inner = 0;
+  };
+  int64_t axis_;
+  bool circular_;
+};
+
+Made MakeScatterElements(const NodeSpec& spec) {
+  ONWARD_ASSIGN_OR_RETURN(const Write write, WriteFor(spec));
+  return std::make_unique<ScatterElements>(write, spec.attributes().Int("axis", 0));
+}
+
+Made MakeScatterND(const NodeSpec& spec) {
+  ONWARD_ASSIGN_OR_RETURN(const Write write, WriteFor(spec));
+  return std::make_unique<ScatterND>(write);
+}
+
+Made MakeTensorScatter(const NodeSpec& spec) {
+  const std::string mode = spec.attributes().String("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "', not linear or circular"));
+  return UnpackedWhereNeeded(
+      spec, std::make_unique<TensorScatter>(spec.attributes().Int("axis", -2), mode == "circular"));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "ScatterElements", "scatter_elements_reference", MakeScatterElements},
+    {"", "ScatterND", "scatter_nd_reference", MakeScatterND},
+    {"", "TensorScatter", "tensor_scatter_reference", MakeTensorScatter},
+};
+
+}  // namespace
+
+KernelList ReferenceScatter() { return kKernels; }
+
+}  // namespace onward::cpu

@@ -1,0 +1,183 @@
+#include <limits>
+
+#include "tests/cases/cases.h"
+
+namespace onward::cases {
+namespace {
+
+std::vector<OpCase> TopKPart1Rows() {
+  return {
+      {"plain",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<float>({3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
+        Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<float>({3, 3}, {3, 2, 1, 7, 6, 5, 11, 10, 9}),
+        Tensor::Of<int64_t>({3, 3}, {3, 2, 1, 3, 2, 1, 3, 2, 1})}},
+      {"smallest",
+       "TopK",
+       "",
+       {{"axis", int64_t{1}}, {"largest", int64_t{0}}},
+       {Tensor::Of<float>({3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 11, 10, 9, 8}),
+        Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<float>({3, 3}, {0, 1, 2, 4, 5, 6, 8, 9, 10}),
+        Tensor::Of<int64_t>({3, 3}, {0, 1, 2, 0, 1, 2, 3, 2, 1})}},
+      {"ties",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<int64_t>({6}, {1, 3, 3, 2, 3, 1}), Tensor::Of<int64_t>({1}, {4})},
+       {Tensor::Of<int64_t>({4}, {3, 3, 3, 2}), Tensor::Of<int64_t>({4}, {1, 2, 4, 3})}},
+      {"ties_smallest",
+       "TopK",
+       "",
+       {{"largest", int64_t{0}}},
+       {Tensor::Of<int32_t>({6}, {1, 3, 3, 2, 3, 1}), Tensor::Of<int64_t>({1}, {4})},
+       {Tensor::Of<int32_t>({4}, {1, 1, 2, 3}), Tensor::Of<int64_t>({4}, {0, 5, 3, 1})}},
+      {"axis_0",
+       "TopK",
+       "",
+       {{"axis", int64_t{0}}},
+       {Tensor::Of<float>({3, 2}, {5, 1, 2, 9, 7, 3}), Tensor::Of<int64_t>({1}, {2})},
+       {Tensor::Of<float>({2, 2}, {7, 9, 5, 3}), Tensor::Of<int64_t>({2, 2}, {2, 1, 0, 2})}},
+      {"all",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<uint8_t>({3}, {3, 1, 2}), Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<uint8_t>({3}, {3, 2, 1}), Tensor::Of<int64_t>({3}, {0, 2, 1})}},
+      {"zero",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<float>({2, 2}, {0, 1, 2, 3}), Tensor::Of<int64_t>({1}, {0})},
+       {Tensor(DType::kFloat32, {2, 0}), Tensor(DType::kInt64, {2, 0})}},
+      {"few_of_many",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<float>(
+            {101},
+            {0,  37, 74, 10, 47, 84, 20, 57, 94, 30,  67, 3,  40, 77, 13, 50, 87, 23, 60, 97, 33,
+             70, 6,  43, 80, 16, 53, 90, 26, 63, 100, 36, 73, 9,  46, 83, 19, 56, 93, 29, 66, 2,
+             39, 76, 12, 49, 86, 22, 59, 96, 32, 69,  5,  42, 79, 15, 52, 89, 25, 62, 99, 35, 72,
+             8,  45, 82, 18, 55, 92, 28, 65, 1,  38,  75, 11, 48, 85, 21, 58, 95, 31, 68, 4,  41,
+             78, 14, 51, 88, 24, 61, 98, 34, 71, 7,   44, 81, 17, 54, 91, 27, 64}),
+        Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<float>({3}, {100, 99, 98}), Tensor::Of<int64_t>({3}, {30, 60, 90})}},
+  };
+}
+
+std::vector<OpCase> TopKPart2Rows() {
+  return {
+      {"ties_few_of_many",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<int16_t>({64}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1,
+                                   2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3,
+                                   4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3}),
+        Tensor::Of<int64_t>({1}, {6})},
+       {Tensor::Of<int16_t>({6}, {4, 4, 4, 4, 4, 4}),
+        Tensor::Of<int64_t>({6}, {4, 9, 14, 19, 24, 29})}},
+      {"few_smallest",
+       "TopK",
+       "",
+       {{"largest", int64_t{0}}},
+       {Tensor::Of<double>(
+            {97},
+            {-40, 13,  -31, 22,  -22, 31,  -13, 40,  -4,  49,  5,   -39, 14,  -30, 23,  -21, 32,
+             -12, 41,  -3,  50,  6,   -38, 15,  -29, 24,  -20, 33,  -11, 42,  -2,  51,  7,   -37,
+             16,  -28, 25,  -19, 34,  -10, 43,  -1,  52,  8,   -36, 17,  -27, 26,  -18, 35,  -9,
+             44,  0,   53,  9,   -35, 18,  -26, 27,  -17, 36,  -8,  45,  1,   54,  10,  -34, 19,
+             -25, 28,  -16, 37,  -7,  46,  2,   55,  11,  -33, 20,  -24, 29,  -15, 38,  -6,  47,
+             3,   56,  12,  -32, 21,  -23, 30,  -14, 39,  -5,  48,  4}),
+        Tensor::Of<int64_t>({1}, {4})},
+       {Tensor::Of<double>({4}, {-40, -39, -38, -37}), Tensor::Of<int64_t>({4}, {0, 11, 22, 33})}},
+      {"middle",
+       "TopK",
+       "",
+       {{"axis", int64_t{1}}},
+       {Tensor::Of<float>({2, 5, 2}, {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5}),
+        Tensor::Of<int64_t>({1}, {2})},
+       {Tensor::Of<float>({2, 2, 2}, {6, 5, 4, 3, 5, 6, 4, 5}),
+        Tensor::Of<int64_t>({2, 2, 2}, {3, 2, 2, 1, 1, 1, 4, 4})}},
+      {"float16",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<Float16>({3}, {Float16(1), Float16(5), Float16(2)}),
+        Tensor::Of<int64_t>({1}, {1})},
+       {Tensor::Of<Float16>({1}, {Float16(5)}), Tensor::Of<int64_t>({1}, {1})}},
+      {"uint64",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<uint64_t>({3}, {9223372036854775808u, 1, 9223372036854775813u}),
+        Tensor::Of<int64_t>({1}, {2})},
+       {Tensor::Of<uint64_t>({2}, {9223372036854775813u, 9223372036854775808u}),
+        Tensor::Of<int64_t>({2}, {2, 0})}},
+      {"int8_smallest",
+       "TopK",
+       "",
+       {{"largest", int64_t{0}}},
+       {Tensor::Of<int8_t>({3}, {-3, 5, -8}), Tensor::Of<int64_t>({1}, {2})},
+       {Tensor::Of<int8_t>({2}, {-8, -3}), Tensor::Of<int64_t>({2}, {2, 0})}},
+      {"infinities",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<float>({3}, {-std::numeric_limits<float>::infinity(), 0,
+                                std::numeric_limits<float>::infinity()}),
+        Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<float>({3}, {std::numeric_limits<float>::infinity(), 0,
+                                -std::numeric_limits<float>::infinity()}),
+        Tensor::Of<int64_t>({3}, {2, 1, 0})}},
+      {"unsorted",
+       "TopK",
+       "",
+       {{"sorted", int64_t{0}}},
+       {Tensor::Of<float>({2}, {4, 9}), Tensor::Of<int64_t>({1}, {1})},
+       {Tensor::Of<float>({1}, {9}), Tensor::Of<int64_t>({1}, {1})}},
+  };
+}
+
+std::vector<OpCase> TopKPart3Rows() {
+  return {
+      {"no_rows",
+       "TopK",
+       "",
+       {},
+       {Tensor(DType::kFloat32, {0, 3}), Tensor::Of<int64_t>({1}, {2})},
+       {Tensor(DType::kFloat32, {0, 2}), Tensor(DType::kInt64, {0, 2})}},
+      {"nan_is_greatest",
+       "TopK",
+       "",
+       {},
+       {Tensor::Of<float>({3}, {1, std::numeric_limits<float>::quiet_NaN(), 3}),
+        Tensor::Of<int64_t>({1}, {2})},
+       {Tensor::Of<float>({2}, {std::numeric_limits<float>::quiet_NaN(), 3}),
+        Tensor::Of<int64_t>({2}, {1, 2})}},
+      {"nan_is_last_of_smallest",
+       "TopK",
+       "",
+       {{"largest", int64_t{0}}},
+       {Tensor::Of<float>({3}, {std::numeric_limits<float>::quiet_NaN(), 1, 3}),
+        Tensor::Of<int64_t>({1}, {3})},
+       {Tensor::Of<float>({3}, {1, 3, std::numeric_limits<float>::quiet_NaN()}),
+        Tensor::Of<int64_t>({3}, {1, 2, 0})}},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> TopkCases() {
+  std::vector<OpCase> all;
+  for (auto rows : {TopKPart1Rows, TopKPart2Rows, TopKPart3Rows}) {
+    for (OpCase& c : rows()) all.push_back(std::move(c));
+  }
+  return all;
+}
+
+}  // namespace onward::cases
