@@ -1,6 +1,6 @@
 // ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

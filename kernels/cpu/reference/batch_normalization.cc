@@ -1,6 +1,6 @@
 // BatchNormalization: inference and training. Statistics are per channel (axis 1).
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
 
 namespace onward::cpu {

@@ -1,6 +1,6 @@
 // LRN and LpNormalization: every column along one axis is normalised by itself.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // MeanVarianceNormalization: (x - mean) / (sqrt(variance) + 1e-9) over a set of axes.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reduce_plan.h"
 
 namespace onward::cpu {

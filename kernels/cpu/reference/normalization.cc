@@ -1,7 +1,7 @@
 // LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization: statistics of
 // contiguous runs of the input, in float (double for float64).
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
 
 namespace onward::cpu {

@@ -1,7 +1,7 @@
 // The reductions over axes. Sums run in blocks whose partial sums are added in double (floats) or
 // wrap (integers); blocks depend on the shape only.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/reference/cast_convert.h"
 

@@ -1,6 +1,6 @@
 // Softmax, LogSoftmax and Hardmax along one axis.
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
 namespace {
