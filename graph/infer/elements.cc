@@ -1,9 +1,10 @@
 #include "graph/infer/elements.h"
 
-#include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <type_traits>
 
+#include "graph/infer/element_rules.h"
+#include "graph/infer/scope.h"
 #include "graph/infer/type_proto.h"
 
 namespace onward {
@@ -34,69 +35,100 @@ std::optional<SymbolicDims> ConstantElements(const Tensor& tensor) {
   return elements;
 }
 
-using Known = std::optional<SymbolicDims>;
-
-// What an element rule sees of its node.
-struct ElementScope {
-  const Graph& graph;
-  const Node& node;
-  const KnownElements& known;
-
-  Known Elements(size_t input) const {
-    if (input >= node.inputs.size() || !node.inputs[input].valid()) return std::nullopt;
-    return ElementsOf(graph, node.inputs[input], known);
+// Whether something is known of every input, so that a rule has a chance.
+bool AllKnown(const Graph& graph, const Node& node, const KnownElements& known) {
+  for (ValueId input : node.inputs) {
+    if (!input.valid() || known.count(input.index) > 0) continue;
+    const Tensor* constant = graph.constant(input);
+    if (constant == nullptr || constant->num_elements() > kMaxInferredElements) return false;
   }
-  const Type& InputType(size_t input) const { return graph.type(node.inputs[input]); }
-};
-
-struct ElementRule {
-  std::string_view op;
-  Known (*propagate)(const ElementScope& scope);
-};
-
-Known Shape(const ElementScope& scope) {
-  const Type& type = scope.InputType(0);
-  if (!type.shape) return std::nullopt;
-  const auto rank = static_cast<int64_t>(type.shape->size());
-  const auto clamp = [&](int64_t at) {
-    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-  };
-  const int64_t start = clamp(scope.node.attributes.Int("start", 0));
-  const int64_t end = std::max(start, clamp(scope.node.attributes.Int("end", rank)));
-  return SymbolicDims(type.shape->begin() + start, type.shape->begin() + end);
+  return true;
 }
 
-Known Size(const ElementScope& scope) {
-  const Type& type = scope.InputType(0);
-  if (!type.shape) return std::nullopt;
-  return SymbolicDims{DimProduct(*type.shape, 0, type.shape->size())};
+// The largest magnitude below which the dtype holds every whole number; 0 for dtypes that elements
+// are not tracked in.
+int64_t ExactLimit(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return 1;
+    case DType::kInt32:
+      return (int64_t{1} << 31) - 1;
+    case DType::kInt64:
+      return std::numeric_limits<int64_t>::max();
+    case DType::kFloat32:
+      return int64_t{1} << 24;
+    case DType::kFloat64:
+      return int64_t{1} << 53;
+    default:
+      return 0;
+  }
 }
 
-constexpr ElementRule kRules[] = {
-    {"Shape", Shape},
-    {"Size", Size},
-};
+void Record(const Graph& graph, ValueId output, SymbolicDims elements, KnownElements& known) {
+  const std::optional<Dims> dims = graph.type(output).static_dims();
+  const int64_t limit = ExactLimit(graph.type(output).dtype);
+  if (!dims || limit == 0 || NumElements(*dims) != static_cast<int64_t>(elements.size()) ||
+      elements.size() > static_cast<size_t>(kMaxInferredElements)) {
+    return;
+  }
+  bool any = elements.empty();
+  for (Dim& element : elements) {
+    const std::optional<int64_t> number = DimNumber(element);
+    if (number && (*number > limit || *number < -limit)) element = Dim();
+    any |= !element.unknown();
+  }
+  if (any) known[output.index] = std::move(elements);
+}
+
+const ElementRule* FindRule(std::string_view op) {
+  for (const auto& rules : {ArithmeticElementRules(), LayoutElementRules()}) {
+    for (const ElementRule& rule : rules) {
+      if (rule.op == op) return &rule;
+    }
+  }
+  return nullptr;
+}
 
 }  // namespace
+
+std::optional<std::vector<int64_t>> InferScope::Numbers(size_t input) const {
+  const std::optional<SymbolicDims> elements = Elements(input);
+  if (!elements) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (const Dim& element : *elements) {
+    const std::optional<int64_t> number = DimNumber(element);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
 
 std::optional<SymbolicDims> ElementsOf(const Graph& graph, ValueId id, const KnownElements& known) {
   if (!id.valid()) return std::nullopt;
   if (const Tensor* constant = graph.constant(id)) {
     // A graph input's constant is only its default.
-    return graph.is_input(id) ? std::nullopt : ConstantElements(*constant);
+    if (graph.is_input(id)) return std::nullopt;
+    return ConstantElements(*constant);
   }
   const auto it = known.find(id.index);
-  return it == known.end() ? std::nullopt : Known(it->second);
+  if (it == known.end()) return std::nullopt;
+  return it->second;
 }
 
 void PropagateElements(const Graph& graph, NodeId id, KnownElements& known) {
   const Node& node = graph.node(id);
   if (!node.domain.empty()) return;
-  for (const ElementRule& rule : kRules) {
-    if (rule.op != node.op_type) continue;
-    Known elements = rule.propagate({graph, node, known});
-    if (elements) known[node.outputs[0].index] = *std::move(elements);
-    return;
+  const ElementRule* rule = FindRule(node.op_type);
+  if (rule == nullptr) return;
+  // These read types, not elements, or look further than their inputs.
+  const bool reads_elements = node.op_type != "Shape" && node.op_type != "Size" &&
+                              node.op_type != "Floor" && node.op_type != "Ceil" &&
+                              node.op_type != "Cast" && node.op_type != "Where";
+  if (reads_elements && !AllKnown(graph, node, known)) return;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    std::optional<SymbolicDims> elements = rule->propagate({graph, node, known}, i);
+    if (elements) Record(graph, node.outputs[i], *std::move(elements), known);
   }
 }
 
