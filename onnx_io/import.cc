@@ -10,7 +10,6 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/base/status.h"
 #include "graph/infer/infer.h"
-#include "graph/infer/merge.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
@@ -104,11 +103,7 @@ absl::Status CheckAcyclic(const Graph& graph) {
 // Every node, so that all problems are reported: what follows a bad node has unknown types and is
 // passed over.
 void InferAll(Graph& graph, Problems& problems) {
-  for (const ValueId input : graph.inputs()) NameUnknownDims(graph, input);
-  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
-  if (!order.ok()) return problems.Add("", order.status());
-  KnownElements known;
-  for (const NodeId id : *order) problems.Add("", InferNode(graph, id, &known));
+  for (const absl::Status& problem : InferGraphReportingAll(graph)) problems.Add("", problem);
 }
 
 // Brings all nodes to the opset used inside and infers the types. Rules may read types, so old

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "graph/base/checked.h"
 #include "graph/base/dim_polynomial.h"
 
@@ -107,9 +108,9 @@ Dim NumberDim(int64_t value) {
 
 std::optional<int64_t> DimNumber(const Dim& dim) {
   if (dim.known()) return dim.value();
-  if (!dim.symbolic() || dim.expression()[0] != '-') return std::nullopt;
-  const MaybePolynomial polynomial = PolynomialOf(dim);
-  return polynomial ? polynomial->number() : std::nullopt;
+  int64_t number;
+  if (!dim.symbolic() || !absl::SimpleAtoi(dim.expression(), &number)) return std::nullopt;
+  return number;
 }
 
 Dim DimAdd(const Dim& a, const Dim& b) {

@@ -124,6 +124,26 @@ MaybePolynomial FloorDivideByNumber(const DimPolynomial& a, int64_t divisor) {
   return quotient ? Add(whole, *quotient) : std::nullopt;
 }
 
+// Whether broadcast(a, b) is a wherever it is defined: a is broadcast(b, ...), or b is min(n, a)
+// for a number n > 1, which is only another size than a where it is neither a nor 1.
+bool BroadcastCovers(const DimPolynomial& a, const DimPolynomial& b) {
+  const auto single = [](const DimPolynomial& p) -> const DimAtom* {
+    if (p.terms().size() != 1 || p.terms().begin()->second != 1) return nullptr;
+    const DimMonomial& monomial = p.terms().begin()->first;
+    return monomial.size() == 1 && !monomial[0].symbol ? &monomial[0] : nullptr;
+  };
+  if (const DimAtom* atom = single(a); atom != nullptr && atom->text.rfind("broadcast(", 0) == 0) {
+    const std::optional<DimAtomParts> parts = SplitAtom(atom->text);
+    return parts && (BroadcastCovers(parts->first, b) || BroadcastCovers(parts->second, b) ||
+                     parts->first == b || parts->second == b);
+  }
+  const DimAtom* atom = single(b);
+  if (atom == nullptr || atom->text.rfind("min(", 0) != 0) return false;
+  const std::optional<DimAtomParts> parts = SplitAtom(atom->text);
+  return parts && ((parts->first.number().value_or(0) > 1 && parts->second == a) ||
+                   (parts->second.number().value_or(0) > 1 && parts->first == a));
+}
+
 }  // namespace
 
 std::optional<int64_t> DimPolynomial::number() const {
@@ -245,6 +265,8 @@ MaybePolynomial Apply(std::string_view function, const DimPolynomial& a, const D
   }
   if (function == "broadcast") {
     if (difference->zero() || b.number() == 1) return a;
+    if (BroadcastCovers(a, b)) return a;
+    if (BroadcastCovers(b, a)) return b;
     // A size other than 1 stands whatever the other is; a run with another size is an error.
     if (a.number()) return *a.number() == 1 ? b : a;
     if (b.number()) return b;

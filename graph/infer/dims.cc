@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "graph/infer/dim_rules.h"
+#include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 
 namespace onward {
@@ -125,7 +126,7 @@ void FillTypes(const Graph& graph, NodeId id, const KnownElements& known,
       for (size_t i = 0; i < types.size(); ++i) types[i] = rule.type(graph, node, i);
     }
   }
-  if (!node.domain.empty()) return;
+  if (!node.domain.empty() && node.domain != kOnwardDomain) return;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!Open(types[i])) continue;
     const std::optional<SymbolicDims> dims = OwnDims({graph, node, known}, i);

@@ -115,15 +115,14 @@ MaybeDims Pad(const InferScope& scope, size_t) {
 
 // A position in [0, size], counted from the end where it is negative; unknown when its sign is.
 Dim ClampPosition(const Dim& position, const Dim& size) {
-  if (DimAtLeast(position, Dim(0))) {
-    // Exporters write "to the end" as a huge number.
-    if (position.known() && position.value() >= (int64_t{1} << 31) - 1) return size;
-    return DimMin(position, size);
+  // Exporters write "to the end" and "from the start" as huge numbers.
+  constexpr int64_t kHuge = (int64_t{1} << 31) - 1;
+  if (const std::optional<int64_t> number = DimNumber(position)) {
+    if (*number >= kHuge) return size;
+    if (*number <= -kHuge) return Dim(0);
   }
+  if (DimAtLeast(position, Dim(0))) return DimMin(position, size);
   if (!DimAtLeast(NumberDim(-1), position)) return {};
-  if (const auto number = DimNumber(position); number && *number <= -(int64_t{1} << 31) + 1) {
-    return Dim(0);
-  }
   return DimMax(DimAdd(size, position), Dim(0));
 }
 

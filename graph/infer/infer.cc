@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/infer/canonical.h"
 #include "graph/infer/check.h"
 #include "graph/infer/context.h"
 #include "graph/infer/dims.h"
@@ -49,7 +50,7 @@ absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
   return absl::OkStatus();
 }
 
-absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known) {
+absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, bool alone) {
   const Node& node = graph.node(id);
   ONWARD_RETURN_IF_ERROR(CheckAgainstSchema(graph, id));
   if (HasUnknownInput(graph, node)) return absl::OkStatus();
@@ -65,7 +66,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known) {
                       absl::StrCat("output ", i, " '", graph.value(output).name, "'"));
     }
     graph.mutable_value(output).type = *std::move(merged);
-    NameUnknownDims(graph, output);
+    NameUnknownDims(graph, output, alone);
   }
   PropagateElements(graph, id, known);
   return absl::OkStatus();
@@ -76,7 +77,8 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known) {
 absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known) {
   if (graph.node(id).schema == nullptr) return absl::OkStatus();
   KnownElements none;
-  const absl::Status status = InferUnannotated(graph, id, known == nullptr ? none : *known);
+  const bool alone = known == nullptr;
+  const absl::Status status = InferUnannotated(graph, id, alone ? none : *known, alone);
   return status.ok() ? status : Annotate(status, graph.Describe(id));
 }
 
@@ -89,8 +91,23 @@ absl::Status InferNodes(Graph& graph, KnownElements& known) {
 }
 
 absl::Status InferGraph(Graph& graph) {
+  CanonicalizeDims(graph);
   KnownElements known;
   return InferNodes(graph, known);
+}
+
+std::vector<absl::Status> InferGraphReportingAll(Graph& graph) {
+  CanonicalizeDims(graph);
+  for (ValueId input : graph.inputs()) NameUnknownDims(graph, input);
+  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
+  if (!order.ok()) return {order.status()};
+  std::vector<absl::Status> problems;
+  KnownElements known;
+  for (NodeId id : *order) {
+    absl::Status status = InferNode(graph, id, &known);
+    if (!status.ok()) problems.push_back(std::move(status));
+  }
+  return problems;
 }
 
 }  // namespace onward

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
@@ -19,7 +20,12 @@ using KnownElements =
 // contradiction is InvalidArgument.
 absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known = nullptr);
 
-// Every node in topological order, subgraphs included.
+// Every node in topological order, subgraphs included. Brings the dims of a model file into
+// canonical form first, and gives unknown dims of inputs a name.
 absl::Status InferGraph(Graph& graph);
+
+// The same, but goes on after an error and answers all of them. What follows a bad node has unknown
+// types and is passed over.
+std::vector<absl::Status> InferGraphReportingAll(Graph& graph);
 
 }  // namespace onward

@@ -48,22 +48,34 @@ absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred) {
   return merged;
 }
 
-void NameUnknownDims(Graph& graph, ValueId id) {
+namespace {
+
+bool NamesSymbol(const Type& type, const std::string& name) {
+  if (!type.shape) return false;
+  return std::any_of(type.shape->begin(), type.shape->end(), [&](const Dim& dim) {
+    if (dim.expression().find(name) == std::string::npos) return false;
+    const std::vector<std::string> symbols = DimSymbols(dim);
+    return std::find(symbols.begin(), symbols.end(), name) != symbols.end();
+  });
+}
+
+bool Taken(const Graph& graph, const std::string& name, bool search_all) {
+  for (int i = 0; search_all && i < graph.num_values(); ++i) {
+    if (NamesSymbol(graph.type({i}), name)) return true;
+  }
+  return std::any_of(graph.captures().begin(), graph.captures().end(),
+                     [&](ValueId id) { return NamesSymbol(graph.type(id), name); });
+}
+
+}  // namespace
+
+void NameUnknownDims(Graph& graph, ValueId id, bool search_all) {
   const Type& type = graph.type(id);
   if (!type.is_tensor() || !type.shape) return;
   for (size_t axis = 0; axis < type.shape->size(); ++axis) {
     if (!(*type.shape)[axis].unknown()) continue;
     std::string name = absl::StrCat(graph.value(id).name, "#", axis);
-    // An outer value of the same name may have brought the same symbol along.
-    const auto taken = [&](ValueId capture) {
-      if (!graph.type(capture).shape) return false;
-      const SymbolicDims& dims = *graph.type(capture).shape;
-      return std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) {
-        const std::vector<std::string> symbols = DimSymbols(dim);
-        return std::find(symbols.begin(), symbols.end(), name) != symbols.end();
-      });
-    };
-    while (std::any_of(graph.captures().begin(), graph.captures().end(), taken)) name += "#";
+    while (Taken(graph, name, search_all)) name += "#";
     (*graph.mutable_value(id).type.shape)[axis] = SymbolDim(name);
   }
 }

@@ -14,8 +14,10 @@ namespace onward {
 absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred);
 
 // Symbols for sizes that depend on data are named after the value that has them: "nonzero#1" is
-// axis 1 of `nonzero`. Fills the unknown dims of a tensor value's type.
-void NameUnknownDims(Graph& graph, ValueId id);
+// axis 1 of `nonzero`. Fills the unknown dims of a tensor value's type. With `search_all` every
+// value is searched for an earlier use of the name (by a value that a rewrite has replaced since),
+// otherwise only captures are, whose names are another graph's.
+void NameUnknownDims(Graph& graph, ValueId id, bool search_all = false);
 
 // `type` with dims unknown that name symbols other than `allowed`.
 Type KeepSymbols(const Type& type, const std::set<std::string>& allowed);

@@ -62,6 +62,11 @@ TEST(Dim, MinMaxAndBroadcast) {
   EXPECT_EQ(DimBroadcast(past, Dim(1)).ToString(), "past");
   EXPECT_EQ(DimBroadcast(Dim(1), past).ToString(), "past");
   EXPECT_EQ(DimBroadcast(past, Dim(8)).ToString(), "8");
+  const Dim both = DimBroadcast(past, SymbolDim("s"));
+  EXPECT_EQ(both.ToString(), "broadcast(past, s)");
+  EXPECT_EQ(DimBroadcast(both, past), both);
+  EXPECT_EQ(DimBroadcast(SymbolDim("s"), both), both);
+  EXPECT_EQ(DimBroadcast(DimMin(past, Dim(512)), past), past);
   EXPECT_TRUE(DimAtLeast(past, Dim(0)));
   EXPECT_FALSE(DimAtLeast(past, Dim(1)));
 }
@@ -70,6 +75,8 @@ TEST(Dim, UnknownAndOverflow) {
   EXPECT_TRUE(DimAdd(Dim(), Dim(1)).unknown());
   EXPECT_TRUE(DimMul(Dim(int64_t{1} << 40), Dim(int64_t{1} << 40)).unknown());
   EXPECT_EQ(DimNumber(NumberDim(-5)), -5);
+  const int64_t lowest = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(DimNumber(NumberDim(lowest)), lowest);
   EXPECT_EQ(DimNumber(DimSub(SymbolDim("a"), Dim(1))), std::nullopt);
 }
 

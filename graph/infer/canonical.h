@@ -1,0 +1,13 @@
+// Dims as model files spell them.
+#pragma once
+
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Brings the dims of all values, subgraphs' included, into canonical form (see dim.h). What looks
+// like an expression is one only if its symbols are sizes of inputs by themselves: "past + 1" where
+// some input has the dim "past"; otherwise it is an odd name ("batch-size") and stands for itself.
+void CanonicalizeDims(Graph& graph);
+
+}  // namespace onward
