@@ -23,10 +23,15 @@ bool ChangesMeaning(const std::string& op, int64_t until) {
   return false;
 }
 
-// What older schemas do not show: the remainder of floats rounded down came with opset 28.
+// What older schemas do not show: the remainder of floats rounded down came with opset 28, windows
+// of pools that would start in the padding are left out since opset 22.
 bool NeedsNewest(const Graph& graph, const Node& node) {
-  return node.op_type == "Mod" && node.attributes.Int("fmod", 0) == 0 &&
-         IsFloating(graph.type(node.inputs[0]).dtype);
+  if (node.op_type == "Mod") {
+    return node.attributes.Int("fmod", 0) == 0 && IsFloating(graph.type(node.inputs[0]).dtype);
+  }
+  const bool pool =
+      node.op_type == "MaxPool" || node.op_type == "AveragePool" || node.op_type == "LpPool";
+  return pool && node.attributes.Int("ceil_mode", 0) != 0;
 }
 
 bool TakesOutputs(const OpSchema& schema, const Graph& graph, const Node& node) {

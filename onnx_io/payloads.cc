@@ -285,7 +285,7 @@ absl::Status PayloadTaker::WalkTensor(std::string_view bytes, std::string& out) 
 absl::StatusOr<std::string> TakePayloadsOut(std::string_view model, const ImportOptions& options) {
   std::string out;
   PayloadTaker taker(model, options);
-  ONWARD_RETURN_IF_ERROR(taker.Walk(Message::kModel, model, 0, 0, out));
+  ONWARD_RETURN_IF_ERROR(taker.Walk(Message::kModel, model, 0, -1, out));
   return out;
 }
 

@@ -1,0 +1,199 @@
+#include "onnx_io/export.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graph/ops/onward_schemas.h"
+#include "gtest/gtest.h"
+#include "onnx/checker.h"
+#include "onnx/onnx_pb.h"
+#include "onnx_io/import.h"
+#include "tests/support/proto_text.h"
+#include "tests/support/same_model.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/test_data.h"
+
+namespace onward {
+namespace {
+
+using testing::GraphDifference;
+using ::testing::HasSubstr;
+using testing::ModelDifference;
+using testing::ProtoFromText;
+using testing::ScratchDirectory;
+
+onnx::ModelProto Export(const Model& model, const ExportOptions& options = {}) {
+  onnx::ModelProto proto;
+  const auto bytes = ExportBytes(model, options);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_TRUE(bytes.ok() && proto.ParseFromString(*bytes));
+  return proto;
+}
+
+Model FromText(const std::string& text) {
+  auto model = ImportBytes(ProtoFromText(text).SerializeAsString());
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? *std::move(model) : Model();
+}
+
+int64_t OpsetOf(const onnx::ModelProto& proto) {
+  for (const auto& id : proto.opset_import()) {
+    if (id.domain().empty()) return id.version();
+  }
+  return 0;
+}
+
+constexpr char kRich[] = R"(
+  <ir_version: 10, opset_import: ["" : 21], producer_name: "maker", doc_string: "about">
+  g (bool c, float[N,2] x) => (float[N,2] y, seq(float[2]) s) <float[2] w = {1, 2}> {
+    [sum] t = Add(x, w)
+    y = If(c) <
+      then_branch = a () => (float[N,2] p) { k = Constant <value = float[1] {3}> () p = Mul(t, k) },
+      else_branch = b () => (float[N,2] q) { q = LeakyRelu <alpha = 0.5> (t) }>
+    s = SequenceConstruct(w)
+  })";
+
+TEST(ExportTest, ARoundTripChangesNothing) {
+  Model model = FromText(kRich);
+  model.metadata["license"] = "free";
+  model.graph.metadata["part"] = "all";
+  model.graph.mutable_value(model.graph.inputs()[1]).doc_string = "what comes in";
+  model.graph.mutable_node({0}).metadata["from"] = "layer 1";
+  model.updates.push_back({model.graph.inputs()[1], model.graph.outputs()[0]});
+  const auto again = ImportBytes(Export(model).SerializeAsString());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ModelDifference(model, *again), "");
+}
+
+TEST(ExportTest, WritesTheOldestOpsetThatWillDo) {
+  const Model plain = FromText(kRich);
+  EXPECT_EQ(OpsetOf(Export(plain)), 21);
+  EXPECT_EQ(Export(plain).ir_version(), 10);
+  const Model newer = FromText(R"(
+    <ir_version: 10, opset_import: ["" : 24]> g (float[2] x) => (float[2] y) { y = Swish(x) })");
+  EXPECT_EQ(OpsetOf(Export(newer)), 24);
+  // bfloat16 came to this op later than the op itself.
+  const Model typed = FromText(R"(
+    <ir_version: 10, opset_import: ["" : 22]> g (bfloat16[2] x) => (bfloat16[2] y) { y = Sin(x) })");
+  EXPECT_EQ(OpsetOf(Export(typed)), 22);
+  ExportOptions options;
+  options.opset = 26;
+  EXPECT_EQ(OpsetOf(Export(plain, options)), 26);
+  EXPECT_EQ(Export(plain, options).ir_version(), 13);
+  options.opset = 22;
+  const auto refused = ExportBytes(newer, options);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("[Swish 'y'] needs opset 24, opset 22 is asked for"));
+}
+
+TEST(ExportTest, LargeTensorsGoToAFileBesideTheModel) {
+  const ScratchDirectory directory;
+  Model model = FromText(kRich);
+  const ValueId w = model.graph.FindValue("w");
+  model.graph.mutable_value(w).constant = Tensor::Of<float>({2}, {5, 6});
+  ExportOptions options;
+  options.external_data_threshold = 8;
+  const absl::Status status = ExportFile(model, directory.path("m.onnx"), options);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(std::filesystem::file_size(directory.path("m.onnx.data")), 8u);
+  const auto again = ImportFile(directory.path("m.onnx"));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(ModelDifference(model, *again), "");
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    EXPECT_THAT(entry.path().string(), ::testing::Not(HasSubstr(".tmp")));
+    ++files;
+  }
+  EXPECT_EQ(files, 2);
+}
+
+TEST(ExportTest, AnUnwritablePathIsAnError) {
+  const absl::Status status = ExportFile(FromText(kRich), "/nonexistent/directory/m.onnx");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/directory/m.onnx"));
+}
+
+TEST(ExportTest, NamesOfSubgraphsDoNotHideOuterNames) {
+  Model model = FromText(kRich);
+  Graph& branch = *model.graph.mutable_node({1}).subgraphs[0].graph;
+  branch.mutable_value(branch.FindValue("p")).name = "y";
+  branch.mutable_value(branch.FindValue("k")).name = "w";
+  const onnx::ModelProto proto = Export(model);
+  EXPECT_NO_THROW(onnx::checker::check_model(proto, true));
+  const auto again = ImportBytes(proto.SerializeAsString());
+  ASSERT_TRUE(again.ok()) << again.status();
+}
+
+Model WithFusedOps() {
+  Model model;
+  model.opsets[""] = kOpset;
+  model.graph.name = "g";
+  Graph& graph = model.graph;
+  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
+  const ValueId w = graph.AddConstant("w", Tensor::Of<float>({2, 2, 1, 1}, {1, 2, 3, 4}));
+  ValueId last = x;
+  for (const char* activation : {"relu", "tanh", "relu"}) {
+    Node node;
+    node.domain = kOnwardDomain;
+    node.op_type = "FusedConv";
+    node.schema = FindSchema("FusedConv", kOnwardDomain);
+    node.name = absl::StrCat("conv_", graph.num_nodes());
+    node.attributes.Set("activation", std::string(activation));
+    node.inputs = {last, w};
+    last = graph.AddValue(absl::StrCat("y", graph.num_nodes()),
+                          Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
+    node.outputs = {last};
+    graph.AddNode(std::move(node));
+  }
+  graph.AddOutput(last);
+  return model;
+}
+
+TEST(ExportTest, OurOwnOpsBecomeLocalFunctions) {
+  const Model model = WithFusedOps();
+  const onnx::ModelProto proto = Export(model);
+  // Two bodies: relu and tanh.
+  ASSERT_EQ(proto.functions_size(), 2);
+  EXPECT_EQ(proto.functions(0).name(), "FusedConv");
+  EXPECT_EQ(proto.graph().node(0).overload(), proto.graph().node(2).overload());
+  EXPECT_NE(proto.graph().node(0).overload(), proto.graph().node(1).overload());
+  EXPECT_NO_THROW(onnx::checker::check_model(proto, true));
+  const auto again = ImportBytes(proto.SerializeAsString());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(GraphDifference(model.graph, again->graph), "");
+}
+
+void RoundTripAll(const std::string& directory) {
+  int models = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.path().extension() != ".onnx") continue;
+    SCOPED_TRACE(entry.path().string());
+    ++models;
+    const auto model = ImportFile(entry.path().string());
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto bytes = ExportBytes(*model);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const auto again = ImportBytes(*bytes);
+    ASSERT_TRUE(again.ok()) << again.status();
+    ASSERT_EQ(ModelDifference(*model, *again), "");
+  }
+  EXPECT_GT(models, 0);
+}
+
+TEST(ExportTest, RealModelsRoundTrip) {
+  const std::string data = testing::DirectoryFrom("ONWARD_DATA_DIR");
+  ONWARD_NEEDS_DATA(data, "ONWARD_DATA_DIR");
+  RoundTripAll(data + "/models");
+}
+
+TEST(ExportTest, TheStandardsModelsRoundTrip) {
+  const std::string conformance = testing::DirectoryFrom("ONWARD_CONFORMANCE");
+  ONWARD_NEEDS_DATA(conformance, "ONWARD_CONFORMANCE");
+  for (const char* kind : {"simple", "light", "pytorch-operator"}) {
+    RoundTripAll(conformance + "/" + kind);
+  }
+}
+
+}  // namespace
+}  // namespace onward
