@@ -1,10 +1,8 @@
 #include "onnx_io/expand_functions.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "onnx_io/schema_body.h"
@@ -21,13 +19,13 @@ absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
   ONWARD_ASSIGN_OR_RETURN(const std::optional<SchemaBody> body, BodyOf(graph, id));
   if (!body) return false;
   const std::string where = graph.Describe(id);
-  const Node node = std::move(graph.mutable_node(id));
-  graph.mutable_node(id).inputs = node.inputs;
-  graph.mutable_node(id).outputs = node.outputs;
+  const std::vector<ValueId> inputs = graph.node(id).inputs;
+  const std::vector<ValueId> outputs = graph.node(id).outputs;
+  const std::string own =
+      graph.node(id).name.empty() ? graph.node(id).op_type : graph.node(id).name;
   graph.RemoveNode(id);
   const int first = graph.num_nodes();
-  const std::string prefix = absl::StrCat(node.name.empty() ? node.op_type : node.name, "/");
-  const absl::Status added = AddBody(*body, node.inputs, node.outputs, prefix, frame);
+  const absl::Status added = AddBody(*body, inputs, outputs, own + "/", frame);
   if (!added.ok()) return Annotate(added, where + " in its function body:");
   for (int i = first; i < graph.num_nodes(); ++i) {
     graph.mutable_node({i}).origin = "expand_functions @ " + where;

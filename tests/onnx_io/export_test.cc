@@ -177,6 +177,9 @@ void RoundTripAll(const std::string& directory) {
     const auto again = ImportBytes(*bytes);
     ASSERT_TRUE(again.ok()) << again.status();
     ASSERT_EQ(ModelDifference(*model, *again), "");
+    onnx::ModelProto proto;
+    ASSERT_TRUE(proto.ParseFromString(*bytes));
+    EXPECT_NO_THROW(onnx::checker::check_model(proto, true));
   }
   EXPECT_GT(models, 0);
 }
