@@ -50,6 +50,7 @@ uint8_t Float8FromFloat(Float8Kind kind, float value, bool saturate) {
   const uint8_t sign = std::signbit(value) ? 0x80 : 0;
   if (std::isnan(value)) return format.unsigned_zero ? 0x80 : static_cast<uint8_t>(sign | 0x7f);
   const float magnitude = std::fabs(value);
+  if (magnitude == 0) return format.unsigned_zero ? 0 : sign;
   const float largest = DecodeMagnitude(format, format.max_finite);
   // Halfway to the value that would follow the largest finite one.
   const float step = largest - DecodeMagnitude(format, format.max_finite - 1);
