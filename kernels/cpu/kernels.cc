@@ -23,9 +23,13 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceConv,
         cpu::ReferenceCumulative,
         cpu::ReferenceDepthToSpace,
+        cpu::ReferenceDet,
+        cpu::ReferenceDft,
+        cpu::ReferenceDropout,
         cpu::ReferenceExpand,
         cpu::ReferenceGather,
         cpu::ReferenceIdentity,
+        cpu::ReferenceLoss,
         cpu::ReferenceLrn,
         cpu::ReferenceMatMul,
         cpu::ReferenceMeanVarianceNormalization,
@@ -37,6 +41,10 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferencePad,
         cpu::ReferencePool,
         cpu::ReferencePow,
+        cpu::ReferenceQuantize,
+        cpu::ReferenceQuantizedConv,
+        cpu::ReferenceQuantizedMatMul,
+        cpu::ReferenceRandom,
         cpu::ReferenceRecurrent,
         cpu::ReferenceReduce,
         cpu::ReferenceResize,
@@ -55,6 +63,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceUnary,
         cpu::ReferenceVariadic,
         cpu::ReferenceWhere,
+        cpu::ReferenceWindowFunctions,
         // clang-format on
     };
     std::vector<KernelEntry> all;
