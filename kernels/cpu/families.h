@@ -7,6 +7,8 @@
 namespace onward::cpu {
 
 // SIMD kernels: kernels/cpu/<family>.cc
+KernelList ConvKernels();
+KernelList DepthwiseConvKernels();
 KernelList MatMulKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/base/status.h"
+#include "kernels/cpu/fast_float.h"
 
 namespace onward::cpu {
 namespace {
@@ -15,13 +16,6 @@ constexpr int64_t kMaxPanelsPerChunk = 16;
 // Below, starting another thread costs more than it saves: about 5 us of multiplying or of reading.
 constexpr int64_t kMinChunkProducts = 600 * 1000;
 constexpr int64_t kMinChunkReads = 32 * 1024;
-
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Cuts `count` into pieces of at most `most`, equal but for one, and returns the larger size.
-int64_t EvenPiece(int64_t count, int64_t most) {
-  return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most));
-}
 
 // Whether a chunk copies its columns of row-major B: rows far apart miss the first-level cache and
 // the TLB each time a row tile comes by.

@@ -10,6 +10,8 @@ const std::vector<KernelEntry>& CpuKernels() {
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
         // clang-format off
+        cpu::DepthwiseConvKernels,  // before ConvKernels: of the same op
+        cpu::ConvKernels,
         cpu::MatMulKernels,
         cpu::ReferenceArgReduce,
         cpu::ReferenceAttention,

@@ -1,10 +1,12 @@
-// MatMul and Gemm in float32 on the tiles of one instruction set. A constant second operand is
-// packed once.
+// MatMul, Gemm and onward.FusedMatMul in float32 on the tiles of one instruction set. A constant
+// second operand is packed once.
 #include "kernels/shapes/matmul.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -23,18 +25,6 @@ struct Product {
 // C of Gemm, by how it meets the result.
 enum class Addend : uint8_t { kNone, kColumnBias, kRowBias, kResidual, kScalar };
 
-absl::Status CheckFloat(const NodeSpec& spec, InstructionSet set) {
-  if (!Supports(set))
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
-  for (int i = 0; i < spec.num_inputs(); ++i) {
-    if (spec.has_input(i) && spec.input_dtype(i) != DType::kFloat32)
-      return absl::UnimplementedError(absl::StrCat("float32 only, input ", i, " is ",
-                                                   std::string(DTypeName(spec.input_dtype(i)))));
-  }
-  return absl::OkStatus();
-}
-
 void RunProduct(const GemmTileKernels& tiles, const Product& product, const GemmArguments& args,
                 RunContext& context) {
   const GemmPlan& plan = product.plan;
@@ -49,32 +39,65 @@ void RunProduct(const GemmTileKernels& tiles, const Product& product, const Gemm
             one.a += BatchOffset(product.batch, product.a_strides, index);
             one.b += BatchOffset(product.batch, product.b_strides, index);
             one.c += index * plan.m * plan.n;
+            if (one.residual != nullptr) one.residual += index * plan.m * plan.n;
           }
           RunGemmChunk(tiles, plan, one, chunk % per_batch, scratch + worker * plan.scratch);
         }
       });
 }
 
+// The attributes of onward.FusedMatMul; MatMul has none of them set.
+struct FusedAttributes {
+  bool trans_a = false;
+  bool trans_b = false;
+  float alpha = 1.0f;
+  ActivationSpec activation;
+};
+
+// The dims that MatMulDims takes for an operand whose last two axes are swapped.
+absl::StatusOr<Dims> OperandDims(DimsView dims, bool swapped) {
+  Dims result(dims.begin(), dims.end());
+  if (!swapped) return result;
+  if (dims.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a transposed operand has shape ", DimsString(dims), ", rank 2 is needed"));
+  }
+  std::swap(result[dims.size() - 1], result[dims.size() - 2]);
+  return result;
+}
+
+ColumnsLayout LayoutOf(const PackedMatrix& packed, bool trans_b) {
+  if (!packed.empty()) return ColumnsLayout::kPanels;
+  return trans_b ? ColumnsLayout::kTransposed : ColumnsLayout::kRows;
+}
+
 class MatMul : public Kernel {
  public:
-  MatMul(const GemmTileKernels& tiles, PackedMatrix packed)
-      : tiles_(tiles), packed_(std::move(packed)) {}
+  MatMul(const GemmTileKernels& tiles, const FusedAttributes& attributes, PackedMatrix packed)
+      : tiles_(tiles), attributes_(attributes), packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g,
-                            MatMulDims(context.input_dims(0), context.input_dims(1)));
+    ONWARD_ASSIGN_OR_RETURN(const Dims a, OperandDims(context.input_dims(0), attributes_.trans_a));
+    ONWARD_ASSIGN_OR_RETURN(const Dims b, OperandDims(context.input_dims(1), attributes_.trans_b));
+    ONWARD_ASSIGN_OR_RETURN(MatMulGeometry g, MatMulDims(a, b));
+    if (attributes_.trans_a) SplitRows(a[a.size() - 2], g);
+    ONWARD_RETURN_IF_ERROR(CheckAddends(context, g));
     context.SetOutput(0, g.output);
     Product* product = context.NewState<Product>();
-    product->plan =
-        PlanGemm(tiles_, packed_.empty() ? ColumnsLayout::kRows : ColumnsLayout::kPanels, g.m, g.n,
-                 g.k, g.num_batches(), false);
-    product->args.a_row = g.k;
-    product->args.b_stride = g.n;
-    product->args.c_row = g.n;
+    const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
+    product->plan = PlanGemm(tiles_, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k,
+                             g.num_batches(), scaled);
+    product->args.alpha = scaled ? attributes_.alpha : 1.0f;
+    product->args.a_row = attributes_.trans_a ? 1 : g.k;
+    product->args.a_k = attributes_.trans_a ? g.m : 1;
+    product->args.b_stride = attributes_.trans_b ? g.k : g.n;
+    product->args.c_row = product->args.residual_row = g.n;
+    product->args.activation = attributes_.activation;
     product->batch = context.Keep<int64_t>(g.batch);
     product->a_strides = context.Keep<int64_t>(g.a_strides);
     product->b_strides = context.Keep<int64_t>(g.b_strides);
-    context.SetScratch(product->plan.scratch * context.num_workers() * sizeof(float));
+    context.SetScratch(product->plan.scratch * context.num_workers() *
+                       static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
@@ -84,12 +107,41 @@ class MatMul : public Kernel {
     args.a = context.in<float>(0);
     args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
     args.c = context.out<float>(0);
+    if (context.has_input(2)) args.bias_of_column = context.in<float>(2);
+    if (context.has_input(3)) args.residual = context.in<float>(3);
     RunProduct(tiles_, product, args, context);
     return absl::OkStatus();
   }
 
  private:
+  // MatMulDims folds the batch of a shared B into the rows of A; those of a transposed A do not
+  // lie in sequence.
+  static void SplitRows(int64_t rows, MatMulGeometry& g) {
+    if (g.m == rows || rows == 0) return;
+    g.batch.push_back(g.m / rows);
+    g.a_strides.push_back(rows * g.k);
+    g.b_strides.push_back(0);
+    g.m = rows;
+  }
+
+  static absl::Status CheckAddends(BindContext& context, const MatMulGeometry& g) {
+    if (context.has_input(2) && context.input_dims(2) != DimsView({g.n})) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "bias has shape ", DimsString(context.input_dims(2)), ", expected [", g.n, "]"));
+    }
+    if (context.has_input(3)) {
+      if (context.input_dims(3) != DimsView(g.output)) {
+        return absl::InvalidArgumentError(absl::StrCat("residual has shape ",
+                                                       DimsString(context.input_dims(3)),
+                                                       ", the result ", DimsString(g.output)));
+      }
+      context.AllowInPlace(0, 3);
+    }
+    return absl::OkStatus();
+  }
+
   const GemmTileKernels& tiles_;
+  FusedAttributes attributes_;
   PackedMatrix packed_;
 };
 
@@ -101,16 +153,23 @@ bool IsMatrix(const Tensor* b) {
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  const FusedAttributes attributes = {spec.attributes().Int("transA", 0) != 0,
+                                      spec.attributes().Int("transB", 0) != 0,
+                                      spec.attributes().Float("alpha", 1.0f), activation};
   const GemmTileKernels& tiles = GemmTiles(kSet);
   PackedMatrix packed;
-  if (const Tensor* b = spec.constant(1); IsMatrix(b)) {
-    const int64_t n = b->rank() == 1 ? 1 : b->dims().back();
+  if (const Tensor* b = spec.constant(1); IsMatrix(b) && (b->rank() > 1 || !attributes.trans_b)) {
+    const int64_t columns = b->rank() == 1 ? 1 : b->dims().back();
+    const int64_t rows = b->num_elements() / columns;
     ONWARD_ASSIGN_OR_RETURN(
-        packed, PackedMatrix::Pack(tiles, b->data<float>(), n, false, b->num_elements() / n, n));
+        packed, PackedMatrix::Pack(tiles, b->data<float>(), columns, attributes.trans_b,
+                                   attributes.trans_b ? columns : rows,
+                                   attributes.trans_b ? rows : columns, attributes.alpha));
     spec.ReleaseConstant(1);
   }
-  return std::make_unique<MatMul>(tiles, std::move(packed));
+  return std::make_unique<MatMul>(tiles, attributes, std::move(packed));
 }
 
 struct GemmState {
@@ -137,10 +196,8 @@ class Gemm : public Kernel {
     GemmState* state = context.NewState<GemmState>();
     Product& product = state->product;
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
-    const ColumnsLayout layout = !packed_.empty()      ? ColumnsLayout::kPanels
-                                 : attributes_.trans_b ? ColumnsLayout::kTransposed
-                                                       : ColumnsLayout::kRows;
-    product.plan = PlanGemm(tiles_, layout, g.m, g.n, g.k, 1, scaled);
+    product.plan =
+        PlanGemm(tiles_, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled);
     product.args.a_row = attributes_.trans_a ? 1 : g.k;
     product.args.a_k = attributes_.trans_a ? g.m : 1;
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
@@ -201,7 +258,7 @@ class Gemm : public Kernel {
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   const GemmTileKernels& tiles = GemmTiles(kSet);
   const GemmAttributes attributes = GemmAttributes::Parse(spec);
   PackedMatrix packed;
@@ -220,6 +277,9 @@ constexpr KernelEntry kKernels[] = {
     {"", "MatMul", "matmul_avx512", MakeMatMul<InstructionSet::kAvx512>},
     {"", "MatMul", "matmul_avx2", MakeMatMul<InstructionSet::kAvx2>},
     {"", "MatMul", "matmul_baseline", MakeMatMul<InstructionSet::kBaseline>},
+    {"onward", "FusedMatMul", "fused_matmul_avx512", MakeMatMul<InstructionSet::kAvx512>},
+    {"onward", "FusedMatMul", "fused_matmul_avx2", MakeMatMul<InstructionSet::kAvx2>},
+    {"onward", "FusedMatMul", "fused_matmul_baseline", MakeMatMul<InstructionSet::kBaseline>},
     {"", "Gemm", "gemm_avx512", MakeGemm<InstructionSet::kAvx512>},
     {"", "Gemm", "gemm_avx2", MakeGemm<InstructionSet::kAvx2>},
     {"", "Gemm", "gemm_baseline", MakeGemm<InstructionSet::kBaseline>},

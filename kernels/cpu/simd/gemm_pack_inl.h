@@ -4,27 +4,14 @@
 
 namespace onward::cpu::ONWARD_TARGET {
 
-// Reads kLanes x kLanes of `rows` rows (zero beyond them) at a[r * stride], transposed.
-ONWARD_INLINE void LoadTransposed(const float* a, int64_t stride, int rows, int lanes,
-                                  Vec (&block)[kLanes]) {
-  ONWARD_UNROLL
-  for (int r = 0; r < kLanes; ++r) block[r] = r < rows ? LoadLanes(a + r * stride, lanes) : Vec{};
-  Transpose(block);
-}
-
 inline void PackRows(const float* a, int64_t a_row, int rows, int64_t k, float* packed) {
   for (int64_t k0 = 0; k0 < k; k0 += kLanes) {
     const int steps = k - k0 < kLanes ? static_cast<int>(k - k0) : kLanes;
-    Vec block[kLanes];
-    LoadTransposed(a + k0, a_row, rows, steps, block);
-    for (int i = 0; i < steps; ++i) {
-      float* to = packed + (k0 + i) * rows;
-      // A whole vector reaches into the steps that follow, which overwrite it.
-      if ((k - k0 - i) * rows >= kLanes) {
-        Store(to, block[i]);
-      } else {
-        StoreN(to, block[i], rows < kLanes ? rows : kLanes);
-      }
+    for (int r0 = 0; r0 < rows; r0 += kLanes) {
+      const int n = rows - r0 < kLanes ? rows - r0 : kLanes;
+      Vec block[kLanes];
+      LoadTransposed(a + r0 * a_row + k0, a_row, n, steps, block);
+      for (int i = 0; i < steps; ++i) StoreLanes(packed + (k0 + i) * rows + r0, block[i], n);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/simd/activation_inl.h"
 #include "kernels/cpu/simd/gemm_tile.h"
+#include "kernels/cpu/simd/tile_io_inl.h"
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -84,11 +85,6 @@ ONWARD_INLINE void ForEachVec(int last, F&& f) {
     for (int v = 0; v < kVecs; ++v) f(r, v, v == kVecs - 1 ? last : kLanes);
   }
 }
-ONWARD_INLINE Vec LoadLanes(const float* p, int n) { return n == kLanes ? Load(p) : LoadN(p, n); }
-ONWARD_INLINE void StoreLanes(float* p, Vec v, int n) {
-  n == kLanes ? Store(p, v) : StoreN(p, v, n);
-}
-
 template <int kRows, int kVecs>
 ONWARD_INLINE void StartSums(const GemmTile& t, int last, TileSums<kRows, kVecs>& sums) {
   if (t.accumulate) {

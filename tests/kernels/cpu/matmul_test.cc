@@ -142,6 +142,52 @@ TEST(Gemm, RandomSizesFlagsAndAddends) {
   }
 }
 
+OpCase FusedCase(std::mt19937& random) {
+  const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
+  const int64_t batch = Draw(random, 1, 3);
+  const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
+  const bool shared = Draw(random, 0, 1) != 0, bias = Draw(random, 0, 1) != 0;
+  const float alpha = Draw(random, 0, 1) ? 1.0f : 0.125f;
+  OpCase c;
+  c.name = absl::StrCat(batch, " x ", m, "x", n, "x", k, " trans ", trans_a, trans_b, " shared ",
+                        shared, " bias ", bias, " alpha ", alpha);
+  c.op = "FusedMatMul";
+  c.domain = "onward";
+  c.atol = 1e-5;
+  c.attributes = {{"alpha", alpha},
+                  {"transA", int64_t{trans_a}},
+                  {"transB", int64_t{trans_b}},
+                  {"activation", std::string("relu")}};
+  const int64_t b_batch = shared ? 1 : batch;
+  c.inputs = {RandomFloats(trans_a ? Dims{batch, k, m} : Dims{batch, m, k}, random),
+              RandomFloats(trans_b ? Dims{b_batch, n, k} : Dims{b_batch, k, n}, random),
+              bias ? RandomFloats({n}, random) : Tensor()};
+  Tensor y(DType::kFloat32, {batch, m, n});
+  for (int64_t i = 0; i < batch; ++i) {
+    Multiply(c.inputs[0].data<float>() + i * m * k, trans_a ? Strides{1, m} : Strides{k, 1},
+             c.inputs[1].data<float>() + (shared ? 0 : i * k * n),
+             trans_b ? Strides{1, k} : Strides{n, 1}, m, n, k, alpha,
+             y.mutable_data<float>() + i * m * n);
+  }
+  if (Draw(random, 0, 1) != 0) c.inputs.push_back(RandomFloats(y.dims(), random));
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    float& value = y.mutable_data<float>()[i];
+    if (bias) value += c.inputs[2].data<float>()[i % n];
+    if (c.inputs.size() > 3) value += c.inputs[3].data<float>()[i];
+    value = std::max(0.0f, value);
+  }
+  c.expected = {y};
+  return c;
+}
+
+TEST(FusedMatMul, RandomSizesFlagsAndAddends) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    EXPECT_GE(ExpectFastKernels(FusedCase(random), 2), 2);
+  }
+}
+
 TEST(Gemm, ErrorsAreOfTheArguments) {
   std::mt19937 random(5);
   OpCase c = {"inner",

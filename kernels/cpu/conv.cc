@@ -1,0 +1,305 @@
+// Conv and onward.FusedConv in float32 as products of weights and patches of the image, on the
+// tiles of one instruction set.
+#include <algorithm>
+
+#include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+struct ConvData {
+  const float* x;
+  const float* w;  // as it is, or packed
+  bool packed;
+  const float* bias;
+  const float* residual;
+  float* y;
+  float* patches;  // shared ones
+  ActivationSpec activation;
+};
+
+class FloatConv {
+ public:
+  FloatConv(const GemmTileKernels& tiles, const ConvTileKernels& patches, const ConvPlan& plan,
+            const ConvData& data)
+      : tiles_(tiles), patches_(patches), plan_(plan), data_(data) {}
+
+  // Part `part` in [0, shared_parts()) of the shared patches.
+  int64_t shared_parts() const {
+    return plan_.shared_patches ? plan_.images * ColumnTiles() * BlocksOfK() : 0;
+  }
+  void PackShared(int64_t part) const {
+    const int64_t k0 = part % BlocksOfK() * plan_.k_block;
+    const int64_t tile = part / BlocksOfK() % ColumnTiles();
+    const int64_t image = part / BlocksOfK() / ColumnTiles();
+    const RowRange pixels = PixelsOfColumnTile(tile);
+    const int width = plan_.form == ConvForm::kPixelLanes ? tiles_.tile_cols : pixels.count;
+    patches_.pack_patches(
+        plan_.window, data_.x + image * plan_.image_floats, pixels.begin, pixels.count, k0,
+        std::min(plan_.k, k0 + plan_.k_block), width,
+        data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k + k0 * width);
+  }
+
+  void Run(int64_t chunk, float* scratch) const {
+    const int64_t image = chunk / (plan_.row_chunks * plan_.panel_chunks);
+    const int64_t tile = chunk / plan_.panel_chunks % plan_.row_chunks * plan_.tiles_per_chunk;
+    int64_t panel = chunk % plan_.panel_chunks * plan_.panels_per_chunk;
+    const int64_t tile_end = std::min(plan_.row_tiles, tile + plan_.tiles_per_chunk);
+    const int64_t panel_end = std::min(plan_.panels, panel + plan_.panels_per_chunk);
+    if (plan_.form == ConvForm::kPixelLanes) {
+      RunPixelLanes(image, tile, tile_end, panel, panel_end, scratch);
+    } else {
+      for (; panel < panel_end; ++panel) RunChannelLanes(image, panel, scratch);
+    }
+  }
+
+ private:
+  int64_t BlocksOfK() const { return CeilDiv(plan_.k, plan_.k_block); }
+  int64_t ColumnTiles() const {
+    return plan_.form == ConvForm::kPixelLanes ? plan_.panels : plan_.row_tiles;
+  }
+  RowRange PixelsOfColumnTile(int64_t tile) const {
+    if (plan_.form == ConvForm::kChannelLanes) return RowsOfTile(plan_.n, plan_.row_tiles, tile);
+    const int64_t begin = tile * tiles_.tile_cols;
+    return {begin, static_cast<int>(std::min<int64_t>(tiles_.tile_cols, plan_.n - begin))};
+  }
+
+  // Points the tile at its pixels of P for steps [k0, k0 + tile.k); `slot`: the panel's place in
+  // the worker's scratch.
+  void SetPatches(int64_t image, int64_t panel, int64_t slot, int64_t k0, const float* scratch,
+                  GemmTile& tile) const {
+    const int64_t pixel = panel * tiles_.tile_cols;
+    tile.cols = PixelsOfColumnTile(panel).count;
+    tile.b_padded = plan_.packs_patches;
+    tile.b_k = plan_.packs_patches ? tiles_.tile_cols : plan_.n;
+    if (plan_.shared_patches) {
+      tile.b = data_.patches + image * plan_.patch_floats + pixel * plan_.k + k0 * tile.b_k;
+    } else if (plan_.packs_patches) {
+      tile.b = scratch + slot * plan_.k_block * tile.b_k;
+    } else {
+      tile.b = data_.x + image * plan_.image_floats + k0 * plan_.n + pixel;
+    }
+  }
+
+  void SetFilters(int64_t group, RowRange rows, int64_t k0, GemmTile& tile) const {
+    const float* w = data_.w + (group * plan_.m + rows.begin) * plan_.k;
+    tile.rows = rows.count;
+    tile.a = w + (data_.packed ? k0 * rows.count : k0);
+    tile.a_row = data_.packed ? 1 : plan_.k;
+    tile.a_k = data_.packed ? rows.count : 1;
+    if (data_.bias != nullptr) tile.bias_of_row = data_.bias + group * plan_.m + rows.begin;
+  }
+
+  void RunPixelLanes(int64_t image, int64_t tile_begin, int64_t tile_end, int64_t panel_begin,
+                     int64_t panel_end, float* scratch) const {
+    const int64_t group = image % plan_.groups;
+    GemmTile tile;
+    tile.c_row = tile.residual_row = plan_.n;
+    for (int64_t k0 = 0; k0 == 0 || k0 < plan_.k; k0 += plan_.k_block) {
+      tile.k = std::min(plan_.k_block, plan_.k - k0);
+      tile.accumulate = k0 > 0;
+      if (k0 + tile.k == plan_.k) tile.activation = data_.activation;
+      if (plan_.packs_patches && !plan_.shared_patches) {
+        for (int64_t p = panel_begin; p < panel_end; ++p) {
+          const RowRange pixels = PixelsOfColumnTile(p);
+          patches_.pack_patches(plan_.window, data_.x + image * plan_.image_floats, pixels.begin,
+                                pixels.count, k0, k0 + tile.k, tiles_.tile_cols,
+                                scratch + (p - panel_begin) * plan_.k_block * tiles_.tile_cols);
+        }
+      }
+      for (int64_t i = tile_begin; i < tile_end; ++i) {
+        const RowRange rows = RowsOfTile(plan_.m, plan_.row_tiles, i);
+        SetFilters(group, rows, k0, tile);
+        for (int64_t p = panel_begin; p < panel_end; ++p) {
+          SetPatches(image, p, p - panel_begin, k0, scratch, tile);
+          const int64_t at = (image * plan_.m + rows.begin) * plan_.n + p * tiles_.tile_cols;
+          tile.c = data_.y + at;
+          tile.residual = data_.residual == nullptr ? nullptr : data_.residual + at;
+          tiles_.tile(tile);
+        }
+      }
+    }
+  }
+
+  void RunChannelLanes(int64_t image, int64_t panel, float* sums) const {
+    const int64_t filter = panel * tiles_.tile_cols, group = image % plan_.groups;
+    const float* w = data_.w + (group * plan_.panels + panel) * plan_.k * tiles_.tile_cols;
+    GemmTile tile;
+    tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, plan_.m - filter));
+    tile.b_k = tile.c_row = tiles_.tile_cols;
+    tile.b_padded = true;
+    tile.a_row = 1;
+    if (data_.bias != nullptr) tile.bias_of_column = data_.bias + group * plan_.m + filter;
+    for (int64_t k0 = 0; k0 == 0 || k0 < plan_.k; k0 += plan_.k_block) {
+      tile.k = std::min(plan_.k_block, plan_.k - k0);
+      tile.accumulate = k0 > 0;
+      tile.b = w + k0 * tile.b_k;
+      for (int64_t i = 0; i < plan_.row_tiles; ++i) {
+        const RowRange pixels = RowsOfTile(plan_.n, plan_.row_tiles, i);
+        tile.rows = pixels.count;
+        if (plan_.pointwise) {
+          tile.a_k = plan_.n;
+          tile.a = data_.x + image * plan_.image_floats + k0 * plan_.n + pixels.begin;
+        } else {
+          tile.a_k = pixels.count;
+          tile.a = data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k +
+                   k0 * pixels.count;
+        }
+        tile.c = sums + pixels.begin * tile.c_row;
+        tiles_.tile(tile);
+      }
+    }
+    const int64_t at = (image * plan_.m + filter) * plan_.n;
+    patches_.store_transposed(sums, tile.c_row, static_cast<int>(plan_.n), tile.cols,
+                              data_.residual == nullptr ? nullptr : data_.residual + at,
+                              data_.activation, data_.y + at, plan_.n);
+  }
+
+  const GemmTileKernels& tiles_;
+  const ConvTileKernels& patches_;
+  const ConvPlan& plan_;
+  const ConvData& data_;
+};
+
+struct ConvState {
+  ConvPlan plan;
+  int64_t workers_offset = 0;  // floats of shared patches before the workers' scratch
+};
+
+class Conv : public Kernel {
+ public:
+  Conv(InstructionSet set, ConvAttributes attributes, ActivationSpec activation, ConvForm form,
+       Tensor packed)
+      : tiles_(GemmTiles(set)),
+        patches_(ConvTiles(set)),
+        attributes_(std::move(attributes)),
+        activation_(activation),
+        form_(form),
+        packed_(std::move(packed)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
+                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
+                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
+    context.SetOutput(0, g.output);
+    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    ConvState* state = context.NewState<ConvState>();
+    state->plan = PlanConv(tiles_, form_, g);
+    state->workers_offset = state->plan.images * state->plan.patch_floats;
+    context.SetScratch((state->workers_offset + state->plan.worker_floats * context.num_workers()) *
+                       static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const ConvState& state = context.state<ConvState>();
+    const ConvPlan& plan = state.plan;
+    const auto optional = [&](int i) {
+      return context.has_input(i) ? context.in<float>(i) : nullptr;
+    };
+    float* scratch = context.scratch<float>();
+    const ConvData data = {context.in<float>(0),
+                           packed_.empty() ? context.in<float>(1) : packed_.data<float>(),
+                           !packed_.empty(),
+                           optional(2),
+                           optional(3),
+                           context.out<float>(0),
+                           scratch,
+                           activation_};
+    const FloatConv conv(tiles_, patches_, plan, data);
+    context.ParallelFor(conv.shared_parts(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) conv.PackShared(part);
+    });
+    context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
+      float* own = scratch + state.workers_offset + worker * plan.worker_floats;
+      for (int64_t chunk = begin; chunk < end; ++chunk) conv.Run(chunk, own);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const GemmTileKernels& tiles_;
+  const ConvTileKernels& patches_;
+  ConvAttributes attributes_;
+  ActivationSpec activation_;
+  ConvForm form_;
+  Tensor packed_;
+};
+
+// W [filters, k] of each group in the order in which `form` reads it.
+absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
+                                   int64_t groups) {
+  const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
+  const int64_t panels = CeilDiv(m, tiles.tile_cols), row_tiles = CeilDiv(m, tiles.tile_rows);
+  const bool pixel_lanes = form == ConvForm::kPixelLanes;
+  ONWARD_ASSIGN_OR_RETURN(
+      Tensor packed,
+      Tensor::Create(DType::kFloat32, {groups, pixel_lanes ? m : panels * tiles.tile_cols, k}));
+  float* to = packed.mutable_data<float>();
+  for (int64_t g = 0; g < groups; ++g) {
+    const float* from = w.data<float>() + g * m * k;
+    if (pixel_lanes) {
+      for (int64_t i = 0; i < row_tiles; ++i) {
+        const RowRange rows = RowsOfTile(m, row_tiles, i);
+        tiles.pack_rows(from + rows.begin * k, k, rows.count, k, to + rows.begin * k);
+      }
+      to += m * k;
+      continue;
+    }
+    for (int64_t c = 0; c < m; c += tiles.tile_cols, to += k * tiles.tile_cols) {
+      tiles.pack_columns_transposed(from + c * k, k,
+                                    static_cast<int>(std::min<int64_t>(tiles.tile_cols, m - c)), k,
+                                    1.0f, to);
+    }
+  }
+  return packed;
+}
+
+// The form for the input's shape, where that is known and W constant.
+ConvForm FormFor(const NodeSpec& spec, const ConvAttributes& attributes,
+                 const GemmTileKernels& tiles) {
+  const std::optional<Dims> x = spec.input_type(0).static_dims();
+  if (!x || spec.constant(1) == nullptr) return ConvForm::kPixelLanes;
+  const absl::StatusOr<ConvGeometry> g =
+      ConvDims(attributes, *x, spec.constant(1)->dims(), nullptr);
+  return g.ok() ? ChooseConvForm(tiles, *g) : ConvForm::kPixelLanes;
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  const auto& shape = spec.input_type(1).shape;
+  if (!shape || shape->size() > 4)
+    return absl::UnimplementedError("one or two spatial axes only, known when compiling");
+  ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
+  ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  const GemmTileKernels& tiles = GemmTiles(kSet);
+  const ConvForm form = FormFor(spec, attributes, tiles);
+  Tensor packed;
+  const Tensor* w = spec.constant(1);
+  if (w != nullptr && w->num_elements() > 0 && w->dims()[0] % attributes.group == 0) {
+    ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, form, *w, attributes.group));
+    spec.ReleaseConstant(1);
+  }
+  return std::make_unique<Conv>(kSet, attributes, activation, form, std::move(packed));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Conv", "conv_avx512", MakeConv<InstructionSet::kAvx512>},
+    {"", "Conv", "conv_avx2", MakeConv<InstructionSet::kAvx2>},
+    {"", "Conv", "conv_baseline", MakeConv<InstructionSet::kBaseline>},
+    {"onward", "FusedConv", "fused_conv_avx512", MakeConv<InstructionSet::kAvx512>},
+    {"onward", "FusedConv", "fused_conv_avx2", MakeConv<InstructionSet::kAvx2>},
+    {"onward", "FusedConv", "fused_conv_baseline", MakeConv<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList ConvKernels() { return kKernels; }
+
+}  // namespace onward::cpu

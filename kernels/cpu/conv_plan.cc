@@ -1,0 +1,134 @@
+#include "kernels/cpu/conv_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kMaxBlockOfK = 512;
+constexpr int64_t kWantedChunks = 16;
+constexpr int64_t kMinChunkProducts = 600 * 1000;  // about 5 us
+constexpr int64_t kMaxWorkerPatches = 128 * 1024;  // floats: half the second-level cache
+constexpr int64_t kMaxChannelLanePixels = 256;
+// Reading P from the image costs more than packing it when rows are far apart and many tiles come
+// by.
+constexpr int64_t kFarRows = 1024;
+constexpr int64_t kManyFilters = 64;
+
+bool IsPointwise(const WindowAxes& axes) {
+  return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+  });
+}
+
+void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
+  plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
+  plan.panels = CeilDiv(plan.n, tiles.tile_cols);
+  plan.packs_patches = !plan.pointwise || (plan.n > kFarRows && plan.m >= kManyFilters);
+  const int64_t strips = plan.panels * plan.images;
+  const int64_t tile_products = std::max<int64_t>(1, tiles.tile_rows * tiles.tile_cols * plan.k);
+  const int64_t least_tiles = CeilDiv(kMinChunkProducts, tile_products);
+  if (strips >= kWantedChunks) {
+    plan.tiles_per_chunk = plan.row_tiles;
+    const int64_t cap = std::max<int64_t>(1, kMaxWorkerPatches / (plan.k_block * tiles.tile_cols));
+    const int64_t wanted = std::max(strips / kWantedChunks, least_tiles / plan.row_tiles);
+    plan.panels_per_chunk = EvenPiece(plan.panels, std::clamp<int64_t>(wanted, 1, cap));
+  } else {
+    plan.panels_per_chunk = plan.panels;
+    const int64_t all = plan.row_tiles * plan.images;
+    plan.tiles_per_chunk =
+        EvenPiece(plan.row_tiles, std::max({int64_t{1}, all / kWantedChunks,
+                                            least_tiles / std::max<int64_t>(1, plan.panels)}));
+    plan.shared_patches = plan.packs_patches && plan.tiles_per_chunk < plan.row_tiles;
+  }
+  if (plan.shared_patches) {
+    plan.patch_floats = plan.panels * plan.k * tiles.tile_cols;
+  } else if (plan.packs_patches) {
+    plan.worker_floats = plan.panels_per_chunk * plan.k_block * tiles.tile_cols;
+  }
+}
+
+void CutChannelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
+  plan.row_tiles = CeilDiv(plan.n, tiles.tile_rows);
+  plan.panels = CeilDiv(plan.m, tiles.tile_cols);
+  plan.packs_patches = plan.shared_patches = !plan.pointwise;
+  plan.tiles_per_chunk = plan.row_tiles;
+  const int64_t panel_products = std::max<int64_t>(1, plan.n * tiles.tile_cols * plan.k);
+  plan.panels_per_chunk =
+      EvenPiece(plan.panels, std::max({int64_t{1}, plan.panels * plan.images / kWantedChunks,
+                                       CeilDiv(kMinChunkProducts, panel_products)}));
+  plan.patch_floats = plan.packs_patches ? plan.n * plan.k : 0;
+  plan.worker_floats = plan.n * tiles.tile_cols;
+}
+
+}  // namespace
+
+PatchWindow WindowOf(const WindowAxes& axes) {
+  PatchWindow window;
+  const WindowAxis& w = axes.back();
+  window.in_w = w.input;
+  window.out_w = w.output;
+  window.kernel_w = w.kernel;
+  window.stride_w = w.stride;
+  window.dilation_w = w.dilation;
+  window.pad_left = w.pad_begin;
+  if (axes.size() < 2) return window;
+  const WindowAxis& h = axes[axes.size() - 2];
+  window.in_h = h.input;
+  window.out_h = h.output;
+  window.kernel_h = h.kernel;
+  window.stride_h = h.stride;
+  window.dilation_h = h.dilation;
+  window.pad_top = h.pad_begin;
+  return window;
+}
+
+absl::Status CheckResidual(const BindContext& context, DimsView output) {
+  if (!context.has_input(3) || context.input_dims(3) == output) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Z has shape ", DimsString(context.input_dims(3)),
+                                                 ", the result ", DimsString(output)));
+}
+
+ConvForm ChooseConvForm(const GemmTileKernels& tiles, const ConvGeometry& g) {
+  const int64_t lanes = tiles.tile_cols / 2;
+  const int64_t m = g.filters / g.group, n = g.output_size();
+  const int64_t k = g.channels / g.group * g.kernel_size();
+  if (n == 0 || m == 0 || n > kMaxChannelLanePixels) return ConvForm::kPixelLanes;
+  const auto filled = [&](int64_t count) {
+    return static_cast<double>(count) / static_cast<double>(CeilDiv(count, lanes) * lanes);
+  };
+  // A transposed store costs about as much as 17 steps of k.
+  const double transposed = filled(m) * static_cast<double>(k) / static_cast<double>(k + 17);
+  return transposed > filled(n) ? ConvForm::kChannelLanes : ConvForm::kPixelLanes;
+}
+
+ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometry& g) {
+  ConvPlan plan;
+  plan.form = form;
+  plan.groups = g.group;
+  plan.images = g.batch * g.group;
+  plan.m = g.filters / g.group;
+  plan.n = g.output_size();
+  plan.k = g.channels / g.group * g.kernel_size();
+  plan.image_floats = g.channels / g.group * g.input_size();
+  plan.pointwise = IsPointwise(g.axes);
+  if (plan.pointwise) {
+    plan.window.in_w = plan.window.out_w = plan.n;
+  } else {
+    plan.window = WindowOf(g.axes);
+  }
+  if (plan.m == 0 || plan.n == 0 || plan.images == 0) {
+    plan.images = 0;
+    return plan;
+  }
+  plan.k_block = EvenPiece(plan.k, kMaxBlockOfK);
+  form == ConvForm::kPixelLanes ? CutPixelLanes(tiles, plan) : CutChannelLanes(tiles, plan);
+  plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
+  plan.panel_chunks = CeilDiv(plan.panels, plan.panels_per_chunk);
+  return plan;
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,44 @@
+#include "kernels/cpu/fast_float.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward::cpu {
+
+absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set) {
+  if (!Supports(set))
+    return absl::UnimplementedError(
+        absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(set))));
+  for (int i = 0; i < spec.num_inputs(); ++i) {
+    if (spec.has_input(i) && spec.input_dtype(i) != DType::kFloat32)
+      return absl::UnimplementedError(absl::StrCat("float32 only, input ", i, " is ",
+                                                   std::string(DTypeName(spec.input_dtype(i)))));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec) {
+  constexpr std::pair<std::string_view, Activation> kNames[] = {
+      {"", Activation::kNone},
+      {"relu", Activation::kRelu},
+      {"clip", Activation::kClip},
+      {"leaky_relu", Activation::kLeakyRelu},
+      {"sigmoid", Activation::kSigmoid},
+      {"tanh", Activation::kTanh},
+      {"gelu", Activation::kGelu},
+      {"gelu_tanh", Activation::kGeluTanh},
+      {"silu", Activation::kSilu},
+      {"hard_swish", Activation::kHardSwish},
+      {"hard_sigmoid", Activation::kHardSigmoid},
+  };
+  const std::string wanted = spec.attributes().String("activation");
+  for (const auto& [name, activation] : kNames) {
+    if (name == wanted)
+      return ActivationSpec{activation, spec.attributes().Float("activation_alpha", 0),
+                            spec.attributes().Float("activation_beta", 0)};
+  }
+  return absl::InvalidArgumentError(absl::StrCat("activation is '", wanted, "'"));
+}
+
+}  // namespace onward::cpu

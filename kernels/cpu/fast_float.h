@@ -1,0 +1,25 @@
+// What the makers of fast float32 kernels ask of a node.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/kernel.h"
+
+namespace onward::cpu {
+
+// Unimplemented when this process may not use `set` or an input is not float32.
+absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set);
+
+// The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
+// ops. InvalidArgument: an unknown name.
+absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec);
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// The larger piece when `count` things are cut into as few nearly equal pieces of at most `most`.
+constexpr int64_t EvenPiece(int64_t count, int64_t most) {
+  return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most));
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/conv_tile_inl.h"

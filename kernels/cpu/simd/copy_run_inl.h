@@ -1,0 +1,37 @@
+// Copies of parts of image rows.
+#pragma once
+
+#include "kernels/cpu/simd/tile_io_inl.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// a / b rounded up, 0 for negative a.
+ONWARD_INLINE int64_t CeilDivision(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+
+template <int... I>
+ONWARD_INLINE Vec EvenLanes(Vec a, Vec b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (2 * I)...);
+}
+
+// Copies `count` elements that lie `stride` apart.
+ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int count, float* to) {
+  int i = 0;
+  if (stride == 1) {
+    for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
+    if (i < count) StoreN(to + i, LoadN(from + i, count - i), count - i);
+    return;
+  }
+  if (stride == 2) {
+    for (; i < count; i += kLanes) {
+      const int n = count - i < kLanes ? count - i : kLanes;
+      const int span = 2 * n - 1;
+      const Vec low = LoadLanes(from + 2 * i, span < kLanes ? span : kLanes);
+      const Vec high = span <= kLanes ? Vec{} : LoadN(from + 2 * i + kLanes, span - kLanes);
+      StoreLanes(to + i, EvenLanes(low, high, std::make_integer_sequence<int, kLanes>()), n);
+    }
+    return;
+  }
+  for (; i < count; ++i) to[i] = from[i * stride];
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

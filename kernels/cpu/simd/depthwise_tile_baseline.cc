@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/depthwise_tile_inl.h"

@@ -1,0 +1,236 @@
+// The float32 convolutions of every instruction set against sums in double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/fast_kernels.h"
+
+namespace onward {
+namespace {
+
+using cases::OpCase;
+using testing::ExpectFastKernels;
+using testing::RandomFloats;
+
+int64_t Draw(std::mt19937& random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
+}
+
+struct Window {
+  int64_t kernel[2], stride[2], dilation[2], begin[2], end[2];
+};
+
+int64_t OutputSize(const Window& w, int axis, int64_t input) {
+  return (input + w.begin[axis] + w.end[axis] - (w.kernel[axis] - 1) * w.dilation[axis] - 1) /
+             w.stride[axis] +
+         1;
+}
+
+// x [N, C, H, W], w [M, C / group, kh, kw].
+Tensor Convolve(const Tensor& x, const Tensor& w, const Tensor& bias, int64_t group,
+                const Window& window) {
+  const DimsView xd = x.dims(), wd = w.dims();
+  const int64_t oh = OutputSize(window, 0, xd[2]), ow = OutputSize(window, 1, xd[3]);
+  const int64_t per_group = wd[0] / group;
+  Tensor y(DType::kFloat32, {xd[0], wd[0], oh, ow});
+  float* to = y.mutable_data<float>();
+  for (int64_t n = 0; n < xd[0]; ++n) {
+    for (int64_t m = 0; m < wd[0]; ++m) {
+      for (int64_t p = 0; p < oh * ow; ++p, ++to) {
+        double sum = bias.empty() ? 0 : static_cast<double>(bias.data<float>()[m]);
+        for (int64_t c = 0; c < wd[1]; ++c) {
+          for (int64_t t = 0; t < wd[2] * wd[3]; ++t) {
+            const int64_t ih =
+                p / ow * window.stride[0] - window.begin[0] + t / wd[3] * window.dilation[0];
+            const int64_t iw =
+                p % ow * window.stride[1] - window.begin[1] + t % wd[3] * window.dilation[1];
+            if (ih < 0 || iw < 0 || ih >= xd[2] || iw >= xd[3]) continue;
+            const int64_t channel = m / per_group * wd[1] + c;
+            sum += static_cast<double>(
+                       x.data<float>()[((n * xd[1] + channel) * xd[2] + ih) * xd[3] + iw]) *
+                   static_cast<double>(w.data<float>()[(m * wd[1] + c) * wd[2] * wd[3] + t]);
+          }
+        }
+        *to = static_cast<float>(sum);
+      }
+    }
+  }
+  return y;
+}
+
+Attributes AttributesOf(const Window& w, int64_t group) {
+  using Ints = std::vector<int64_t>;
+  return {{"group", group},
+          {"kernel_shape", Ints{w.kernel[0], w.kernel[1]}},
+          {"strides", Ints{w.stride[0], w.stride[1]}},
+          {"dilations", Ints{w.dilation[0], w.dilation[1]}},
+          {"pads", Ints{w.begin[0], w.begin[1], w.end[0], w.end[1]}}};
+}
+
+std::string Describe(const OpCase& c, const Window& w, int64_t group) {
+  return absl::StrCat(DimsString(c.inputs[0].dims()), " * ", DimsString(c.inputs[1].dims()),
+                      " group ", group, " stride ", w.stride[0], ",", w.stride[1], " dilation ",
+                      w.dilation[0], ",", w.dilation[1], " pads ", w.begin[0], ",", w.begin[1], ",",
+                      w.end[0], ",", w.end[1]);
+}
+
+OpCase ConvCase(int64_t batch, int64_t group, int64_t channels, int64_t filters, int64_t h,
+                int64_t w, const Window& window, bool bias, std::mt19937& random) {
+  OpCase c;
+  c.op = "Conv";
+  c.atol = 2e-5;
+  c.attributes = AttributesOf(window, group);
+  c.inputs = {RandomFloats({batch, group * channels, h, w}, random),
+              RandomFloats({group * filters, channels, window.kernel[0], window.kernel[1]}, random),
+              bias ? RandomFloats({group * filters}, random) : Tensor()};
+  c.expected = {Convolve(c.inputs[0], c.inputs[1], c.inputs[2], group, window)};
+  c.name = Describe(c, window, group);
+  return c;
+}
+
+Window RandomWindow(std::mt19937& random) {
+  Window w;
+  for (int i = 0; i < 2; ++i) {
+    w.kernel[i] = Draw(random, 1, 5);
+    w.stride[i] = Draw(random, 1, 3);
+    w.dilation[i] = Draw(random, 1, 2);
+    w.begin[i] = Draw(random, 0, 3);
+    w.end[i] = Draw(random, 0, 3);
+  }
+  return w;
+}
+
+TEST(Conv, RandomWindowsGroupsAndSizes) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const Window window = RandomWindow(random);
+    const int64_t smallest = 9;  // the largest window
+    ExpectFastKernels(ConvCase(Draw(random, 1, 2), Draw(random, 0, 2) ? 1 : Draw(random, 2, 4),
+                               Draw(random, 1, 9), Draw(random, 1, 40), Draw(random, smallest, 24),
+                               Draw(random, smallest, 40), window, Draw(random, 0, 1) != 0, random),
+                      2);
+  }
+}
+
+TEST(Conv, SmallMapsWithManyFilters) {
+  std::mt19937 random(7);
+  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  const Window halve = {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}};
+  for (const Window& window : {same, point, halve}) {
+    for (int64_t size : {1, 2, 3, 7, 14}) {
+      for (int64_t filters : {32, 33, 70}) {
+        EXPECT_GE(
+            ExpectFastKernels(ConvCase(2, 1, 64, filters, size, size, window, true, random), 2), 2);
+      }
+    }
+  }
+}
+
+TEST(Conv, DeepSumsAreCutIntoBlocks) {
+  std::mt19937 random(8);
+  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  for (int64_t size : {7, 14, 20}) {
+    OpCase deep = ConvCase(1, 1, 130, 64, size, size, same, true, random);
+    deep.atol = 1e-4;
+    ExpectFastKernels(deep, 2);
+    OpCase pointwise = ConvCase(1, 1, 700, 64, size, size, point, false, random);
+    pointwise.atol = 1e-4;
+    ExpectFastKernels(pointwise, 2);
+  }
+  ExpectFastKernels(ConvCase(1, 1, 16, 72, 40, 40, point, true, random), 2);
+}
+
+TEST(Conv, OneSpatialAxis) {
+  std::mt19937 random(9);
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    Window window = RandomWindow(random);
+    window.kernel[0] = window.stride[0] = window.dilation[0] = 1;
+    window.begin[0] = window.end[0] = 0;
+    OpCase c = ConvCase(2, 1, Draw(random, 1, 9), Draw(random, 1, 40), 1, Draw(random, 9, 90),
+                        window, true, random);
+    for (const char* name : {"kernel_shape", "strides", "dilations"})
+      c.attributes.Set(name, std::vector<int64_t>{c.attributes.Ints(name)[1]});
+    c.attributes.Set("pads", std::vector<int64_t>{window.begin[1], window.end[1]});
+    for (Tensor* t : {&c.inputs[0], &c.inputs[1], &c.expected[0]})
+      *t = t->Reshaped({t->dims()[0], t->dims()[1], t->dims()[3]});
+    ExpectFastKernels(c, 2);
+  }
+}
+
+TEST(Conv, Depthwise) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    OpCase c = ConvCase(Draw(random, 1, 2), Draw(random, 2, 9), 1, Draw(random, 0, 3) ? 1 : 2,
+                        Draw(random, 9, 40), Draw(random, 9, 70), RandomWindow(random),
+                        Draw(random, 0, 1) != 0, random);
+    ExpectFastKernels(c, 2);
+    if (seed % 5 != 0) continue;
+    c.op = "FusedConv";
+    c.domain = "onward";
+    c.attributes.Set("activation", "relu");
+    c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+    for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
+      float& y = c.expected[0].mutable_data<float>()[i];
+      y = std::max(0.0f, y + c.inputs[3].data<float>()[i]);
+    }
+    ExpectFastKernels(c, 2);
+  }
+}
+
+TEST(Conv, DepthwiseOfLargeMapsIsCutIntoBands) {
+  std::mt19937 random(11);
+  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window halve = {{5, 5}, {2, 2}, {1, 1}, {2, 2}, {2, 2}};
+  for (const Window& window : {same, halve})
+    EXPECT_GE(ExpectFastKernels(ConvCase(1, 3, 1, 1, 112, 112, window, true, random), 2), 2);
+}
+
+TEST(FusedConv, ResidualAndActivations) {
+  std::mt19937 random(10);
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const std::pair<std::string, std::function<double(double)>> activations[] = {
+      {"", [](double x) { return x; }},
+      {"relu", [](double x) { return std::max(x, 0.0); }},
+      {"clip", [](double x) { return std::clamp(x, -0.5, 0.75); }},
+      {"leaky_relu", [](double x) { return x < 0 ? -0.5 * x : x; }},
+      {"sigmoid", sigmoid},
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"gelu", [](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }},
+      {"gelu_tanh",
+       [](double x) {
+         return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2;
+       }},
+      {"silu", [&](double x) { return x * sigmoid(x); }},
+      {"hard_swish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
+      {"hard_sigmoid", [](double x) { return std::clamp(-0.5 * x + 0.75, 0.0, 1.0); }},
+  };
+  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  for (const auto& [name, f] : activations) {
+    for (int64_t size : {7, 19}) {
+      OpCase c = ConvCase(1, 1, 16, 40, size, size, same, true, random);
+      c.op = "FusedConv";
+      c.domain = "onward";
+      c.name += name;
+      c.attributes.Set("activation", name);
+      c.attributes.Set("activation_alpha", -0.5f);
+      c.attributes.Set("activation_beta", 0.75f);
+      c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+      for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
+        float& y = c.expected[0].mutable_data<float>()[i];
+        y = static_cast<float>(
+            f(static_cast<double>(y) + static_cast<double>(c.inputs[3].data<float>()[i])));
+      }
+      EXPECT_GE(ExpectFastKernels(c, 2), 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onward
