@@ -1,0 +1,214 @@
+// Col2Im and MaxRoiPool.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+struct Col2ImState {
+  int64_t axes = 0, columns = 0, block = 0, image = 0, planes = 0;
+  const int64_t* image_dims = nullptr;   // per axis
+  const int64_t* block_dims = nullptr;   // likewise
+  const int64_t* column_dims = nullptr;  // positions of the block
+};
+
+// Adds every column's elements to the places of the image that they were taken from.
+template <typename T>
+class Col2Im : public Kernel {
+ public:
+  explicit Col2Im(const Attributes& attributes)
+      : dilations_(attributes.Ints("dilations")),
+        pads_(attributes.Ints("pads")),
+        strides_(attributes.Ints("strides")) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const TensorView *image = context.input_value(1), *block = context.input_value(2);
+    if (image == nullptr || block == nullptr) return context.Defer();
+    const DimsView in = context.input_dims(0);
+    const auto axes = static_cast<size_t>(image->num_elements());
+    auto* state = context.NewState<Col2ImState>();
+    const auto has = [&](const std::vector<int64_t>& list, size_t size) {
+      return list.empty() || list.size() == size;
+    };
+    if (in.size() != 3 || block->num_elements() != static_cast<int64_t>(axes) || axes == 0 ||
+        !has(dilations_, axes) || !has(pads_, 2 * axes) || !has(strides_, axes)) {
+      return absl::InvalidArgumentError("shapes and attributes disagree on the number of axes");
+    }
+    auto* columns = context.NewArray<int64_t>(static_cast<int64_t>(axes));
+    Dims out = {in[0], 0};
+    state->axes = static_cast<int64_t>(axes);
+    state->columns = state->block = 1;
+    for (size_t i = 0; i < axes; ++i) {
+      const int64_t size = image->as<int64_t>()[i], kernel = block->as<int64_t>()[i];
+      const int64_t padded = size + Of(pads_, i, 0) + Of(pads_, i + axes, 0);
+      const int64_t room = padded - Of(dilations_, i, 1) * (kernel - 1) - 1;
+      if (size < 0 || kernel < 1 || Of(strides_, i, 1) < 1 || Of(dilations_, i, 1) < 1 || room < 0)
+        return absl::InvalidArgumentError(absl::StrCat("the block does not fit axis ", i));
+      columns[i] = room / Of(strides_, i, 1) + 1;
+      state->columns *= columns[i];
+      state->block *= kernel;
+      out.push_back(size);
+    }
+    if (in[1] % state->block != 0 || in[2] != state->columns) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the input of shape ", DimsString(in), " is not of blocks of ", state->block,
+                       " elements at ", state->columns, " positions"));
+    }
+    out[1] = in[1] / state->block;
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    state->planes = out[0] * out[1];
+    state->image = NumElements(out, 2, static_cast<int64_t>(out.size()));
+    state->image_dims = context.Keep<int64_t>(image->span<int64_t>()).data();
+    state->block_dims = context.Keep<int64_t>(block->span<int64_t>()).data();
+    state->column_dims = columns;
+    context.SetOutput(0, out);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& state = context.state<Col2ImState>();
+    context.ParallelFor(state.planes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const T* in = context.in<T>(0) + plane * state.block * state.columns;
+        T* out = context.out<T>(0) + plane * state.image;
+        std::fill_n(out, state.image, T());
+        for (int64_t k = 0; k < state.block; ++k) {
+          for (int64_t column = 0; column < state.columns; ++column) {
+            const int64_t at = Target(state, k, column);
+            if (at >= 0) out[at] = static_cast<T>(out[at] + in[k * state.columns + column]);
+          }
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static int64_t Of(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
+    return list.empty() ? otherwise : list[i];
+  }
+  // Where element k of the block at position `column` lies in the image; -1 in the padding.
+  int64_t Target(const Col2ImState& state, int64_t k, int64_t column) const {
+    int64_t at = 0, stride = 1;
+    for (int64_t i = state.axes; i-- > 0;) {
+      const auto a = static_cast<size_t>(i);
+      const int64_t position = column % state.column_dims[i] * Of(strides_, a, 1) -
+                               Of(pads_, a, 0) + k % state.block_dims[i] * Of(dilations_, a, 1);
+      if (position < 0 || position >= state.image_dims[i]) return -1;
+      at += position * stride;
+      stride *= state.image_dims[i];
+      column /= state.column_dims[i];
+      k /= state.block_dims[i];
+    }
+    return at;
+  }
+  std::vector<int64_t> dilations_, pads_, strides_;
+};
+
+// The greatest element of each bin of a region; regions are [image, x1, y1, x2, y2].
+template <typename T>
+class MaxRoiPool : public Kernel {
+ public:
+  MaxRoiPool(int64_t height, int64_t width, float scale)
+      : height_(height), width_(width), scale_(scale) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView map = context.input_dims(0), rois = context.input_dims(1);
+    if (map.size() != 4 || rois.size() != 2 || rois[1] != 5) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X of shape ", DimsString(map), " and rois of shape ", DimsString(rois)));
+    }
+    context.SetOutput(0, {rois[0], map[1], height_, width_});
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& map = context.input(0);
+    const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3);
+    for (int64_t r = 0; r < context.input(1).dim(0); ++r) {
+      const T* roi = context.in<T>(1) + 5 * r;
+      const auto image = static_cast<double>(roi[0]);
+      if (!(image >= 0 && image < static_cast<double>(map.dim(0)))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("roi ", r, " names image ", image, " of a batch of ", map.dim(0)));
+      }
+      const T* in = context.in<T>(0) + static_cast<int64_t>(image) * channels * height * width;
+      T* out = context.out<T>(0) + r * channels * height_ * width_;
+      context.ParallelFor(channels, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c)
+          PoolRegion(roi, in + c * height * width, height, width, out + c * height_ * width_);
+      });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Bin `i` of `count` between two corners of the region, cut to the map.
+  std::pair<int64_t, int64_t> Bin(T from, T to, int64_t i, int64_t count, int64_t size) const {
+    const auto edge = [&](T at) {
+      return std::clamp(std::round(static_cast<float>(at) * scale_), -1e9f, 1e9f);
+    };
+    const float start = edge(from), extent = std::max(edge(to) - start + 1, 1.0f);
+    const float bin = extent / static_cast<float>(count);
+    const float begin = std::floor(static_cast<float>(i) * bin) + start;
+    const float end = std::ceil(static_cast<float>(i + 1) * bin) + start;
+    return {std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size),
+            std::clamp<int64_t>(static_cast<int64_t>(end), 0, size)};
+  }
+  void PoolRegion(const T* roi, const T* in, int64_t height, int64_t width, T* out) const {
+    for (int64_t y = 0; y < height_; ++y) {
+      const auto [top, bottom] = Bin(roi[2], roi[4], y, height_, height);
+      for (int64_t x = 0; x < width_; ++x) {
+        const auto [left, right] = Bin(roi[1], roi[3], x, width_, width);
+        T best = T(0);
+        for (int64_t i = top; i < bottom; ++i) {
+          for (int64_t j = left; j < right; ++j) {
+            const T value = in[i * width + j];
+            if ((i == top && j == left) || value > best) best = value;
+          }
+        }
+        *out++ = best;
+      }
+    }
+  }
+  int64_t height_, width_;
+  float scale_;
+};
+
+Made MakeCol2Im(const NodeSpec& spec) {
+  std::unique_ptr<Kernel> made;
+  DispatchDType(Concat<NumericTypes, ComplexTypes>(), spec.input_dtype(0), [&](auto tag) {
+    made = std::make_unique<Col2Im<typename decltype(tag)::type>>(spec.attributes());
+  });
+  if (made == nullptr) return absl::UnimplementedError("dtype");
+  return made;
+}
+
+Made MakeMaxRoiPool(const NodeSpec& spec) {
+  const std::vector<int64_t> shape = spec.attributes().Ints("pooled_shape");
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
+    return absl::InvalidArgumentError(absl::StrCat("pooled_shape is ", DimsString(shape)));
+  std::unique_ptr<Kernel> made;
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    made = std::make_unique<MaxRoiPool<typename decltype(tag)::type>>(
+        shape[0], shape[1], spec.attributes().Float("spatial_scale", 1));
+  });
+  if (made == nullptr) return absl::UnimplementedError("dtype");
+  return made;
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Col2Im", "col2im_reference", MakeCol2Im},
+    {"", "MaxRoiPool", "max_roi_pool_reference", MakeMaxRoiPool},
+};
+
+}  // namespace
+
+KernelList ReferenceCol2Im() { return kKernels; }
+
+}  // namespace onward::cpu

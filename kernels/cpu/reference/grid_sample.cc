@@ -1,0 +1,300 @@
+// GridSample and AffineGrid, for any number of spatial axes.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+enum class Mode { kNearest, kLinear, kCubic };
+enum class Padding { kZeros, kBorder, kReflection };
+
+struct GridOptions {
+  Mode mode = Mode::kLinear;
+  Padding padding = Padding::kZeros;
+  bool align_corners = false;
+};
+
+constexpr int64_t kMaxTaps = 4;
+
+// What one axis contributes to a sample: positions and weights, a weight of 0 outside the image.
+struct AxisTaps {
+  int64_t count = 0;
+  int64_t positions[kMaxTaps] = {};
+  double weights[kMaxTaps] = {};
+};
+
+// Reflects x at both borders until it lies between them.
+double Reflect(double x, double low, double high) {
+  const double range = high - low;
+  if (range <= 0) return low;
+  if (x >= low && x <= high) return x;
+  const double distance = x < low ? low - x : x - high;
+  const double turns = std::floor(distance / range);
+  const double rest = distance - turns * range;
+  const bool even = std::fmod(turns, 2) == 0;
+  return (x < low) == even ? low + rest : high - rest;
+}
+
+// `at`: a grid coordinate in which -1 and 1 are the borders.
+AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
+  const auto extent = static_cast<double>(size);
+  const double low = options.align_corners ? 0 : -0.5;
+  const double high = options.align_corners ? extent - 1 : extent - 0.5;
+  // The standard's reference keeps this coordinate in float32.
+  double x = static_cast<float>(options.align_corners ? (at + 1) / 2 * (extent - 1)
+                                                      : ((at + 1) * extent - 1) / 2);
+  x = x == x ? std::clamp(x, -1e12, 1e12) : -1e12;
+  if (options.mode == Mode::kNearest) x = std::rint(x);
+  if (x < low || x > high) {
+    if (options.padding == Padding::kBorder) x = std::clamp(x, 0.0, extent - 1);
+    if (options.padding == Padding::kReflection) x = static_cast<float>(Reflect(x, low, high));
+  }
+  const double floor = options.mode == Mode::kNearest ? std::trunc(x) : std::floor(x);
+  const double t = x - floor;
+  AxisTaps taps;
+  auto first = static_cast<int64_t>(floor);
+  switch (options.mode) {
+    case Mode::kNearest:
+      taps = {1, {}, {1}};
+      break;
+    case Mode::kLinear:
+      taps = {2, {}, {1 - t, t}};
+      break;
+    case Mode::kCubic: {
+      constexpr double kA = -0.75;
+      const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
+      const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
+      taps = {4, {}, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
+      --first;
+      break;
+    }
+  }
+  for (int64_t i = 0; i < taps.count; ++i) {
+    int64_t position = first + i;
+    if (options.padding == Padding::kZeros && (position < 0 || position >= size))
+      taps.weights[i] = 0;
+    if (options.padding == Padding::kReflection)
+      position = static_cast<int64_t>(Reflect(static_cast<double>(position), low, high));
+    taps.positions[i] = std::clamp<int64_t>(position, 0, size - 1);
+  }
+  return taps;
+}
+
+// One input element of a sample, the same for all channels.
+struct Tap {
+  int64_t offset;
+  double weight;
+};
+using Taps = absl::InlinedVector<Tap, 64>;
+
+double GridCoordinate(const TensorView& grid, int64_t i) {
+  double value = 0;
+  DispatchDType(FloatTypes(), grid.dtype, [&](auto tag) {
+    value = static_cast<double>(grid.as<typename decltype(tag)::type>()[i]);
+  });
+  return value;
+}
+
+// The product of the axes' taps for sample `sample` of the grid; taps without weight are left out.
+void CollectTaps(const GridOptions& options, const TensorView& grid, DimsView space, int64_t sample,
+                 Taps& taps) {
+  const auto axes = static_cast<int64_t>(space.size());
+  taps.assign(1, {0, 1});
+  for (int64_t a = 0; a < axes; ++a) {
+    const int64_t size = space[static_cast<size_t>(a)];
+    // The grid names the last axis first.
+    const double at = GridCoordinate(grid, sample * axes + axes - 1 - a);
+    const AxisTaps axis = TapsOf(options, at, size);
+    Taps next;
+    for (const Tap& tap : taps) {
+      for (int64_t i = 0; i < axis.count; ++i) {
+        if (axis.weights[i] != 0)
+          next.push_back({tap.offset * size + axis.positions[i], tap.weight * axis.weights[i]});
+      }
+    }
+    taps.swap(next);
+  }
+}
+
+// Writes channel values of one sample.
+using Sum = void (*)(const Taps& taps, const void* in, int64_t in_stride, void* out,
+                     int64_t out_stride, int64_t channels);
+
+template <typename T>
+void SumTaps(const Taps& taps, const void* in, int64_t in_stride, void* out, int64_t out_stride,
+             int64_t channels) {
+  using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const T* from = static_cast<const T*>(in);
+  for (int64_t c = 0; c < channels; ++c, from += in_stride) {
+    A sum = 0;
+    for (const Tap& tap : taps)
+      sum += static_cast<A>(tap.weight) * static_cast<A>(from[tap.offset]);
+    static_cast<T*>(out)[c * out_stride] = static_cast<T>(sum);
+  }
+}
+
+template <typename T>
+void MoveTap(const Taps& taps, const void* in, int64_t in_stride, void* out, int64_t out_stride,
+             int64_t channels) {
+  const T* from = static_cast<const T*>(in);
+  for (int64_t c = 0; c < channels; ++c, from += in_stride)
+    static_cast<T*>(out)[c * out_stride] = taps.empty() ? T() : from[taps[0].offset];
+}
+
+class GridSample : public Kernel {
+ public:
+  GridSample(GridOptions options, Sum sum) : options_(options), sum_(sum) {}
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView in = context.input_dims(0), grid = context.input_dims(1);
+    bool fits = in.size() >= 3 && grid.size() == in.size() && in[0] == grid[0] &&
+                grid.back() == static_cast<int64_t>(in.size()) - 2;
+    for (size_t i = 2; fits && i < in.size(); ++i) fits = in[i] > 0;
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("a grid of shape ", DimsString(grid),
+                                                     " does not fit X of shape ", DimsString(in)));
+    }
+    Dims out = {in[0], in[1]};
+    out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    context.SetOutput(0, out);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const TensorView &in = context.input(0), &grid = context.input(1);
+    const int64_t channels = in.dim(1), image = NumElements(in.dims, 2, in.rank());
+    const int64_t samples = NumElements(grid.dims, 1, grid.rank() - 1);
+    const int64_t size = ElementStride(in.dtype);
+    if (context.output(0).num_elements() == 0) return absl::OkStatus();
+    const int64_t grain = std::max<int64_t>(1, 4096 / (channels + 4));
+    context.ParallelFor(in.dim(0) * samples, grain, [&](int64_t begin, int64_t end) {
+      Taps taps;
+      for (int64_t s = begin; s < end; ++s) {
+        const int64_t n = s / samples;
+        CollectTaps(options_, grid, in.dims.subspan(2), s, taps);
+        sum_(taps, context.in<char>(0) + n * channels * image * size, image,
+             context.out<char>(0) + (n * channels * samples + s % samples) * size, samples,
+             channels);
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  GridOptions options_;
+  Sum sum_;
+};
+
+Made MakeGridSample(const NodeSpec& spec) {
+  GridOptions options;
+  const std::string mode = spec.attributes().String("mode", "linear");
+  const std::string padding = spec.attributes().String("padding_mode", "zeros");
+  options.align_corners = spec.attributes().Int("align_corners", 0) != 0;
+  if (mode == "nearest") {
+    options.mode = Mode::kNearest;
+  } else if (mode == "cubic") {
+    options.mode = Mode::kCubic;
+  } else if (mode != "linear") {
+    return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "'"));
+  }
+  if (padding == "border") {
+    options.padding = Padding::kBorder;
+  } else if (padding == "reflection") {
+    options.padding = Padding::kReflection;
+  } else if (padding != "zeros") {
+    return absl::InvalidArgumentError(absl::StrCat("padding_mode is '", padding, "'"));
+  }
+  Sum sum = nullptr;
+  if (options.mode == Mode::kNearest) {
+    sum = DispatchElement(spec.input_dtype(0),
+                          [](auto tag) -> Sum { return MoveTap<typename decltype(tag)::type>; });
+  } else {
+    DispatchDType(FloatTypes(), spec.input_dtype(0),
+                  [&](auto tag) { sum = SumTaps<typename decltype(tag)::type>; });
+  }
+  if (sum == nullptr) return absl::UnimplementedError("dtype with a mode that interpolates");
+  return std::make_unique<GridSample>(options, sum);
+}
+
+// theta [N, k, k + 1] times the homogeneous coordinates of each position of an image.
+template <typename T>
+class AffineGrid : public Kernel {
+ public:
+  explicit AffineGrid(bool align_corners) : align_corners_(align_corners) {}
+  absl::Status Bind(BindContext& context) const override {
+    const TensorView* size = context.input_value(1);
+    if (size == nullptr) return context.Defer();
+    const DimsView theta = context.input_dims(0);
+    const absl::Span<const int64_t> dims = size->span<int64_t>();
+    const auto axes = static_cast<int64_t>(dims.size()) - 2;
+    const bool fits = axes >= 1 && theta.size() == 3 && theta[0] == dims[0] && theta[1] == axes &&
+                      theta[2] == axes + 1;
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat("theta of shape ", DimsString(theta),
+                                                     " does not fit size ", DimsString(dims)));
+    }
+    Dims out = {dims[0]};
+    out.insert(out.end(), dims.begin() + 2, dims.end());
+    out.push_back(axes);
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    context.SetOutput(0, out);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& out = context.output(0);
+    const int64_t axes = out.rank() - 2, points = NumElements(out.dims, 1, out.rank() - 1);
+    context.ParallelFor(out.dim(0) * points, 2048, [&](int64_t begin, int64_t end) {
+      absl::InlinedVector<double, 4> at(static_cast<size_t>(axes));
+      for (int64_t p = begin; p < end; ++p) {
+        const T* theta = context.in<T>(0) + p / points * axes * (axes + 1);
+        int64_t rest = p % points;
+        for (int64_t a = axes; a-- > 0; rest /= out.dim(a + 1))  // the last axis comes first
+          at[static_cast<size_t>(axes - 1 - a)] = Coordinate(rest % out.dim(a + 1), out.dim(a + 1));
+        for (int64_t r = 0; r < axes; ++r) {
+          const T* row = theta + r * (axes + 1);
+          double sum = static_cast<double>(row[axes]);
+          for (int64_t a = 0; a < axes; ++a)
+            sum += static_cast<double>(row[a]) * at[static_cast<size_t>(a)];
+          context.out<T>(0)[p * axes + r] = static_cast<T>(sum);
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  double Coordinate(int64_t i, int64_t size) const {
+    const auto position = static_cast<double>(i), extent = static_cast<double>(size);
+    if (!align_corners_) return (2 * position + 1) / extent - 1;
+    return size == 1 ? -1 : 2 * position / (extent - 1) - 1;
+  }
+  bool align_corners_;
+};
+
+Made MakeAffineGrid(const NodeSpec& spec) {
+  std::unique_ptr<Kernel> made;
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    made = std::make_unique<AffineGrid<typename decltype(tag)::type>>(
+        spec.attributes().Int("align_corners", 0) != 0);
+  });
+  if (made == nullptr) return absl::UnimplementedError("dtype");
+  return made;
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "GridSample", "grid_sample_reference", MakeGridSample},
+    {"", "AffineGrid", "affine_grid_reference", MakeAffineGrid},
+};
+
+}  // namespace
+
+KernelList ReferenceGridSample() { return kKernels; }
+
+}  // namespace onward::cpu
