@@ -12,6 +12,7 @@ find_package(JPEG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_package(nlohmann_json REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)  # Debian ships no config file for it
 # Not find_package(ONNX): its config asks for Protobuf's own config file, which Debian does not ship.
 include(${onward_deps}/onnx-1.23.2/lib/cmake/ONNX/ONNXTargets.cmake)
 

@@ -10,7 +10,7 @@ const std::vector<KernelEntry>& CpuKernels() {
     // Fast kernels stand before reference ones.
     constexpr Family kFamilies[] = {
         // clang-format off
-        cpu::DepthwiseConvKernels,  // before ConvKernels: of the same op
+        cpu::DepthwiseConvKernels,
         cpu::ConvKernels,
         cpu::MatMulKernels,
         cpu::ReferenceArgReduce,
@@ -33,10 +33,12 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceGather,
         cpu::ReferenceGridSample,
         cpu::ReferenceIdentity,
+        cpu::ReferenceLabelEncoder,
         cpu::ReferenceLoss,
         cpu::ReferenceLrn,
         cpu::ReferenceMatMul,
         cpu::ReferenceMeanVarianceNormalization,
+        cpu::ReferenceMlFeatures,
         cpu::ReferenceNonMaxSuppression,
         cpu::ReferenceNonZero,
         cpu::ReferenceNormalization,
@@ -61,6 +63,8 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceSlice,
         cpu::ReferenceSoftmax,
         cpu::ReferenceSplitSequence,
+        cpu::ReferenceString,
+        cpu::ReferenceTfidf,
         cpu::ReferenceTopK,
         cpu::ReferenceTranspose,
         cpu::ReferenceTrilu,

@@ -8,10 +8,12 @@ std::vector<OpCase> AllCases() {
   std::vector<OpCase> all;
   for (auto family : {
            // clang-format off
+           Col2imCases,
            ConcatCases,
            DepthToSpaceCases,
            ExpandCases,
            GatherCases,
+           GridSampleCases,
            IdentityCases,
            NonMaxSuppressionCases,
            NonZeroCases,
@@ -22,9 +24,12 @@ std::vector<OpCase> AllCases() {
            ScatterCases,
            ShapeOpsCases,
            SliceCases,
+           StringCases,
+           TfidfCases,
            TopkCases,
            TransposeCases,
            TriluCases,
+           UniqueCases,
            // clang-format on
        }) {
     for (OpCase& c : family()) all.push_back(std::move(c));

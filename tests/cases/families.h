@@ -5,10 +5,12 @@
 
 namespace onward::cases {
 
+std::vector<OpCase> Col2imCases();
 std::vector<OpCase> ConcatCases();
 std::vector<OpCase> DepthToSpaceCases();
 std::vector<OpCase> ExpandCases();
 std::vector<OpCase> GatherCases();
+std::vector<OpCase> GridSampleCases();
 std::vector<OpCase> IdentityCases();
 std::vector<OpCase> NonMaxSuppressionCases();
 std::vector<OpCase> NonZeroCases();
@@ -19,8 +21,11 @@ std::vector<OpCase> RoiAlignCases();
 std::vector<OpCase> ScatterCases();
 std::vector<OpCase> ShapeOpsCases();
 std::vector<OpCase> SliceCases();
+std::vector<OpCase> StringCases();
+std::vector<OpCase> TfidfCases();
 std::vector<OpCase> TopkCases();
 std::vector<OpCase> TransposeCases();
 std::vector<OpCase> TriluCases();
+std::vector<OpCase> UniqueCases();
 
 }  // namespace onward::cases

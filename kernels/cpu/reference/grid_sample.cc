@@ -54,7 +54,9 @@ AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
   x = x == x ? std::clamp(x, -1e12, 1e12) : -1e12;
   if (options.mode == Mode::kNearest) x = std::rint(x);
   if (x < low || x > high) {
-    if (options.padding == Padding::kBorder) x = std::clamp(x, 0.0, extent - 1);
+    // The cubic kernel reaches back over the border, so there only its taps are clamped.
+    if (options.padding == Padding::kBorder && options.mode != Mode::kCubic)
+      x = std::clamp(x, 0.0, extent - 1);
     if (options.padding == Padding::kReflection) x = static_cast<float>(Reflect(x, low, high));
   }
   const double floor = options.mode == Mode::kNearest ? std::trunc(x) : std::floor(x);
