@@ -48,7 +48,7 @@ absl::Status ExpandFunctions(Graph& graph,
     }
     if (graph.num_nodes() == end) break;
     if (round == kMaxRounds) return absl::InternalError("function bodies contain each other");
-    ONWARD_RETURN_IF_ERROR(UpgradeGraph(graph));
+    ONWARD_RETURN_IF_ERROR(UpgradeGraph(graph).status());
     ONWARD_RETURN_IF_ERROR(InferGraph(graph));
     first = end;
   }

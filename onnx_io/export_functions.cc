@@ -35,7 +35,7 @@ absl::StatusOr<Graph> BodyGraph(const Graph& graph, NodeId id) {
   }
   GraphFrame frame = FrameOf(function);
   ONWARD_RETURN_IF_ERROR(AddBody(*body, inputs, outputs, "", frame));
-  ONWARD_RETURN_IF_ERROR(UpgradeGraph(function));
+  ONWARD_RETURN_IF_ERROR(UpgradeGraph(function).status());
   ONWARD_RETURN_IF_ERROR(InferGraph(function));
   ONWARD_RETURN_IF_ERROR(ExpandFunctions(function, [](const Graph& g, NodeId inner) {
     return g.node(inner).domain != kOnwardDomain;

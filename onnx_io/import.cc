@@ -112,8 +112,9 @@ absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
   Problems passing;
   InferAll(model.graph, passing);
   Problems problems;
-  problems.Add("", UpgradeGraph(model.graph));
-  if (problems.count() == 0) InferAll(model.graph, problems);
+  const absl::StatusOr<bool> added = UpgradeGraph(model.graph);
+  problems.Add("", added.status());
+  if (added.ok() && (*added || passing.count() > 0)) InferAll(model.graph, problems);
   model.opsets[""] = kOpset;
   if (const auto ml = model.opsets.find("ai.onnx.ml"); ml != model.opsets.end()) {
     ml->second = kMlOpset;

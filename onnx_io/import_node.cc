@@ -6,7 +6,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/upgrade.h"
 #include "onnx_io/utf8.h"
 
 namespace onward {
@@ -26,9 +26,6 @@ std::string WhyUnknown(const std::string& op, const std::string& domain, int64_t
   if (newest == nullptr) return absl::StrCat("is not an operator of ", opset);
   return absl::StrCat("is not an operator of ", opset, ", which the model imports");
 }
-
-// Experimental ops were removed with opset 10.
-constexpr int kFirstOpsetWithoutLeftovers = 10;
 
 // Some arguments of `formals` that the node leaves out must be there: the first such index, or -1.
 int FirstMissing(const std::vector<OpSchema::FormalParameter>& formals,
@@ -62,7 +59,8 @@ void GraphImporter::FindSchema(const onnx::NodeProto& proto, const NameScope& sc
   }
   const auto version = static_cast<int>(imported->second);
   node.schema = OpSchemaRegistry::Schema(node.op_type, version, node.domain);
-  if (node.schema != nullptr && node.schema->deprecated()) {
+  const bool upgraded = UpgradesRemovedOp(node.domain, node.op_type, version, node.schema);
+  if (node.schema != nullptr && node.schema->deprecated() && !upgraded) {
     const int since = node.schema->since_version();
     node.schema = nullptr;
     if (options_.for_inspection) return;
@@ -70,10 +68,7 @@ void GraphImporter::FindSchema(const onnx::NodeProto& proto, const NameScope& sc
                                           DomainName(node.domain), " in opset ", since,
                                           ", the model imports ", version));
   }
-  if (node.schema != nullptr || options_.for_inspection) return;
-  if (version < kFirstOpsetWithoutLeftovers && !UpgradeRulesOf(node.domain, node.op_type).empty()) {
-    return;  // an experiment of early opsets, which the upgrade knows
-  }
+  if (node.schema != nullptr || options_.for_inspection || upgraded) return;
   problems_.Unsupported(Describe(proto) + WhyUnknown(node.op_type, node.domain, version));
 }
 

@@ -2,13 +2,12 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "graph/base/status.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import.h"
+#include "onnx_io/problems.h"
 #include "onnx_io/upgrade/node_upgrade.h"
 #include "onnx_io/upgrade/rules.h"
 
@@ -17,21 +16,6 @@ namespace onward {
 namespace {
 
 constexpr std::string_view kMlDomain = "ai.onnx.ml";
-
-struct Failures {
-  std::vector<std::string> messages;
-  bool invalid = false;  // some node breaks the standard, instead of being unsupported only
-
-  void Add(std::string where, const absl::Status& status) {
-    messages.push_back(absl::StrCat(where, " ", std::string(status.message())));
-    invalid |= status.code() != absl::StatusCode::kUnimplemented;
-  }
-  absl::Status ToStatus() const {
-    if (messages.empty()) return absl::OkStatus();
-    const std::string text = absl::StrJoin(messages, "; ");
-    return invalid ? absl::InvalidArgumentError(text) : absl::UnimplementedError(text);
-  }
-};
 
 // The newest schema of each op, remembered.
 class NewestSchemas {
@@ -54,8 +38,8 @@ bool Applies(const UpgradeRule& rule, int64_t since) {
   return since == 0 ? rule.until == kLeftover : rule.until > since;
 }
 
-bool AnyApplies(const Node& node, int64_t since) {
-  for (const UpgradeRule& rule : UpgradeRulesOf(node.domain, node.op_type)) {
+bool AnyApplies(std::string_view domain, std::string_view op, int64_t since) {
+  for (const UpgradeRule& rule : UpgradeRulesOf(domain, op)) {
     if (Applies(rule, since)) return true;
   }
   return false;
@@ -82,43 +66,53 @@ absl::Status ApplyRules(NodeUpgrade& upgrade, int64_t since) {
   return absl::OkStatus();
 }
 
-void UpgradeNode(Graph& graph, NodeId id, NewestSchemas& schemas, Failures& failures) {
+constexpr int64_t kLastOpsetWithLeftovers = 9;
+
+struct Run {
+  NewestSchemas schemas;
+  Problems problems;
+  bool added = false;
+};
+
+void UpgradeNode(Graph& graph, NodeId id, Run& run) {
   Node& node = graph.mutable_node(id);
   if (!node.domain.empty() && node.domain != kMlDomain) return;
   const int64_t since = node.schema == nullptr ? 0 : node.schema->since_version();
-  if (!AnyApplies(node, since)) {
-    if (node.schema != nullptr) node.schema = schemas.Find(node.domain, node.op_type);
+  if (!AnyApplies(node.domain, node.op_type, since)) {
+    if (node.schema != nullptr) node.schema = run.schemas.Find(node.domain, node.op_type);
     return;
   }
   const std::string where = graph.Describe(id);
   NodeUpgrade upgrade(graph, id);
-  if (absl::Status status = ApplyRules(upgrade, since); !status.ok()) {
-    failures.Add(where, status);
-  }
-  upgrade.node.schema = schemas.Find(upgrade.node.domain, upgrade.node.op_type);
+  run.problems.Add(where + " ", ApplyRules(upgrade, since));
+  upgrade.node.schema = run.schemas.Find(upgrade.node.domain, upgrade.node.op_type);
   upgrade.Commit();
 }
 
-// `schemas` and `failures` are of the whole model.
-void UpgradeBody(Graph& graph, NewestSchemas& schemas, Failures& failures) {
+void UpgradeBody(Graph& graph, Run& run) {
   const int num_nodes = graph.num_nodes();  // those that rules add are new already
   for (int i = 0; i < num_nodes; ++i) {
     const NodeId id{i};
     if (!graph.alive(id)) continue;
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) {
-      UpgradeBody(*subgraph.graph, schemas, failures);
-    }
-    UpgradeNode(graph, id, schemas, failures);
+    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) UpgradeBody(*subgraph.graph, run);
+    UpgradeNode(graph, id, run);
   }
+  run.added |= graph.num_nodes() > num_nodes;
 }
 
 }  // namespace
 
-absl::Status UpgradeGraph(Graph& graph) {
-  NewestSchemas schemas;
-  Failures failures;
-  UpgradeBody(graph, schemas, failures);
-  return failures.ToStatus();
+absl::StatusOr<bool> UpgradeGraph(Graph& graph) {
+  Run run;
+  UpgradeBody(graph, run);
+  ONWARD_RETURN_IF_ERROR(run.problems.ToStatus());
+  return run.added;
+}
+
+bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,
+                       const onnx::OpSchema* schema) {
+  if (schema == nullptr && opset > kLastOpsetWithLeftovers) return false;
+  return AnyApplies(domain, op, schema == nullptr ? 0 : schema->since_version());
 }
 
 }  // namespace onward

@@ -2,7 +2,10 @@
 // per change of an op's meaning.
 #pragma once
 
-#include "absl/status/status.h"
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 
 namespace onward {
@@ -11,8 +14,13 @@ namespace onward {
 // spliced in. Until then `node.schema` is the schema of the node's own opset (a function's may
 // differ from its model's), so `schema->since_version()` is the version whose meaning the node has.
 // Types are inferred beforehand, as far as they can be, so a rule may read ranks. Afterwards every
-// node with a schema has the newest one and its meaning. Errors name every node that cannot be
-// upgraded.
-absl::Status UpgradeGraph(Graph& graph);
+// node with a schema has the newest one and its meaning. Answers whether nodes were added, whose
+// types are then to be inferred. Errors name every node that cannot be upgraded.
+absl::StatusOr<bool> UpgradeGraph(Graph& graph);
+
+// Whether a node is upgraded although its schema is deprecated or, with null `schema`, the registry
+// has none for it in `opset`: ops that were renamed or corrected, and experiments of opsets 1 to 9.
+bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,
+                       const onnx::OpSchema* schema);
 
 }  // namespace onward

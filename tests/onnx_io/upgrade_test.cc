@@ -65,6 +65,21 @@ TEST(UpgradeTest, GivesEveryNodeTheNewestSchema) {
   EXPECT_EQ(OnlyNode(graph, "Relu").schema, SchemaAt("Relu", static_cast<int>(kOpset)));
 }
 
+TEST(UpgradeTest, TellsWhetherNodesWereAdded) {
+  Graph renamed = OneNode("Scatter", 9, {Floats({2}), Floats({2}), Floats({2})});
+  EXPECT_FALSE(UpgradeGraph(renamed).value());
+  Graph rewritten = OneNode("Softmax", 1, {FloatsOfAnyRank()});
+  EXPECT_TRUE(UpgradeGraph(rewritten).value());
+}
+
+TEST(UpgradeTest, KnowsWhichRemovedOpsItTakes) {
+  EXPECT_TRUE(UpgradesRemovedOp("", "Crop", 5, nullptr));
+  EXPECT_FALSE(UpgradesRemovedOp("", "Crop", 13, nullptr));
+  EXPECT_FALSE(UpgradesRemovedOp("", "Gelu", 9, nullptr));
+  EXPECT_TRUE(UpgradesRemovedOp("", "GroupNormalization", 18, SchemaAt("GroupNormalization", 18)));
+  EXPECT_TRUE(UpgradesRemovedOp("", "Upsample", 13, SchemaAt("Upsample", 13)));
+}
+
 TEST(UpgradeTest, NewestNodesStay) {
   Graph graph = OneNode("Softmax", 13, {Floats({2, 3, 4})}, {{"axis", int64_t{1}}});
   ASSERT_TRUE(UpgradeGraph(graph).ok());
@@ -156,7 +171,7 @@ TEST(UpgradeTest, ListsAllThatItCannotUpgrade) {
   second.inputs = {graph.inputs()[0]};
   second.outputs = {graph.AddValue("z", Type())};
   graph.AddNode(std::move(second));
-  const absl::Status status = UpgradeGraph(graph);
+  const absl::Status status = UpgradeGraph(graph).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(status.message()), HasSubstr("[ATen 'node'] the experimental op ATen"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("[GRUUnit 'unit']"));
