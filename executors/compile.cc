@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executors/evaluate.h"
+#include "executors/plan/place.h"
 #include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/pass.h"
@@ -44,6 +45,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options));
     ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, runs));
   }
+  if (!provider->is_host()) ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
                           CompileProgram(std::move(graph), options, kernel_options));
   return compiled;

@@ -1,5 +1,7 @@
 #include "executors/plan/program.h"
 
+#include <map>
+#include <mutex>
 #include <unordered_map>
 
 #include "absl/strings/match.h"
@@ -49,6 +51,7 @@ class Compiler {
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
+    ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
     return std::shared_ptr<const Program>(std::move(program));
   }
 
@@ -139,11 +142,13 @@ class Compiler {
         program.slots[static_cast<size_t>(slot)].last = s;
         ++reads[static_cast<size_t>(slot)];
       }
-      for (int32_t slot : program.step_outputs(step)) {
+      for (const int32_t& slot : program.step_outputs(step)) {
         if (slot < 0) continue;
         program.slots[static_cast<size_t>(slot)].first = s;
         program.slots[static_cast<size_t>(slot)].last = s;
-        program.slots[static_cast<size_t>(slot)].device = step.device;
+        const size_t output = static_cast<size_t>(&slot - program.step_outputs(step).data());
+        const bool on_host = output < 64 && (step.kernel->host_outputs() >> output & 1);
+        program.slots[static_cast<size_t>(slot)].device = on_host ? 0 : step.device;
       }
     }
     for (ValueId id : graph.inputs()) program.inputs.push_back(id.index);
@@ -156,6 +161,36 @@ class Compiler {
       ++reads[static_cast<size_t>(id.index)];
     }
     ReleaseConstants(program, reads);
+  }
+
+  // Gives steps of a device their constants in its memory, each copied once.
+  static absl::Status MoveConstants(Program& program) {
+    std::map<std::pair<int32_t, uint8_t>, int32_t> moved;
+    for (const Step& step : program.steps) {
+      for (int32_t i = 0; i < step.num_inputs && step.device > 0; ++i) {
+        int32_t& operand = program.operands[static_cast<size_t>(step.operands + i)];
+        if (operand < 0 || (i < 64 && (step.kernel->host_inputs() >> i & 1))) continue;
+        const Slot& source = program.slots[static_cast<size_t>(operand)];
+        if (!source.is_constant || source.constant.raw_data() == nullptr) continue;
+        auto [it, inserted] =
+            moved.try_emplace({operand, step.device}, static_cast<int32_t>(program.slots.size()));
+        if (inserted) {
+          const ExecutionProvider& provider = *program.providers[step.device];
+          const int64_t bytes = source.constant.byte_size();
+          ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider.Allocate(bytes));
+          ONWARD_RETURN_IF_ERROR(
+              provider.Copy(memory.get(), source.constant.raw_data(), bytes, false, nullptr));
+          Slot slot = source;
+          slot.device = step.device;
+          void* data = memory.get();
+          slot.constant =
+              Tensor::Wrap(source.dtype, source.constant.dims(), data, std::move(memory));
+          program.slots.push_back(std::move(slot));
+        }
+        operand = it->second;
+      }
+    }
+    return absl::OkStatus();
   }
 
   // Gives back constants of which every reader holds a packed form; their types stay known.

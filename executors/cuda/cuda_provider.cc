@@ -1,0 +1,62 @@
+#include "executors/cuda/cuda_provider.h"
+
+#include <cuda_runtime.h>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/status.h"
+
+namespace onward {
+namespace {
+
+class Cuda : public ExecutionProvider {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  const std::vector<KernelEntry>& kernels() const override { return CudaKernels(); }
+
+  absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
+    void* memory = nullptr;
+    ONWARD_RETURN_IF_ERROR(Annotate(
+        cuda::ToStatus(cudaMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
+        absl::StrCat(bytes, " bytes:")));
+    return std::shared_ptr<void>(memory, [](void* p) { cudaFree(p); });
+  }
+
+  absl::StatusOr<std::shared_ptr<void>> CreateStream() const override {
+    cudaStream_t stream = nullptr;
+    ONWARD_RETURN_IF_ERROR(
+        cuda::ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
+    return std::shared_ptr<void>(stream,
+                                 [](void* p) { cudaStreamDestroy(static_cast<cudaStream_t>(p)); });
+  }
+
+  absl::Status Copy(void* to, const void* from, int64_t bytes, bool to_host,
+                    void* stream) const override {
+    const auto kind = to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    if (stream == nullptr)
+      return cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
+    return cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
+                                          static_cast<cudaStream_t>(stream)));
+  }
+
+  absl::Status Synchronize(void* stream) const override {
+    return cuda::ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<const ExecutionProvider*> CudaProvider() {
+  static const Cuda provider;
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no CUDA device is usable here (",
+        error == cudaSuccess ? "none found" : cudaGetErrorString(error), "); use --provider cpu"));
+  }
+  return &provider;
+}
+
+}  // namespace onward

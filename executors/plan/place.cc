@@ -1,0 +1,129 @@
+#include "executors/plan/place.h"
+
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "executors/plan/program.h"
+#include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
+
+namespace onward {
+namespace {
+
+class Placer {
+ public:
+  Placer(Graph& graph, const ExecutionProvider& device, const KernelOptions& options)
+      : graph_(graph),
+        device_(device),
+        options_(options),
+        on_device_(static_cast<size_t>(graph.num_values()), false) {}
+
+  absl::Status Run() {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
+    for (NodeId id : order) ONWARD_RETURN_IF_ERROR(PlaceNode(id));
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const ValueId output = graph_.outputs()[i];
+      if (on_device_[static_cast<size_t>(output.index)])
+        graph_.SetOutput(static_cast<int>(i), OutputOnHost(output));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status PlaceNode(NodeId id) {
+    uint64_t host_inputs = ~uint64_t{0}, host_outputs = ~uint64_t{0};
+    bool device = false;
+    if (graph_.node(id).subgraphs.empty()) {
+      ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice,
+                              ChooseKernel(device_, NodeSpec(graph_, id, options_), false));
+      device = choice.kernel != nullptr;
+      if (device) {
+        host_inputs = choice.kernel->host_inputs();
+        host_outputs = choice.kernel->host_outputs();
+      }
+    }
+    graph_.mutable_node(id).provider = device ? std::string(device_.name()) : "cpu";
+    const Node& node = graph_.node(id);
+    // Dims are known everywhere: these read no elements.
+    const bool reads_dims_only =
+        node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+    for (size_t i = 0; i < node.inputs.size() && !reads_dims_only; ++i) {
+      const ValueId input = node.inputs[i];
+      if (!input.valid() || graph_.is_constant(input)) continue;
+      const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
+      if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
+        graph_.SetInput(id, static_cast<int>(i), Copied(input, wants_device));
+      }
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].valid())
+        on_device_[static_cast<size_t>(node.outputs[i].index)] =
+            device && !(i < 64 && host_outputs >> i & 1);
+    }
+    return CopyCaptures(id);
+  }
+
+  absl::Status CopyCaptures(NodeId id) {
+    for (Subgraph& subgraph : graph_.mutable_node(id).subgraphs) {
+      for (ValueId capture : subgraph.captures) {
+        if (on_device_[static_cast<size_t>(capture.index)]) {
+          return absl::UnimplementedError(
+              absl::StrCat(graph_.Describe(id), " captures '", graph_.value(capture).name,
+                           "', which lies on ", std::string(device_.name())));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The value on the other side, made once.
+  ValueId Copied(ValueId value, bool to_device) {
+    auto [it, inserted] = copies_.try_emplace({value.index, to_device});
+    if (inserted)
+      it->second = AddCopy(
+          value, graph_.value(value).name + (to_device ? "/on_device" : "/on_host"), to_device);
+    return it->second;
+  }
+
+  ValueId AddCopy(ValueId value, const std::string& name, bool to_device) {
+    const ValueId copy = graph_.AddValue(graph_.UniqueName(name), graph_.type(value));
+    Node node;
+    node.schema = onnx::OpSchemaRegistry::Schema("Copy", 1, kOnwardDomain);
+    node.domain = kOnwardDomain;
+    node.op_type = "Copy";
+    node.name = graph_.value(copy).name;
+    node.inputs = {value};
+    node.outputs = {copy};
+    node.attributes.Set("to", to_device ? std::string(device_.name()) : std::string("cpu"));
+    node.provider = std::string(device_.name());
+    graph_.AddNode(std::move(node));
+    on_device_.resize(static_cast<size_t>(graph_.num_values()), false);
+    on_device_[static_cast<size_t>(copy.index)] = to_device;
+    return copy;
+  }
+
+  // The graph output keeps its name: the device value is renamed.
+  ValueId OutputOnHost(ValueId output) {
+    const std::string name = graph_.value(output).name;
+    const ValueId copy = AddCopy(output, name + "/on_host", false);
+    graph_.mutable_value(output).name = graph_.UniqueName(name + "/on_device");
+    graph_.mutable_value(copy).name = name;
+    return copy;
+  }
+
+  Graph& graph_;
+  const ExecutionProvider& device_;
+  const KernelOptions& options_;
+  std::vector<bool> on_device_;
+  std::map<std::pair<int32_t, bool>, ValueId> copies_;
+};
+
+}  // namespace
+
+absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options) {
+  return Placer(graph, device, options).Run();
+}
+
+}  // namespace onward

@@ -1,0 +1,140 @@
+// 2-D convolution through cuDNN, float32 NCHW with symmetric padding.
+#include "kernels/shapes/conv.h"
+
+#include "kernels/cuda/cudnn_descriptors.h"
+#include "kernels/cuda/kernels.h"
+
+namespace onward::cuda {
+namespace {
+
+struct Geometry {
+  int64_t batch, channels, filters, group;
+  WindowAxis axes[2];
+};
+
+struct State {
+  Geometry geometry;
+  cudnnConvolutionFwdAlgo_t algorithm;
+  int64_t workspace = 0;
+};
+
+struct Descriptors {
+  TensorDescriptor x, y, bias;
+  FilterDescriptor w;
+  ConvDescriptor conv;
+
+  absl::Status Init(const Geometry& g, Precision precision) {
+    const WindowAxis &h = g.axes[0], &v = g.axes[1];
+    ONWARD_RETURN_IF_ERROR(SetNchw(x, g.batch, g.channels, h.input, v.input));
+    ONWARD_RETURN_IF_ERROR(SetNchw(y, g.batch, g.filters, h.output, v.output));
+    ONWARD_RETURN_IF_ERROR(SetNchw(bias, 1, g.filters, 1, 1));
+    ONWARD_RETURN_IF_ERROR(w.Init());
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetFilter4dDescriptor(
+        w.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
+        static_cast<int>(g.channels / g.group), static_cast<int>(h.kernel),
+        static_cast<int>(v.kernel))));
+    ONWARD_RETURN_IF_ERROR(conv.Init());
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetConvolution2dDescriptor(
+        conv.get(), static_cast<int>(h.pad_begin), static_cast<int>(v.pad_begin),
+        static_cast<int>(h.stride), static_cast<int>(v.stride), static_cast<int>(h.dilation),
+        static_cast<int>(v.dilation), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT)));
+    ONWARD_RETURN_IF_ERROR(
+        ToStatus(cudnnSetConvolutionGroupCount(conv.get(), static_cast<int>(g.group))));
+    const cudnnMathType_t math =
+        precision == Precision::kFast ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    return ToStatus(cudnnSetConvolutionMathType(conv.get(), math));
+  }
+};
+
+class Conv : public Kernel {
+ public:
+  Conv(ConvAttributes attributes, const KernelOptions& options)
+      : attributes_(std::move(attributes)),
+        precision_(options.precision),
+        deterministic_(options.deterministic) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const bool has_bias = context.has_input(2);
+    const DimsView bias = has_bias ? context.input_dims(2) : DimsView();
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
+                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
+                                     has_bias ? &bias : nullptr));
+    State* state = context.NewState<State>();
+    state->geometry = {g.batch, g.channels, g.filters, g.group, {g.axes[0], g.axes[1]}};
+    context.SetOutput(0, g.output);
+    if (NumElements(g.output) == 0) return absl::OkStatus();
+    ONWARD_RETURN_IF_ERROR(Choose(state));
+    context.SetScratch(state->workspace);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    if (context.output(0).num_elements() == 0) return absl::OkStatus();
+    const State& state = context.state<State>();
+    Descriptors d;
+    ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, precision_));
+    cudnnHandle_t handle;
+    ONWARD_RETURN_IF_ERROR(
+        GetCudnn(static_cast<cudaStream_t>(context.services()->stream()), &handle));
+    const float one = 1, zero = 0;
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnConvolutionForward(
+        handle, &one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
+        d.conv.get(), state.algorithm, context.scratch<void>(),
+        static_cast<size_t>(state.workspace), &zero, d.y.get(), context.output(0).data)));
+    if (!context.has_input(2)) return absl::OkStatus();
+    return ToStatus(cudnnAddTensor(handle, &one, d.bias.get(), context.input(2).data, &one,
+                                   d.y.get(), context.output(0).data));
+  }
+
+ private:
+  absl::Status Choose(State* state) const {
+    Descriptors d;
+    ONWARD_RETURN_IF_ERROR(d.Init(state->geometry, precision_));
+    cudnnHandle_t handle;
+    ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
+    cudnnConvolutionFwdAlgoPerf_t found[8];
+    int count = 0;
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnGetConvolutionForwardAlgorithm_v7(
+        handle, d.x.get(), d.w.get(), d.conv.get(), d.y.get(), 8, &count, found)));
+    for (int i = 0; i < count; ++i) {
+      if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
+      if (deterministic_ && found[i].determinism != CUDNN_DETERMINISTIC) continue;
+      state->algorithm = found[i].algo;
+      state->workspace = static_cast<int64_t>(found[i].memory);
+      return absl::OkStatus();
+    }
+    return absl::InternalError("cuDNN has no algorithm for this convolution");
+  }
+
+  ConvAttributes attributes_;
+  Precision precision_;
+  bool deterministic_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("only float32");
+  const std::optional<Dims> w = spec.input_type(1).static_dims();
+  if (!w || w->size() != 4)
+    return absl::UnimplementedError("only 2-D convolutions with known kernel size");
+  ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
+  const Dims& pads = attributes.window.pads;
+  if (pads.size() == 4 && (pads[0] != pads[2] || pads[1] != pads[3]))
+    return absl::UnimplementedError("asymmetric padding");
+  const bool same = attributes.window.auto_pad == AutoPad::kSameUpper ||
+                    attributes.window.auto_pad == AutoPad::kSameLower;
+  // SAME padding is symmetric for odd kernels that move by one.
+  for (size_t i = 0; same && i < 2; ++i) {
+    const bool unit_stride = attributes.window.strides.empty() || attributes.window.strides[i] == 1;
+    if (!unit_stride || (*w)[2 + i] % 2 == 0)
+      return absl::UnimplementedError("SAME padding that may be asymmetric");
+  }
+  return std::make_unique<Conv>(std::move(attributes), spec.options());
+}
+
+constexpr KernelEntry kKernels[] = {{"", "Conv", "conv_cudnn", MakeConv}};
+
+}  // namespace
+
+KernelList ConvKernels() { return kKernels; }
+
+}  // namespace onward::cuda

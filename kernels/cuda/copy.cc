@@ -1,0 +1,44 @@
+// onward.Copy: moves a tensor between host and device.
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/status.h"
+
+namespace onward::cuda {
+namespace {
+
+class Copy : public Kernel {
+ public:
+  explicit Copy(bool to_host) : to_host_(to_host) {}
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutput(0, context.input_dims(0));
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    const TensorView& from = context.input(0);
+    const auto kind = to_host_ ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    const absl::Status status = ToStatus(cudaMemcpyAsync(
+        context.output(0).data, from.data, static_cast<size_t>(from.byte_size()), kind, stream));
+    // The host reads the result as soon as this step is over.
+    return status.ok() && to_host_ ? ToStatus(cudaStreamSynchronize(stream)) : status;
+  }
+  uint64_t host_inputs() const override { return to_host_ ? 0 : 1; }
+  uint64_t host_outputs() const override { return to_host_ ? 1 : 0; }
+
+ private:
+  bool to_host_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCopy(const NodeSpec& spec) {
+  if (!spec.input_type(0).is_tensor() || spec.input_dtype(0) == DType::kString) {
+    return absl::UnimplementedError("only tensors of numbers are copied");
+  }
+  return std::make_unique<Copy>(spec.attributes().String("to") == "cpu");
+}
+
+constexpr KernelEntry kKernels[] = {{"onward", "Copy", "copy_cuda", MakeCopy}};
+
+}  // namespace
+
+KernelList CopyKernels() { return kKernels; }
+
+}  // namespace onward::cuda

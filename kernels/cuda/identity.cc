@@ -1,0 +1,51 @@
+// Ops whose output has the elements of input 0 in the same order. Their dims are computed by the
+// host kernels.
+#include "kernels/cpu/kernels.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/status.h"
+
+namespace onward::cuda {
+namespace {
+
+class SameElements : public Kernel {
+ public:
+  explicit SameElements(std::unique_ptr<Kernel> host) : host_(std::move(host)) {}
+  absl::Status Bind(BindContext& context) const override { return host_->Bind(context); }
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& from = context.input(0);
+    if (context.output(0).data == from.data) return absl::OkStatus();
+    return ToStatus(cudaMemcpyAsync(context.output(0).data, from.data,
+                                    static_cast<size_t>(from.byte_size()), cudaMemcpyDeviceToDevice,
+                                    static_cast<cudaStream_t>(context.services()->stream())));
+  }
+  uint64_t host_inputs() const override { return ~uint64_t{1}; }  // shapes and axes
+
+ private:
+  std::unique_ptr<Kernel> host_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSameElements(const NodeSpec& spec) {
+  if (!spec.input_type(0).is_tensor() || spec.input_dtype(0) == DType::kString) {
+    return absl::UnimplementedError("only tensors of numbers lie on the device");
+  }
+  for (const KernelEntry& entry : CpuKernels()) {
+    if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
+    ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
+    return std::make_unique<SameElements>(std::move(host));
+  }
+  return absl::UnimplementedError("no host kernel computes the dims");
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Flatten", "flatten_cuda", MakeSameElements},
+    {"", "Identity", "identity_cuda", MakeSameElements},
+    {"", "Reshape", "reshape_cuda", MakeSameElements},
+    {"", "Squeeze", "squeeze_cuda", MakeSameElements},
+    {"", "Unsqueeze", "unsqueeze_cuda", MakeSameElements},
+};
+
+}  // namespace
+
+KernelList IdentityKernels() { return kKernels; }
+
+}  // namespace onward::cuda

@@ -1,0 +1,26 @@
+// The CUDA provider's kernels: one list per family.
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/kernel.h"
+
+namespace onward {
+
+const std::vector<KernelEntry>& CudaKernels();
+
+namespace cuda {
+
+using KernelList = absl::Span<const KernelEntry>;
+
+KernelList BinaryKernels();
+KernelList ConvKernels();
+KernelList CopyKernels();
+KernelList IdentityKernels();
+KernelList MatMulKernels();
+KernelList PoolKernels();
+KernelList UnaryKernels();
+
+}  // namespace cuda
+}  // namespace onward

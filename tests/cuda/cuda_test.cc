@@ -1,0 +1,78 @@
+// The CUDA provider against the CPU provider. Skips where there is no device.
+#include <gtest/gtest.h>
+
+#include "executors/cuda/cuda_provider.h"
+#include "executors/session.h"
+#include "kernels/cuda/kernels.h"
+#include "onnx_io/image.h"
+#include "tests/cases/cases.h"
+#include "tests/support/kernel_runner.h"
+#include "tests/support/test_data.h"
+
+namespace onward {
+namespace {
+
+#define ONWARD_NEEDS_GPU()                                    \
+  if (const auto provider = CudaProvider(); !provider.ok()) { \
+    GTEST_SKIP() << provider.status();                        \
+  }
+
+SessionOptions On(const std::string& provider) {
+  SessionOptions options;
+  options.provider = provider;
+  return options;
+}
+
+TEST(Cuda, WithoutDeviceTheErrorSaysWhatToDo) {
+  if (CudaProvider().ok()) GTEST_SKIP() << "a device is there";
+  const absl::Status status = CudaProvider().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
+}
+
+TEST(Cuda, MnistEqualsTheCpu) {
+  ONWARD_NEEDS_GPU();
+  const std::string directory = std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/";
+  const auto cpu = Session::Load(directory + "mnist-8.onnx", On("cpu"));
+  const auto gpu = Session::Load(directory + "mnist-8.onnx", On("cuda"));
+  ASSERT_TRUE(cpu.ok()) << cpu.status();
+  ASSERT_TRUE(gpu.ok()) << gpu.status();
+  for (int digit = 0; digit < 10; ++digit) {
+    const auto pixels = ReadImage(directory + "digits/" + std::to_string(digit) + ".png", true);
+    ASSERT_TRUE(pixels.ok()) << pixels.status();
+    Tensor input(DType::kFloat32, {1, 1, 28, 28});
+    for (int64_t i = 0; i < 28 * 28; ++i)
+      input.mutable_data<float>()[i] = pixels->data<uint8_t>()[i];
+    const auto expected = (*cpu)->Run({{"Input3", input}});
+    const auto actual = (*gpu)->Run({{"Input3", input}});
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    EXPECT_EQ(testing::Difference(actual->begin()->second.tensor(),
+                                  expected->begin()->second.tensor(), 1e-4, 1e-2),
+              "");
+  }
+}
+
+TEST(Cuda, TinyMlpEqualsTheCpuForSeveralBatches) {
+  ONWARD_NEEDS_GPU();
+  const std::string zoo = testing::DirectoryFrom("ONWARD_ZOO");
+  ONWARD_NEEDS_DATA(zoo, "ONWARD_ZOO");
+  const auto cpu = Session::Load(zoo + "/mlp_tiny/model.onnx", On("cpu"));
+  const auto gpu = Session::Load(zoo + "/mlp_tiny/model.onnx", On("cuda"));
+  ASSERT_TRUE(cpu.ok() && gpu.ok()) << cpu.status() << gpu.status();
+  for (int64_t batch : {1, 3, 64}) {
+    const ValueInfo& info = (*cpu)->inputs()[0];
+    Tensor input(DType::kFloat32, {batch, info.type.shape->back().value()});
+    for (int64_t i = 0; i < input.num_elements(); ++i)
+      input.mutable_data<float>()[i] = static_cast<float>(i % 17) / 17;
+    const auto expected = (*cpu)->Run({{info.name, input}});
+    const auto actual = (*gpu)->Run({{info.name, input}});
+    ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+    EXPECT_EQ(testing::Difference(actual->begin()->second.tensor(),
+                                  expected->begin()->second.tensor(), 1e-4, 1e-5),
+              "");
+  }
+}
+
+}  // namespace
+}  // namespace onward
