@@ -2,11 +2,11 @@
 set(ONWARD_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 add_library(onward_options INTERFACE)
-target_compile_options(onward_options INTERFACE -Wall -Wextra -Werror -Wno-sign-compare -fno-math-errno
-                                                -fstack-protector-strong)
+target_compile_options(
+  onward_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-sign-compare;-fno-math-errno;-fstack-protector-strong>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees uninitialised reads in Abseil's inlined vectors that are none.
-  target_compile_options(onward_options INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(onward_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
 endif()
 target_compile_definitions(onward_options INTERFACE $<$<CONFIG:Release>:_GLIBCXX_ASSERTIONS>)
 target_include_directories(onward_options INTERFACE ${CMAKE_SOURCE_DIR})

@@ -1,8 +1,9 @@
-#include "executors/cuda/cuda_provider.h"
-
+// The CUDA provider on device 0, as a library of its own: CUDA's libraries are loaded when a
+// session first asks for it, not when the program starts.
 #include <cuda_runtime.h>
 
 #include "absl/strings/str_cat.h"
+#include "executors/provider.h"
 #include "graph/base/status.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
@@ -47,16 +48,14 @@ class Cuda : public ExecutionProvider {
 
 }  // namespace
 
-absl::StatusOr<const ExecutionProvider*> CudaProvider() {
-  static const Cuda provider;
+}  // namespace onward
+
+// The provider, or null and the reason in the driver's words.
+extern "C" const onward::ExecutionProvider* onward_cuda_provider(std::string* reason) {
+  static const onward::Cuda provider;
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no CUDA device is usable here (",
-        error == cudaSuccess ? "none found" : cudaGetErrorString(error), "); use --provider cpu"));
-  }
-  return &provider;
+  if (error == cudaSuccess && count > 0) return &provider;
+  *reason = error == cudaSuccess ? "none found" : cudaGetErrorString(error);
+  return nullptr;
 }
-
-}  // namespace onward

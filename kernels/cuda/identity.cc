@@ -1,6 +1,6 @@
 // Ops whose output has the elements of input 0 in the same order. Their dims are computed by the
 // host kernels.
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSameElements(const NodeSpec& spec) {
   if (!spec.input_type(0).is_tensor() || spec.input_dtype(0) == DType::kString) {
     return absl::UnimplementedError("only tensors of numbers lie on the device");
   }
-  for (const KernelEntry& entry : CpuKernels()) {
+  for (const KernelEntry& entry : cpu::ReferenceIdentity()) {
     if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
     ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
     return std::make_unique<SameElements>(std::move(host));

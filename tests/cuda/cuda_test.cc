@@ -1,20 +1,18 @@
 // The CUDA provider against the CPU provider. Skips where there is no device.
 #include <gtest/gtest.h>
 
-#include "executors/cuda/cuda_provider.h"
+#include "executors/provider.h"
 #include "executors/session.h"
-#include "kernels/cuda/kernels.h"
 #include "onnx_io/image.h"
-#include "tests/cases/cases.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/test_data.h"
 
 namespace onward {
 namespace {
 
-#define ONWARD_NEEDS_GPU()                                    \
-  if (const auto provider = CudaProvider(); !provider.ok()) { \
-    GTEST_SKIP() << provider.status();                        \
+#define ONWARD_NEEDS_GPU()                                          \
+  if (const auto provider = FindProvider("cuda"); !provider.ok()) { \
+    GTEST_SKIP() << provider.status();                              \
   }
 
 SessionOptions On(const std::string& provider) {
@@ -24,8 +22,8 @@ SessionOptions On(const std::string& provider) {
 }
 
 TEST(Cuda, WithoutDeviceTheErrorSaysWhatToDo) {
-  if (CudaProvider().ok()) GTEST_SKIP() << "a device is there";
-  const absl::Status status = CudaProvider().status();
+  if (FindProvider("cuda").ok()) GTEST_SKIP() << "a device is there";
+  const absl::Status status = FindProvider("cuda").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
 }
