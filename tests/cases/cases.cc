@@ -15,6 +15,9 @@ std::vector<OpCase> AllCases() {
            GatherCases,
            GridSampleCases,
            IdentityCases,
+           LabelEncoderCases,
+           LinearModelCases,
+           MlFeaturesCases,
            NonMaxSuppressionCases,
            NonZeroCases,
            OneHotCases,
@@ -28,6 +31,7 @@ std::vector<OpCase> AllCases() {
            TfidfCases,
            TopkCases,
            TransposeCases,
+           TreeEnsembleCases,
            TriluCases,
            UniqueCases,
            // clang-format on

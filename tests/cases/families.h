@@ -12,6 +12,9 @@ std::vector<OpCase> ExpandCases();
 std::vector<OpCase> GatherCases();
 std::vector<OpCase> GridSampleCases();
 std::vector<OpCase> IdentityCases();
+std::vector<OpCase> LabelEncoderCases();
+std::vector<OpCase> LinearModelCases();
+std::vector<OpCase> MlFeaturesCases();
 std::vector<OpCase> NonMaxSuppressionCases();
 std::vector<OpCase> NonZeroCases();
 std::vector<OpCase> OneHotCases();
@@ -25,6 +28,7 @@ std::vector<OpCase> StringCases();
 std::vector<OpCase> TfidfCases();
 std::vector<OpCase> TopkCases();
 std::vector<OpCase> TransposeCases();
+std::vector<OpCase> TreeEnsembleCases();
 std::vector<OpCase> TriluCases();
 std::vector<OpCase> UniqueCases();
 
