@@ -7,12 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
+#include "graph/ops/opset.h"
 
 namespace onward {
-
-// The opset of ai.onnx that every imported graph has, and of ai.onnx.ml.
-inline constexpr int64_t kOpset = 28;
-inline constexpr int64_t kMlOpset = 5;
 
 // Limits on untrusted models; every refusal names the limit it met.
 struct ImportOptions {

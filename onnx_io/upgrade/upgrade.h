@@ -1,5 +1,5 @@
-// Upgrades every node to the one opset used inside (kOpset, kMlOpset of onnx_io/import.h): one rule
-// per change of an op's meaning.
+// Upgrades every node to the one opset used inside (kOpset, kMlOpset of graph/ops/opset.h): one
+// rule per change of an op's meaning.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,66 @@
+#include "graph/builder/patch_sink.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+
+namespace onward {
+
+const Type& PatchSink::TypeOf(ValueId id) const {
+  const auto it = to_scratch_.find(id.index);
+  return it == to_scratch_.end() ? patch_.graph().type(id) : scratch_.type(it->second);
+}
+
+const std::string& PatchSink::NameOf(ValueId id) const {
+  const auto it = to_scratch_.find(id.index);
+  return it == to_scratch_.end() ? patch_.graph().value(id).name : scratch_.value(it->second).name;
+}
+
+ValueId PatchSink::Scratch(ValueId id) {
+  if (!id.valid()) return id;
+  const auto [it, added] = to_scratch_.try_emplace(id.index);
+  if (added) {
+    const ValueData& value = patch_.graph().value(id);
+    it->second = scratch_.AddValue(scratch_.UniqueName(value.name), value.type);
+    // A graph input's constant is only its default.
+    if (!patch_.graph().is_input(id)) {
+      scratch_.mutable_value(it->second).constant = value.constant;
+    }
+  }
+  return it->second;
+}
+
+ValueId PatchSink::AddConstant(std::string_view name, Tensor data) {
+  const ValueId scratch = scratch_.AddConstant(scratch_.UniqueName(name), data);
+  const ValueId id = patch_.AddConstant("", std::move(data));
+  to_scratch_[id.index] = scratch;
+  return id;
+}
+
+absl::StatusOr<std::vector<ValueId>> PatchSink::AddNode(Node node, int num_outputs) {
+  Node trial;
+  trial.schema = node.schema;
+  trial.domain = node.domain;
+  trial.op_type = node.op_type;
+  trial.attributes = node.attributes;
+  for (ValueId input : node.inputs) trial.inputs.push_back(Scratch(input));
+  for (const Subgraph& subgraph : node.subgraphs) {
+    std::vector<ValueId> captures;
+    for (ValueId capture : subgraph.captures) captures.push_back(Scratch(capture));
+    trial.subgraphs.push_back(
+        {subgraph.attribute, std::make_unique<Graph>(*subgraph.graph), std::move(captures)});
+  }
+  for (int i = 0; i < num_outputs; ++i) {
+    const std::string name = absl::StrCat(patch_.label(), "/", node.op_type);
+    trial.outputs.push_back(scratch_.AddValue(scratch_.UniqueName(name), Type()));
+  }
+  const std::vector<ValueId> inferred = trial.outputs;
+  const NodeId id = scratch_.AddNode(std::move(trial));
+  ONWARD_RETURN_IF_ERROR(InferNode(scratch_, id, &known_));
+  std::vector<ValueId> outputs = patch_.AddNodeWithOutputs(std::move(node), num_outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) to_scratch_[outputs[i].index] = inferred[i];
+  return outputs;
+}
+
+}  // namespace onward
