@@ -124,22 +124,28 @@ MaybePolynomial FloorDivideByNumber(const DimPolynomial& a, int64_t divisor) {
   return quotient ? Add(whole, *quotient) : std::nullopt;
 }
 
-// Whether broadcast(a, b) is a wherever it is defined: a is broadcast(b, ...), or b is min(n, a)
-// for a number n > 1, which is only another size than a where it is neither a nor 1.
+// The operands of a polynomial that is one call of `function`.
+std::optional<DimAtomParts> CallOf(std::string_view function, const DimPolynomial& polynomial) {
+  const auto& terms = polynomial.terms();
+  if (terms.size() != 1 || terms.begin()->second != 1) return std::nullopt;
+  const DimMonomial& monomial = terms.begin()->first;
+  if (monomial.size() != 1 || monomial[0].symbol) return std::nullopt;
+  if (monomial[0].text.rfind(absl::StrCat(std::string(function), "("), 0) != 0) return std::nullopt;
+  return SplitAtom(monomial[0].text);
+}
+
+// Whether function(a, b) is a because a is function(b, ...): min, max and broadcast are idempotent
+// and associative.
+bool Absorbs(std::string_view function, const DimPolynomial& a, const DimPolynomial& b) {
+  const std::optional<DimAtomParts> parts = CallOf(function, a);
+  return parts && (parts->first == b || parts->second == b || Absorbs(function, parts->first, b) ||
+                   Absorbs(function, parts->second, b));
+}
+
+// Whether broadcast(a, b) is a wherever it is defined because b is min(n, a) for a number n > 1:
+// b is another size than a only where it is not 1.
 bool BroadcastCovers(const DimPolynomial& a, const DimPolynomial& b) {
-  const auto single = [](const DimPolynomial& p) -> const DimAtom* {
-    if (p.terms().size() != 1 || p.terms().begin()->second != 1) return nullptr;
-    const DimMonomial& monomial = p.terms().begin()->first;
-    return monomial.size() == 1 && !monomial[0].symbol ? &monomial[0] : nullptr;
-  };
-  if (const DimAtom* atom = single(a); atom != nullptr && atom->text.rfind("broadcast(", 0) == 0) {
-    const std::optional<DimAtomParts> parts = SplitAtom(atom->text);
-    return parts && (BroadcastCovers(parts->first, b) || BroadcastCovers(parts->second, b) ||
-                     parts->first == b || parts->second == b);
-  }
-  const DimAtom* atom = single(b);
-  if (atom == nullptr || atom->text.rfind("min(", 0) != 0) return false;
-  const std::optional<DimAtomParts> parts = SplitAtom(atom->text);
+  const std::optional<DimAtomParts> parts = CallOf("min", b);
   return parts && ((parts->first.number().value_or(0) > 1 && parts->second == a) ||
                    (parts->second.number().value_or(0) > 1 && parts->first == a));
 }
@@ -182,23 +188,33 @@ bool DimPolynomial::AddTerm(const DimMonomial& monomial, int64_t coefficient) {
   return true;
 }
 
+namespace {
+
+// `coefficient` * `monomial` without sign. A division among other factors, or behind a minus, needs
+// parentheses.
+std::string TermText(const DimMonomial& monomial, int64_t coefficient) {
+  const int64_t magnitude = coefficient < 0 ? -coefficient : coefficient;
+  const bool alone = coefficient == 1 && monomial.size() == 1;
+  std::string text;
+  if (magnitude != 1 || monomial.empty()) absl::StrAppend(&text, magnitude);
+  for (const DimAtom& atom : monomial) {
+    const bool wrap = !alone && !atom.symbol && atom.text.find('/') != std::string::npos;
+    absl::StrAppend(&text, text.empty() ? "" : "*", wrap ? "(" : "", atom.text, wrap ? ")" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string DimPolynomial::ToString() const {
   if (terms_.empty()) return "0";
   std::string text;
-  for (const auto& [monomial, coefficient] : terms_) {
-    const bool negative = coefficient < 0;
-    absl::StrAppend(&text, text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + "));
-    const uint64_t magnitude =
-        negative ? -static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
-    const bool alone = magnitude == 1 && monomial.size() == 1 && !negative;
-    std::string factors;
-    if (magnitude != 1 || monomial.empty()) absl::StrAppend(&factors, magnitude);
-    for (const DimAtom& atom : monomial) {
-      const bool wrap = !alone && !atom.symbol && atom.text.find('/') != std::string::npos;
-      absl::StrAppend(&factors, factors.empty() ? "" : "*", wrap ? "(" : "", atom.text,
-                      wrap ? ")" : "");
+  for (const bool negative : {false, true}) {
+    for (const auto& [monomial, coefficient] : terms_) {
+      if ((coefficient < 0) != negative) continue;
+      absl::StrAppend(&text, text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + "),
+                      TermText(monomial, coefficient));
     }
-    text += factors;
   }
   return text;
 }
@@ -253,6 +269,10 @@ MaybePolynomial Apply(std::string_view function, const DimPolynomial& a, const D
   const MaybePolynomial difference = Subtract(a, b);
   const MaybePolynomial reverse = Subtract(b, a);
   if (!difference || !reverse) return std::nullopt;
+  if (function == "min" || function == "max" || function == "broadcast") {
+    if (Absorbs(function, a, b)) return a;
+    if (Absorbs(function, b, a)) return b;
+  }
   const bool a_at_least_b = difference->NonNegative();
   const bool b_at_least_a = reverse->NonNegative();
   if (function == "min" && (a_at_least_b || b_at_least_a)) return a_at_least_b ? b : a;

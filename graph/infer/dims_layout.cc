@@ -129,7 +129,9 @@ Dim ClampPosition(const Dim& position, const Dim& size) {
 // The size of size[start:end:step].
 Dim SliceSize(const Dim& size, const Dim& start, const Dim& end, int64_t step) {
   if (step > 0) {
-    const Dim length = DimSub(ClampPosition(end, size), ClampPosition(start, size));
+    const Dim last = ClampPosition(end, size);
+    const bool to_end = last.SameAs(size) && DimAtLeast(start, Dim(0));
+    const Dim length = DimSub(last, to_end ? start : ClampPosition(start, size));
     return DimCeilDiv(DimMax(length, Dim(0)), Dim(step));
   }
   // Backwards: the whole axis, as x[::-1] is exported.

@@ -55,10 +55,16 @@ absl::Status CheckProducers(const Graph& graph) {
                                    graph.Describe(producer), " and ", graph.Describe(id)));
       }
       producer = id;
-      if (value.producer != id || value.producer_output != static_cast<int>(i)) {
-        return Breach(absl::StrCat("value '", value.name, "' does not know its producer ",
-                                   graph.Describe(id)));
-      }
+    }
+  }
+  for (NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      const ValueData& value = graph.value(node.outputs[i]);
+      if (value.producer == id && value.producer_output == static_cast<int>(i)) continue;
+      return Breach(
+          absl::StrCat("value '", value.name, "' does not know its producer ", graph.Describe(id)));
     }
   }
   for (int i = 0; i < graph.num_values(); ++i) {

@@ -22,7 +22,7 @@ TEST(Dim, CanonicalForm) {
   EXPECT_EQ(Canonical("batch*seq - seq*batch"), "0");
   EXPECT_EQ(Canonical("b*(s + 1)"), "b*s + b");
   EXPECT_EQ(Canonical("s0**2"), "s0*s0");
-  EXPECT_EQ(Canonical("3 - past"), "-past + 3");
+  EXPECT_EQ(Canonical("3 - past"), "3 - past");
   EXPECT_EQ(Canonical("7"), "7");
   EXPECT_EQ(Canonical("-7"), "-7");
 }
@@ -62,6 +62,8 @@ TEST(Dim, MinMaxAndBroadcast) {
   EXPECT_EQ(DimBroadcast(past, Dim(1)).ToString(), "past");
   EXPECT_EQ(DimBroadcast(Dim(1), past).ToString(), "past");
   EXPECT_EQ(DimBroadcast(past, Dim(8)).ToString(), "8");
+  const Dim floor = DimMax(DimSub(past, Dim(1)), Dim(0));
+  EXPECT_EQ(DimMax(floor, Dim(0)), floor);
   const Dim both = DimBroadcast(past, SymbolDim("s"));
   EXPECT_EQ(both.ToString(), "broadcast(past, s)");
   EXPECT_EQ(DimBroadcast(both, past), both);
