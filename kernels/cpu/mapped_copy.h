@@ -41,16 +41,21 @@ void CopyMappedBlocks(const MappedCopy& copy, int64_t begin, int64_t end, const 
   }
 }
 
+// The input's row that row `row` of the output is made of; null: of the fill value alone.
 template <typename T>
-void CopyMappedRow(const MappedCopy& copy, int64_t row, const T* in, const T& fill, T* out) {
-  if (copy.rank == 0) return CopyRun(in, copy.block, out);
-  const int64_t last = copy.rank - 1, count = copy.out_dims[last];
-  out += row * count * copy.block;
-  for (int64_t i = last, rest = row; i-- > 0; rest /= copy.out_dims[i]) {
-    const int64_t source = copy.sources[i][rest % copy.out_dims[i]];
-    if (source < 0) return static_cast<void>(std::fill_n(out, count * copy.block, fill));
+const T* MappedRow(const MappedCopy& copy, int64_t row, const T* in) {
+  for (int64_t i = copy.rank - 1; i-- > 0; row /= copy.out_dims[i]) {
+    const int64_t source = copy.sources[i][row % copy.out_dims[i]];
+    if (source < 0) return nullptr;
     in += source * copy.in_strides[i];
   }
+  return in;
+}
+
+template <typename T>
+void CopyMappedRow(const MappedCopy& copy, const T* in, const T& fill, T* out) {
+  const int64_t last = copy.rank - 1, count = copy.out_dims[last];
+  if (in == nullptr) return static_cast<void>(std::fill_n(out, count * copy.block, fill));
   CopyMappedBlocks(copy, 0, copy.run_begin, in, fill, out);
   if (copy.run > 0) {
     CopyRun(in + copy.sources[last][copy.run_begin] * copy.block, copy.run * copy.block,
@@ -62,11 +67,25 @@ void CopyMappedRow(const MappedCopy& copy, int64_t row, const T* in, const T& fi
 template <typename T>
 void RunMappedCopy(const RunContext& context, const MappedCopy& copy, const T* in, const T& fill,
                    T* out) {
-  const int64_t row = copy.block * (copy.rank == 0 ? 1 : copy.out_dims[copy.rank - 1]);
-  context.ParallelFor(copy.rows, std::max<int64_t>(1, CopyGrain<T>() / std::max<int64_t>(1, row)),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t r = begin; r < end; ++r) CopyMappedRow(copy, r, in, fill, out);
-                      });
+  if (copy.rank == 0) {
+    if (copy.rows > 0) CopyRun(in, copy.block, out);
+    return;
+  }
+  const int64_t row = copy.block * copy.out_dims[copy.rank - 1];
+  const int64_t grain = std::max<int64_t>(1, CopyGrain<T>() / std::max<int64_t>(1, row));
+  context.ParallelFor(copy.rows, grain, [&](int64_t begin, int64_t end) {
+    const T* before = nullptr;
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = MappedRow(copy, r, in);
+      // Rows that repeat (an image enlarged by a whole number) are copied from the output.
+      if (from != nullptr && from == before) {
+        CopyRun(out + (r - 1) * row, row, out + r * row);
+      } else {
+        CopyMappedRow(copy, from, fill, out + r * row);
+      }
+      before = from;
+    }
+  });
 }
 
 }  // namespace onward::cpu

@@ -169,8 +169,11 @@ class Resize : public Kernel {
     FillResizeTaps(options_.rule, axis, pass.taps,
                    absl::MakeSpan(positions, static_cast<size_t>(count)),
                    absl::MakeSpan(weights, static_cast<size_t>(count)));
+    auto* rounded = context.NewArray<float>(count);
+    for (int64_t i = 0; i < count; ++i) rounded[i] = static_cast<float>(weights[i]);
     pass.positions = positions;
     pass.weights = weights;
+    pass.float_weights = rounded;
     return pass;
   }
 

@@ -26,15 +26,31 @@ To Store(A value) {
   return static_cast<To>(value);
 }
 
+template <typename A>
+const A* WeightsOf(const Pass& pass) {
+  if constexpr (std::is_same_v<A, double>) {
+    return pass.weights;
+  } else {
+    return pass.float_weights;
+  }
+}
+
 // Rows of `inner` elements: sums of whole rows.
 template <typename From, typename To, typename A>
 void SumRows(const Pass& pass, const From* from, To* to, A extrapolation, int64_t row) {
   const int64_t o = row / pass.out, x = row % pass.out;
   const int64_t* at = pass.positions + x * pass.taps;
-  const double* weight = pass.weights + x * pass.taps;
+  const A* weight = WeightsOf<A>(pass) + x * pass.taps;
   to += row * pass.inner;
   if (at[0] < 0) return static_cast<void>(std::fill_n(to, pass.inner, Store<To>(extrapolation)));
   from += o * pass.in * pass.inner;
+  if (pass.taps == 2) {
+    const From *low = from + at[0] * pass.inner, *high = from + at[1] * pass.inner;
+    for (int64_t j = 0; j < pass.inner; ++j) {
+      to[j] = Store<To>(weight[0] * static_cast<A>(low[j]) + weight[1] * static_cast<A>(high[j]));
+    }
+    return;
+  }
   constexpr int64_t kBlock = 256;
   A sums[kBlock];
   for (int64_t begin = 0; begin < pass.inner; begin += kBlock) {
@@ -42,9 +58,7 @@ void SumRows(const Pass& pass, const From* from, To* to, A extrapolation, int64_
     std::fill_n(sums, count, A(0));
     for (int64_t i = 0; i < pass.taps; ++i) {
       const From* source = from + at[i] * pass.inner + begin;
-      const A w = static_cast<A>(weight[i]);
-      if (w == A(0)) continue;
-      for (int64_t j = 0; j < count; ++j) sums[j] += w * static_cast<A>(source[j]);
+      for (int64_t j = 0; j < count; ++j) sums[j] += weight[i] * static_cast<A>(source[j]);
     }
     for (int64_t j = 0; j < count; ++j) to[begin + j] = Store<To>(sums[j]);
   }
@@ -55,15 +69,16 @@ template <typename From, typename To, typename A>
 void SumWithinRow(const Pass& pass, const From* from, To* to, A extrapolation, int64_t row) {
   from += row * pass.in;
   to += row * pass.out;
-  for (int64_t x = 0; x < pass.out; ++x) {
-    const int64_t* at = pass.positions + x * pass.taps;
-    const double* weight = pass.weights + x * pass.taps;
+  const int64_t* at = pass.positions;
+  const A* weight = WeightsOf<A>(pass);
+  for (int64_t x = 0; x < pass.out; ++x, at += pass.taps, weight += pass.taps) {
     A sum = 0;
     if (at[0] < 0) {
       sum = extrapolation;
+    } else if (pass.taps == 2) {
+      sum = weight[0] * static_cast<A>(from[at[0]]) + weight[1] * static_cast<A>(from[at[1]]);
     } else {
-      for (int64_t i = 0; i < pass.taps; ++i)
-        sum += static_cast<A>(weight[i]) * static_cast<A>(from[at[i]]);
+      for (int64_t i = 0; i < pass.taps; ++i) sum += weight[i] * static_cast<A>(from[at[i]]);
     }
     to[x] = Store<To>(sum);
   }

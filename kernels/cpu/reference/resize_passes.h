@@ -9,8 +9,9 @@ namespace onward::cpu {
 // weighted sum of `taps` others; see FillResizeTaps.
 struct Pass {
   int64_t outer = 0, in = 0, out = 0, inner = 0, taps = 0;
-  const int64_t* positions = nullptr;  // out * taps
-  const double* weights = nullptr;
+  const int64_t* positions = nullptr;    // out * taps
+  const double* weights = nullptr;       // likewise
+  const float* float_weights = nullptr;  // the same, rounded
 };
 
 // State of a binding of Resize.
