@@ -10,23 +10,23 @@ namespace {
 // Defaults are those of the ops of the same names. `parameters`: how many of alpha and beta it has.
 struct ActivationRow {
   const char* name;
-  Activation kind;
+  GateFunction kind;
   int parameters;
   float alpha;
   float beta;
 };
 constexpr ActivationRow kActivations[] = {
-    {"relu", Activation::kRelu, 0, 0.0f, 0.0f},
-    {"tanh", Activation::kTanh, 0, 0.0f, 0.0f},
-    {"sigmoid", Activation::kSigmoid, 0, 0.0f, 0.0f},
-    {"affine", Activation::kAffine, 2, 1.0f, 0.0f},
-    {"leakyrelu", Activation::kLeakyRelu, 1, 0.01f, 0.0f},
-    {"thresholdedrelu", Activation::kThresholdedRelu, 1, 1.0f, 0.0f},
-    {"scaledtanh", Activation::kScaledTanh, 2, 1.0f, 1.0f},
-    {"hardsigmoid", Activation::kHardSigmoid, 2, 0.2f, 0.5f},
-    {"elu", Activation::kElu, 1, 1.0f, 0.0f},
-    {"softsign", Activation::kSoftsign, 0, 0.0f, 0.0f},
-    {"softplus", Activation::kSoftplus, 0, 0.0f, 0.0f},
+    {"relu", GateFunction::kRelu, 0, 0.0f, 0.0f},
+    {"tanh", GateFunction::kTanh, 0, 0.0f, 0.0f},
+    {"sigmoid", GateFunction::kSigmoid, 0, 0.0f, 0.0f},
+    {"affine", GateFunction::kAffine, 2, 1.0f, 0.0f},
+    {"leakyrelu", GateFunction::kLeakyRelu, 1, 0.01f, 0.0f},
+    {"thresholdedrelu", GateFunction::kThresholdedRelu, 1, 1.0f, 0.0f},
+    {"scaledtanh", GateFunction::kScaledTanh, 2, 1.0f, 1.0f},
+    {"hardsigmoid", GateFunction::kHardSigmoid, 2, 0.2f, 0.5f},
+    {"elu", GateFunction::kElu, 1, 1.0f, 0.0f},
+    {"softsign", GateFunction::kSoftsign, 0, 0.0f, 0.0f},
+    {"softplus", GateFunction::kSoftplus, 0, 0.0f, 0.0f},
 };
 
 constexpr const char* kDefaults[3][3] = {

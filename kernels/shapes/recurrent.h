@@ -10,7 +10,7 @@
 
 namespace onward {
 
-enum class Activation : uint8_t {
+enum class GateFunction : uint8_t {
   kRelu,
   kTanh,
   kSigmoid,
@@ -25,7 +25,7 @@ enum class Activation : uint8_t {
 };
 
 struct RecurrentActivation {
-  Activation kind = Activation::kTanh;
+  GateFunction kind = GateFunction::kTanh;
   float alpha = 0.0f;
   float beta = 0.0f;
 };

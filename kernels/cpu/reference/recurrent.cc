@@ -14,27 +14,27 @@ template <typename A>
 A Activate(const RecurrentActivation& f, A x) {
   const A alpha = f.alpha, beta = f.beta;
   switch (f.kind) {
-    case Activation::kRelu:
+    case GateFunction::kRelu:
       return x > 0 ? x : A(0);
-    case Activation::kTanh:
+    case GateFunction::kTanh:
       return std::tanh(x);
-    case Activation::kSigmoid:
+    case GateFunction::kSigmoid:
       return A(1) / (A(1) + std::exp(-x));
-    case Activation::kAffine:
+    case GateFunction::kAffine:
       return alpha * x + beta;
-    case Activation::kLeakyRelu:
+    case GateFunction::kLeakyRelu:
       return x >= 0 ? x : alpha * x;
-    case Activation::kThresholdedRelu:
+    case GateFunction::kThresholdedRelu:
       return x >= alpha ? x : A(0);
-    case Activation::kScaledTanh:
+    case GateFunction::kScaledTanh:
       return alpha * std::tanh(beta * x);
-    case Activation::kHardSigmoid:
+    case GateFunction::kHardSigmoid:
       return std::clamp(alpha * x + beta, A(0), A(1));
-    case Activation::kElu:
+    case GateFunction::kElu:
       return x >= 0 ? x : alpha * std::expm1(x);
-    case Activation::kSoftsign:
+    case GateFunction::kSoftsign:
       return x / (A(1) + std::fabs(x));
-    case Activation::kSoftplus:
+    case GateFunction::kSoftplus:
       return std::max(x, A(0)) + std::log1p(std::exp(-std::fabs(x)));
   }
   return x;

@@ -1,0 +1,147 @@
+// ConvTranspose over one or two spatial axes in float32: per image, the product of the transposed
+// weights with X gives what every input position adds to every tap; the taps are then summed into
+// the output.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/shapes/conv.h"
+
+namespace onward::cpu {
+namespace {
+
+struct ConvTransposeState {
+  GemmPlan plan;  // one batch per group
+  WindowAxis rows, columns;
+  int64_t batch, channels, filters, group, taps;
+  int64_t x_size, y_size;  // of one channel
+};
+
+class ConvTranspose : public Kernel {
+ public:
+  ConvTranspose(ConvTransposeAttributes attributes, InstructionSet set)
+      : attributes_(std::move(attributes)), tiles_(GemmTiles(set)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
+    ONWARD_ASSIGN_OR_RETURN(
+        const ConvGeometry g,
+        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
+                          context.has_input(2) ? &bias : nullptr));
+    if (g.axes.size() > 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X ", DimsString(context.input_dims(0)), " has more axes than declared"));
+    }
+    context.SetOutput(0, g.output);
+    auto* s = context.NewState<ConvTransposeState>();
+    s->rows = g.axes.size() == 2 ? g.axes[0] : WindowAxis{1, 1};
+    s->columns = g.axes.back();
+    s->batch = g.batch, s->channels = g.channels, s->filters = g.filters, s->group = g.group;
+    s->taps = g.kernel_size();
+    s->x_size = g.output_size();
+    s->y_size = g.input_size();
+    s->plan = PlanGemm(tiles_, ColumnsLayout::kRows, g.filters / g.group * s->taps, s->x_size,
+                       g.channels / g.group, g.group, false);
+    const Dims products = {g.filters, s->taps, s->x_size};
+    ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(DType::kFloat32, products));
+    context.SetScratch(bytes + context.num_workers() * s->plan.scratch *
+                                   static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& s = context.state<ConvTransposeState>();
+    for (int64_t image = 0; image < s.batch; ++image) {
+      Multiply(context, s, image);
+      const int64_t grain = std::max<int64_t>(1, 16 * 1024 / (s.taps * s.x_size + s.y_size + 1));
+      context.ParallelFor(s.filters, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t filter = begin; filter < end; ++filter) SumTaps(context, s, image, filter);
+      });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // products[filter][tap][position of X]
+  void Multiply(const RunContext& context, const ConvTransposeState& s, int64_t image) const {
+    const int64_t channels = s.channels / s.group, rows = s.filters / s.group * s.taps;
+    float* products = context.scratch<float>();
+    float* scratch = products + s.filters * s.taps * s.x_size;
+    context.ParallelForWorkers(
+        s.plan.chunks(), s.plan.grain, [&](int worker, int64_t begin, int64_t end) {
+          for (int64_t chunk = begin; chunk < end; ++chunk) {
+            const int64_t group = chunk / s.plan.chunks_per_batch();
+            GemmArguments args;
+            args.a = context.in<float>(1) + group * channels * rows;
+            args.a_row = 1;
+            args.a_k = rows;
+            args.b = context.in<float>(0) + (image * s.channels + group * channels) * s.x_size;
+            args.b_stride = s.x_size;
+            args.c = products + group * rows * s.x_size;
+            args.c_row = s.x_size;
+            RunGemmChunk(tiles_, s.plan, args, chunk % s.plan.chunks_per_batch(),
+                         scratch + worker * s.plan.scratch);
+          }
+        });
+  }
+
+  static void SumTaps(const RunContext& context, const ConvTransposeState& s, int64_t image,
+                      int64_t filter) {
+    const float* products = context.scratch<float>() + filter * s.taps * s.x_size;
+    float* y = context.out<float>(0) + (image * s.filters + filter) * s.y_size;
+    std::fill_n(y, s.y_size, context.has_input(2) ? context.in<float>(2)[filter] : 0.0f);
+    for (int64_t k = 0; k < s.rows.kernel; ++k) {
+      int64_t row_begin, row_end;
+      OutputsOfTap(s.rows, k, &row_begin, &row_end);
+      for (int64_t l = 0; l < s.columns.kernel; ++l, products += s.x_size) {
+        int64_t begin, end;
+        OutputsOfTap(s.columns, l, &begin, &end);
+        for (int64_t i = row_begin; i < row_end; ++i) {
+          const float* from = products + i * s.columns.output;
+          float* to = y + (s.rows.start(i) + k * s.rows.dilation) * s.columns.input +
+                      s.columns.start(0) + l * s.columns.dilation;
+          AddRow(from, begin, end, s.columns.stride, to);
+        }
+      }
+    }
+  }
+
+  static void AddRow(const float* from, int64_t begin, int64_t end, int64_t stride, float* to) {
+    if (stride == 1) {
+      for (int64_t j = begin; j < end; ++j) to[j] += from[j];
+    } else {
+      for (int64_t j = begin; j < end; ++j) to[j * stride] += from[j];
+    }
+  }
+
+  ConvTransposeAttributes attributes_;
+  const GemmTileKernels& tiles_;
+};
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  const auto& shape = spec.input_type(0).shape;
+  if (!shape.has_value() || shape->size() > 4)
+    return absl::UnimplementedError("one or two spatial axes, known when the kernel is made");
+  ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
+  return std::make_unique<ConvTranspose>(std::move(attributes), kSet);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "ConvTranspose", "conv_transpose_avx512", MakeConvTranspose<InstructionSet::kAvx512>},
+    {"", "ConvTranspose", "conv_transpose_avx2", MakeConvTranspose<InstructionSet::kAvx2>},
+    {"", "ConvTranspose", "conv_transpose_baseline", MakeConvTranspose<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList ConvTransposeKernels() { return kKernels; }
+
+}  // namespace onward::cpu

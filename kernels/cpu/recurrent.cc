@@ -1,0 +1,382 @@
+// RNN, GRU and LSTM in float32 with constant weights and the default activations. X is projected by
+// one product for all steps and directions; a step is one loop over blocks of hidden units, each of
+// which multiplies the state by its gates' columns of R and applies the cell. Weights are packed so
+// that the gates of a block stand side by side: [direction][block][gate][unit].
+#include "kernels/shapes/recurrent.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/gates.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int kMaxTileRows = 16, kMaxGates = 4, kMaxTileCols = 64;
+// Below this many products a step is done by one thread.
+constexpr int64_t kMinParallelStep = 128 * 1024;
+
+struct Weights {
+  PackedMatrix w, r;
+  std::vector<float> bias;  // added to X's part
+  std::vector<float>
+      candidate_bias;  // GRU, linear before reset: added to H's part of the candidate
+};
+
+struct RecurrentState {
+  RecurrentGeometry g;
+  GemmPlan projection;
+  int64_t blocks;  // of one direction
+  int64_t width;   // floats of a projected row: directions * blocks * gates * tile_cols
+  int64_t parts;   // of a step
+  int64_t padded;  // blocks * tile_cols: floats of a state's row
+};
+
+// Pointers into scratch, and the step that runs.
+struct Step {
+  const float* projected;
+  float* h;  // [direction][batch][padded], as the others
+  float* h_next;
+  float* c;
+  float* reset;
+  float* update;
+  int64_t index;
+};
+
+class Recurrent : public Kernel {
+ public:
+  Recurrent(RecurrentAttributes attributes, InstructionSet set, Weights weights)
+      : a_(std::move(attributes)),
+        tiles_(GemmTiles(set)),
+        gates_(GatesOf(set)),
+        weights_(std::move(weights)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const RecurrentGeometry g, BindRecurrent(a_, context));
+    auto* s = context.NewState<RecurrentState>();
+    s->g = g;
+    s->blocks = (g.hidden + tiles_.tile_cols - 1) / tiles_.tile_cols;
+    s->padded = s->blocks * tiles_.tile_cols;
+    s->width = a_.directions * a_.gates() * s->padded;
+    s->projection =
+        PlanGemm(tiles_, ColumnsLayout::kPanels, g.steps * g.batch, s->width, g.input, 1, false);
+    const bool parallel = s->width * g.hidden * g.batch >= kMinParallelStep;
+    s->parts = parallel ? std::min<int64_t>(context.num_workers(), a_.directions * s->blocks) : 1;
+    const int64_t states = a_.directions * g.batch * s->padded;
+    context.SetScratch((g.steps * g.batch * s->width + 5 * states) *
+                       static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& s = context.state<RecurrentState>();
+    const int64_t states = a_.directions * s.g.batch * s.padded;
+    float* projected = context.scratch<float>();
+    float* h = projected + s.g.steps * s.g.batch * s.width;
+    Step step = {projected, h, h + states, h + 2 * states, h + 3 * states, h + 4 * states, 0};
+    Project(context, s, projected);
+    LoadState(context, s, 5, step.h);
+    if (a_.op == RecurrentOp::kLstm) LoadState(context, s, 6, step.c);
+    const bool two_phases = a_.op == RecurrentOp::kGru && !a_.linear_before_reset;
+    for (; step.index < s.g.steps; ++step.index) {
+      if (two_phases) {
+        ForEachBlock(context, s, [&](int64_t block) { ResetBlock(s, step, block); });
+        ForEachBlock(context, s, [&](int64_t block) { CandidateBlock(context, s, step, block); });
+      } else {
+        ForEachBlock(context, s, [&](int64_t block) { CellBlock(context, s, step, block); });
+      }
+      std::swap(step.h, step.h_next);
+    }
+    StoreState(context, s, 1, step.h);
+    StoreState(context, s, 2, step.c);
+    return absl::OkStatus();
+  }
+
+ private:
+  void Project(RunContext& context, const RecurrentState& s, float* projected) const {
+    GemmArguments args;
+    args.a = context.in<float>(0);
+    args.a_row = s.g.input;
+    args.b = weights_.w.data();
+    args.c = projected;
+    args.c_row = s.width;
+    if (!weights_.bias.empty()) args.bias_of_column = weights_.bias.data();
+    context.ParallelFor(s.projection.chunks(), s.projection.grain, [&](int64_t begin, int64_t end) {
+      for (int64_t chunk = begin; chunk < end; ++chunk)
+        RunGemmChunk(tiles_, s.projection, args, chunk, nullptr);
+    });
+  }
+
+  // The parts are as many as the threads, so that a thread meets the same weights at every step;
+  // what a block computes does not depend on its part.
+  template <typename F>
+  void ForEachBlock(RunContext& context, const RecurrentState& s, const F& body) const {
+    const int64_t blocks = a_.directions * s.blocks;
+    context.ParallelFor(s.parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin * blocks / s.parts; i < end * blocks / s.parts; ++i) body(i);
+    });
+  }
+
+  int64_t TimeOf(const RecurrentState& s, const Step& step, int64_t direction) const {
+    return a_.reversed(static_cast<int>(direction)) ? s.g.steps - 1 - step.index : step.index;
+  }
+
+  // The projected row of sequence `row` at this step; those of further sequences are
+  // ProjectedStride apart.
+  const float* ProjectedRow(const RecurrentState& s, const Step& step, int64_t direction,
+                            int64_t row) const {
+    const int64_t time = TimeOf(s, step, direction);
+    const int64_t index = a_.batch_first ? row * s.g.steps + time : time * s.g.batch + row;
+    return step.projected + index * s.width;
+  }
+  int64_t ProjectedStride(const RecurrentState& s) const {
+    return (a_.batch_first ? s.g.steps : 1) * s.width;
+  }
+
+  // sums = gates [first, last) of one block for sequences [row, row + rows): what X gave, or the
+  // candidate's bias of a GRU that is linear before reset, plus the state `h` times R.
+  void Multiply(const RecurrentState& s, const Step& step, int64_t block, int first, int last,
+                const float* h, int64_t row, int rows, float* sums) const {
+    const int64_t cols = tiles_.tile_cols, direction = block / s.blocks;
+    const float* projected = ProjectedRow(s, step, direction, row);
+    GemmTile tile;
+    tile.rows = rows;
+    tile.cols = static_cast<int>(cols);
+    tile.k = s.g.hidden;
+    tile.a = h + (direction * s.g.batch + row) * s.padded;
+    tile.a_row = s.padded;
+    tile.a_k = 1;
+    tile.b_k = cols;
+    tile.b_padded = true;
+    tile.c_row = (last - first) * cols;
+    for (int gate = first; gate < last; ++gate) {
+      const int64_t panel = block * a_.gates() + gate;
+      tile.b = weights_.r.data() + panel * s.g.hidden * cols;
+      tile.c = sums + (gate - first) * cols;
+      tile.bias_of_column = nullptr;
+      tile.residual = nullptr;
+      if (a_.op == RecurrentOp::kGru && a_.linear_before_reset && gate == 2) {
+        if (!weights_.candidate_bias.empty())
+          tile.bias_of_column = weights_.candidate_bias.data() + block * cols;
+      } else {
+        tile.residual = projected + panel * cols;
+        tile.residual_row = ProjectedStride(s);
+      }
+      tiles_.tile(tile);
+    }
+  }
+
+  // Calls body(row, rows) for groups of sequences as high as a tile.
+  template <typename F>
+  void ForEachRows(const RecurrentState& s, const F& body) const {
+    for (int64_t row = 0; row < s.g.batch; row += tiles_.tile_rows)
+      body(row, static_cast<int>(std::min<int64_t>(tiles_.tile_rows, s.g.batch - row)));
+  }
+
+  GateBlock BlockOf(const RecurrentState& s, const Step& step, int64_t block, int64_t row, int rows,
+                    int gates, const float* sums) const {
+    const int64_t cols = tiles_.tile_cols, direction = block / s.blocks;
+    const int64_t at =
+        (direction * s.g.batch + row) * s.padded + block % s.blocks * tiles_.tile_cols;
+    GateBlock b;
+    b.rows = rows;
+    b.units = tiles_.tile_cols;
+    b.sums = sums;
+    b.sums_row = gates * cols;
+    b.h = step.h + at;
+    b.h_next = step.h_next + at;
+    b.c = step.c + at;
+    b.update = step.update + at;
+    b.h_row = s.padded;
+    if (a_.op == RecurrentOp::kGru && a_.linear_before_reset) {
+      b.x = ProjectedRow(s, step, direction, row) + (block * a_.gates() + 2) * cols;
+      b.x_row = ProjectedStride(s);
+    }
+    return b;
+  }
+
+  // RNN, LSTM and the GRU that is linear before reset.
+  void CellBlock(const RunContext& context, const RecurrentState& s, const Step& step,
+                 int64_t block) const {
+    ForEachRows(s, [&](int64_t row, int rows) {
+      alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
+      Multiply(s, step, block, 0, a_.gates(), step.h, row, rows, sums);
+      const GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
+      (a_.op == RecurrentOp::kRnn    ? gates_.rnn
+       : a_.op == RecurrentOp::kLstm ? gates_.lstm
+                                     : gates_.gru_linear)(b);
+      StoreOutput(context, s, step, block, row, rows);
+    });
+  }
+
+  void ResetBlock(const RecurrentState& s, const Step& step, int64_t block) const {
+    ForEachRows(s, [&](int64_t row, int rows) {
+      alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
+      Multiply(s, step, block, 0, 2, step.h, row, rows, sums);
+      GateBlock b = BlockOf(s, step, block, row, rows, 2, sums);
+      b.h_next = step.reset + (b.h - step.h);
+      gates_.gru_reset(b);
+    });
+  }
+
+  void CandidateBlock(const RunContext& context, const RecurrentState& s, const Step& step,
+                      int64_t block) const {
+    ForEachRows(s, [&](int64_t row, int rows) {
+      alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
+      Multiply(s, step, block, 2, 3, step.reset, row, rows, sums);
+      gates_.gru_candidate(BlockOf(s, step, block, row, rows, 1, sums));
+      StoreOutput(context, s, step, block, row, rows);
+    });
+  }
+
+  void StoreOutput(const RunContext& context, const RecurrentState& s, const Step& step,
+                   int64_t block, int64_t row, int rows) const {
+    if (!context.has_output(0)) return;
+    const int64_t direction = block / s.blocks;
+    const int64_t unit = block % s.blocks * tiles_.tile_cols;
+    const int64_t count = std::min<int64_t>(tiles_.tile_cols, s.g.hidden - unit);
+    float* y = context.out<float>(0) + TimeOf(s, step, direction) * s.g.y_step +
+               direction * s.g.y_direction + unit;
+    const float* h = step.h_next + direction * s.g.batch * s.padded + unit;
+    for (int64_t n = row; n < row + rows; ++n)
+      std::copy_n(h + n * s.padded, count, y + n * s.g.y_batch);
+  }
+
+  void LoadState(const RunContext& context, const RecurrentState& s, int input, float* to) const {
+    const float* from = context.has_input(input) ? context.in<float>(input) : nullptr;
+    std::fill_n(to, a_.directions * s.g.batch * s.padded, 0.0f);
+    for (int64_t d = 0; from != nullptr && d < a_.directions; ++d) {
+      for (int64_t n = 0; n < s.g.batch; ++n, to += s.padded)
+        std::copy_n(from + d * s.g.h_direction + n * s.g.h_batch, s.g.hidden, to);
+    }
+  }
+
+  void StoreState(const RunContext& context, const RecurrentState& s, int output,
+                  const float* from) const {
+    if (!context.has_output(output)) return;
+    float* to = context.out<float>(output);
+    for (int64_t d = 0; d < a_.directions; ++d) {
+      for (int64_t n = 0; n < s.g.batch; ++n, from += s.padded)
+        std::copy_n(from, s.g.hidden, to + d * s.g.h_direction + n * s.g.h_batch);
+    }
+  }
+
+  RecurrentAttributes a_;
+  const GemmTileKernels& tiles_;
+  const GateKernels& gates_;
+  Weights weights_;
+};
+
+// Where gate row `row` of a direction, [gate][hidden], goes in [block][gate][unit].
+int64_t PackedRow(int64_t row, int64_t hidden, int64_t gates, int64_t cols) {
+  const int64_t gate = row / hidden, unit = row % hidden;
+  return (unit / cols * gates + gate) * cols + unit % cols;
+}
+
+// W or R, [directions][gates * hidden][k], in the packed order and padded with zeros.
+absl::StatusOr<PackedMatrix> PackWeights(const GemmTileKernels& tiles, const Tensor& weights,
+                                         int64_t gates) {
+  const int64_t directions = weights.dims()[0], rows = weights.dims()[1], k = weights.dims()[2];
+  const int64_t hidden = rows / gates, cols = tiles.tile_cols;
+  const int64_t packed_rows = (hidden + cols - 1) / cols * cols * gates;
+  ONWARD_ASSIGN_OR_RETURN(Tensor ordered,
+                          Tensor::Create(DType::kFloat32, {directions * packed_rows, k}));
+  float* to = ordered.mutable_data<float>();
+  std::fill_n(to, ordered.num_elements(), 0.0f);
+  const float* from = weights.data<float>();
+  for (int64_t d = 0; d < directions; ++d, to += packed_rows * k) {
+    for (int64_t row = 0; row < rows; ++row, from += k)
+      std::copy_n(from, k, to + PackedRow(row, hidden, gates, cols) * k);
+  }
+  return PackedMatrix::Pack(tiles, ordered.data<float>(), k, true, k, directions * packed_rows);
+}
+
+void PackBias(const RecurrentAttributes& a, const GemmTileKernels& tiles, const Tensor& bias,
+              Weights& weights) {
+  const int64_t gates = a.gates(), rows = bias.dims()[1] / 2, hidden = rows / gates;
+  const int64_t cols = tiles.tile_cols, padded = (hidden + cols - 1) / cols * cols;
+  const bool split = a.op == RecurrentOp::kGru && a.linear_before_reset;
+  weights.bias.assign(static_cast<size_t>(a.directions * gates * padded), 0.0f);
+  if (split) weights.candidate_bias.assign(static_cast<size_t>(a.directions * padded), 0.0f);
+  for (int64_t d = 0; d < a.directions; ++d) {
+    const float* wb = bias.data<float>() + d * 2 * rows;
+    const float* rb = wb + rows;
+    for (int64_t row = 0; row < rows; ++row) {
+      float& to =
+          weights
+              .bias[static_cast<size_t>(d * gates * padded + PackedRow(row, hidden, gates, cols))];
+      to = wb[row];
+      if (split && row >= 2 * hidden) {
+        weights.candidate_bias[static_cast<size_t>(d * padded + row - 2 * hidden)] = rb[row];
+      } else {
+        to += rb[row];
+      }
+    }
+  }
+}
+
+bool DefaultActivations(const RecurrentAttributes& a) {
+  for (size_t i = 0; i < a.activations.size(); ++i) {
+    const bool first = i % static_cast<size_t>(a.functions()) == 0;
+    const GateFunction expected =
+        first && a.op != RecurrentOp::kRnn ? GateFunction::kSigmoid : GateFunction::kTanh;
+    if (a.activations[i].kind != expected) return false;
+  }
+  return a.clip == std::numeric_limits<float>::infinity() && !a.input_forget;
+}
+
+template <RecurrentOp kOp, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  ONWARD_ASSIGN_OR_RETURN(RecurrentAttributes attributes, RecurrentAttributes::Parse(spec, kOp));
+  if (!DefaultActivations(attributes) || spec.has_input(4) || spec.has_input(7)) {
+    return absl::UnimplementedError(
+        "default activations only, without clip, input_forget, sequence_lens and peepholes");
+  }
+  const Tensor* w = spec.constant(1);
+  const Tensor* r = spec.constant(2);
+  const Tensor* bias = spec.constant(3);
+  if (w == nullptr || r == nullptr || (spec.has_input(3) && bias == nullptr))
+    return absl::UnimplementedError("constant W, R and B only");
+  const int64_t gates = attributes.gates(), hidden = r->rank() == 3 ? r->dims()[2] : 0;
+  const Dims r_dims = {attributes.directions, gates * hidden, hidden};
+  if (w->rank() != 3 || DimsView(r_dims) != r->dims() ||
+      DimsView(r_dims).first(2) != w->dims().first(2) ||
+      (bias != nullptr && bias->dims() != DimsView({attributes.directions, 2 * gates * hidden}))) {
+    return absl::InvalidArgumentError(absl::StrCat("W ", DimsString(w->dims()), ", R ",
+                                                   DimsString(r->dims()), " and B do not fit"));
+  }
+  const GemmTileKernels& tiles = GemmTiles(kSet);
+  Weights weights;
+  ONWARD_ASSIGN_OR_RETURN(weights.w, PackWeights(tiles, *w, gates));
+  ONWARD_ASSIGN_OR_RETURN(weights.r, PackWeights(tiles, *r, gates));
+  if (bias != nullptr) PackBias(attributes, tiles, *bias, weights);
+  for (int i = 1; i < (bias == nullptr ? 3 : 4); ++i) spec.ReleaseConstant(i);
+  return std::make_unique<Recurrent>(std::move(attributes), kSet, std::move(weights));
+}
+
+constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,
+                      kLstm = RecurrentOp::kLstm;
+constexpr KernelEntry kKernels[] = {
+    {"", "RNN", "rnn_avx512", MakeRecurrent<kRnn, InstructionSet::kAvx512>},
+    {"", "RNN", "rnn_avx2", MakeRecurrent<kRnn, InstructionSet::kAvx2>},
+    {"", "RNN", "rnn_baseline", MakeRecurrent<kRnn, InstructionSet::kBaseline>},
+    {"", "GRU", "gru_avx512", MakeRecurrent<kGru, InstructionSet::kAvx512>},
+    {"", "GRU", "gru_avx2", MakeRecurrent<kGru, InstructionSet::kAvx2>},
+    {"", "GRU", "gru_baseline", MakeRecurrent<kGru, InstructionSet::kBaseline>},
+    {"", "LSTM", "lstm_avx512", MakeRecurrent<kLstm, InstructionSet::kAvx512>},
+    {"", "LSTM", "lstm_avx2", MakeRecurrent<kLstm, InstructionSet::kAvx2>},
+    {"", "LSTM", "lstm_baseline", MakeRecurrent<kLstm, InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList RecurrentKernels() { return kKernels; }
+
+}  // namespace onward::cpu

@@ -1,0 +1,32 @@
+// Attention of one query row in float32, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+struct AttentionRowKernels {
+  // scores[j] = sum over d of q[d] k[j * k_row + d], for j < keys.
+  void (*dots)(const float* q, const float* k, int64_t k_row, int64_t keys, int64_t depth,
+               float* scores);
+  // scores = softmax(scale * scores + add), where `keep` is false 0. `add` and `keep` may be null;
+  // a row without any key becomes 0.
+  void (*softmax)(float* scores, int64_t count, float scale, const float* add, const bool* keep);
+};
+
+namespace baseline {
+const AttentionRowKernels& AttentionRows();
+}
+namespace avx2 {
+const AttentionRowKernels& AttentionRows();
+}
+namespace avx512 {
+const AttentionRowKernels& AttentionRows();
+}
+
+// The kernels of `set`, which must be one that Supports().
+const AttentionRowKernels& AttentionRowsOf(InstructionSet set);
+
+}  // namespace onward::cpu

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/attention_row_inl.h"

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/gates_inl.h"

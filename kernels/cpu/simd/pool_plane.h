@@ -1,0 +1,48 @@
+// Pooling of one plane of float32, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+// A plane of rows x columns and its windows. All sizes are in elements; window taps outside the
+// plane are ignored.
+struct PoolPlane {
+  const float* x = nullptr;
+  float* y = nullptr;
+  int64_t in_rows = 0, in_columns = 0, out_rows = 0, out_columns = 0;
+  int64_t kernel_rows = 1, kernel_columns = 1;
+  int64_t stride_rows = 1, stride_columns = 1;
+  int64_t dilation_rows = 1, dilation_columns = 1;
+  int64_t pad_rows = 0, pad_columns = 0;  // at the begin
+  // Averages divide by row_counts[row] * column_counts[column].
+  const float* row_counts = nullptr;
+  const float* column_counts = nullptr;
+};
+
+// Floats of scratch that one plane needs.
+int64_t PoolScratch(const PoolPlane& plane);
+
+struct PoolPlaneKernels {
+  void (*max)(const PoolPlane& plane, float* scratch);
+  void (*average)(const PoolPlane& plane, float* scratch);
+  float (*largest)(const float* x, int64_t count);  // NaN if any is
+  float (*sum)(const float* x, int64_t count);
+};
+
+namespace baseline {
+const PoolPlaneKernels& Pools();
+}
+namespace avx2 {
+const PoolPlaneKernels& Pools();
+}
+namespace avx512 {
+const PoolPlaneKernels& Pools();
+}
+
+// The kernels of `set`, which must be one that Supports().
+const PoolPlaneKernels& PoolsOf(InstructionSet set);
+
+}  // namespace onward::cpu

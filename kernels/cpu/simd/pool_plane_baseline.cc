@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/pool_plane_inl.h"

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "kernels/cpu/simd/pool_plane.h"
+#include "kernels/cpu/simd/vec_inl.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// NaN if either is.
+struct MaxOf {
+  static ONWARD_INLINE float Identity() { return -__builtin_inff(); }
+  static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return Select(a != a, a, Max(a, b)); }
+  static ONWARD_INLINE float Combine(float a, float b) { return a != a || a > b ? a : b; }
+};
+struct SumOf {
+  static ONWARD_INLINE float Identity() { return 0.0f; }
+  static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return a + b; }
+  static ONWARD_INLINE float Combine(float a, float b) { return a + b; }
+};
+
+// to[i] = the rows [first, last), `row` apart, combined, for i < columns.
+template <typename Op>
+ONWARD_INLINE void CombineRows(const float* x, int64_t row, int64_t first, int64_t last,
+                               int64_t columns, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    Vec v = Set(Op::Identity());
+    for (int64_t r = first; r < last; ++r) v = Op::Combine(v, Load(x + r * row + i));
+    Store(to + i, v);
+  }
+  if (i == columns) return;
+  const int rest = static_cast<int>(columns - i);
+  Vec v = Set(Op::Identity());
+  for (int64_t r = first; r < last; ++r) v = Op::Combine(v, LoadN(x + r * row + i, rest));
+  StoreN(to + i, v, rest);
+}
+
+// phases[p * length + i] = row[i * stride + p].
+ONWARD_INLINE void SplitPhases(const float* row, int64_t stride, int64_t length, float* phases) {
+  if (stride == 2) {
+    float* odd = phases + length;
+    for (int64_t i = 0; i < length; ++i) {
+      phases[i] = row[2 * i];
+      odd[i] = row[2 * i + 1];
+    }
+    return;
+  }
+  for (int64_t p = 0; p < stride; ++p) {
+    for (int64_t i = 0; i < length; ++i) phases[p * length + i] = row[i * stride + p];
+  }
+}
+
+template <typename Op, bool kAverage>
+ONWARD_INLINE void Pool(const PoolPlane& p, float* scratch) {
+  const int64_t stride = p.stride_columns;
+  const int64_t reach =
+      (p.out_columns - 1) * stride + (p.kernel_columns - 1) * p.dilation_columns + 1;
+  const int64_t used = p.pad_columns + p.in_columns;
+  // Every phase is read for whole vectors of outputs.
+  const int64_t length = ((reach > used ? reach : used) + stride - 1) / stride + kLanes;
+  float* row = scratch;
+  float* phases = stride == 1 ? row : scratch + length * stride;
+  for (int64_t i = 0; i < length * stride; ++i) row[i] = Op::Identity();
+  for (int64_t o = 0; o < p.out_rows; ++o) {
+    const int64_t start = o * p.stride_rows - p.pad_rows;
+    int64_t first = start >= 0 ? 0 : (-start + p.dilation_rows - 1) / p.dilation_rows;
+    int64_t last =
+        start >= p.in_rows ? 0 : (p.in_rows - start + p.dilation_rows - 1) / p.dilation_rows;
+    if (last > p.kernel_rows) last = p.kernel_rows;
+    if (first > last) first = last;
+    CombineRows<Op>(p.x + start * p.in_columns, p.dilation_rows * p.in_columns, first, last,
+                    p.in_columns, row + p.pad_columns);
+    if (stride != 1) SplitPhases(row, stride, length, phases);
+    float* y = p.y + o * p.out_columns;
+    for (int64_t i = 0; i < p.out_columns; i += kLanes) {
+      Vec v = Set(Op::Identity());
+      for (int64_t k = 0; k < p.kernel_columns; ++k) {
+        const int64_t tap = k * p.dilation_columns;
+        v = Op::Combine(v, Load(phases + tap % stride * length + tap / stride + i));
+      }
+      const int64_t rest = p.out_columns - i;
+      const int lanes = rest < kLanes ? static_cast<int>(rest) : kLanes;
+      if constexpr (kAverage) v = v / (LoadN(p.column_counts + i, lanes) * p.row_counts[o]);
+      if (lanes == kLanes) {
+        Store(y + i, v);
+      } else {
+        StoreN(y + i, v, lanes);
+      }
+    }
+  }
+}
+
+inline void MaxPool(const PoolPlane& plane, float* scratch) { Pool<MaxOf, false>(plane, scratch); }
+inline void AveragePool(const PoolPlane& plane, float* scratch) {
+  Pool<SumOf, true>(plane, scratch);
+}
+
+template <typename Op>
+ONWARD_INLINE float Reduce(const float* x, int64_t count) {
+  Vec sums[4];
+  for (Vec& sum : sums) sum = Set(Op::Identity());
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    ONWARD_UNROLL
+    for (int s = 0; s < 4; ++s) sums[s] = Op::Combine(sums[s], Load(x + i + s * kLanes));
+  }
+  for (; i + kLanes <= count; i += kLanes) sums[0] = Op::Combine(sums[0], Load(x + i));
+  const Vec sum = Op::Combine(Op::Combine(sums[0], sums[1]), Op::Combine(sums[2], sums[3]));
+  float lanes[kLanes];
+  Store(lanes, sum);
+  float result = Op::Identity();
+  for (int lane = 0; lane < kLanes; ++lane) result = Op::Combine(result, lanes[lane]);
+  for (; i < count; ++i) result = Op::Combine(result, x[i]);
+  return result;
+}
+
+inline float Largest(const float* x, int64_t count) { return Reduce<MaxOf>(x, count); }
+inline float Sum(const float* x, int64_t count) { return Reduce<SumOf>(x, count); }
+
+const PoolPlaneKernels& Pools() {
+  static constexpr PoolPlaneKernels kKernels = {MaxPool, AveragePool, Largest, Sum};
+  return kKernels;
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET
