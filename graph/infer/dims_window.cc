@@ -175,11 +175,17 @@ MaybeDims Stft(const InferScope& scope, size_t) {
 }
 
 constexpr DimRule kRules[] = {
-    {"AveragePool", ConvOrPool}, {"Conv", ConvOrPool},
-    {"ConvInteger", ConvOrPool}, {"ConvTranspose", ConvTranspose},
-    {"DeformConv", ConvOrPool},  {"LpPool", ConvOrPool},
-    {"MaxPool", ConvOrPool},     {"QLinearConv", ConvOrPool},
-    {"Resize", Resize},          {"STFT", Stft},
+    {"AveragePool", ConvOrPool},
+    {"Conv", ConvOrPool},
+    {"ConvInteger", ConvOrPool},
+    {"ConvTranspose", ConvTranspose},
+    {"DeformConv", ConvOrPool},
+    {"FusedConv", ConvOrPool},
+    {"LpPool", ConvOrPool},
+    {"MaxPool", ConvOrPool},
+    {"QLinearConv", ConvOrPool},
+    {"Resize", Resize},
+    {"STFT", Stft},
     {"Upsample", Resize},
 };
 

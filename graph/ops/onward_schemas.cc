@@ -11,7 +11,9 @@ void RegisterOnwardSchemas() {
   std::call_once(once, [] {
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kOnwardDomain, 1,
                                                                                 1);
-    for (onnx::OpSchema& schema : FusedSchemas()) onnx::RegisterSchema(std::move(schema));
+    for (const auto& family : {CopySchemas, FusedSchemas}) {
+      for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
+    }
   });
 }
 

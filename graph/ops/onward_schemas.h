@@ -22,6 +22,7 @@ const onnx::OpSchema* FindSchema(const std::string& op, const std::string& domai
 void RegisterOnwardSchemas();
 
 // Rows of RegisterOnwardSchemas, by family.
+std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
 
 }  // namespace onward

@@ -1,9 +1,9 @@
 #include "graph/rewrite/match.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "graph/ops/facts.h"
 #include "onnx/defs/schema.h"
 
 namespace onward {
@@ -116,16 +116,15 @@ bool SameShape(const Type& a, const Type& b) {
 }
 
 bool IsRandom(const Node& node) {
-  static constexpr std::array<std::string_view, 6> kRandom = {
-      "Bernoulli",     "Multinomial",      "RandomNormal",
-      "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
   if (node.schema != nullptr &&
       node.schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {
     return true;
   }
-  if (!node.domain.empty()) return node.domain == "onward" && node.op_type.find("Random") == 0;
-  if (node.op_type == "Dropout") return InputOf(node, 2).valid();  // may be in training mode
-  return std::find(kRandom.begin(), kRandom.end(), node.op_type) != kRandom.end();
+  if (node.domain.empty() && node.op_type == "Dropout") {
+    return InputOf(node, 2).valid();  // may be in training mode
+  }
+  const OpFacts* facts = FindFacts(node.op_type, node.domain);
+  return facts != nullptr && facts->random;
 }
 
 }  // namespace onward

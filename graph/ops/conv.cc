@@ -1,0 +1,19 @@
+// Convolutions.
+#include "graph/ops/facts.h"
+
+namespace onward {
+namespace {
+
+constexpr OpFacts kFacts[] = {
+    {"CausalConvWithState", Precision::kLower},
+    {"Col2Im", Precision::kFollow},
+    {"Conv", Precision::kLower},
+    {"ConvTranspose", Precision::kLower},
+    {"DeformConv", Precision::kLower},
+};
+
+}  // namespace
+
+absl::Span<const OpFacts> ConvFacts() { return kFacts; }
+
+}  // namespace onward

@@ -1,0 +1,23 @@
+// Crossing from one device to another.
+#include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
+#include "onnx/defs/shape_inference.h"
+
+namespace onward {
+
+std::vector<onnx::OpSchema> CopySchemas() {
+  onnx::OpSchema schema("Copy", __FILE__, __LINE__);
+  schema.SetDomain(kOnwardDomain).SinceVersion(1);
+  schema.SetDoc("The same value in the memory of another provider.");
+  schema.Attr("to", "The provider: cpu, cuda.", onnx::AttributeProto::STRING, true);
+  schema.Input(0, "X", "Any tensor.", "T");
+  schema.Output(0, "Y", "Its copy.", "T");
+  schema.TypeConstraint("T", onnx::OpSchema::all_tensor_types_ir14(), "Any tensor.");
+  schema.TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
+  schema.FunctionBody("{ Y = Identity (X) }", 28);
+  std::vector<onnx::OpSchema> schemas;
+  schemas.push_back(std::move(schema));
+  return schemas;
+}
+
+}  // namespace onward

@@ -1,0 +1,53 @@
+// What ONNX's schemas do not say about an op: one row per op, one table per family.
+#pragma once
+
+#include <string_view>
+
+#include "absl/types/span.h"
+
+namespace onward {
+
+// What mixed precision does with an op of floats.
+enum class Precision {
+  kLower,   // gains much from 16-bit floats and loses little
+  kFull,    // stays in float32: its sums or its range need it
+  kFollow,  // takes the widest of its inputs' dtypes
+};
+
+struct OpFacts {
+  std::string_view op;
+  Precision precision = Precision::kFull;
+  bool random = false;            // two runs on equal inputs may differ
+  bool view = false;              // output 0 has the elements of input 0 in their order
+  bool reads_shape_only = false;  // of input 0, not its elements
+};
+
+// Null for an op without a row: nothing is known of it, so it stays full and nothing is assumed.
+const OpFacts* FindFacts(std::string_view op, std::string_view domain);
+
+// Rows of ai.onnx. Precision classes follow the autocast lists of PyTorch 2 where those speak.
+absl::Span<const OpFacts> AttentionFacts();
+absl::Span<const OpFacts> CastFacts();
+absl::Span<const OpFacts> ConstantFacts();
+absl::Span<const OpFacts> ControlFlowFacts();
+absl::Span<const OpFacts> ConvFacts();
+absl::Span<const OpFacts> ElementwiseFacts();
+absl::Span<const OpFacts> GatherScatterFacts();
+absl::Span<const OpFacts> LayoutFacts();
+absl::Span<const OpFacts> LossFacts();
+absl::Span<const OpFacts> MatmulFacts();
+absl::Span<const OpFacts> NormalizationFacts();
+absl::Span<const OpFacts> PoolFacts();
+absl::Span<const OpFacts> QuantizeFacts();
+absl::Span<const OpFacts> RandomFacts();
+absl::Span<const OpFacts> RecurrentFacts();
+absl::Span<const OpFacts> ReduceFacts();
+absl::Span<const OpFacts> ResizeFacts();
+absl::Span<const OpFacts> SequenceFacts();
+absl::Span<const OpFacts> SignalFacts();
+absl::Span<const OpFacts> SoftmaxFacts();
+absl::Span<const OpFacts> StringFacts();
+// Rows of the domain `onward`.
+absl::Span<const OpFacts> OnwardFacts();
+
+}  // namespace onward

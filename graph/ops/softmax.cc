@@ -1,0 +1,16 @@
+// Softmax and its logarithm.
+#include "graph/ops/facts.h"
+
+namespace onward {
+namespace {
+
+constexpr OpFacts kFacts[] = {
+    {"LogSoftmax", Precision::kFull},
+    {"Softmax", Precision::kFull},
+};
+
+}  // namespace
+
+absl::Span<const OpFacts> SoftmaxFacts() { return kFacts; }
+
+}  // namespace onward

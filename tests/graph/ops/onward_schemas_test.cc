@@ -1,0 +1,75 @@
+#include "graph/ops/onward_schemas.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/builder/builder.h"
+#include "graph/ir/verify.h"
+#include "onnx/defs/schema.h"
+#include "onnx_io/expand_functions.h"
+
+namespace onward {
+namespace {
+
+// Replaces every onward op by its body and answers the type that output 0 has then.
+std::string TypeOfBody(GraphBuilder& b, const Expr& y) {
+  EXPECT_TRUE(b.status().ok()) << b.status();
+  const std::string type = y.type().ToString();
+  b.Output("y", y);
+  absl::StatusOr<Model> model = b.Build();
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return "";
+  const absl::Status expanded = ExpandFunctions(
+      model->graph, [](const Graph& graph, NodeId id) { return graph.node(id).domain.empty(); });
+  EXPECT_TRUE(expanded.ok()) << expanded;
+  EXPECT_TRUE(Verify(model->graph).ok()) << Verify(model->graph);
+  for (NodeId id : model->graph.node_ids()) EXPECT_EQ(model->graph.node(id).domain, "");
+  model->graph.mutable_value(model->graph.outputs()[0]).type = Type();
+  const absl::Status inferred = InferGraph(model->graph);
+  EXPECT_TRUE(inferred.ok()) << inferred;
+  EXPECT_EQ(model->graph.type(model->graph.outputs()[0]).ToString(), type);
+  return type;
+}
+
+TEST(OnwardSchemas, CopyIsIdentity) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat16, {"n", 4});
+  EXPECT_EQ(TypeOfBody(b, b.Op("Copy", {x}, {{"to", std::string("cuda")}}, kOnwardDomain)),
+            "float16[n,4]");
+}
+
+TEST(OnwardSchemas, FusedConv) {
+  for (const char* activation : {"", "relu", "clip", "silu", "hard_swish", "leaky_relu"}) {
+    GraphBuilder b;
+    const Expr x = b.Input("x", DType::kFloat32, {"n", 3, "h", 8});
+    const Expr w = b.Constant(Tensor(DType::kFloat32, {5, 3, 3, 3}));
+    const Expr y = b.Op("FusedConv", {x, w},
+                        {{"activation", std::string(activation)},
+                         {"strides", std::vector<int64_t>{2, 2}},
+                         {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                        kOnwardDomain);
+    EXPECT_EQ(TypeOfBody(b, y), "float32[n,5,(h + 1)/2,4]") << activation;
+  }
+}
+
+TEST(OnwardSchemas, FusedMatMul) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {"n", "s", 16});
+  const Expr w = b.Constant(Tensor(DType::kFloat32, {32, 16}));
+  const Expr bias = b.Constant(Tensor(DType::kFloat32, {32}));
+  const Expr y =
+      b.Op("FusedMatMul", {x, w, bias},
+           {{"transB", int64_t{1}}, {"alpha", 0.5f}, {"activation", std::string("gelu")}},
+           kOnwardDomain);
+  EXPECT_EQ(TypeOfBody(b, y), "float32[n,s,32]");
+}
+
+TEST(OnwardSchemas, AddLayerNormalization) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {"n", 16});
+  const Expr scale = b.Constant(Tensor(DType::kFloat32, {16}));
+  const std::vector<Expr> y = b.Ops("AddLayerNormalization", {x, x, scale}, 2, {}, kOnwardDomain);
+  EXPECT_EQ(TypeOfBody(b, y[0] + y[1]), "float32[n,16]");
+}
+
+}  // namespace
+}  // namespace onward
