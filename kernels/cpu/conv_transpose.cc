@@ -21,8 +21,8 @@ struct ConvTransposeState {
 
 class ConvTranspose : public Kernel {
  public:
-  ConvTranspose(ConvTransposeAttributes attributes, InstructionSet set)
-      : attributes_(std::move(attributes)), tiles_(GemmTiles(set)) {}
+  ConvTranspose(ConvTransposeAttributes attributes, InstructionSet set, Tensor weights)
+      : attributes_(std::move(attributes)), tiles_(GemmTiles(set)), weights_(std::move(weights)) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
@@ -74,9 +74,10 @@ class ConvTranspose : public Kernel {
           for (int64_t chunk = begin; chunk < end; ++chunk) {
             const int64_t group = chunk / s.plan.chunks_per_batch();
             GemmArguments args;
-            args.a = context.in<float>(1) + group * channels * rows;
-            args.a_row = 1;
-            args.a_k = rows;
+            args.a = (weights_.empty() ? context.in<float>(1) : weights_.data<float>()) +
+                     group * channels * rows;
+            args.a_row = weights_.empty() ? 1 : channels;
+            args.a_k = weights_.empty() ? rows : 1;
             args.b = context.in<float>(0) + (image * s.channels + group * channels) * s.x_size;
             args.b_stride = s.x_size;
             args.c = products + group * rows * s.x_size;
@@ -118,7 +119,22 @@ class ConvTranspose : public Kernel {
 
   ConvTransposeAttributes attributes_;
   const GemmTileKernels& tiles_;
+  Tensor weights_;  // of each group transposed, [group][filter][tap][channel], when constant
 };
+
+// W is [channels, filters / group, kernel...].
+absl::StatusOr<Tensor> TransposeWeights(const Tensor& w, int64_t group) {
+  const int64_t channels = w.dims()[0] / group, rows = NumElements(w.dims().subspan(1));
+  ONWARD_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(DType::kFloat32, {group, rows, channels}));
+  for (int64_t g = 0; g < group; ++g) {
+    const float* from = w.data<float>() + g * channels * rows;
+    float* to = result.mutable_data<float>() + g * channels * rows;
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t r = 0; r < rows; ++r) to[r * channels + c] = from[c * rows + r];
+    }
+  }
+  return result;
+}
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
@@ -131,7 +147,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) 
   if (!shape.has_value() || shape->size() > 4)
     return absl::UnimplementedError("one or two spatial axes, known when the kernel is made");
   ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
-  return std::make_unique<ConvTranspose>(std::move(attributes), kSet);
+  Tensor weights;
+  const Tensor* w = spec.constant(1);
+  if (w != nullptr && w->rank() >= 3 && w->num_elements() > 0 &&
+      w->dims()[0] % attributes.conv.group == 0) {
+    ONWARD_ASSIGN_OR_RETURN(weights, TransposeWeights(*w, attributes.conv.group));
+    spec.ReleaseConstant(1);
+  }
+  return std::make_unique<ConvTranspose>(std::move(attributes), kSet, std::move(weights));
 }
 
 constexpr KernelEntry kKernels[] = {
