@@ -1,20 +1,5 @@
-# Packages; docs/dependencies.md says why each is there. scripts/setup installs them.
-if(DEFINED ENV{ONWARD_DEPS})
-  set(onward_deps $ENV{ONWARD_DEPS})
-else()
-  set(onward_deps $ENV{HOME}/.cache/onward)
-endif()
-find_package(Threads REQUIRED)
-find_package(Protobuf REQUIRED)
-find_package(absl REQUIRED)
-find_package(PNG REQUIRED)
-find_package(JPEG REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
-find_package(nlohmann_json REQUIRED)
-find_library(RE2_LIBRARY re2 REQUIRED)  # Debian ships no config file for it
-# Not find_package(ONNX): its config asks for Protobuf's own config file, which Debian does not ship.
-include(${onward_deps}/onnx-1.23.2/lib/cmake/ONNX/ONNXTargets.cmake)
+# The packages as two libraries, and the tools of the build.
+include(${CMAKE_CURRENT_LIST_DIR}/packages.cmake)
 
 add_library(absl INTERFACE)
 target_link_libraries(absl INTERFACE absl::status absl::statusor absl::strings absl::flat_hash_map
