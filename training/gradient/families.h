@@ -1,0 +1,20 @@
+// The families of gradient rules: one table each. Included by rules.cc alone.
+#pragma once
+
+#include "absl/types/span.h"
+#include "training/gradient/gradient.h"
+
+namespace onward::gradient {
+
+using GradientList = absl::Span<const GradientEntry>;
+
+GradientList BinaryGradients();
+GradientList ConvGradients();
+GradientList IdentityGradients();
+GradientList MatMulGradients();
+GradientList PoolGradients();
+GradientList ReduceGradients();
+GradientList SoftmaxGradients();
+GradientList UnaryGradients();
+
+}  // namespace onward::gradient
