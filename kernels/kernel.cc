@@ -21,7 +21,10 @@ const Type& NodeSpec::output_type(int i) const {
 }
 
 const Tensor* NodeSpec::constant(int i) const {
-  return has_input(i) ? graph_.constant(node().inputs[static_cast<size_t>(i)]) : nullptr;
+  if (!has_input(i)) return nullptr;
+  // A graph input's constant is only its default.
+  const ValueId id = node().inputs[static_cast<size_t>(i)];
+  return graph_.is_input(id) ? nullptr : graph_.constant(id);
 }
 
 std::shared_ptr<const Body> NodeSpec::body(std::string_view attribute) const {

@@ -51,7 +51,7 @@ class Placer {
         node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
     for (size_t i = 0; i < node.inputs.size() && !reads_dims_only; ++i) {
       const ValueId input = node.inputs[i];
-      if (!input.valid() || graph_.is_constant(input)) continue;
+      if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
       const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
       if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
         graph_.SetInput(id, static_cast<int>(i), Copied(input, wants_device));

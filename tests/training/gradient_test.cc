@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "executors/session.h"
 #include "graph/builder/builder.h"
 #include "graph/builder/functions.h"
@@ -115,7 +116,7 @@ void CheckCase(const GradientCase& c) {
   std::vector<Expr> x;
   Session::Inputs inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
-    const std::string name = "x" + std::to_string(i);
+    const std::string name = absl::StrCat("x", i);
     x.push_back(builder.Input(name, Type::Tensor(DType::kFloat64, c.inputs[i])));
     inputs[name] = Value(Random(c.inputs[i], static_cast<unsigned>(7 + i), c.low, c.high));
   }
@@ -134,7 +135,7 @@ void CheckCase(const GradientCase& c) {
   const auto gradients = AddGradients(model->graph, loss_id, wrt);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (size_t i = 0; i < gradients->size(); ++i) {
-    model->graph.mutable_value((*gradients)[i]).name = "g" + std::to_string(i);
+    model->graph.mutable_value((*gradients)[i]).name = absl::StrCat("g", i);
     model->graph.AddOutput((*gradients)[i]);
   }
   auto session = Session::Create(std::move(*model));
@@ -143,8 +144,8 @@ void CheckCase(const GradientCase& c) {
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   constexpr double kStep = 1e-5;
   for (size_t i = 0; i < x.size(); ++i) {
-    const std::string name = "x" + std::to_string(i);
-    const Tensor& gradient = outputs->at("g" + std::to_string(i)).tensor();
+    const std::string name = absl::StrCat("x", i);
+    const Tensor& gradient = outputs->at(absl::StrCat("g", i)).tensor();
     ASSERT_EQ(gradient.dims(), DimsView(c.inputs[i]));
     for (int64_t e = 0; e < gradient.num_elements(); ++e) {
       Session::Inputs moved = inputs;
