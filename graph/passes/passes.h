@@ -25,5 +25,14 @@ absl::StatusOr<int> FuseGemm(Graph& graph, const PassOptions& options, int& budg
 absl::StatusOr<int> FuseNormalization(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseGelu(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseActivations(Graph& graph, const PassOptions& options, int& budget);
+// Shape arithmetic that types already answer.
+absl::StatusOr<int> SimplifyShapes(Graph& graph, const PassOptions& options, int& budget);
+// The branch that a constant condition takes replaces its If.
+absl::StatusOr<int> InlineConstantIf(Graph& graph, const PassOptions& options, int& budget);
+
+// For devices: ops of the domain `onward`, for float32.
+absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
+absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);
+absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget);
 
 }  // namespace onward

@@ -6,15 +6,36 @@ namespace onward {
 std::vector<Pass> PortablePipeline() {
   return {
       {"fold_constants", FoldConstants},
+      {"inline_if", InlineConstantIf},
+      {"simplify_shapes", SimplifyShapes},
+      {"eliminate_identity", EliminateIdentity},
+      {"merge_chains", MergeChains},
+      {"common_subexpressions", CommonSubexpressions},
+      {"fuse_normalization", FuseNormalization},
+      {"fuse_gelu", FuseGelu},
+      {"fuse_activations", FuseActivations},
+      {"fuse_batch_norm", FuseBatchNorm},
+      {"fuse_gemm", FuseGemm},
+      {"fold_constants", FoldConstants},
+      {"simplify_shapes", SimplifyShapes},
+      {"eliminate_identity", EliminateIdentity},
+      {"common_subexpressions", CommonSubexpressions},
       {"eliminate_dead", EliminateDead},
   };
 }
 
-std::vector<Pass> DevicePipeline(std::string_view) {
-  return {
-      {"fold_constants", FoldConstants},
-      {"eliminate_dead", EliminateDead},
-  };
+std::vector<Pass> DevicePipeline(std::string_view provider) {
+  std::vector<Pass> passes;
+  if (provider == "cpu") {
+    passes = {
+        {"fuse_conv", FuseConv},
+        {"fuse_matmul", FuseMatMul},
+        {"fuse_add_normalization", FuseAddNormalization},
+    };
+  }
+  passes.push_back({"fold_constants", FoldConstants});
+  passes.push_back({"eliminate_dead", EliminateDead});
+  return passes;
 }
 
 }  // namespace onward

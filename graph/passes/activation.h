@@ -1,0 +1,25 @@
+// Activations as the fused ops name them (see graph/ops/fused.cc).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+struct ActivationCall {
+  ValueId input;
+  std::string name;
+  float alpha = 0;
+  float beta = 0;
+};
+
+// The activation that the node is; nullopt when no fused op knows it.
+std::optional<ActivationCall> ReadActivation(const Graph& graph, const Node& node);
+
+// Whether the fused node has no activation yet.
+bool HasNoActivation(const Node& node);
+void SetActivation(const ActivationCall& call, Attributes& attributes);
+
+}  // namespace onward

@@ -1,0 +1,68 @@
+// Conv and the sum and activation after it become onward.FusedConv.
+#include "graph/ops/onward_schemas.h"
+#include "graph/passes/activation.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+// The Conv or FusedConv that makes `value` and that nothing else reads and no activation closes.
+const Node* OpenConv(const Graph& graph, ValueId value) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid() || !ReadOnce(graph, value) || graph.type(value).dtype != DType::kFloat32) {
+    return nullptr;
+  }
+  const Node& node = graph.node(maker);
+  if (IsOp(node, "Conv")) return &node;
+  const bool fused = node.domain == kOnwardDomain && node.op_type == "FusedConv";
+  return fused && HasNoActivation(node) ? &node : nullptr;
+}
+
+std::optional<Patch> Activation(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const std::optional<ActivationCall> call = ReadActivation(graph, node);
+  const Node* conv = call ? OpenConv(graph, call->input) : nullptr;
+  if (conv == nullptr) return std::nullopt;
+  Attributes attributes = conv->attributes;
+  SetActivation(*call, attributes);
+  Patch patch(graph);
+  patch.Replace(node.outputs[0],
+                patch.AddNode("FusedConv", conv->inputs, std::move(attributes), kOnwardDomain));
+  return patch;
+}
+
+std::optional<Patch> Residual(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (node.inputs.size() != 2) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueId residual = node.inputs[1 - i];
+    const Node* conv = OpenConv(graph, node.inputs[i]);
+    if (conv == nullptr || residual == node.inputs[i] || InputOf(*conv, 3).valid() ||
+        !SameShape(graph.type(residual), graph.type(node.inputs[i]))) {
+      continue;
+    }
+    Patch patch(graph);
+    patch.Replace(
+        node.outputs[0],
+        patch.AddNode("FusedConv", {conv->inputs[0], conv->inputs[1], InputOf(*conv, 2), residual},
+                      conv->attributes, kOnwardDomain));
+    return patch;
+  }
+  return std::nullopt;
+}
+
+constexpr Rule kRules[] = {
+    {"fuse_conv_sum", "Add", Residual},
+    {"fuse_conv_sum", "Sum", Residual},
+    {"fuse_conv_activation", "", Activation},
+};
+
+}  // namespace
+
+absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward

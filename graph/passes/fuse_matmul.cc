@@ -1,0 +1,196 @@
+// MatMul and Gemm with what surrounds them become onward.FusedMatMul: transposes and a factor
+// before them; bias, sum and activation after them.
+#include "graph/ops/onward_schemas.h"
+#include "graph/passes/activation.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+// A product as FusedMatMul's inputs and attributes.
+struct Product {
+  ValueId inputs[4];  // A, B, bias, residual
+  Attributes attributes;
+};
+
+bool IsFused(const Node& node) {
+  return node.domain == kOnwardDomain && node.op_type == "FusedMatMul";
+}
+
+// Whether `bias` has one element per column of `product`.
+bool IsRowFor(const Graph& graph, ValueId bias, ValueId product) {
+  const Type& type = graph.type(bias);
+  const Type& to = graph.type(product);
+  return type.is_tensor() && type.shape && type.shape->size() == 1 && to.shape &&
+         !to.shape->empty() && (*type.shape)[0].SameAs(to.shape->back());
+}
+
+std::optional<Product> ReadGemm(const Graph& graph, const Node& node) {
+  Product product{{node.inputs[0], node.inputs[1], InputOf(node, 2), {}}, {}};
+  const float beta = node.attributes.Float("beta", 1.0f);
+  if (beta == 0) product.inputs[2] = {};
+  if (product.inputs[2].valid() &&
+      (beta != 1 || !IsRowFor(graph, product.inputs[2], node.outputs[0]))) {
+    return std::nullopt;
+  }
+  for (const char* name : {"transA", "transB"}) {
+    product.attributes.Set(name, int64_t{node.attributes.Int(name, 0) != 0});
+  }
+  product.attributes.Set("alpha", node.attributes.Float("alpha", 1.0f));
+  return product;
+}
+
+std::optional<Product> ReadProduct(const Graph& graph, const Node& node) {
+  if (graph.type(node.outputs[0]).dtype != DType::kFloat32) return std::nullopt;
+  if (IsOp(node, "Gemm")) return ReadGemm(graph, node);
+  if (IsOp(node, "MatMul")) {
+    if (RankOf(graph, node.inputs[0]) < 2 || RankOf(graph, node.inputs[1]) < 2) return std::nullopt;
+    return Product{{node.inputs[0], node.inputs[1], {}, {}}, {}};
+  }
+  if (!IsFused(node) || !HasNoActivation(node)) return std::nullopt;
+  return Product{{node.inputs[0], node.inputs[1], InputOf(node, 2), InputOf(node, 3)},
+                 node.attributes};
+}
+
+// The product that makes `value`, if nothing else reads it.
+std::optional<Product> ProductAt(const Graph& graph, ValueId value) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid() || !ReadOnce(graph, value)) return std::nullopt;
+  return ReadProduct(graph, graph.node(maker));
+}
+
+Patch Finish(const Graph& graph, ValueId replaced, const Product& product) {
+  Patch patch(graph);
+  std::vector<ValueId> inputs(product.inputs, product.inputs + 4);
+  while (!inputs.back().valid()) inputs.pop_back();
+  patch.Replace(replaced,
+                patch.AddNode("FusedMatMul", std::move(inputs), product.attributes, kOnwardDomain));
+  return patch;
+}
+
+std::optional<Patch> Sum(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueId at = node.inputs[i], other = node.inputs[1 - i];
+    std::optional<Product> product = ProductAt(graph, at);
+    if (!product || other == at || product->inputs[3].valid()) continue;
+    if (!product->inputs[2].valid() && IsRowFor(graph, other, at) && RankOf(graph, at) >= 2) {
+      product->inputs[2] = other;
+    } else if (SameShape(graph.type(other), graph.type(at))) {
+      product->inputs[3] = other;
+    } else {
+      continue;
+    }
+    return Finish(graph, node.outputs[0], *product);
+  }
+  return std::nullopt;
+}
+
+std::optional<Patch> Activation(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const std::optional<ActivationCall> call = ReadActivation(graph, node);
+  std::optional<Product> product = call ? ProductAt(graph, call->input) : std::nullopt;
+  if (!product) return std::nullopt;
+  SetActivation(*call, product->attributes);
+  return Finish(graph, node.outputs[0], *product);
+}
+
+// x of x * factor or x / divisor, if nothing else reads the result.
+std::optional<WithScalar> Scaled(const Graph& graph, ValueId value) {
+  if (const Node* node = MadeBy(graph, value, "Mul")) return SplitScalar(graph, *node);
+  const Node* node = MadeBy(graph, value, "Div");
+  if (node == nullptr) return std::nullopt;
+  std::optional<WithScalar> split = SplitScalar(graph, *node);
+  if (!split || split->other != node->inputs[0] || split->scalar == 0) return std::nullopt;
+  split->scalar = 1 / split->scalar;
+  return split;
+}
+
+void MultiplyAlpha(Product& product, double factor) {
+  product.attributes.Set("alpha",
+                         static_cast<float>(product.attributes.Float("alpha", 1.0f) * factor));
+}
+
+// (A B) * factor, where nothing was added yet.
+std::optional<Patch> ScaledAfter(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const std::optional<WithScalar> split = Scaled(graph, node.outputs[0]);
+  std::optional<Product> product = split ? ProductAt(graph, split->other) : std::nullopt;
+  if (!product || product->inputs[2].valid() || product->inputs[3].valid()) return std::nullopt;
+  MultiplyAlpha(*product, split->scalar);
+  return Finish(graph, node.outputs[0], *product);
+}
+
+// (A * factor) B.
+std::optional<Patch> ScaledBefore(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  std::optional<Product> product = ReadProduct(graph, node);
+  for (size_t i = 0; product && i < 2; ++i) {
+    if (!ReadOnce(graph, product->inputs[i])) continue;
+    const std::optional<WithScalar> split = Scaled(graph, product->inputs[i]);
+    if (!split || RankOf(graph, split->other) < 2) continue;
+    product->inputs[i] = split->other;
+    MultiplyAlpha(*product, split->scalar);
+    return Finish(graph, node.outputs[0], *product);
+  }
+  return std::nullopt;
+}
+
+// The permutation without the swap of the last two dims that the product does itself; empty when
+// the copy that remains would not keep rows together.
+std::vector<int64_t> WithoutSwap(std::vector<int64_t> perm) {
+  const auto rank = static_cast<int64_t>(perm.size());
+  if (rank < 2) return {};
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  if (perm.back() != rank - 1) return {};
+  return perm;
+}
+
+std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  std::optional<Product> product = ReadProduct(graph, node);
+  for (size_t i = 0; product && i < 2; ++i) {
+    const ValueId operand = product->inputs[i];
+    const Node* transpose = MadeBy(graph, operand, "Transpose");
+    if (transpose == nullptr || !ReadOnce(graph, operand)) continue;
+    const std::vector<int64_t> perm = WithoutSwap(transpose->attributes.Ints("perm"));
+    if (perm.empty()) continue;
+    const char* attribute = i == 0 ? "transA" : "transB";
+    product->attributes.Set(attribute, int64_t{product->attributes.Int(attribute, 0) == 0});
+    bool identity = true;
+    for (size_t d = 0; d < perm.size(); ++d) identity &= perm[d] == static_cast<int64_t>(d);
+    if (identity) {
+      product->inputs[i] = transpose->inputs[0];
+      return Finish(graph, node.outputs[0], *product);
+    }
+    Patch patch(graph);
+    std::vector<ValueId> inputs(product->inputs, product->inputs + 4);
+    inputs[i] = patch.AddNode("Transpose", {transpose->inputs[0]}, {{"perm", perm}});
+    while (!inputs.back().valid()) inputs.pop_back();
+    patch.Replace(node.outputs[0], patch.AddNode("FusedMatMul", std::move(inputs),
+                                                 product->attributes, kOnwardDomain));
+    return patch;
+  }
+  return std::nullopt;
+}
+
+constexpr Rule kRules[] = {
+    {"fuse_matmul_transpose", "MatMul", Transposed},
+    {"fuse_matmul_transpose", "onward.FusedMatMul", Transposed},
+    {"fuse_matmul_scale", "MatMul", ScaledBefore},
+    {"fuse_matmul_scale", "onward.FusedMatMul", ScaledBefore},
+    {"fuse_matmul_scale", "Mul", ScaledAfter},
+    {"fuse_matmul_scale", "Div", ScaledAfter},
+    {"fuse_matmul_sum", "Add", Sum},
+    {"fuse_matmul_activation", "", Activation},
+};
+
+}  // namespace
+
+absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward
