@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include "graph/passes/passes.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using testing::Nodes;
+using testing::Optimize;
+
+constexpr char kConv[] = "float[2,1,1,1] w = {0.5, 3}, float[2] b = {1, -1}";
+
+std::string Conv(const std::string& body, const std::string& more = "") {
+  return Nodes(
+      Optimize(std::string("g (float[N,1,3,3] x, float[N,2,3,3] r) => (float[N,2,3,3] y) <") +
+                   kConv + more + "> {" + body + "}",
+               FuseConv));
+}
+
+TEST(FuseConv, Activations) {
+  EXPECT_EQ(Conv("a = Conv(x, w, b) y = Relu(a)"), "y = onward.FusedConv(x, w, b)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = HardSwish(a)"), "y = onward.FusedConv(x, w)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = Clip(a, l, h)", ", float l = {0}, float h = {6}"),
+            "y = onward.FusedConv(x, w)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = Clip(a, l)", ", float l = {0.5}"),
+            "y = onward.FusedConv(x, w)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = LeakyRelu <alpha = 0.25> (a)"),
+            "y = onward.FusedConv(x, w)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = Swish(a)"), "y = onward.FusedConv(x, w)\n");
+}
+
+TEST(FuseConv, ResidualThenActivation) {
+  EXPECT_EQ(Conv("a = Conv(x, w, b) s = Add(r, a) y = Relu(s)"),
+            "y = onward.FusedConv(x, w, b, r)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) s = Add(a, r) y = Relu(s)"), "y = onward.FusedConv(x, w, _, r)\n");
+}
+
+TEST(FuseConv, LeavesWhatIsSharedOrBroadcast) {
+  EXPECT_EQ(Conv("a = Conv(x, w) c = Relu(a) y = Add(a, c)"),
+            "a = Conv(x, w)\nc = Relu(a)\ny = Add(a, c)\n");
+  EXPECT_EQ(Conv("a = Conv(x, w) y = Add(a, x)"), "a = Conv(x, w)\ny = Add(a, x)\n");
+  // Nothing may follow an activation.
+  EXPECT_EQ(Conv("a = Conv(x, w) c = Relu(a) y = Add(c, r)"),
+            "c = onward.FusedConv(x, w)\ny = Add(c, r)\n");
+}
+
+std::string Product(const std::string& body) {
+  return Nodes(
+      Optimize("g (float[B,S,2] x, float[B,S,3] r, float[B,S,2] z) => (float[B,S,3] y) <"
+               "float[2,3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, float k = {0.125}> {" +
+                   body + "}",
+               FuseMatMul));
+}
+
+TEST(FuseMatMul, BiasResidualActivation) {
+  EXPECT_EQ(Product("a = MatMul(x, w) y = Add(b, a)"), "y = onward.FusedMatMul(x, w, b)\n");
+  EXPECT_EQ(Product("a = MatMul(x, w) c = Add(b, a) y = Gelu(c)"),
+            "y = onward.FusedMatMul(x, w, b)\n");
+  EXPECT_EQ(Product("a = MatMul(x, w) c = Add(b, a) d = Add(r, c) y = Relu(d)"),
+            "y = onward.FusedMatMul(x, w, b, r)\n");
+  EXPECT_EQ(Product("a = MatMul(x, w) d = Add(r, a) y = Add(b, d)"),
+            "y = onward.FusedMatMul(x, w, b, r)\n");
+}
+
+TEST(FuseMatMul, Scales) {
+  EXPECT_EQ(Product("c = Mul(k, x) a = MatMul(c, w) y = Div(a, k)"),
+            "y = onward.FusedMatMul(x, w)\n");
+  EXPECT_EQ(Product("a = MatMul(x, w) c = Add(a, b) y = Mul(c, k)"),
+            "c = onward.FusedMatMul(x, w, b)\ny = Mul(c, k)\n");
+}
+
+TEST(FuseMatMul, TransposesOfTheLastDims) {
+  EXPECT_EQ(Nodes(Optimize("g (float[B,S,4] q, float[B,T,4] k) => (float[B,S,T] y) {"
+                           "t = Transpose <perm = [0, 2, 1]> (k) y = MatMul(q, t) }",
+                           FuseMatMul)),
+            "y = onward.FusedMatMul(q, k)\n");
+  // A heads permutation keeps its copy of rows.
+  EXPECT_EQ(Nodes(Optimize("g (float[B,H,S,4] q, float[B,T,H,4] k) => (float[B,H,S,T] y) {"
+                           "t = Transpose <perm = [0, 2, 3, 1]> (k) y = MatMul(q, t) }",
+                           FuseMatMul)),
+            "y_Transpose = Transpose(k)\ny = onward.FusedMatMul(q, y_Transpose)\n");
+}
+
+TEST(FuseMatMul, GemmWithActivation) {
+  EXPECT_EQ(Nodes(Optimize("g (float[N,2] x, float[3,2] w, float[3] b) => (float[N,3] y) {"
+                           "a = Gemm <transB = 1, alpha = 0.5> (x, w, b) y = Relu(a) }",
+                           FuseMatMul)),
+            "y = onward.FusedMatMul(x, w, b)\n");
+  EXPECT_EQ(Nodes(Optimize("g (float[N,2] x, float[3,2] w, float[3] b) => (float[N,3] y) {"
+                           "a = Gemm <transB = 1, beta = 0.5> (x, w, b) y = Relu(a) }",
+                           FuseMatMul)),
+            "a = Gemm(x, w, b)\ny = Relu(a)\n");
+}
+
+TEST(FuseAddNormalization, WithAndWithoutTheSum) {
+  const std::string head =
+      "g (float[B,4] x, float[B,4] z) => (float[B,4] y) <float[4] s = {1, 2, 3, 4},"
+      "float[4] b = {4, 3, 2, 1}> { a = Add(x, z) ";
+  EXPECT_EQ(Nodes(Optimize(head + "y = LayerNormalization(a, s, b) }", FuseAddNormalization)),
+            "y = onward.AddLayerNormalization(x, z, s, b)\n");
+  EXPECT_EQ(
+      Nodes(Optimize(head + "n = RMSNormalization(a, s) y = Add(a, n) }", FuseAddNormalization)),
+      "n, a = onward.AddRMSNormalization(x, z, s)\ny = Add(a, n)\n");
+}
+
+TEST(FuseAddNormalization, LeavesABroadcastSum) {
+  EXPECT_EQ(
+      Nodes(Optimize("g (float[B,4] x, float[4] z) => (float[B,4] y) <float[4] s = {1, 2, 3, 4}>"
+                     "{ a = Add(x, z) y = LayerNormalization(a, s) }",
+                     FuseAddNormalization)),
+      "a = Add(x, z)\ny = LayerNormalization(a, s)\n");
+}
+
+}  // namespace
+}  // namespace onward
