@@ -45,6 +45,16 @@ float FloatOf(const FunctionBodyBuildContext& ctx, const char* name, float other
   return attribute == nullptr ? otherwise : attribute->f();
 }
 
+// Adds a scalar of the dtype of `like` and answers its name.
+std::string AddScalar(const FunctionBodyBuildContext& ctx, FunctionBuilder& builder,
+                      const std::string& name, float value, const std::string& like) {
+  builder.Const(name, value);
+  const onnx::TypeProto* type = ctx.getInputType(0);
+  if (type != nullptr && type->tensor_type().elem_type() == onnx::TensorProto::FLOAT) return name;
+  builder.Add(absl::StrCat(name, "_t = CastLike (", name, ", ", like, ")").c_str());
+  return name + "_t";
+}
+
 // Adds the nodes from `from` to "Y". False for an unknown activation.
 bool AddActivationBody(const FunctionBodyBuildContext& ctx, FunctionBuilder& builder,
                        const std::string& from) {
@@ -71,11 +81,10 @@ bool AddActivationBody(const FunctionBodyBuildContext& ctx, FunctionBuilder& bui
         "HardSigmoid <alpha: float = @activation_alpha, beta: float = @activation_beta>", in));
   }
   if (name != "clip") return false;
-  builder.Const("low", FloatOf(ctx, "activation_alpha", 0));
-  builder.Const("high", FloatOf(ctx, "activation_beta", 0));
-  builder.Add(absl::StrCat("low_t = CastLike (low, ", from, ")").c_str());
-  builder.Add(absl::StrCat("high_t = CastLike (high, ", from, ")").c_str());
-  return add(absl::StrCat("Clip (", from, ", low_t, high_t)"));
+  const std::string low = AddScalar(ctx, builder, "low", FloatOf(ctx, "activation_alpha", 0), from);
+  const std::string high =
+      AddScalar(ctx, builder, "high", FloatOf(ctx, "activation_beta", 0), from);
+  return add(absl::StrCat("Clip (", from, ", ", low, ", ", high, ")"));
 }
 
 bool FinishBody(const OpSchema& schema, FunctionProto& function, FunctionBuilder& builder) {
@@ -177,9 +186,8 @@ bool FusedMatMulBody(const FunctionBodyBuildContext& ctx, const OpSchema& self,
     last = name;
   };
   if (const float alpha = FloatOf(ctx, "alpha", 1); alpha != 1) {
-    builder.Const("alpha_f", alpha);
-    builder.Add("alpha_t = CastLike (alpha_f, product)");
-    add("scaled", "Mul (product, alpha_t)");
+    const std::string factor = AddScalar(ctx, builder, "factor", alpha, "product");
+    add("scaled", absl::StrCat("Mul (product, ", factor, ")"));
   }
   if (ctx.hasInput(2)) add("biased", absl::StrCat("Add (", last, ", bias)"));
   if (ctx.hasInput(3)) add("sum", absl::StrCat("Add (", last, ", residual)"));

@@ -75,10 +75,10 @@ std::optional<Patch> Sum(const Graph& graph, NodeId root) {
   for (size_t i = 0; i < 2; ++i) {
     const ValueId at = node.inputs[i], other = node.inputs[1 - i];
     std::optional<Product> product = ProductAt(graph, at);
-    if (!product || other == at || product->inputs[3].valid()) continue;
+    if (!product || other == at) continue;
     if (!product->inputs[2].valid() && IsRowFor(graph, other, at) && RankOf(graph, at) >= 2) {
       product->inputs[2] = other;
-    } else if (SameShape(graph.type(other), graph.type(at))) {
+    } else if (!product->inputs[3].valid() && SameShape(graph.type(other), graph.type(at))) {
       product->inputs[3] = other;
     } else {
       continue;

@@ -29,8 +29,14 @@ absl::StatusOr<int> FuseActivations(Graph& graph, const PassOptions& options, in
 absl::StatusOr<int> SimplifyShapes(Graph& graph, const PassOptions& options, int& budget);
 // The branch that a constant condition takes replaces its If.
 absl::StatusOr<int> InlineConstantIf(Graph& graph, const PassOptions& options, int& budget);
+// Small constants that bodies capture become constants of the bodies.
+absl::StatusOr<int> SinkSmallConstants(Graph& graph, const PassOptions& options, int& budget);
 
-// For devices: ops of the domain `onward`, for float32.
+// For devices: constants of any size that bodies capture (a portable model would store them twice).
+absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int& budget);
+// Softmax of scaled products to the standard's Attention, for float32.
+absl::StatusOr<int> FuseAttention(Graph& graph, const PassOptions& options, int& budget);
+// Ops of the domain `onward`, for float32.
 absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget);

@@ -5,6 +5,7 @@ namespace onward {
 
 std::vector<Pass> PortablePipeline() {
   return {
+      {"sink_small_constants", SinkSmallConstants},
       {"fold_constants", FoldConstants},
       {"inline_if", InlineConstantIf},
       {"simplify_shapes", SimplifyShapes},
@@ -25,13 +26,12 @@ std::vector<Pass> PortablePipeline() {
 }
 
 std::vector<Pass> DevicePipeline(std::string_view provider) {
-  std::vector<Pass> passes;
+  std::vector<Pass> passes = {{"sink_constants", SinkConstants}};
   if (provider == "cpu") {
-    passes = {
-        {"fuse_conv", FuseConv},
-        {"fuse_matmul", FuseMatMul},
-        {"fuse_add_normalization", FuseAddNormalization},
-    };
+    passes.push_back({"fuse_attention", FuseAttention});
+    passes.push_back({"fuse_conv", FuseConv});
+    passes.push_back({"fuse_matmul", FuseMatMul});
+    passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   }
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});

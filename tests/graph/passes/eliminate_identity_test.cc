@@ -63,7 +63,7 @@ TEST(EliminateIdentity, ShapesThatStay) {
   EXPECT_EQ(After("g (float[N,4] x) => (float[N,4] y) <int64[2] s = {0, 4}>"
                   "{ a = Reshape(x, s) y = Neg(a) }"),
             "y = Neg(x)\n");
-  EXPECT_EQ(After("g (float[N,4] x) => (float[M,4] y) <int64[2] s = {-1, 2}>"
+  EXPECT_EQ(After("g (float[N,4] x) => (float[M,2] y) <int64[2] s = {-1, 2}>"
                   "{ a = Reshape(x, s) y = Neg(a) }"),
             "a = Reshape(x, s)\ny = Neg(a)\n");
   EXPECT_EQ(
