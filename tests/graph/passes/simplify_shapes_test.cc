@@ -12,7 +12,7 @@ using testing::Optimize;
 std::string After(const std::string& text) { return Nodes(Optimize(text, SimplifyShapes)); }
 
 TEST(SimplifyShapes, KnownDimsBecomeConstants) {
-  EXPECT_EQ(After("g (float[2,3] x) => (int64[2] y) { s = Shape(x) y = Neg(s) }"), "y = Neg(s)\n");
+  EXPECT_EQ(After("g (float[2,3] x) => (int64[2] y) { s = Shape(x) y = Neg(s) }"), "");
 }
 
 TEST(SimplifyShapes, TargetOfReshapeCopiesSymbolicDims) {
