@@ -15,7 +15,11 @@ const Node* OpenConv(const Graph& graph, ValueId value) {
     return nullptr;
   }
   const Node& node = graph.node(maker);
-  if (IsOp(node, "Conv")) return &node;
+  if (IsOp(node, "Conv")) {
+    // The fused kernels have one or two spatial axes.
+    const int rank = RankOf(graph, node.inputs[1]);
+    return rank == 3 || rank == 4 ? &node : nullptr;
+  }
   const bool fused = node.domain == kOnwardDomain && node.op_type == "FusedConv";
   return fused && HasNoActivation(node) ? &node : nullptr;
 }
