@@ -9,7 +9,7 @@ namespace onward {
 
 std::optional<std::vector<double>> FloatElements(const Graph& graph, ValueId id) {
   const Tensor* constant = FixedConstant(graph, id);
-  if (constant == nullptr || constant->raw_data() == nullptr) return std::nullopt;
+  if (constant == nullptr) return std::nullopt;
   std::optional<std::vector<double>> result;
   DispatchDType(FloatTypes(), constant->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -67,6 +67,16 @@ int OmitUnreadOutputs(Graph& graph, NodeId id) {
   return omitted;
 }
 
+// Gives back the memory of constants that nothing reads; their ids stay.
+void DropUnreadConstants(Graph& graph) {
+  for (int i = 0; i < graph.num_values(); ++i) {
+    const ValueId id{i};
+    if (graph.is_constant(id) && Unread(graph, id) && !graph.is_input(id)) {
+      graph.mutable_value(id).constant.reset();
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions&, int& budget) {
@@ -81,6 +91,7 @@ absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions&, int& budget)
     ++changes;
   }
   for (NodeId id : graph.node_ids()) changes += OmitUnreadOutputs(graph, id);
+  DropUnreadConstants(graph);
   if (changes == 0) return 0;
   --budget;
   return 1;

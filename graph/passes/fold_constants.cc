@@ -23,12 +23,7 @@ bool Foldable(const Graph& graph, const Node& node) {
   if (node.schema == nullptr || !node.subgraphs.empty() || IsRandom(node)) return false;
   if (std::find(kKept.begin(), kKept.end(), node.op_type) != kKept.end()) return false;
   for (ValueId id : node.inputs) {
-    if (!id.valid()) continue;
-    const Tensor* constant = FixedConstant(graph, id);
-    // Missing external data: a constant without memory.
-    if (constant == nullptr || (constant->raw_data() == nullptr && constant->num_elements() > 0)) {
-      return false;
-    }
+    if (id.valid() && FixedConstant(graph, id) == nullptr) return false;
   }
   return std::all_of(node.outputs.begin(), node.outputs.end(),
                      [&](ValueId id) { return !id.valid() || graph.type(id).is_tensor(); });

@@ -101,7 +101,7 @@ std::optional<Patch> FoldAffine(const Graph& graph, NodeId root) {
   const Node* before = ProductBefore(graph, node, &product);
   if (before == nullptr) return std::nullopt;
   const Tensor* weight = FixedConstant(graph, before->inputs[1]);
-  if (weight == nullptr || weight->raw_data() == nullptr) return std::nullopt;
+  if (weight == nullptr) return std::nullopt;
   const auto layout = LayoutOf(*before, *weight);
   if (!layout || layout->channels == 0) return std::nullopt;
   const auto affine =

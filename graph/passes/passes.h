@@ -8,8 +8,8 @@ namespace onward {
 // Portable.
 // Evaluates nodes whose inputs are all constants.
 absl::StatusOr<int> FoldConstants(Graph& graph, const PassOptions& options, int& budget);
-// Removes nodes whose results nothing reads, captures that a body does not read, and optional
-// outputs that nobody reads.
+// Removes nodes whose results nothing reads, captures that a body does not read, optional outputs
+// that nobody reads, and the memory of constants that nothing reads.
 absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions& options, int& budget);
 // Removes nodes whose result is their input, bit for bit.
 absl::StatusOr<int> EliminateIdentity(Graph& graph, const PassOptions& options, int& budget);

@@ -10,7 +10,8 @@ namespace onward {
 
 const Tensor* FixedConstant(const Graph& graph, ValueId id) {
   const Tensor* constant = graph.constant(id);
-  return constant == nullptr || graph.is_input(id) ? nullptr : constant;
+  if (constant == nullptr || graph.is_input(id)) return nullptr;
+  return constant->raw_data() == nullptr && constant->num_elements() > 0 ? nullptr : constant;
 }
 
 const Node* MadeBy(const Graph& graph, ValueId value, std::string_view op) {
@@ -36,9 +37,7 @@ int NumInputs(const Node& node) {
 
 std::optional<double> ScalarValue(const Graph& graph, ValueId id) {
   const Tensor* constant = FixedConstant(graph, id);
-  if (constant == nullptr || constant->raw_data() == nullptr || constant->num_elements() != 1) {
-    return std::nullopt;
-  }
+  if (constant == nullptr || constant->num_elements() != 1) return std::nullopt;
   std::optional<double> result;
   using Types = Concat<NumericTypes, TypeList<bool>>;
   DispatchDType(Types(), constant->dtype(), [&](auto tag) {
@@ -56,7 +55,6 @@ std::optional<std::vector<int64_t>> IntElements(const Graph& graph, ValueId id) 
   const Tensor* constant = FixedConstant(graph, id);
   if (constant == nullptr || constant->rank() > 1) return std::nullopt;
   if (constant->dtype() != DType::kInt64 && constant->dtype() != DType::kInt32) return std::nullopt;
-  if (constant->raw_data() == nullptr && constant->num_elements() > 0) return std::nullopt;
   return ToInt64(constant->view());
 }
 

@@ -10,7 +10,7 @@
 namespace onward {
 
 // The constant that the value certainly is: null for an input with a default, which a caller may
-// override.
+// override, and for one whose data is missing.
 const Tensor* FixedConstant(const Graph& graph, ValueId id);
 
 // The ai.onnx node of op `op` that makes `value`, else null. The value must be its first output.

@@ -70,7 +70,6 @@ absl::StatusOr<Session::Outputs> RunGraph(const Graph& graph, const Session::Inp
   model.graph = graph;
   SessionOptions options;
   options.optimize = false;
-  options.reference_kernels = true;
   options.num_threads = 1;
   ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(model), options));
   return session->Run(inputs);

@@ -17,8 +17,8 @@ absl::StatusOr<Model> ModelFromText(const std::string& text);
 // One line per node in topological order: "y = Gemm(x, w, b)".
 std::string Nodes(const Graph& graph);
 
-// Runs both graphs, unoptimised and with the reference kernels, on the same random inputs (symbolic
-// dims are 3) and describes the first difference; empty when there is none.
+// Runs both graphs as they are on the same random inputs (symbolic dims are 3) and describes the
+// first difference; empty when there is none.
 std::string ValueDifference(const Graph& before, const Graph& after, double rtol = 1e-5);
 
 // The graph of `text` after inference and `passes`, which is verified and gives the same values.
