@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <map>
-#include <set>
+#include <string>
 #include <thread>
 
 #include "cli/conformance_case.h"
@@ -30,12 +30,45 @@ std::vector<cli::CaseResult> RunAll(const std::string& root, const std::vector<s
   return results;
 }
 
-// Draws that no other generator can reproduce; their distribution is tested with the kernel.
-// Falls only when an op is lost.
-constexpr int kMinimumPassed = 800;
+// Cases that differ, each with its reason. A case that begins to pass must leave the list.
+const std::map<std::string, std::string>& KnownMisses() {
+  static const std::string kDraws =
+      "draws of another generator; the kernel's distribution is tested with it";
+  static const std::string kMask = "the mask is drawn by another generator";
+  static const std::string kNoise =
+      "the expected value holds float32 noise of 2e-7 where the exact one is 0";
+  static const std::string kSmallFloat =
+      "sums of float16 and bfloat16 are rounded at other places than the reference does";
+  static const std::map<std::string, std::string> misses = {
+      {"node/test_bernoulli", kDraws},
+      {"node/test_bernoulli_double", kDraws},
+      {"node/test_bernoulli_double_expanded", kDraws},
+      {"node/test_bernoulli_expanded", kDraws},
+      {"node/test_bernoulli_seed", kDraws},
+      {"node/test_bernoulli_seed_expanded", kDraws},
+      {"node/test_training_dropout", kMask},
+      {"node/test_training_dropout_default", kMask},
+      {"node/test_training_dropout_default_mask", kMask},
+      {"node/test_training_dropout_mask", kMask},
+      {"node/test_dft_inverse", kNoise},
+      {"node/test_dft_inverse_opset19", kNoise},
+      {"node/test_attention_3d_causal_bf16", kSmallFloat},
+      {"node/test_attention_3d_causal_bf16_expanded", kSmallFloat},
+      {"node/test_attention_4d_attn_mask_causal_bf16", kSmallFloat},
+      {"node/test_attention_4d_attn_mask_causal_bf16_expanded", kSmallFloat},
+      {"node/test_attention_4d_causal_bf16", kSmallFloat},
+      {"node/test_attention_4d_causal_bf16_expanded", kSmallFloat},
+      {"node/test_attention_4d_causal_fp16_expanded", kSmallFloat},
+      {"node/test_attention_4d_causal_padded_kv_bf16", kSmallFloat},
+      {"node/test_attention_4d_causal_padded_kv_bf16_expanded", kSmallFloat},
+      {"node/test_attention_4d_padded_kv_bf16", kSmallFloat},
+      {"node/test_attention_4d_padded_kv_bf16_expanded", kSmallFloat},
+  };
+  return misses;
+}
 
-const std::set<std::string> kRandom = {"node/test_bernoulli", "node/test_bernoulli_double",
-                                       "node/test_bernoulli_seed"};
+// Falls only when an op is lost.
+constexpr int kMinimumPassed = 1980;
 
 TEST(Conformance, StandardCases) {
   const std::string root = testing::DirectoryFrom("ONWARD_CONFORMANCE");
@@ -48,8 +81,12 @@ TEST(Conformance, StandardCases) {
     if (result.status == "skipped") {
       ++skipped;
       std::printf("skipped %s: %s\n", result.name.c_str(), result.reason.c_str());
-    } else if (kRandom.count(result.name) == 0) {
-      EXPECT_EQ(result.status, "passed") << result.name << ": " << result.reason;
+    } else {
+      const auto miss = KnownMisses().find(result.name);
+      const std::string expected = miss == KnownMisses().end() ? "passed" : "failed";
+      EXPECT_EQ(result.status, expected)
+          << result.name << ": "
+          << (miss == KnownMisses().end() ? result.reason : "is listed as a known miss");
     }
   }
   RecordProperty("passed", passed);

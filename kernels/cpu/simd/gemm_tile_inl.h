@@ -12,9 +12,9 @@ inline constexpr int kTileVecs = 2;
 inline constexpr int kTileCols = kTileVecs * kLanes;
 
 // Few rows have too few accumulators to hide the latency of an addition, so they take several steps
-// of K at once.
-inline constexpr int KSteps(int rows, int vecs) {
-  const int chains = rows * vecs;
+// of K at once. The last, narrower columns take as many: equal columns give equal bits.
+inline constexpr int KSteps(int rows) {
+  const int chains = rows * kTileVecs;
   return chains >= 8 ? 1 : chains >= 4 ? 2 : chains >= 2 ? 4 : 8;
 }
 
@@ -45,7 +45,7 @@ ONWARD_INLINE void LoadRowOfB(const float* b, int last, Vec (&row)[kVecs]) {
 
 template <int kRows, int kVecs, bool kPackedRows, bool kEdge>
 ONWARD_INLINE void Multiply(const GemmTile& t, int last, TileSums<kRows, kVecs>& sums) {
-  constexpr int kSteps = KSteps(kRows, kVecs);
+  constexpr int kSteps = KSteps(kRows);
   const int64_t a_row = t.a_row, a_k = kPackedRows ? t.a_k : 1, b_k = t.b_k;
   const float* a = t.a;
   const float* b = t.b;
