@@ -1,6 +1,7 @@
 #include <cctype>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "graph/base/dim_polynomial.h"
@@ -9,7 +10,7 @@ namespace onward {
 namespace {
 
 constexpr size_t kMaxText = 4096;
-constexpr int kMaxDepth = 32;
+constexpr int kMaxDepth = 256;  // deeper than kMaxAtomText allows an atom to be
 
 bool StartsIdentifier(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool ContinuesIdentifier(char c) {
@@ -166,32 +167,102 @@ class Parser {
 
 }  // namespace
 
-std::optional<DimAtomParts> SplitAtom(const std::string& text) {
-  // Splits at the '/' or the ',' that is outside inner parentheses and backquotes.
+namespace {
+
+// Calls f(position, character) for every character outside parentheses and backquotes.
+template <typename F>
+void ForEachOutside(std::string_view text, F&& f) {
   int depth = 0;
   bool quoted = false;
-  size_t slash = std::string::npos;
-  size_t comma = std::string::npos;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '`') quoted = !quoted;
     if (quoted) continue;
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth == 0 && c == '/') slash = i;
-    if (depth == 1 && c == ',') comma = i;
+    if (c == ')') --depth;
+    if (depth == 0) f(i, c);
+    if (c == '(') ++depth;
   }
-  MaybePolynomial first;
-  MaybePolynomial second;
-  const size_t open = text.find('(');
-  if (slash != std::string::npos) {
-    first = ParsePolynomial(text.substr(0, slash));
-    second = ParsePolynomial(text.substr(slash + 1));
-  } else if (comma != std::string::npos && open < comma && text.back() == ')') {
-    first = ParsePolynomial(text.substr(open + 1, comma - open - 1));
-    second = ParsePolynomial(text.substr(comma + 1, text.size() - comma - 2));
+}
+
+size_t FindOutside(std::string_view text, char wanted) {
+  size_t found = std::string_view::npos;
+  ForEachOutside(text, [&](size_t i, char c) {
+    if (c == wanted) found = i;
+  });
+  return found;
+}
+
+// Adds a term as TermText writes it.
+void AddCanonicalTerm(std::string_view term, int64_t sign, DimPolynomial& sum) {
+  DimMonomial monomial;
+  int64_t coefficient = sign;
+  const auto add_factor = [&](std::string_view factor) {
+    int64_t number;
+    if (absl::SimpleAtoi(std::string(factor), &number)) {
+      coefficient *= number;
+      return;
+    }
+    if (factor.front() == '(' && FindOutside(factor, '/') == std::string_view::npos) {
+      factor = factor.substr(1, factor.size() - 2);
+    }
+    const bool symbol = factor.front() == '`' || factor.find_first_of("(/") == factor.npos;
+    monomial.push_back(DimAtom{std::string(factor), symbol});
+  };
+  if (FindOutside(term, '/') != std::string_view::npos) {
+    add_factor(term);
+  } else {
+    size_t begin = 0;
+    ForEachOutside(term, [&](size_t i, char c) {
+      if (c != '*') return;
+      add_factor(term.substr(begin, i - begin));
+      begin = i + 1;
+    });
+    add_factor(term.substr(begin));
   }
-  if (!first || !second) return std::nullopt;
-  return DimAtomParts{slash != std::string::npos ? "/" : text.substr(0, open), *first, *second};
+  sum.AddTerm(monomial, coefficient);
+}
+
+// Reads what DimPolynomial::ToString writes, in linear time: functions are atoms as they stand and
+// are not simplified again, which would take exponential time in their depth.
+DimPolynomial ReadCanonical(std::string_view text) {
+  DimPolynomial sum;
+  int64_t sign = 1;
+  size_t begin = 0;
+  if (!text.empty() && text.front() == '-') {
+    sign = -1;
+    begin = 1;
+  }
+  ForEachOutside(text, [&](size_t i, char c) {
+    if ((c != '+' && c != '-') || i <= begin) return;
+    AddCanonicalTerm(text.substr(begin, i - 1 - begin), sign, sum);  // without the space before
+    sign = c == '-' ? -1 : 1;
+    begin = i + 2;
+  });
+  AddCanonicalTerm(text.substr(begin), sign, sum);
+  return sum;
+}
+
+DimPolynomial ReadOperand(std::string_view text) {
+  const bool wrapped = text.front() == '(' && FindOutside(text, '/') == std::string_view::npos &&
+                       FindOutside(text, '*') == std::string_view::npos;
+  return ReadCanonical(wrapped ? text.substr(1, text.size() - 2) : text);
+}
+
+}  // namespace
+
+std::optional<DimAtomParts> SplitAtom(const std::string& text) {
+  const std::string_view view = text;
+  if (const size_t slash = FindOutside(view, '/'); slash != std::string_view::npos) {
+    return DimAtomParts{"/", ReadOperand(view.substr(0, slash)),
+                        ReadOperand(view.substr(slash + 1))};
+  }
+  const size_t open = view.find('(');
+  if (open == std::string_view::npos || view.back() != ')') return std::nullopt;
+  const std::string_view inner = view.substr(open + 1, view.size() - open - 2);
+  const size_t comma = FindOutside(inner, ',');
+  if (comma == std::string_view::npos) return std::nullopt;
+  return DimAtomParts{text.substr(0, open), ReadCanonical(inner.substr(0, comma)),
+                      ReadCanonical(inner.substr(comma + 2))};
 }
 
 std::string SymbolText(std::string_view name) {

@@ -130,8 +130,8 @@ std::optional<DimAtomParts> CallOf(std::string_view function, const DimPolynomia
   if (terms.size() != 1 || terms.begin()->second != 1) return std::nullopt;
   const DimMonomial& monomial = terms.begin()->first;
   if (monomial.size() != 1 || monomial[0].symbol) return std::nullopt;
-  if (monomial[0].text.rfind(absl::StrCat(std::string(function), "("), 0) != 0) return std::nullopt;
-  return SplitAtom(monomial[0].text);
+  std::optional<DimAtomParts> parts = SplitAtom(monomial[0].text);
+  return parts && parts->function == function ? std::move(parts) : std::nullopt;
 }
 
 // Whether function(a, b) is a because a is function(b, ...): min, max and broadcast are idempotent

@@ -76,6 +76,7 @@ struct DimAtomParts {
   DimPolynomial first;
   DimPolynomial second;
 };
+// `text` must be an atom's; linear in its length.
 std::optional<DimAtomParts> SplitAtom(const std::string& text);
 
 // Floor division and modulus of numbers; nullopt where undefined.

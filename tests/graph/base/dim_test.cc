@@ -64,6 +64,8 @@ TEST(Dim, MinMaxAndBroadcast) {
   EXPECT_EQ(DimBroadcast(past, Dim(8)).ToString(), "8");
   const Dim floor = DimMax(DimSub(past, Dim(1)), Dim(0));
   EXPECT_EQ(DimMax(floor, Dim(0)), floor);
+  const Dim third = DimFloorDiv(DimMax(past, SymbolDim("s")), Dim(3));
+  EXPECT_EQ(DimMax(third, past).ToString(), "max(max(past, s)/3, past)");
   const Dim both = DimBroadcast(past, SymbolDim("s"));
   EXPECT_EQ(both.ToString(), "broadcast(past, s)");
   EXPECT_EQ(DimBroadcast(both, past), both);
@@ -71,6 +73,32 @@ TEST(Dim, MinMaxAndBroadcast) {
   EXPECT_EQ(DimBroadcast(DimMin(past, Dim(512)), past), past);
   EXPECT_TRUE(DimAtLeast(past, Dim(0)));
   EXPECT_FALSE(DimAtLeast(past, Dim(1)));
+}
+
+TEST(Dim, DeepNestingTakesNoTime) {
+  Dim dim = SymbolDim("s");
+  for (int i = 0; i < 200; ++i) {
+    const Dim other = SymbolDim("t" + std::to_string(i));
+    Dim next = i % 2 == 0 ? DimMin(DimFloorDiv(dim, Dim(2)), other) : DimBroadcast(dim, other);
+    if (!next.unknown()) dim = std::move(next);
+    if (i % 50 == 49) dim = DimAdd(dim, Dim(1));
+  }
+  EXPECT_EQ(ParseDim(dim.ToString()), dim);
+  std::string text = "s";
+  for (int i = 0; i < 200; ++i) text = "max(" + text + ", t" + std::to_string(i) + ")";
+  EXPECT_TRUE(ParseDim(text).symbolic());
+}
+
+TEST(Dim, QuotedNamesInsideFunctions) {
+  const Dim odd = SymbolDim("a + (b");
+  const Dim dim =
+      DimMin(DimFloorDiv(DimAdd(DimMul(odd, Dim(3)), Dim(1)), Dim(2)), SymbolDim("c/d"));
+  EXPECT_EQ(ParseDim(dim.ToString()), dim);
+  EXPECT_EQ(DimSymbols(dim), (std::vector<std::string>{"a + (b", "c/d"}));
+  const auto lookup = [](std::string_view name) -> std::optional<int64_t> {
+    return name == "c/d" ? 100 : 5;
+  };
+  EXPECT_EQ(EvaluateDim(dim, lookup), 8);
 }
 
 TEST(Dim, UnknownAndOverflow) {
