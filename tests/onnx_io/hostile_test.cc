@@ -83,8 +83,12 @@ TEST(HostileTest, AllUnknownOpsAreListedWithTheirNodes) {
   onnx::ModelProto proto = Small();
   proto.mutable_graph()->mutable_node(1)->set_op_type("Swish");
   EXPECT_THAT(Error(proto), HasSubstr("[Swish 'neg'] is not an operator of ai.onnx opset 21"));
-  proto.mutable_graph()->mutable_node(1)->set_op_type("Upsample");
-  EXPECT_THAT(Error(proto), HasSubstr("was removed from ai.onnx in opset 10"));
+  onnx::OperatorSetIdProto* ml = proto.add_opset_import();
+  ml->set_domain("ai.onnx.ml");
+  ml->set_version(5);
+  proto.mutable_graph()->mutable_node(1)->set_domain("ai.onnx.ml");
+  proto.mutable_graph()->mutable_node(1)->set_op_type("TreeEnsembleRegressor");
+  EXPECT_THAT(Error(proto), HasSubstr("was removed from ai.onnx.ml in opset 5"));
   const auto status = ImportBytes(
       ProtoFromText(absl::StrCat(kHeader, "g (float[2] x) => (float[2] y) { y = Foo(x) }"))
           .SerializeAsString());
