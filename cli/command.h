@@ -33,6 +33,7 @@ void AddExplain(CLI::App& app, CommonOptions& common, Work& work);
 void AddOptimize(CLI::App& app, CommonOptions& common, Work& work);
 void AddConformance(CLI::App& app, CommonOptions& common, Work& work);
 void AddBench(CLI::App& app, CommonOptions& common, Work& work);
+void AddOps(CLI::App& app, CommonOptions& common, Work& work);
 void AddVersion(CLI::App& app, CommonOptions& common, Work& work);
 
 // A subcommand with the common options and an example at the end of its help.

@@ -28,7 +28,7 @@ int Main(int argc, char** argv) {
   CommonOptions common;
   Work work;
   for (auto add :
-       {AddRun, AddInspect, AddExplain, AddOptimize, AddConformance, AddBench, AddVersion})
+       {AddRun, AddInspect, AddExplain, AddOptimize, AddConformance, AddBench, AddOps, AddVersion})
     add(app, common, work);
   try {
     app.parse(argc, argv);
