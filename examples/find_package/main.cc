@@ -16,7 +16,8 @@ absl::Status Run() {
   builder.Output("y", Relu(MatMul(x, w) + b));
   ONWARD_ASSIGN_OR_RETURN(onward::Model model, builder.Build());
   ONWARD_ASSIGN_OR_RETURN(const auto session, onward::Session::Create(std::move(model)));
-  ONWARD_ASSIGN_OR_RETURN(const auto outputs, session->Run({{"x", Tensor::Of<float>({1, 2}, {3, 4})}}));
+  ONWARD_ASSIGN_OR_RETURN(const auto outputs,
+                          session->Run({{"x", Tensor::Of<float>({1, 2}, {3, 4})}}));
   const Tensor& y = outputs.at("y").tensor();
   std::printf("y = [%g, %g]\n", y.data<float>()[0], y.data<float>()[1]);
   return absl::OkStatus();
