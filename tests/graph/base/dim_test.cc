@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace onward {
 namespace {
 
@@ -78,14 +80,14 @@ TEST(Dim, MinMaxAndBroadcast) {
 TEST(Dim, DeepNestingTakesNoTime) {
   Dim dim = SymbolDim("s");
   for (int i = 0; i < 200; ++i) {
-    const Dim other = SymbolDim("t" + std::to_string(i));
+    const Dim other = SymbolDim(absl::StrCat("t", i));
     Dim next = i % 2 == 0 ? DimMin(DimFloorDiv(dim, Dim(2)), other) : DimBroadcast(dim, other);
     if (!next.unknown()) dim = std::move(next);
     if (i % 50 == 49) dim = DimAdd(dim, Dim(1));
   }
   EXPECT_EQ(ParseDim(dim.ToString()), dim);
   std::string text = "s";
-  for (int i = 0; i < 200; ++i) text = "max(" + text + ", t" + std::to_string(i) + ")";
+  for (int i = 0; i < 200; ++i) text = absl::StrCat("max(", text, ", t", i, ")");
   EXPECT_TRUE(ParseDim(text).symbolic());
 }
 
@@ -159,7 +161,7 @@ Pair RandomExpression(std::mt19937& random, int depth) {
 
 TEST(Dim, ArithmeticAgreesWithIntegers) {
   const unsigned seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
   std::mt19937 random(seed);
   int evaluated = 0;
   for (int round = 0; round < 2000; ++round) {
