@@ -15,11 +15,11 @@
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
 #include "onnx_io/import_graph.h"
+#include "onnx_io/import_training.h"
 #include "onnx_io/mapped_file.h"
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/upgrade.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {
@@ -69,25 +69,6 @@ void ImportHeader(const onnx::ModelProto& proto, const Opsets& opsets, Model& mo
   model.model_version = proto.model_version();
   model.doc_string = proto.doc_string();
   model.metadata = MetadataFrom(proto);
-}
-
-// The bindings of training information say which inputs take the values of which outputs. An
-// algorithm is a graph of its own on top of the model's, which inference leaves alone.
-void ImportUpdates(const onnx::ModelProto& proto, const NameScope& scope, Model& model,
-                   Problems& problems) {
-  for (const auto& training : proto.training_info()) {
-    if (training.algorithm().node_size() > 0) continue;
-    for (const auto& binding : training.update_binding()) {
-      const auto input = scope.values.find(binding.key());
-      const auto output = scope.values.find(binding.value());
-      if (input == scope.values.end() || output == scope.values.end()) {
-        problems.Invalid(absl::StrCat("update binding of '", PrintableUtf8(binding.key()), "' to '",
-                                      PrintableUtf8(binding.value()), "': there is no such value"));
-        continue;
-      }
-      model.updates.push_back({input->second, output->second});
-    }
-  }
 }
 
 absl::Status CheckAcyclic(const Graph& graph) {
@@ -148,6 +129,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   if (!proto->has_graph()) problems.Invalid("the model has no graph (is the file cut off?)");
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   ImportHeader(*proto, opsets, model);
+  if (options.training) CombineTraining(*proto, problems);
 
   GraphImporter importer(options, source, problems);
   importer.AddFunctions(*proto);
@@ -158,7 +140,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   scope.opsets = &opsets;
   importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
                        proto->mutable_graph());
-  ImportUpdates(*proto, scope, model, problems);
+  ImportUpdates(*proto, scope.values, model, problems);
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   proto.reset();

@@ -18,6 +18,9 @@ struct ImportOptions {
   int64_t max_nodes = 1'000'000;  // after expansion of functions
   int64_t max_rank = 64;
   int64_t max_name_bytes = 64 * 1024;
+  // Put the algorithm of the model's TrainingInfoProto on top of its graph, with the bindings that
+  // carry state from step to step. Without, it is left out, as the standard has it for inference.
+  bool training = false;
   // Keep what this build has no kernel or schema for, so that a model can be inspected: unknown ops
   // become nodes without schema instead of errors, and external data may be missing (such constants
   // stay without memory).

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "graph/ir/verify.h"
@@ -231,6 +232,62 @@ TEST(ImportTest, ALinkedModelFindsExternalDataBesideTheLinkAndBesideTheFile) {
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(Named(model->graph, "w").constant->data<float>()[0], 2.5f);
 }
+
+TEST(ImportTest, TrainingInformationIsPutOnTopWhenAskedFor) {
+  onnx::ModelProto proto = ProtoFromText(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul(x, w) })");
+  onnx::TrainingInfoProto* training = proto.add_training_info();
+  *training->mutable_algorithm() = ProtoFromText(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    step () => (float[2] next) <float[1] rate = {0.5}> { d = Mul(rate, y)  next = Sub(w, d) })")
+                                       .graph();
+  auto* binding = training->add_update_binding();
+  binding->set_key("w");
+  binding->set_value("next");
+  const Model inference = Import(proto);
+  EXPECT_THAT(Ops(inference.graph), ElementsAre("Mul"));
+  EXPECT_TRUE(inference.updates.empty());
+  ImportOptions options;
+  options.training = true;
+  const auto model = ImportBytes(proto.SerializeAsString(), "", options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(Ops(model->graph), ElementsAre("Mul", "Mul", "Sub"));
+  ASSERT_EQ(model->updates.size(), 1u);
+  EXPECT_EQ(model->graph.value(model->updates[0].input).name, "w");
+  EXPECT_TRUE(model->graph.is_input(model->updates[0].input));
+  EXPECT_EQ(model->graph.value(model->updates[0].output).name, "next");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+int64_t ResidentKilobytes(const char* key) {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.rfind(key, 0) == 0) return std::stoll(line.substr(std::string(key).size()));
+  }
+  return 0;
+}
+
+TEST(ImportTest, WeightsAreInMemoryOnce) {
+  constexpr int64_t kMegabytes = 96;
+  const testing::ScratchDirectory directory;
+  {
+    onnx::ModelProto proto = ProtoFromText(R"(
+      <ir_version: 10, opset_import: ["" : 21]> g (float[1] x) => (float[1] y) { y = Neg(x) })");
+    onnx::TensorProto* tensor = proto.mutable_graph()->add_initializer();
+    tensor->set_name("w");
+    tensor->set_data_type(onnx::TensorProto::UINT8);
+    tensor->add_dims(kMegabytes << 20);
+    tensor->set_raw_data(std::string(kMegabytes << 20, 'w'));
+    directory.Write("m.onnx", proto.SerializeAsString());
+  }
+  const int64_t before = ResidentKilobytes("VmRSS:");
+  const auto model = ImportFile(directory.path("m.onnx"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_LT(ResidentKilobytes("VmRSS:") - before, kMegabytes * 1024 * 13 / 10);
+}
+#endif
 
 TEST(ImportTest, InspectionKeepsWhatIsUnknown) {
   const onnx::ModelProto proto = ProtoFromText(R"(

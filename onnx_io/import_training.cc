@@ -1,0 +1,63 @@
+#include "onnx_io/import_training.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "onnx_io/utf8.h"
+
+namespace onward {
+namespace {
+
+void Append(onnx::GraphProto& algorithm, onnx::GraphProto& graph) {
+  graph.mutable_node()->MergeFrom(algorithm.node());
+  graph.mutable_input()->MergeFrom(algorithm.input());
+  graph.mutable_output()->MergeFrom(algorithm.output());
+  graph.mutable_initializer()->MergeFrom(algorithm.initializer());
+  graph.mutable_sparse_initializer()->MergeFrom(algorithm.sparse_initializer());
+  graph.mutable_value_info()->MergeFrom(algorithm.value_info());
+  algorithm.Clear();
+}
+
+}  // namespace
+
+void CombineTraining(onnx::ModelProto& model, Problems& problems) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  std::set<std::string> updated;
+  for (auto& training : *model.mutable_training_info()) {
+    if (training.initialization().node_size() > 0) {
+      problems.Unsupported("training information with an initialization graph is not supported");
+    }
+    Append(*training.mutable_algorithm(), graph);
+    for (const auto& binding : training.update_binding()) updated.insert(binding.key());
+  }
+  for (const auto& input : graph.input()) updated.erase(input.name());
+  for (const auto& tensor : graph.initializer()) {
+    if (updated.erase(tensor.name()) == 0) continue;
+    onnx::ValueInfoProto* input = graph.add_input();
+    input->set_name(tensor.name());
+    auto* type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(tensor.data_type());
+    type->mutable_shape();
+    for (const int64_t dim : tensor.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+}
+
+void ImportUpdates(const onnx::ModelProto& proto,
+                   const absl::flat_hash_map<std::string, ValueId>& values, Model& model,
+                   Problems& problems) {
+  for (const auto& training : proto.training_info()) {
+    if (training.algorithm().node_size() > 0) continue;
+    for (const auto& binding : training.update_binding()) {
+      const auto input = values.find(binding.key());
+      const auto output = values.find(binding.value());
+      if (input == values.end() || output == values.end()) {
+        problems.Invalid(absl::StrCat("update binding of '", PrintableUtf8(binding.key()), "' to '",
+                                      PrintableUtf8(binding.value()), "': there is no such value"));
+        continue;
+      }
+      model.updates.push_back({input->second, output->second});
+    }
+  }
+}
+
+}  // namespace onward
