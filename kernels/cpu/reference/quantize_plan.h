@@ -57,7 +57,8 @@ void LoadUnpacked(const TensorView& view, int64_t begin, int64_t count, float* o
 template <typename Body>
 void ForEachRow(const RunContext& context, const QuantizePlan& plan, const Body& body) {
   const int64_t pieces = (plan.inner + kQuantizeColumns - 1) / kQuantizeColumns;
-  const int64_t blocks = plan.block > 0 ? (plan.count + plan.block - 1) / plan.block : 1;
+  const int64_t blocks =
+      plan.block > 0 ? plan.count / plan.block + (plan.count % plan.block != 0) : 1;
   const int64_t grain =
       std::max<int64_t>(1, 8192 / std::max<int64_t>(1, std::min(plan.inner, kQuantizeColumns)));
   context.ParallelFor(plan.outer * plan.count * pieces, grain, [&](int64_t begin, int64_t end) {
