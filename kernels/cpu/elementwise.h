@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/binary_functors.h"
 #include "kernels/broadcast.h"
+#include "kernels/cpu/simd/elementwise_loops.h"
 #include "kernels/elementwise_functors.h"
 #include "kernels/kernel.h"
 
@@ -17,14 +18,6 @@ namespace onward::cpu {
 // Elements per parallel chunk: of loops that memory bounds, and of loops that call a math function.
 inline constexpr int64_t kCheapGrain = 32768;
 inline constexpr int64_t kMathGrain = 4096;
-
-// The values of a functor's parameters (see FunctorParameter).
-struct LoopParameters {
-  float values[2] = {};
-};
-
-// Processes `count` contiguous elements. `in` and `out` may be the same memory.
-using UnaryLoop = void (*)(const void* in, void* out, int64_t count, const LoopParameters&);
 
 // Processes one tile; the pointers are those of the whole tensors. Either operand may be the same
 // memory as `out` if its shape is the output's.

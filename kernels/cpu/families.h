@@ -7,6 +7,7 @@
 namespace onward::cpu {
 
 // SIMD kernels: kernels/cpu/<family>.cc
+KernelList BinaryKernels();
 KernelList ConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList MatMulKernels();
@@ -14,6 +15,9 @@ KernelList RecurrentKernels();
 KernelList PoolKernels();
 KernelList ConvTransposeKernels();
 KernelList AttentionKernels();
+KernelList NormalizationKernels();
+KernelList SoftmaxKernels();
+KernelList UnaryKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
 KernelList ReferenceArgReduce();

@@ -1,5 +1,6 @@
 #include "kernels/cpu/fast_float.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,22 @@ absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec) {
                             spec.attributes().Float("activation_beta", 0)};
   }
   return absl::InvalidArgumentError(absl::StrCat("activation is '", wanted, "'"));
+}
+
+std::vector<KernelEntry> FastKernelEntries(absl::Span<const FastKernelRow> rows) {
+  std::vector<KernelEntry> entries;
+  for (const FastKernelRow& row : rows) {
+    for (InstructionSet set :
+         {InstructionSet::kAvx512, InstructionSet::kAvx2, InstructionSet::kBaseline}) {
+      const std::string name =
+          absl::StrCat(std::string(row.name), "_", std::string(InstructionSetName(set)));
+      char* kept = new char[name.size()];  // entries name it until the process ends
+      name.copy(kept, name.size());
+      entries.push_back({row.domain, row.op, std::string_view(kept, name.size()),
+                         row.make[static_cast<int>(set)]});
+    }
+  }
+  return entries;
 }
 
 }  // namespace onward::cpu

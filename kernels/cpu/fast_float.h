@@ -1,8 +1,12 @@
 // What the makers of fast float32 kernels ask of a node.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/cpu_features.h"
 #include "kernels/kernel.h"
@@ -15,6 +19,16 @@ absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set);
 // The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
 // ops. InvalidArgument: an unknown name.
 absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec);
+
+// One op's makers per instruction set, slowest first. `name` gives the entries "<name>_avx512", ...
+struct FastKernelRow {
+  std::string_view domain;
+  std::string_view op;
+  std::string_view name;
+  MakeKernel make[3];
+};
+// The entries of a table, fastest first within a row. They live as long as the process.
+std::vector<KernelEntry> FastKernelEntries(absl::Span<const FastKernelRow> rows);
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The larger piece when `count` things are cut into as few nearly equal pieces of at most `most`.

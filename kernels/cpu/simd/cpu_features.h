@@ -22,4 +22,14 @@ InstructionSet BestInstructionSet();
 // Whether kernels of `set` may run in this process.
 inline bool Supports(InstructionSet set) { return set <= BestInstructionSet(); }
 
+// What was compiled for `set`, which must be one that Supports().
+template <typename T>
+T ForSet(InstructionSet set, T baseline, [[maybe_unused]] T avx2, [[maybe_unused]] T avx512) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx512) return avx512;
+  if (set == InstructionSet::kAvx2) return avx2;
+#endif
+  return baseline;
+}
+
 }  // namespace onward::cpu

@@ -97,6 +97,96 @@ ONWARD_INLINE Vec Erf(Vec x) {
   return Select(t < Set(0.9f), small, large);
 }
 
+ONWARD_INLINE Vec ToFloat(IVec v) { return __builtin_convertvector(v, Vec); }
+ONWARD_INLINE IVec ToInt(Vec v) { return __builtin_convertvector(v, IVec); }  // toward zero
+
+// Natural logarithm of x = m 2^e with m in [sqrt(1/2), sqrt(2)).
+ONWARD_INLINE Vec Log(Vec x) {
+  const IVec tiny = x < Set(1.17549435e-38f);
+  const Vec scaled = Select(tiny, x * 8388608.0f, x);
+  const IVec bits = Bits(scaled);
+  const IVec exponent = (bits - 0x3f3504f3) >> 23;
+  const Vec f = FromBits(bits - (exponent << 23)) - 1.0f;
+  const Vec e = ToFloat(exponent) - Select(tiny, Set(23.0f), Vec{});
+  const Vec p =
+      Polynomial(f, 3.333333161e-01f, -2.500082440e-01f, 2.000123990e-01f, -1.662323929e-01f,
+                 1.420134807e-01f, -1.316098342e-01f, 1.276507648e-01f, -7.636810310e-02f);
+  const Vec f2 = f * f;
+  Vec low = Fma(p * f, f2, e * -2.12194440e-4f);
+  low = Fma(f2, Set(-0.5f), low);
+  const Vec result = Fma(e, Set(0.693359375f), f + low);
+  const Vec infinity = Set(__builtin_inff());
+  const Vec special = Select(x == Vec{}, -infinity, Select(x < Vec{}, Set(__builtin_nanf("")), x));
+  return Select((x > Vec{}) & (x < infinity), result, special);
+}
+
+// log(1 + y) for 0 <= y <= 1.
+ONWARD_INLINE Vec Log1pOfUnit(Vec y) {
+  const Vec u = y + 1.0f;
+  return Log(u) + (y - (u - 1.0f)) / u;
+}
+ONWARD_INLINE Vec Softplus(Vec x) {
+  return Max(Vec{}, x) + Log1pOfUnit(ExpOfNegative(FromBits(Bits(x) | SetInt(INT32_MIN))));
+}
+// x tanh(softplus(x)); with n = e^x (e^x + 2) it is x n / (n + 2).
+ONWARD_INLINE Vec Mish(Vec x) {
+  const Vec e = Exp(Min(Set(20.0f), x));
+  const Vec n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
+ONWARD_INLINE Vec RoundEven(Vec x) {
+  // Beyond 2^23 every float is integral.
+  const Vec shift = CopySign(Set(8388608.0f), x);
+  const Vec rounded = (x + shift) - shift;
+  return Select(Abs(x) < Set(8388608.0f), CopySign(Abs(rounded), x), x);
+}
+ONWARD_INLINE Vec Floor(Vec x) {
+  const Vec r = RoundEven(x);
+  return CopySign(Abs(r - Select(r > x, Set(1.0f), Vec{})), Select(x == Vec{}, x, r - 0.5f));
+}
+
+// sin(x + quadrant pi / 2). Lanes beyond the range of the reduction are computed one by one.
+ONWARD_INLINE Vec SinQuadrant(Vec x, int32_t quadrant) {
+  const Vec shift = Set(12582912.0f);
+  const Vec shifted = Fma(x, Set(0.636619772f), shift);
+  const Vec n = shifted - shift;
+  Vec r = Fma(n, Set(-1.5703125f), x);
+  r = Fma(n, Set(-4.8375129700e-04f), r);
+  r = Fma(n, Set(-7.5497901264e-08f), r);
+  const IVec q = Bits(shifted) - Bits(shift) + quadrant;
+  const Vec u = r * r;
+  const Vec sine = Fma(
+      r * u,
+      Polynomial(u, -1.666666664e-01f, 8.333329374e-03f, -1.983933100e-04f, 2.718274481e-06f), r);
+  const Vec cosine =
+      Fma(u * u, Polynomial(u, 4.166664681e-02f, -1.388736448e-03f, 2.443809085e-05f),
+          Fma(u, Set(-0.5f), Set(1.0f)));
+  Vec result = Select((q & 1) != 0, cosine, sine);
+  return FromBits(Bits(result) ^ ((q & 2) << 30));
+}
+inline constexpr float kSinRange = 8192.0f;
+ONWARD_INLINE bool AnyBeyond(Vec x, float limit) {
+  const IVec beyond = ~(Abs(x) <= Set(limit));
+  int32_t any = 0;
+  for (int i = 0; i < kLanes; ++i) any |= beyond[i];
+  return any != 0;
+}
+ONWARD_INLINE Vec Sin(Vec x) {
+  Vec result = SinQuadrant(x, 0);
+  if (__builtin_expect(AnyBeyond(x, kSinRange), 0)) {
+    for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sinf(x[i]);
+  }
+  return result;
+}
+ONWARD_INLINE Vec Cos(Vec x) {
+  Vec result = SinQuadrant(x, 1);
+  if (__builtin_expect(AnyBeyond(x, kSinRange), 0)) {
+    for (int i = 0; i < kLanes; ++i) result[i] = __builtin_cosf(x[i]);
+  }
+  return result;
+}
+
 ONWARD_INLINE Vec Gelu(Vec x) {
   const Vec half = x * 0.5f;
   return Fma(half, Erf(x * 0.707106781f), half);

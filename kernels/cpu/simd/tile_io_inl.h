@@ -11,6 +11,17 @@ ONWARD_INLINE void StoreLanes(float* p, Vec v, int n) {
   n == kLanes ? Store(p, v) : StoreN(p, v, n);
 }
 
+// v in the first n lanes, `other` (0) in the rest.
+ONWARD_INLINE IVec LaneNumbers() {
+  IVec v;
+  for (int i = 0; i < kLanes; ++i) v[i] = i;
+  return v;
+}
+ONWARD_INLINE Vec KeepLanesOr(Vec v, int n, Vec other) {
+  return Select(LaneNumbers() < SetInt(n), v, other);
+}
+ONWARD_INLINE Vec KeepLanes(Vec v, int n) { return KeepLanesOr(v, n, Vec{}); }
+
 // Reads `rows` rows at p[r * stride] of `lanes` lanes (zero beyond both), transposed.
 ONWARD_INLINE void LoadTransposed(const float* p, int64_t stride, int rows, int lanes,
                                   Vec (&block)[kLanes]) {

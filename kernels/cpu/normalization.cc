@@ -1,0 +1,257 @@
+// LayerNormalization, RMSNormalization and their forms after a sum, in float32 on the vectors of
+// one instruction set; InstanceNormalization and GroupNormalization likewise.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/row_loops.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kGrain = 8192;  // elements: about 5 us
+
+struct LayerRows {
+  int64_t rows = 0, columns = 0;
+};
+
+// Inputs X, scale, bias; with `adds`: X, Z, scale, bias. Outputs Y, mean, inverse deviation; with
+// `adds`: Y, sum.
+struct LayerForm {
+  int64_t axis;
+  float epsilon;
+  bool centered;
+  bool adds;
+
+  int scale() const { return adds ? 2 : 1; }
+};
+
+class LayerNormalization : public Kernel {
+ public:
+  LayerNormalization(const RowLoops& loops, const LayerForm& form) : loops_(loops), form_(form) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    const auto rank = static_cast<int64_t>(dims.size());
+    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(form_.axis, rank));
+    const DimsView normalised = dims.last(static_cast<size_t>(rank - axis));
+    for (int i = form_.scale(); i < form_.scale() + 2; ++i) {
+      if (context.has_input(i) && context.input_dims(i) != normalised) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(i == form_.scale() ? "scale" : "bias", " has shape ",
+                         DimsString(context.input_dims(i)), ", expected ", DimsString(normalised)));
+      }
+    }
+    if (form_.adds && context.input_dims(1) != dims) {
+      return absl::InvalidArgumentError(absl::StrCat("X ", DimsString(dims), " and Z ",
+                                                     DimsString(context.input_dims(1)),
+                                                     " differ in shape"));
+    }
+    context.SetOutput(0, dims);
+    LayerRows* rows = context.NewState<LayerRows>();
+    rows->rows = NumElements(dims, 0, axis);
+    rows->columns = NumElements(dims, axis, rank);
+    if (form_.adds) {
+      if (context.has_output(1)) context.SetOutput(1, dims);
+      return absl::OkStatus();
+    }
+    Dims statistics(dims.begin(), dims.end());
+    std::fill(statistics.begin() + axis, statistics.end(), 1);
+    for (int i = 1; i < 3; ++i) {
+      if (context.has_output(i)) context.SetOutput(i, statistics);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const LayerRows& rows = context.state<LayerRows>();
+    const int bias = form_.scale() + 1;
+    NormalizedRow all;
+    all.x = context.in<float>(0);
+    all.count = rows.columns;
+    all.epsilon = form_.epsilon;
+    all.centered = form_.centered;
+    all.scale = context.in<float>(form_.scale());
+    if (context.has_input(bias)) all.bias = context.in<float>(bias);
+    all.y = context.out<float>(0);
+    if (form_.adds) {
+      all.z = context.in<float>(1);
+      all.sum = context.has_output(1) ? context.out<float>(1) : all.y;
+    }
+    float* mean = !form_.adds && context.has_output(1) ? context.out<float>(1) : nullptr;
+    float* inverse = !form_.adds && context.has_output(2) ? context.out<float>(2) : nullptr;
+    context.ParallelFor(rows.rows,
+                        std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows.columns)),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) RunRow(all, i, mean, inverse);
+                        });
+    return absl::OkStatus();
+  }
+
+ private:
+  void RunRow(const NormalizedRow& all, int64_t index, float* mean, float* inverse) const {
+    const int64_t at = index * all.count;
+    NormalizedRow row = all;
+    row.x += at;
+    row.y += at;
+    if (row.z != nullptr) row.z += at, row.sum += at;
+    float row_mean = 0, row_inverse = 0;
+    loops_.normalize(row, &row_mean, &row_inverse);
+    if (mean != nullptr) mean[index] = row_mean;
+    if (inverse != nullptr) inverse[index] = row_inverse;
+  }
+
+  const RowLoops& loops_;
+  LayerForm form_;
+};
+
+// Whether the operand is known to have one element per normalised one: no broadcasting.
+bool CoversNormalised(const NodeSpec& spec, int input, int64_t axis) {
+  const std::optional<Dims> dims = spec.input_type(input).static_dims();
+  const auto& x = spec.input_type(0).shape;
+  if (!dims) return false;
+  if (x.has_value()) {
+    const auto rank = static_cast<int64_t>(x->size());
+    if (axis < 0) axis += rank;
+    if (axis < 0 || rank - axis != static_cast<int64_t>(dims->size())) return false;
+    for (size_t i = 0; i < dims->size(); ++i) {
+      const Dim& dim = (*x)[x->size() - dims->size() + i];
+      if ((*dims)[i] == 1 && !(dim.known() && dim.value() == 1)) return false;
+      if (dim.known() && dim.value() != (*dims)[i]) return false;
+    }
+    return true;
+  }
+  return axis == -static_cast<int64_t>(dims->size()) &&
+         std::none_of(dims->begin(), dims->end(), [](int64_t dim) { return dim == 1; });
+}
+
+template <bool kCentered, bool kAdds, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  const LayerForm form = {spec.attributes().Int("axis", -1),
+                          spec.attributes().Float("epsilon", 1e-5f), kCentered, kAdds};
+  for (int i = form.scale(); i < form.scale() + 2; ++i) {
+    if (spec.has_input(i) && !CoversNormalised(spec, i, form.axis))
+      return absl::UnimplementedError("scale and bias must have the shape of the normalised axes");
+  }
+  return std::make_unique<LayerNormalization>(
+      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(), form);
+}
+
+// Input [batch, groups * channels per group, ...]; statistics per group, affine per channel.
+struct GroupSizes {
+  int64_t runs = 0;  // batch x groups
+  int64_t groups = 1, channels_per_group = 1, spatial = 1;
+};
+
+class GroupNormalization : public Kernel {
+ public:
+  // `groups` of 0: one group per channel.
+  GroupNormalization(const RowLoops& loops, int64_t groups, float epsilon)
+      : loops_(loops), groups_(groups), epsilon_(epsilon) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    if (dims.size() < 2)
+      return absl::InvalidArgumentError(
+          absl::StrCat("input has rank ", dims.size(), ", needs a batch and a channel axis"));
+    const int64_t channels = dims[1], groups = groups_ == 0 ? channels : groups_;
+    if (groups > 0 && channels % groups != 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat(channels, " channels do not divide into ", groups, " groups"));
+    for (int i : {1, 2}) {
+      if (NumElements(context.input_dims(i)) != channels)
+        return absl::InvalidArgumentError(absl::StrCat(
+            i == 1 ? "scale" : "bias", " has shape ", DimsString(context.input_dims(i)),
+            ", must have one element for each of ", channels, " channels"));
+    }
+    *context.NewState<GroupSizes>() = {dims[0] * groups, groups,
+                                       groups == 0 ? 0 : channels / groups,
+                                       NumElements(dims, 2, static_cast<int64_t>(dims.size()))};
+    context.SetOutput(0, dims);
+    context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const GroupSizes& sizes = context.state<GroupSizes>();
+    const int64_t run = sizes.channels_per_group * sizes.spatial;
+    if (run == 0) return absl::OkStatus();
+    const float* x = context.in<float>(0);
+    const float* scale = context.in<float>(1);
+    const float* bias = context.in<float>(2);
+    float* y = context.out<float>(0);
+    context.ParallelFor(
+        sizes.runs, std::max<int64_t>(1, kGrain / run), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            float mean = 0, variance = 0;
+            loops_.moments(x + i * run, run, &mean, &variance);
+            const float inverse = 1.0f / std::sqrt(variance + epsilon_);
+            const int64_t first = i % sizes.groups * sizes.channels_per_group;
+            for (int64_t c = 0; c < sizes.channels_per_group; ++c) {
+              const float factor = inverse * scale[first + c];
+              const int64_t at = i * run + c * sizes.spatial;
+              loops_.affine(x + at, sizes.spatial, factor, bias[first + c] - mean * factor, y + at);
+            }
+          }
+        });
+    return absl::OkStatus();
+  }
+
+ private:
+  const RowLoops& loops_;
+  int64_t groups_;
+  float epsilon_;
+};
+
+template <bool kPerChannel, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGroup(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  const int64_t groups = kPerChannel ? 0 : spec.attributes().Int("num_groups", 0);
+  if (!kPerChannel && groups <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
+  return std::make_unique<GroupNormalization>(
+      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(), groups,
+      spec.attributes().Float("epsilon", 1e-5f));
+}
+
+template <bool kCentered, bool kAdds>
+constexpr FastKernelRow LayerRow(std::string_view domain, std::string_view op,
+                                 std::string_view name) {
+  return {domain,
+          op,
+          name,
+          {MakeLayer<kCentered, kAdds, InstructionSet::kBaseline>,
+           MakeLayer<kCentered, kAdds, InstructionSet::kAvx2>,
+           MakeLayer<kCentered, kAdds, InstructionSet::kAvx512>}};
+}
+template <bool kPerChannel>
+constexpr FastKernelRow GroupRow(std::string_view op, std::string_view name) {
+  return {"",
+          op,
+          name,
+          {MakeGroup<kPerChannel, InstructionSet::kBaseline>,
+           MakeGroup<kPerChannel, InstructionSet::kAvx2>,
+           MakeGroup<kPerChannel, InstructionSet::kAvx512>}};
+}
+
+constexpr FastKernelRow kRows[] = {
+    LayerRow<true, false>("", "LayerNormalization", "layer_normalization"),
+    LayerRow<false, false>("", "RMSNormalization", "rms_normalization"),
+    LayerRow<true, true>("onward", "AddLayerNormalization", "add_layer_normalization"),
+    LayerRow<false, true>("onward", "AddRMSNormalization", "add_rms_normalization"),
+    GroupRow<false>("GroupNormalization", "group_normalization"),
+    GroupRow<true>("InstanceNormalization", "instance_normalization"),
+};
+
+}  // namespace
+
+KernelList NormalizationKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
+
+}  // namespace onward::cpu

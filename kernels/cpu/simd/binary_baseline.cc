@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/binary_inl.h"

@@ -1,0 +1,47 @@
+// Softmax and normalization of rows of float32, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+// y = (x + z - mean) / sqrt(variance + epsilon) * scale + bias over one row of `count` elements.
+struct NormalizedRow {
+  const float* x = nullptr;
+  const float* z = nullptr;  // added to x first, or null
+  float* sum = nullptr;      // where x + z goes; null only if z is (then x is read again)
+  int64_t count = 0;
+  float epsilon = 0;
+  bool centered = true;          // false: the mean is taken as 0 (root mean square)
+  const float* scale = nullptr;  // [count]
+  const float* bias = nullptr;   // [count], or null
+  float* y = nullptr;
+};
+
+struct RowLoops {
+  // y may be x. `log`: the logarithm of the softmax.
+  void (*softmax)(const float* x, int64_t count, bool log, float* y);
+  // Softmax along `count` rows that lie `stride` apart, of `columns` <= kSoftmaxColumns columns.
+  void (*softmax_columns)(const float* x, int64_t count, int64_t stride, int64_t columns, bool log,
+                          float* y);
+  // Returns the mean (0 if not centered) and 1 / sqrt(variance + epsilon) through the pointers.
+  void (*normalize)(const NormalizedRow& row, float* mean, float* inverse);
+  void (*moments)(const float* x, int64_t count, float* mean, float* variance);
+  // y[i] = x[i] * factor + offset; y may be x.
+  void (*affine)(const float* x, int64_t count, float factor, float offset, float* y);
+};
+inline constexpr int64_t kSoftmaxColumns = 64;
+
+namespace baseline {
+const RowLoops& Rows();
+}
+namespace avx2 {
+const RowLoops& Rows();
+}
+namespace avx512 {
+const RowLoops& Rows();
+}
+
+}  // namespace onward::cpu

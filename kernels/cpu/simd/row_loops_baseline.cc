@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/row_loops_inl.h"

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/unary_inl.h"

@@ -1,0 +1,101 @@
+// Softmax and LogSoftmax of float32, on the vectors of one instruction set.
+#include <algorithm>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/row_loops.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kGrain = 4096;  // elements: about 5 us
+
+// The input as [outer, count, inner] with the axis in the middle.
+struct AxisSplit {
+  int64_t outer = 0, count = 0, inner = 0;
+};
+
+class Softmax : public Kernel {
+ public:
+  Softmax(const RowLoops& loops, int64_t axis, bool log) : loops_(loops), axis_(axis), log_(log) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    const auto rank = static_cast<int64_t>(dims.size());
+    int64_t axis = 0;
+    if (rank > 0 || (axis_ != 0 && axis_ != -1)) {
+      ONWARD_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis_, rank));
+    }
+    *context.NewState<AxisSplit>() = {NumElements(dims, 0, std::min(axis, rank)),
+                                      rank == 0 ? 1 : dims[static_cast<size_t>(axis)],
+                                      NumElements(dims, std::min(axis + 1, rank), rank)};
+    context.SetOutput(0, dims);
+    context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const AxisSplit& split = context.state<AxisSplit>();
+    const float* x = context.in<float>(0);
+    float* y = context.out<float>(0);
+    if (split.count == 0) return absl::OkStatus();
+    if (split.inner == 1) {
+      context.ParallelFor(split.outer, std::max<int64_t>(1, kGrain / split.count),
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) {
+                              const int64_t at = i * split.count;
+                              loops_.softmax(x + at, split.count, log_, y + at);
+                            }
+                          });
+      return absl::OkStatus();
+    }
+    const int64_t blocks = CeilDiv(split.inner, kSoftmaxColumns);
+    context.ParallelFor(
+        split.outer * blocks, std::max<int64_t>(1, kGrain / (split.count * kSoftmaxColumns)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t column = i % blocks * kSoftmaxColumns;
+            const int64_t at = i / blocks * split.count * split.inner + column;
+            loops_.softmax_columns(x + at, split.count, split.inner,
+                                   std::min(kSoftmaxColumns, split.inner - column), log_, y + at);
+          }
+        });
+    return absl::OkStatus();
+  }
+
+ private:
+  const RowLoops& loops_;
+  int64_t axis_;
+  bool log_;
+};
+
+template <bool kLog, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  return std::make_unique<Softmax>(ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
+                                   spec.attributes().Int("axis", -1), kLog);
+}
+
+template <bool kLog>
+constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
+  return {"",
+          op,
+          name,
+          {Make<kLog, InstructionSet::kBaseline>, Make<kLog, InstructionSet::kAvx2>,
+           Make<kLog, InstructionSet::kAvx512>}};
+}
+
+constexpr FastKernelRow kRows[] = {
+    Row<true>("LogSoftmax", "log_softmax"),
+    Row<false>("Softmax", "softmax"),
+};
+
+}  // namespace
+
+KernelList SoftmaxKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
+
+}  // namespace onward::cpu
