@@ -10,6 +10,8 @@
 namespace onward::cpu {
 namespace {
 
+constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
+
 struct ConvData {
   const float* x;
   const float* w;  // as it is, or packed
@@ -17,6 +19,8 @@ struct ConvData {
   const float* bias;
   const float* residual;
   float* y;
+  const int64_t* tap_offsets;
+  float* planes;   // where the plan packs patches
   float* patches;  // shared ones
   ActivationSpec activation;
 };
@@ -27,7 +31,16 @@ class FloatConv {
             const ConvData& data)
       : tiles_(tiles), patches_(patches), plan_(plan), data_(data) {}
 
-  // Part `part` in [0, shared_parts()) of the shared patches.
+  // Channel `index` in [0, split_channels()) of all images as planes.
+  int64_t split_channels() const {
+    return plan_.splits_channels() ? plan_.images * plan_.channels : 0;
+  }
+  void SplitChannel(int64_t index) const {
+    patches_.split_channel(plan_.window, data_.x + index * plan_.channel_floats,
+                           data_.planes + index * plan_.plane_floats);
+  }
+
+  // Part `part` in [0, shared_parts()) of the shared patches, from the planes.
   int64_t shared_parts() const {
     return plan_.shared_patches ? plan_.images * ColumnTiles() * BlocksOfK() : 0;
   }
@@ -38,9 +51,8 @@ class FloatConv {
     const RowRange pixels = PixelsOfColumnTile(tile);
     const int width = plan_.form == ConvForm::kPixelLanes ? tiles_.tile_cols : pixels.count;
     patches_.pack_patches(
-        plan_.window, data_.x + image * plan_.image_floats, pixels.begin, pixels.count, k0,
-        std::min(plan_.k, k0 + plan_.k_block), width,
-        data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k + k0 * width);
+        PatchesOf(image), pixels.begin, pixels.count, k0, std::min(plan_.k, k0 + plan_.k_block),
+        width, 0, data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k + k0 * width);
   }
 
   void Run(int64_t chunk, float* scratch) const {
@@ -67,6 +79,23 @@ class FloatConv {
     return {begin, static_cast<int>(std::min<int64_t>(tiles_.tile_cols, plan_.n - begin))};
   }
 
+  PatchSource PatchesOf(int64_t image) const {
+    PatchSource source;
+    source.taps = plan_.window.taps();
+    source.tap_offsets = data_.tap_offsets;
+    source.out_w = plan_.window.out_w;
+    if (plan_.pointwise) {
+      source.planes = data_.x + image * plan_.image_floats();
+      source.channel = source.row = plan_.n;
+    } else {
+      source.planes = data_.planes + image * plan_.channels * plan_.plane_floats;
+      source.channel = plan_.plane_floats;
+      source.has_slack = true;
+      source.row = PlaneWidth(plan_.window);
+    }
+    return source;
+  }
+
   // Points the tile at its pixels of P for steps [k0, k0 + tile.k); `slot`: the panel's place in
   // the worker's scratch.
   void SetPatches(int64_t image, int64_t panel, int64_t slot, int64_t k0, const float* scratch,
@@ -80,7 +109,7 @@ class FloatConv {
     } else if (plan_.packs_patches) {
       tile.b = scratch + slot * plan_.k_block * tile.b_k;
     } else {
-      tile.b = data_.x + image * plan_.image_floats + k0 * plan_.n + pixel;
+      tile.b = data_.x + image * plan_.image_floats() + k0 * plan_.n + pixel;
     }
   }
 
@@ -103,12 +132,10 @@ class FloatConv {
       tile.accumulate = k0 > 0;
       if (k0 + tile.k == plan_.k) tile.activation = data_.activation;
       if (plan_.packs_patches && !plan_.shared_patches) {
-        for (int64_t p = panel_begin; p < panel_end; ++p) {
-          const RowRange pixels = PixelsOfColumnTile(p);
-          patches_.pack_patches(plan_.window, data_.x + image * plan_.image_floats, pixels.begin,
-                                pixels.count, k0, k0 + tile.k, tiles_.tile_cols,
-                                scratch + (p - panel_begin) * plan_.k_block * tiles_.tile_cols);
-        }
+        const int64_t pixel = panel_begin * tiles_.tile_cols;
+        const int64_t pixels = std::min(plan_.n, panel_end * tiles_.tile_cols) - pixel;
+        patches_.pack_patches(PatchesOf(image), pixel, pixels, k0, k0 + tile.k, tiles_.tile_cols,
+                              plan_.k_block * tiles_.tile_cols, scratch);
       }
       for (int64_t i = tile_begin; i < tile_end; ++i) {
         const RowRange rows = RowsOfTile(plan_.m, plan_.row_tiles, i);
@@ -142,7 +169,7 @@ class FloatConv {
         tile.rows = pixels.count;
         if (plan_.pointwise) {
           tile.a_k = plan_.n;
-          tile.a = data_.x + image * plan_.image_floats + k0 * plan_.n + pixels.begin;
+          tile.a = data_.x + image * plan_.image_floats() + k0 * plan_.n + pixels.begin;
         } else {
           tile.a_k = pixels.count;
           tile.a = data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k +
@@ -164,9 +191,12 @@ class FloatConv {
   const ConvData& data_;
 };
 
+// Scratch: the planes, the shared patches, then each worker's part.
 struct ConvState {
   ConvPlan plan;
-  int64_t workers_offset = 0;  // floats of shared patches before the workers' scratch
+  absl::Span<const int64_t> tap_offsets;
+  int64_t patches_offset = 0;
+  int64_t workers_offset = 0;
 };
 
 class Conv : public Kernel {
@@ -190,7 +220,9 @@ class Conv : public Kernel {
     if (context.has_input(3)) context.AllowInPlace(0, 3);
     ConvState* state = context.NewState<ConvState>();
     state->plan = PlanConv(tiles_, form_, g);
-    state->workers_offset = state->plan.images * state->plan.patch_floats;
+    state->tap_offsets = KeepTapOffsets(context, state->plan.window);
+    state->patches_offset = CeilDiv(state->plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
+    state->workers_offset = state->patches_offset + state->plan.images * state->plan.patch_floats;
     context.SetScratch((state->workers_offset + state->plan.worker_floats * context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
@@ -199,6 +231,7 @@ class Conv : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const ConvState& state = context.state<ConvState>();
     const ConvPlan& plan = state.plan;
+    if (plan.images == 0) return absl::OkStatus();
     const auto optional = [&](int i) {
       return context.has_input(i) ? context.in<float>(i) : nullptr;
     };
@@ -209,9 +242,16 @@ class Conv : public Kernel {
                            optional(2),
                            optional(3),
                            context.out<float>(0),
-                           scratch,
+                           state.tap_offsets.data(),
+                           scratch + kPatchSlack,
+                           scratch + state.patches_offset,
                            activation_};
     const FloatConv conv(tiles_, patches_, plan, data);
+    const int64_t channel_size = std::max<int64_t>(1, plan.plane_floats);
+    context.ParallelFor(conv.split_channels(), CeilDiv(kSplitGrain, channel_size),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) conv.SplitChannel(i);
+                        });
     context.ParallelFor(conv.shared_parts(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) conv.PackShared(part);
     });
@@ -223,6 +263,13 @@ class Conv : public Kernel {
   }
 
  private:
+  static absl::Span<const int64_t> KeepTapOffsets(BindContext& context, const PatchWindow& w) {
+    int64_t* offsets = context.NewArray<int64_t>(w.taps());
+    for (int64_t t = 0; t < w.taps(); ++t)
+      offsets[t] = TapOffset(w, t / w.kernel_w, t % w.kernel_w);
+    return {offsets, static_cast<size_t>(w.taps())};
+  }
+
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
   ConvAttributes attributes_;

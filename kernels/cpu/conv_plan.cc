@@ -27,17 +27,19 @@ bool IsPointwise(const WindowAxes& axes) {
 void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
   plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
   plan.panels = CeilDiv(plan.n, tiles.tile_cols);
-  plan.packs_patches = !plan.pointwise || (plan.n > kFarRows && plan.m >= kManyFilters);
+  plan.packs_patches =
+      plan.k > 0 && (!plan.pointwise || (plan.n > kFarRows && plan.m >= kManyFilters));
   const int64_t strips = plan.panels * plan.images;
   const int64_t tile_products = std::max<int64_t>(1, tiles.tile_rows * tiles.tile_cols * plan.k);
   const int64_t least_tiles = CeilDiv(kMinChunkProducts, tile_products);
   if (strips >= kWantedChunks) {
     plan.tiles_per_chunk = plan.row_tiles;
-    const int64_t cap = std::max<int64_t>(1, kMaxWorkerPatches / (plan.k_block * tiles.tile_cols));
+    const int64_t cap = std::clamp<int64_t>(kMaxWorkerPatches / (plan.k_block * tiles.tile_cols), 1,
+                                            kMaxPatchPanels);
     const int64_t wanted = std::max(strips / kWantedChunks, least_tiles / plan.row_tiles);
     plan.panels_per_chunk = EvenPiece(plan.panels, std::clamp<int64_t>(wanted, 1, cap));
   } else {
-    plan.panels_per_chunk = plan.panels;
+    plan.panels_per_chunk = EvenPiece(plan.panels, kMaxPatchPanels);
     const int64_t all = plan.row_tiles * plan.images;
     plan.tiles_per_chunk =
         EvenPiece(plan.row_tiles, std::max({int64_t{1}, all / kWantedChunks,
@@ -54,7 +56,7 @@ void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
 void CutChannelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
   plan.row_tiles = CeilDiv(plan.n, tiles.tile_rows);
   plan.panels = CeilDiv(plan.m, tiles.tile_cols);
-  plan.packs_patches = plan.shared_patches = !plan.pointwise;
+  plan.packs_patches = plan.shared_patches = !plan.pointwise && plan.k > 0;
   plan.tiles_per_chunk = plan.row_tiles;
   const int64_t panel_products = std::max<int64_t>(1, plan.n * tiles.tile_cols * plan.k);
   plan.panels_per_chunk =
@@ -113,7 +115,8 @@ ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometr
   plan.m = g.filters / g.group;
   plan.n = g.output_size();
   plan.k = g.channels / g.group * g.kernel_size();
-  plan.image_floats = g.channels / g.group * g.input_size();
+  plan.channels = g.channels / g.group;
+  plan.channel_floats = g.input_size();
   plan.pointwise = IsPointwise(g.axes);
   if (plan.pointwise) {
     plan.window.in_w = plan.window.out_w = plan.n;
@@ -124,8 +127,12 @@ ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometr
     plan.images = 0;
     return plan;
   }
-  plan.k_block = EvenPiece(plan.k, kMaxBlockOfK);
+  // Whole channels, so that the taps of one are packed together.
+  const int64_t taps = plan.window.taps();
+  plan.k_block = taps <= kMaxBlockOfK ? taps * EvenPiece(plan.channels, kMaxBlockOfK / taps)
+                                      : EvenPiece(plan.k, kMaxBlockOfK);
   form == ConvForm::kPixelLanes ? CutPixelLanes(tiles, plan) : CutChannelLanes(tiles, plan);
+  plan.plane_floats = ChannelPlanes(plan.window);
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   plan.panel_chunks = CeilDiv(plan.panels, plan.panels_per_chunk);
   return plan;

@@ -25,8 +25,9 @@ struct ConvPlan {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  int64_t image_floats = 0;  // of one group's channels
-  bool pointwise = false;    // P is the image itself
+  int64_t channels = 0;        // of a group
+  int64_t channel_floats = 0;  // of one channel of the image
+  bool pointwise = false;      // P is the image itself
   bool packs_patches = false;
   bool shared_patches = false;  // packed once for all chunks, before the products
   int64_t row_tiles = 0;        // along m; along n for kChannelLanes
@@ -36,10 +37,17 @@ struct ConvPlan {
   int64_t row_chunks = 0;
   int64_t panel_chunks = 0;
   int64_t k_block = 0;
+  int64_t plane_floats = 0;   // of one channel as planes
   int64_t patch_floats = 0;   // shared patches of one image
   int64_t worker_floats = 0;  // scratch of one worker
 
   int64_t chunks() const { return images * row_chunks * panel_chunks; }
+  // Patches are packed from planes; those of a pointwise convolution from the image.
+  bool splits_channels() const { return packs_patches && !pointwise; }
+  int64_t image_floats() const { return channels * channel_floats; }
+  int64_t planes_size() const {
+    return splits_channels() ? images * channels * plane_floats + 2 * kPatchSlack : 0;
+  }
 };
 
 // The windows over the last two axes.

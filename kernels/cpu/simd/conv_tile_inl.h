@@ -6,63 +6,128 @@
 
 namespace onward::cpu::ONWARD_TARGET {
 
-// A run of output pixels in one row that read one row of the image for some tap.
-struct PatchRun {
-  int64_t from;  // in the image
-  int to;        // first lane
-  int count;
-};
-
-// The runs of tap (ky, kx) for `count` pixels from `pixel`; returns how many, and in `*covered` the
-// number of lanes they fill.
-inline int PatchRuns(const PatchWindow& w, int64_t pixel, int count, int64_t ky, int64_t kx,
-                     PatchRun* runs, int* covered) {
-  int64_t oy = pixel / w.out_w, ox = pixel % w.out_w;
-  int num_runs = 0;
-  *covered = 0;
-  for (int lane = 0; lane < count; ++oy, ox = 0) {
-    const int64_t left = w.out_w - ox;
-    const int length = left < count - lane ? static_cast<int>(left) : count - lane;
-    const int64_t iy = oy * w.stride_h - w.pad_top + ky * w.dilation_h;
-    if (iy >= 0 && iy < w.in_h) {
-      const int64_t ix = ox * w.stride_w - w.pad_left + kx * w.dilation_w;
-      const int64_t first = CeilDivision(-ix, w.stride_w);
-      int64_t last = CeilDivision(w.in_w - ix, w.stride_w);
-      if (last > length) last = length;
-      if (first < last) {
-        runs[num_runs++] = {iy * w.in_w + ix + first * w.stride_w, lane + static_cast<int>(first),
-                            static_cast<int>(last - first)};
-        *covered += static_cast<int>(last - first);
-      }
-    }
-    lane += length;
-  }
-  return num_runs;
+ONWARD_INLINE void FillZero(float* p, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(p + i, Vec{});
+  if (i < count) StoreN(p + i, Vec{}, static_cast<int>(count - i));
 }
 
-inline void PackPatches(const PatchWindow& w, const float* x, int64_t pixel, int count,
-                        int64_t k_begin, int64_t k_end, int width, float* packed) {
-  const int64_t taps = w.kernel_h * w.kernel_w, image = w.in_h * w.in_w;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    // The channels whose weight of this tap lies in [k_begin, k_end).
-    const int64_t c_begin = CeilDivision(k_begin - tap, taps);
-    const int64_t c_end = CeilDivision(k_end - tap, taps);
-    if (c_begin >= c_end) continue;
-    PatchRun runs[kMaxPatchWidth];
-    int covered = 0;
-    const int num_runs =
-        PatchRuns(w, pixel, count, tap / w.kernel_w, tap % w.kernel_w, runs, &covered);
-    const bool clear = covered < width;
-    for (int64_t c = c_begin; c < c_end; ++c) {
-      float* to = packed + (c * taps + tap - k_begin) * width;
-      const float* from = x + c * image;
-      if (clear) {
-        for (int i = 0; i < width; i += kLanes)
-          StoreLanes(to + i, Vec{}, width - i < kLanes ? width - i : kLanes);
-      }
-      for (int i = 0; i < num_runs; ++i)
-        CopyRun(from + runs[i].from, w.stride_w, runs[i].count, to + runs[i].to);
+// Row `iy` of the image at columns phase - pad, phase - pad + stride, ...
+inline void CopyPaddedRow(const PatchWindow& w, const float* x, int64_t iy, int64_t phase,
+                          int64_t width, float* to) {
+  if (iy < 0 || iy >= w.in_h) return FillZero(to, width);
+  const int64_t ix = phase - w.pad_left;
+  int64_t first = CeilDivision(-ix, w.stride_w), last = CeilDivision(w.in_w - ix, w.stride_w);
+  if (first > width) first = width;
+  if (last > width) last = width;
+  if (last < first) last = first;
+  FillZero(to, first);
+  CopyRun(x + iy * w.in_w + ix + first * w.stride_w, w.stride_w, last - first, to + first);
+  FillZero(to + last, width - last);
+}
+
+// Whether some tap of `kernel` lies `phase` beyond a multiple of the stride.
+ONWARD_INLINE bool ReadsPhase(int64_t kernel, int64_t dilation, int64_t stride, int64_t phase) {
+  for (int64_t k = 0; k < kernel && k < stride; ++k) {
+    if (k * dilation % stride == phase) return true;
+  }
+  return false;
+}
+
+inline void SplitChannel(const PatchWindow& w, const float* x, float* planes) {
+  const int64_t width = PlaneWidth(w), rows = PlaneRows(w);
+  for (int64_t ph = 0; ph < w.stride_h; ++ph) {
+    if (!ReadsPhase(w.kernel_h, w.dilation_h, w.stride_h, ph)) continue;
+    for (int64_t pw = 0; pw < w.stride_w; ++pw) {
+      if (!ReadsPhase(w.kernel_w, w.dilation_w, w.stride_w, pw)) continue;
+      float* plane = planes + (ph * w.stride_w + pw) * rows * width;
+      for (int64_t r = 0; r < rows; ++r)
+        CopyPaddedRow(w, x, r * w.stride_h + ph - w.pad_top, pw, width, plane + r * width);
     }
+  }
+}
+
+// A vector of output pixels as pieces of rows: those in `mask` are read at offset + lane.
+struct PatchPiece {
+  int64_t offset;
+  LoadMask mask;
+};
+struct PatchVec {
+  PatchPiece pieces[kLanes];
+  int num_pieces;
+  int lanes;
+};
+
+inline PatchVec PatchVecAt(const PatchSource& source, int64_t pixel, int lanes) {
+  PatchVec vec;
+  vec.num_pieces = 0;
+  vec.lanes = lanes;
+  int64_t y = pixel / source.out_w, x = pixel % source.out_w;
+  for (int lane = 0; lane < lanes; ++y, x = 0) {
+    vec.pieces[vec.num_pieces++] = {y * source.row + x - lane, LanesFrom(lane)};
+    const int64_t left = source.out_w - x;
+    lane += left < kLanes ? static_cast<int>(left) : kLanes;
+  }
+  return vec;
+}
+
+ONWARD_INLINE Vec LoadPatch(const PatchVec& vec, const float* base) {
+  Vec v = Load(base + vec.pieces[0].offset);
+  for (int i = 1; i < vec.num_pieces; ++i)
+    v = Merge(v, vec.pieces[i].mask, base + vec.pieces[i].offset);
+  return v;
+}
+
+// One panel's vectors for steps [0, steps) of one channel. What a vector writes beyond its pixels
+// is overwritten by the vector or the step that follows.
+ONWARD_INLINE void PackChannel(const PatchSource& source, const PatchVec* vecs, int num_vecs,
+                               const float* channel, const int64_t* tap_offsets, int64_t steps,
+                               int width, float* packed, const float* end) {
+  for (int64_t k = 0; k < steps; ++k, packed += width) {
+    const float* base = channel + tap_offsets[k];
+    for (int i = 0; i < num_vecs; ++i) {
+      const PatchVec& vec = vecs[i];
+      float* to = packed + i * kLanes;
+      // An image without slack is one row.
+      const Vec v = source.has_slack || vec.lanes == kLanes
+                        ? LoadPatch(vec, base)
+                        : LoadN(base + vec.pieces[0].offset, vec.lanes);
+      if (to + kLanes <= end) {
+        Store(to, v);
+      } else {
+        StoreN(to, v, vec.lanes);
+      }
+    }
+  }
+}
+
+inline void PackPatches(const PatchSource& source, int64_t pixel, int64_t count, int64_t k_begin,
+                        int64_t k_end, int width, int64_t panel, float* packed) {
+  constexpr int kMaxVecs = kMaxPatchPanels * kMaxPatchWidth / kLanes;
+  PatchVec vecs[kMaxVecs];
+  int of_panel[kMaxPatchPanels];
+  int num_panels = 0, num_vecs = 0;
+  for (int64_t first = 0; first < count; first += width) {
+    const int pixels = count - first < width ? static_cast<int>(count - first) : width;
+    of_panel[num_panels] = (pixels + kLanes - 1) / kLanes;
+    for (int lane = 0; lane < pixels; lane += kLanes) {
+      const int lanes = pixels - lane < kLanes ? pixels - lane : kLanes;
+      vecs[num_vecs++] = PatchVecAt(source, pixel + first + lane, lanes);
+    }
+    ++num_panels;
+  }
+  // All panels of one channel before the next channel: their pixels share cache lines.
+  for (int64_t k = k_begin; k < k_end;) {
+    const int64_t tap = k % source.taps;
+    const float* channel = source.planes + k / source.taps * source.channel;
+    const int64_t steps = source.taps - tap < k_end - k ? source.taps - tap : k_end - k;
+    const PatchVec* next = vecs;
+    for (int p = 0; p < num_panels; next += of_panel[p++]) {
+      float* to = packed + p * panel;
+      PackChannel(source, next, of_panel[p], channel, source.tap_offsets + tap, steps, width,
+                  to + (k - k_begin) * width, to + (k_end - k_begin) * width);
+    }
+    k += steps;
   }
 }
 
@@ -88,7 +153,7 @@ inline void StoreTransposed(const float* tile, int64_t tile_row, int rows, int c
 }
 
 const ConvTileKernels& ConvKernels() {
-  static constexpr ConvTileKernels kKernels = {PackPatches, StoreTransposed};
+  static constexpr ConvTileKernels kKernels = {SplitChannel, PackPatches, StoreTransposed};
   return kKernels;
 }
 

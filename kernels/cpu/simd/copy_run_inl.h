@@ -14,16 +14,17 @@ ONWARD_INLINE Vec EvenLanes(Vec a, Vec b, std::integer_sequence<int, I...>) {
 }
 
 // Copies `count` elements that lie `stride` apart.
-ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int count, float* to) {
-  int i = 0;
+ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int64_t count, float* to) {
+  int64_t i = 0;
   if (stride == 1) {
     for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
-    if (i < count) StoreN(to + i, LoadN(from + i, count - i), count - i);
+    const int left = static_cast<int>(count - i);
+    if (left > 0) StoreN(to + i, LoadN(from + i, left), left);
     return;
   }
   if (stride == 2) {
     for (; i < count; i += kLanes) {
-      const int n = count - i < kLanes ? count - i : kLanes;
+      const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
       const int span = 2 * n - 1;
       const Vec low = LoadLanes(from + 2 * i, span < kLanes ? span : kLanes);
       const Vec high = span <= kLanes ? Vec{} : LoadN(from + 2 * i + kLanes, span - kLanes);

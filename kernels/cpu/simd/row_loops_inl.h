@@ -93,9 +93,7 @@ inline void Softmax(const float* x, int64_t count, bool log, float* y) {
                                  : MaxOrNan(top[chain], KeepLanesOr(value, lanes, top[chain]));
   });
   const Vec largest = MaxOrNan(MaxOrNan(top[0], top[1]), MaxOrNan(top[2], top[3]));
-  float best = largest[0];
-  for (int i = 1; i < kLanes; ++i) best = best != best || best > largest[i] ? best : largest[i];
-  const Vec shift = Set(best);
+  const Vec shift = Set(FoldLanes(largest, MaxOrNan));
   Vec sum[kChains] = {};
   ForVecs(count, [&](int64_t i, int chain, int lanes) ONWARD_LAMBDA_INLINE {
     const Vec e = ExpOfNegative(LoadLanes(x + i, lanes) - shift);

@@ -53,6 +53,24 @@ ONWARD_INLINE Vec Select(IVec mask, Vec yes, Vec no) { return mask ? yes : no; }
 ONWARD_INLINE Vec Abs(Vec v) { return FromBits(Bits(v) & 0x7fffffff); }
 
 // The maskz forms stand where the plain ones make GCC 12 warn of uninitialized values.
+// Masks of lanes in the form that loads take: LanesFrom(n) are the lanes >= n, 0 <= n < kLanes.
+// Merge reads whole vectors where the instruction set has no masked loads.
+#if defined(ONWARD_TARGET_AVX512)
+using LoadMask = __mmask16;
+ONWARD_INLINE LoadMask LanesFrom(int n) { return static_cast<LoadMask>(0xffffu << n); }
+ONWARD_INLINE Vec Merge(Vec v, LoadMask mask, const float* p) {
+  return _mm512_mask_loadu_ps(v, mask, p);
+}
+#else
+using LoadMask = IVec;
+ONWARD_INLINE LoadMask LanesFrom(int n) {
+  IVec mask;
+  for (int i = 0; i < kLanes; ++i) mask[i] = i < n ? 0 : -1;
+  return mask;
+}
+ONWARD_INLINE Vec Merge(Vec v, LoadMask mask, const float* p) { return mask ? Load(p) : v; }
+#endif
+
 // The first n lanes, 0 <= n <= kLanes; LoadN gives 0 in the others and neither touches memory
 // beyond them. Min and Max give b when a lane of either is NaN.
 #if defined(ONWARD_TARGET_AVX512)
@@ -98,14 +116,22 @@ ONWARD_INLINE Vec Sqrt(Vec a) {
 #endif
 #endif
 
-// Sum and largest of the lanes, halves first: the order is fixed.
-ONWARD_INLINE float SumLanes(Vec v) {
-  float lanes[kLanes];
-  Store(lanes, v);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+// f over all lanes, halves first: the order is fixed.
+template <int D, typename F, int... I>
+ONWARD_INLINE Vec FoldLanes(Vec v, F&& f, std::integer_sequence<int, I...> lanes) {
+  if constexpr (D == 0) {
+    return v;
+  } else {
+    const Vec folded = f(v, __builtin_shufflevector(v, v, (I ^ D)...));
+    return FoldLanes<D / 2>(folded, f, lanes);
   }
-  return lanes[0];
+}
+template <typename F>
+ONWARD_INLINE float FoldLanes(Vec v, F&& f) {
+  return FoldLanes<kLanes / 2>(v, f, std::make_integer_sequence<int, kLanes>())[0];
+}
+ONWARD_INLINE float SumLanes(Vec v) {
+  return FoldLanes(v, [](Vec a, Vec b) ONWARD_LAMBDA_INLINE { return a + b; });
 }
 
 // One stage of a transpose: exchanges the off-diagonal blocks of D x D lanes of rows a and b.
