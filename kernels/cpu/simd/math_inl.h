@@ -45,7 +45,7 @@ ONWARD_INLINE Vec Exp(Vec x) {
   return Fma(Expm1Reduced(e.r), low, low) * PowerOfTwo(e.n_bits - half);
 }
 
-// Exp for x <= 0 that gives 0 instead of denormals: for softmax and logistic functions.
+// Exp for x <= 0 that gives 0 instead of denormals: for softmax.
 ONWARD_INLINE Vec ExpOfNegative(Vec x) {
   const IVec in_range = x >= Set(-87.0f);
   const ReducedExp e = ReduceExp(Max(Set(-87.0f), x));
@@ -76,7 +76,7 @@ ONWARD_INLINE Vec Tanh(Vec x) {
 
 ONWARD_INLINE Vec Sigmoid(Vec x) {
   // Both branches from e^-|x|, which does not overflow.
-  const Vec e = ExpOfNegative(FromBits(Bits(x) | SetInt(INT32_MIN)));
+  const Vec e = Exp(FromBits(Bits(x) | SetInt(INT32_MIN)));
   return Select(x >= Vec{}, Set(1.0f), e) / (e + 1.0f);
 }
 
@@ -126,7 +126,7 @@ ONWARD_INLINE Vec Log1pOfUnit(Vec y) {
   return Log(u) + (y - (u - 1.0f)) / u;
 }
 ONWARD_INLINE Vec Softplus(Vec x) {
-  return Max(Vec{}, x) + Log1pOfUnit(ExpOfNegative(FromBits(Bits(x) | SetInt(INT32_MIN))));
+  return Max(Vec{}, x) + Log1pOfUnit(Exp(FromBits(Bits(x) | SetInt(INT32_MIN))));
 }
 // x tanh(softplus(x)); with n = e^x (e^x + 2) it is x n / (n + 2).
 ONWARD_INLINE Vec Mish(Vec x) {
