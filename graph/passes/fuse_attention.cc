@@ -1,10 +1,10 @@
-// Scaled dot-product attention from its parts becomes the standard's Attention: first on heads
-// ([batch, heads, positions, size]), then on rows ([batch, positions, heads * size]) where only
-// Reshape and Transpose stand between. A row whose keys are all masked by -inf gives zeros instead
-// of NaN, so that this belongs to devices.
+// Scaled dot-product attention on heads ([batch, heads, positions, size]) from its parts becomes
+// the standard's Attention. A row whose keys are all masked by -inf gives zeros instead of NaN, so
+// that this belongs to devices.
 #include <algorithm>
 #include <cmath>
 
+#include "absl/types/span.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -68,8 +68,8 @@ std::optional<Masked> ReadMasked(const Graph& graph, ValueId value) {
   const Node* where = MadeBy(graph, value, "Where");
   if (where == nullptr) return Masked{value, {}, {}, {}};
   const auto filler = ScalarValue(graph, where->inputs[2]);
-  // So low that the exponential is 0 for any score that a model has.
-  if (!filler || !(*filler <= -1e4) || RankOf(graph, where->inputs[2]) != 0 ||
+  // So low that adding a score to it gives it again.
+  if (!filler || !(*filler <= -1e30) || RankOf(graph, where->inputs[2]) != 0 ||
       RankOf(graph, where->inputs[1]) != 4) {
     return std::nullopt;
   }
@@ -87,140 +87,128 @@ bool ConditionFits(const Graph& graph, const Masked& masked) {
   return true;
 }
 
-// Whether queries, keys and values agree in batch and heads, and keys and values in positions.
-bool HeadsAgree(const Graph& graph, ValueId q, ValueId k, ValueId v) {
-  if (RankOf(graph, q) != 4 || RankOf(graph, k) != 4 || RankOf(graph, v) != 4) return false;
-  for (size_t axis = 0; axis < 2; ++axis) {
-    const Dim dim = DimOf(graph, q, axis);
-    if (!dim.SameAs(DimOf(graph, k, axis)) || !dim.SameAs(DimOf(graph, v, axis))) return false;
+// The keys as [batch, heads, positions, size], and the factor that they had.
+struct Keys {
+  ValueId x;                    // before
+  std::vector<int64_t> perm;    // Transpose to do, none when empty
+  std::vector<int64_t> target;  // Reshape to do then, none when empty
+  SymbolicDims dims;
+  double factor = 1;
+};
+
+// The dims as a target of Reshape: at most one is not known.
+std::vector<int64_t> TargetOf(const SymbolicDims& dims) {
+  std::vector<int64_t> target;
+  for (const Dim& dim : dims) target.push_back(dim.known() && dim.value() > 0 ? dim.value() : -1);
+  return std::count(target.begin(), target.end(), -1) > 1 ? std::vector<int64_t>() : target;
+}
+
+// Reads the second operand of the scores' product, the keys with their last two dims swapped: by a
+// Transpose, perhaps with a Reshape of the leading dims behind it.
+std::optional<Keys> ReadKeys(const Graph& graph, ValueId operand) {
+  const Factored outer = WithoutFactors(graph, operand);
+  if (RankOf(graph, outer.inner) != 4) return std::nullopt;
+  Keys keys;
+  keys.dims = *graph.type(outer.inner).shape;
+  ValueId swapped = outer.inner;
+  if (const Node* reshape = MadeBy(graph, swapped, "Reshape")) {
+    swapped = reshape->inputs[0];
+    if (RankOf(graph, swapped) != 3) return std::nullopt;
+    const SymbolicDims& before = *graph.type(swapped).shape;
+    if (!before[1].SameAs(keys.dims[2]) || !before[2].SameAs(keys.dims[3])) return std::nullopt;
   }
-  return DimOf(graph, k, 2).SameAs(DimOf(graph, v, 2)) &&
-         DimOf(graph, q, 3).SameAs(DimOf(graph, k, 3));
+  const Node* transpose = MadeBy(graph, swapped, "Transpose");
+  if (transpose == nullptr) return std::nullopt;
+  const Factored inner = WithoutFactors(graph, transpose->inputs[0]);
+  keys.x = inner.inner;
+  keys.factor = outer.factor * inner.factor;
+  keys.perm = transpose->attributes.Ints("perm");
+  const size_t rank = keys.perm.size();
+  if (rank < 3) return std::nullopt;
+  std::swap(keys.perm[rank - 2], keys.perm[rank - 1]);
+  std::swap(keys.dims[2], keys.dims[3]);
+  if (swapped != outer.inner) {
+    keys.target = TargetOf(keys.dims);
+    if (keys.target.empty()) return std::nullopt;
+  }
+  if (std::is_sorted(keys.perm.begin(), keys.perm.end())) keys.perm.clear();
+  return keys;
+}
+
+ValueId AddKeys(const Keys& keys, Patch& patch) {
+  ValueId value = keys.x;
+  if (!keys.perm.empty()) value = patch.AddNode("Transpose", {value}, {{"perm", keys.perm}});
+  if (keys.target.empty()) return value;
+  Tensor target = Tensor::Of<int64_t>(Dims{4}, absl::MakeConstSpan(keys.target));
+  return patch.AddNode("Reshape", {value, patch.AddConstant("", std::move(target))});
+}
+
+// Whether queries, keys and values agree in batch and heads, keys and values in positions, and
+// queries and keys in size.
+bool HeadsAgree(const Graph& graph, ValueId q, const SymbolicDims& k, ValueId v) {
+  if (RankOf(graph, q) != 4 || RankOf(graph, v) != 4) return false;
+  for (size_t axis = 0; axis < 2; ++axis) {
+    if (!k[axis].SameAs(DimOf(graph, q, axis)) || !k[axis].SameAs(DimOf(graph, v, axis))) {
+      return false;
+    }
+  }
+  return k[2].SameAs(DimOf(graph, v, 2)) && k[3].SameAs(DimOf(graph, q, 3));
+}
+
+// The Softmax over keys that makes `value`, perhaps with zeros for the rows that are NaN.
+const Node* ReadSoftmax(const Graph& graph, ValueId value) {
+  if (!ReadOnce(graph, value)) return nullptr;
+  if (const Node* where = MadeBy(graph, value, "Where")) {
+    const Node* is_nan = MadeBy(graph, where->inputs[0], "IsNaN");
+    if (is_nan == nullptr || is_nan->inputs[0] != where->inputs[2] ||
+        ScalarValue(graph, where->inputs[1]) != 0.0 || RankOf(graph, where->inputs[1]) > 1 ||
+        graph.users(where->inputs[2]).size() != 2 || graph.is_output(where->inputs[2])) {
+      return nullptr;
+    }
+    value = where->inputs[2];
+  }
+  const Node* softmax = MadeBy(graph, value, "Softmax");
+  if (softmax == nullptr) return nullptr;
+  const int64_t axis = softmax->attributes.Int("axis", -1);
+  return axis == -1 || axis == 3 ? softmax : nullptr;
 }
 
 std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const Node* softmax = MadeBy(graph, node.inputs[0], "Softmax");
-  if (softmax == nullptr || !ReadOnce(graph, node.inputs[0]) ||
-      graph.type(node.outputs[0]).dtype != DType::kFloat32) {
+  const Node* softmax = ReadSoftmax(graph, node.inputs[0]);
+  if (softmax == nullptr || graph.type(node.outputs[0]).dtype != DType::kFloat32) {
     return std::nullopt;
   }
-  const int64_t axis = softmax->attributes.Int("axis", -1);
   const auto masked = ReadMasked(graph, softmax->inputs[0]);
-  if (!masked || (axis != -1 && axis != 3)) return std::nullopt;
-  if (masked->condition.valid() && !ConditionFits(graph, *masked)) return std::nullopt;
+  if (!masked || (masked->condition.valid() && !ConditionFits(graph, *masked))) return std::nullopt;
   const Factored scores = WithoutFactors(graph, masked->scores);
   const Node* product = MadeBy(graph, scores.inner, "MatMul");
   if (product == nullptr || !ReadOnce(graph, scores.inner)) return std::nullopt;
   const Factored q = WithoutFactors(graph, product->inputs[0]);
-  const Factored keys = WithoutFactors(graph, product->inputs[1]);
-  const Node* transpose = MadeBy(graph, keys.inner, "Transpose");
-  if (transpose == nullptr || RankOf(graph, keys.inner) != 4) return std::nullopt;
-  std::vector<int64_t> perm = transpose->attributes.Ints("perm");
-  if (perm.size() != 4) return std::nullopt;
-  std::swap(perm[2], perm[3]);
-  Patch patch(graph);
+  const auto keys = ReadKeys(graph, product->inputs[1]);
   const ValueId v = node.inputs[1];
-  Factored k = WithoutFactors(graph, transpose->inputs[0]);
-  ValueId heads = k.inner;
-  if (perm != std::vector<int64_t>{0, 1, 2, 3}) {
-    heads = patch.AddNode("Transpose", {k.inner}, {{"perm", perm}});
-    // The new value has no type yet: what it will be is the old one with its last dims swapped.
-    const SymbolicDims& old = *graph.type(keys.inner).shape;
-    if (RankOf(graph, q.inner) != 4 || RankOf(graph, v) != 4) return std::nullopt;
-    for (size_t i = 0; i < 2; ++i) {
-      if (!old[i].SameAs(DimOf(graph, q.inner, i)) || !old[i].SameAs(DimOf(graph, v, i))) {
-        return std::nullopt;
-      }
-    }
-    if (!old[2].SameAs(DimOf(graph, q.inner, 3)) || !old[3].SameAs(DimOf(graph, v, 2))) {
-      return std::nullopt;
-    }
-  } else if (!HeadsAgree(graph, q.inner, k.inner, v)) {
-    return std::nullopt;
-  }
-  std::vector<ValueId> inputs = {q.inner, heads, v};
+  if (!keys || !HeadsAgree(graph, q.inner, keys->dims, v)) return std::nullopt;
+  const auto scale = static_cast<float>(scores.factor * q.factor * keys->factor);
+  if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
+  Patch patch(graph);
+  std::vector<ValueId> inputs = {q.inner, AddKeys(*keys, patch), v};
   if (masked->condition.valid()) {
     const ValueId zero = patch.AddConstant("", Tensor::Scalar(0.0f));
     inputs.push_back(patch.AddNode("Where", {masked->condition, zero, masked->filler}));
   } else if (masked->mask.valid()) {
     inputs.push_back(masked->mask);
   }
-  const auto scale = static_cast<float>(scores.factor * q.factor * keys.factor * k.factor);
-  if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
   patch.Replace(node.outputs[0], patch.AddNode("Attention", std::move(inputs), {{"scale", scale}}));
-  return patch;
-}
-
-// x of Transpose(Reshape(x, [batch, positions, heads, size]), [0, 2, 1, 3]).
-struct Rows {
-  ValueId x;
-  int64_t heads = 0;
-};
-std::optional<Rows> ReadRows(const Graph& graph, ValueId value) {
-  const Node* transpose = MadeBy(graph, value, "Transpose");
-  if (transpose == nullptr ||
-      transpose->attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1, 3}) {
-    return std::nullopt;
-  }
-  const Node* reshape = MadeBy(graph, transpose->inputs[0], "Reshape");
-  if (reshape == nullptr || RankOf(graph, reshape->inputs[0]) != 3 ||
-      RankOf(graph, reshape->outputs[0]) != 4) {
-    return std::nullopt;
-  }
-  const ValueId x = reshape->inputs[0], split = reshape->outputs[0];
-  const Dim heads = DimOf(graph, split, 2);
-  if (!DimOf(graph, x, 0).SameAs(DimOf(graph, split, 0)) ||
-      !DimOf(graph, x, 1).SameAs(DimOf(graph, split, 1)) || !heads.known() ||
-      !DimOf(graph, split, 3).known()) {
-    return std::nullopt;
-  }
-  return Rows{x, heads.value()};
-}
-
-// Root: the Reshape that joins the heads of the result.
-std::optional<Patch> OnRows(const Graph& graph, NodeId root) {
-  const Node& node = graph.node(root);
-  const Node* transpose = MadeBy(graph, node.inputs[0], "Transpose");
-  if (transpose == nullptr || !ReadOnce(graph, node.inputs[0]) ||
-      transpose->attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1, 3}) {
-    return std::nullopt;
-  }
-  const ValueId result = transpose->inputs[0];
-  const Node* attention = MadeBy(graph, result, "Attention");
-  if (attention == nullptr || !ReadOnce(graph, result) || attention->outputs.size() != 1 ||
-      NumInputs(*attention) > 4 || RankOf(graph, attention->inputs[0]) != 4 ||
-      RankOf(graph, node.outputs[0]) != 3 ||
-      !DimOf(graph, node.outputs[0], 0).SameAs(DimOf(graph, node.inputs[0], 0)) ||
-      !DimOf(graph, node.outputs[0], 1).SameAs(DimOf(graph, node.inputs[0], 1))) {
-    return std::nullopt;
-  }
-  std::optional<Rows> rows[3];
-  for (size_t i = 0; i < 3; ++i) {
-    rows[i] = ReadRows(graph, attention->inputs[i]);
-    if (!rows[i]) return std::nullopt;
-  }
-  if (rows[1]->heads != rows[2]->heads) return std::nullopt;
-  std::vector<ValueId> inputs = attention->inputs;
-  for (size_t i = 0; i < 3; ++i) inputs[i] = rows[i]->x;
-  Attributes attributes = attention->attributes;
-  // The default scale is of the size of one head, which stays.
-  attributes.Set("q_num_heads", rows[0]->heads);
-  attributes.Set("kv_num_heads", rows[1]->heads);
-  Patch patch(graph);
-  patch.Replace(node.outputs[0],
-                patch.AddNode("Attention", std::move(inputs), std::move(attributes)));
   return patch;
 }
 
 constexpr Rule kRules[] = {
     {"fuse_attention", "MatMul", OnHeads},
-    {"fuse_attention_rows", "Reshape", OnRows},
 };
 
 }  // namespace
 
-absl::StatusOr<int> FuseAttention(Graph& graph, const PassOptions&, int& budget) {
+absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions&, int& budget) {
   return ApplyRules(graph, kRules, budget);
 }
 

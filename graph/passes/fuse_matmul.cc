@@ -176,7 +176,36 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   return std::nullopt;
 }
 
+// A product on rows that were flattened before it and are unflattened after it: the product of the
+// whole, on which what follows can be fused.
+std::optional<Patch> Flattened(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId flat = node.inputs[0];
+  std::optional<Product> product = ProductAt(graph, flat);
+  if (!product || product->inputs[3].valid() || RankOf(graph, flat) != 2 ||
+      product->attributes.Int("transA", 0) != 0 || RankOf(graph, product->inputs[1]) != 2) {
+    return std::nullopt;
+  }
+  const Node* before = MadeBy(graph, product->inputs[0], "Reshape");
+  if (before == nullptr) return std::nullopt;
+  const ValueId x = before->inputs[0];
+  const int rank = RankOf(graph, x);
+  if (rank < 3 || RankOf(graph, node.outputs[0]) != rank) return std::nullopt;
+  const SymbolicDims& from = *graph.type(x).shape;
+  const SymbolicDims& to = *graph.type(node.outputs[0]).shape;
+  if (!from.back().SameAs(graph.type(product->inputs[0]).shape->back()) ||
+      !to.back().SameAs(graph.type(flat).shape->back())) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i + 1 < from.size(); ++i) {
+    if (!from[i].SameAs(to[i])) return std::nullopt;
+  }
+  product->inputs[0] = x;
+  return Finish(graph, node.outputs[0], *product);
+}
+
 constexpr Rule kRules[] = {
+    {"fuse_matmul_flattened", "Reshape", Flattened},
     {"fuse_matmul_transpose", "MatMul", Transposed},
     {"fuse_matmul_transpose", "onward.FusedMatMul", Transposed},
     {"fuse_matmul_scale", "MatMul", ScaledBefore},

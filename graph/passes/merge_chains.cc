@@ -59,6 +59,42 @@ std::optional<Patch> Reshapes(const Graph& graph, NodeId root) {
   return patch;
 }
 
+bool SameDims(const SymbolicDims& a, size_t a_at, const SymbolicDims& b, size_t b_at) {
+  return a[a_at].SameAs(b[b_at]);
+}
+
+// Reshape to [-1, n, m], Transpose to [-1, m, n], Reshape back to the leading dims of x.
+std::optional<Patch> SwapThroughThreeDims(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* transpose = MadeBy(graph, node.inputs[0], "Transpose");
+  if (transpose == nullptr || transpose->attributes.Ints("perm") != std::vector<int64_t>{0, 2, 1}) {
+    return std::nullopt;
+  }
+  const Node* reshape = MadeBy(graph, transpose->inputs[0], "Reshape");
+  const int rank = RankOf(graph, node.outputs[0]);
+  if (reshape == nullptr || rank < 3 || RankOf(graph, reshape->inputs[0]) != rank) {
+    return std::nullopt;
+  }
+  const SymbolicDims& x = *graph.type(reshape->inputs[0]).shape;
+  const SymbolicDims& middle = *graph.type(reshape->outputs[0]).shape;
+  const SymbolicDims& y = *graph.type(node.outputs[0]).shape;
+  const size_t n = x.size() - 2, m = x.size() - 1;
+  bool fits = SameDims(x, n, middle, 1) && SameDims(x, m, middle, 2) && SameDims(y, n, x, m) &&
+              SameDims(y, m, x, n);
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < n; ++i) {
+    fits &= SameDims(x, i, y, i);
+    perm.push_back(static_cast<int64_t>(i));
+  }
+  if (!fits) return std::nullopt;
+  perm.push_back(static_cast<int64_t>(m));
+  perm.push_back(static_cast<int64_t>(n));
+  Patch patch(graph);
+  patch.Replace(node.outputs[0],
+                patch.AddNode("Transpose", {reshape->inputs[0]}, {{"perm", perm}}));
+  return patch;
+}
+
 // Unsqueeze(Squeeze(x, axes), axes) and the reverse.
 std::optional<Patch> SqueezePair(const Graph& graph, NodeId root) {
   const Node& outer = graph.node(root);
@@ -143,11 +179,9 @@ std::optional<Patch> Casts(const Graph& graph, NodeId root) {
 }
 
 constexpr Rule kRules[] = {
-    {"merge_transposes", "Transpose", Transposes},
-    {"merge_reshapes", "Reshape", Reshapes},
-    {"cancel_squeeze", "Squeeze", SqueezePair},
-    {"cancel_unsqueeze", "Unsqueeze", SqueezePair},
-    {"merge_casts", "Cast", Casts},
+    {"merge_transposes", "Transpose", Transposes},   {"merge_reshapes", "Reshape", Reshapes},
+    {"merge_swap", "Reshape", SwapThroughThreeDims}, {"cancel_squeeze", "Squeeze", SqueezePair},
+    {"cancel_unsqueeze", "Unsqueeze", SqueezePair},  {"merge_casts", "Cast", Casts},
 };
 
 }  // namespace

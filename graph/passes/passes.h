@@ -35,7 +35,9 @@ absl::StatusOr<int> SinkSmallConstants(Graph& graph, const PassOptions& options,
 // For devices: constants of any size that bodies capture (a portable model would store them twice).
 absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int& budget);
 // Softmax of scaled products to the standard's Attention, for float32.
-absl::StatusOr<int> FuseAttention(Graph& graph, const PassOptions& options, int& budget);
+absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions& options, int& budget);
+// Transposes around Attention and repeated heads before it.
+absl::StatusOr<int> FuseAttentionLayout(Graph& graph, const PassOptions& options, int& budget);
 // Ops of the domain `onward`, for float32.
 absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);

@@ -28,7 +28,8 @@ std::vector<Pass> PortablePipeline() {
 std::vector<Pass> DevicePipeline(std::string_view provider) {
   std::vector<Pass> passes = {{"sink_constants", SinkConstants}};
   if (provider == "cpu") {
-    passes.push_back({"fuse_attention", FuseAttention});
+    passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
+    passes.push_back({"fuse_attention_layout", FuseAttentionLayout});
     passes.push_back({"fuse_conv", FuseConv});
     passes.push_back({"fuse_matmul", FuseMatMul});
     passes.push_back({"fuse_add_normalization", FuseAddNormalization});

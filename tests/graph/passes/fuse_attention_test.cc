@@ -9,7 +9,12 @@ namespace {
 using testing::Nodes;
 using testing::Optimize;
 
-std::string After(const std::string& text) { return Nodes(Optimize(text, FuseAttention, 1e-4)); }
+std::string After(const std::string& text) {
+  return Nodes(Optimize(
+      text,
+      {{"merge", MergeChains}, {"heads", FuseAttentionHeads}, {"layout", FuseAttentionLayout}},
+      1e-4));
+}
 
 TEST(FuseAttention, OnHeadsWithScaleAndMask) {
   EXPECT_EQ(After("g (float[B,2,S,4] q, float[B,2,T,4] k, float[B,2,T,5] v, float[B,1,1,T] m)"
@@ -28,14 +33,44 @@ TEST(FuseAttention, ScaledOperandsAndNoMask) {
 }
 
 TEST(FuseAttention, MaskByWhere) {
-  EXPECT_EQ(After("g (float[B,2,S,4] q, float[B,2,S,4] k, float[B,2,S,4] v)"
-                  "=> (float[B,2,S,4] y) <float s = {2}, float low = {-10000}, float i = {1}> {"
-                  "n = Shape <start = 2, end = 3> (q) nn = Concat <axis = 0> (n, n)"
-                  "o = Expand(i, nn) l = Trilu <upper = 0> (o) c = Cast <to = 9> (l)"
-                  "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t) d = Div(a, s)"
-                  "w = Where(c, d, low) p = Softmax(w) y = MatMul(p, v) }")
-                .substr(0, 0),
-            "");
+  const std::string after = After(
+      "g (float[B,2,S,4] q, float[B,2,T,4] k, float[B,2,T,4] v, bool[S,T] c)"
+      "=> (float[B,2,S,4] y) <float s = {2}, float low = {-3.0e38}> {"
+      "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t) d = Div(a, s)"
+      "w = Where(c, d, low) p = Softmax(w) y = MatMul(p, v) }");
+  EXPECT_EQ(after, "y_Where = Where(c, y_const, low)\ny = Attention(q, k, v, y_Where)\n");
+}
+
+TEST(FuseAttention, ZerosForRowsWithoutKeysAndKeysThroughThreeDims) {
+  EXPECT_EQ(After("g (float[B,2,S,4] q, float[B,2,T,4] k, float[B,2,T,4] v)"
+                  "=> (float[B,2,S,4] y) <float s = {0.5}, float z = {0}> {"
+                  "d = Shape(k) i = Shape <start = 2, end = 3> (k) e = Shape <start = 3> (k)"
+                  "l = Shape <end = 2> (k) f = Concat <axis = 0> (l, e, i)"
+                  "m = Constant <value_ints = [-1]> () g3 = Concat <axis = 0> (m, i, e)"
+                  "k3 = Reshape(k, g3) t3 = Transpose <perm = [0, 2, 1]> (k3) t = Reshape(t3, f)"
+                  "a = MatMul(q, t) b = Mul(a, s) p = Softmax(b) n = IsNaN(p)"
+                  "w = Where(n, z, p) y = MatMul(w, v) }"),
+            "y = Attention(q, k, v)\n");
+}
+
+TEST(FuseAttention, KeysWithLeadingDimsAdded) {
+  EXPECT_EQ(After("g (float[1,2,S,4] q, float[T,2,4] k, float[1,2,T,4] v) => (float[1,2,S,4] y)"
+                  "<int64[4] f = {1, 2, 4, -1}> {"
+                  "t3 = Transpose <perm = [1, 2, 0]> (k) t = Reshape(t3, f)"
+                  "a = MatMul(q, t) p = Softmax(a) y = MatMul(p, v) }"),
+            "y_Transpose = Transpose(k)\ny_Reshape = Reshape(y_Transpose, y_const)\n"
+            "y = Attention(q, y_Reshape, v)\n");
+}
+
+TEST(FuseAttention, RepeatedHeadsAreReadOnce) {
+  EXPECT_EQ(After("g (float[B,4,S,4] q, float[B,2,T,4] k, float[B,2,T,4] v) => (float[B,4,S,4] y)"
+                  "<int64[1] two = {2}, int64[5] e = {1, 1, 2, 1, 1}> {"
+                  "l = Shape <end = 1> (k) h = Constant <value_ints = [4]> ()"
+                  "i = Shape <start = 2> (k) r = Concat <axis = 0> (l, h, i)"
+                  "k5 = Unsqueeze(k, two) kw = Expand(k5, e) kr = Reshape(kw, r)"
+                  "v5 = Unsqueeze(v, two) vw = Expand(v5, e) vr = Reshape(vw, r)"
+                  "y = Attention(q, kr, vr) }"),
+            "y = Attention(q, k, v)\n");
 }
 
 TEST(FuseAttention, OnRows) {

@@ -93,6 +93,17 @@ TEST(FuseMatMul, GemmWithActivation) {
             "a = Gemm(x, w, b)\ny = Relu(a)\n");
 }
 
+TEST(FuseMatMul, FlattenedRows) {
+  EXPECT_EQ(Nodes(Optimize("g (float[B,S,2] x, float[B,S,3] r) => (float[B,S,3] y)"
+                           "<float[2,3] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3},"
+                           "int64[2] f = {-1, 2}, int64[1] n = {3}> {"
+                           "l = Shape <end = 2> (x) u = Concat <axis = 0> (l, n)"
+                           "a = Reshape(x, f) p = Gemm(a, w, b) c = Reshape(p, u)"
+                           "d = Gelu(c) y = Add(d, r) }",
+                           FuseMatMul)),
+            "d = onward.FusedMatMul(x, w, b)\ny = Add(d, r)\n");
+}
+
 TEST(FuseAddNormalization, WithAndWithoutTheSum) {
   const std::string head =
       "g (float[B,4] x, float[B,4] z) => (float[B,4] y) <float[4] s = {1, 2, 3, 4},"
