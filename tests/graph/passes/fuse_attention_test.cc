@@ -10,10 +10,12 @@ using testing::Nodes;
 using testing::Optimize;
 
 std::string After(const std::string& text) {
-  return Nodes(Optimize(
-      text,
-      {{"merge", MergeChains}, {"heads", FuseAttentionHeads}, {"layout", FuseAttentionLayout}},
-      1e-4));
+  return Nodes(Optimize(text,
+                        {{"merge", MergeChains},
+                         {"heads", FuseAttentionHeads},
+                         {"layout", FuseAttentionLayout},
+                         {"dead", EliminateDead}},
+                        1e-4));
 }
 
 TEST(FuseAttention, OnHeadsWithScaleAndMask) {
