@@ -62,13 +62,7 @@ class CompiledSession : public Session {
           absl::StrCat("the model has ", inputs_.size(), " inputs and ", outputs_.size(),
                        " outputs, got ", inputs.size(), " and ", outputs.size()));
     }
-    absl::InlinedVector<SlotValue, 16> slots;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor* preset = program_->graph.constant(program_->graph.inputs()[i]);
-      const bool use_default = !inputs[i].has_value() && preset != nullptr;
-      slots.push_back(use_default ? SlotValue{preset->view(), nullptr, true} : SlotOf(inputs[i]));
-    }
-    ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+    ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
     std::unique_ptr<RunState> state = TakeState();
     const absl::Status status = RunIn(*state, slots, outputs);
     GiveState(std::move(state));
@@ -77,9 +71,7 @@ class CompiledSession : public Session {
 
   absl::StatusOr<int64_t> PlannedBytes(const Inputs& named) override {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
-    absl::InlinedVector<SlotValue, 16> slots;
-    for (const Value& input : inputs) slots.push_back(SlotOf(input));
-    ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+    ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
     ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Binding> binding, FindBinding(slots));
     int64_t bytes = 0;
     for (int64_t arena : binding->arena_bytes) bytes += arena;
@@ -93,6 +85,20 @@ class CompiledSession : public Session {
   }
 
  private:
+  using InputSlots = absl::InlinedVector<SlotValue, 16>;
+
+  // The inputs by position, with their defaults where none is given, checked against the model.
+  absl::StatusOr<InputSlots> CheckedSlots(absl::Span<const Value> inputs) const {
+    InputSlots slots;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor* preset = program_->graph.constant(program_->graph.inputs()[i]);
+      const bool use_default = !inputs[i].has_value() && preset != nullptr;
+      slots.push_back(use_default ? SlotValue{preset->view(), nullptr, true} : SlotOf(inputs[i]));
+    }
+    ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+    return slots;
+  }
+
   absl::Status RunIn(RunState& state, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs) {
     ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(slots));
