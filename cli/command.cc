@@ -1,5 +1,8 @@
 #include "cli/command.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace onward::cli {
 
 SessionOptions CommonOptions::session() const {
@@ -10,6 +13,7 @@ SessionOptions CommonOptions::session() const {
                       : precision == "fast" ? Precision::kFast
                                             : Precision::kDefault;
   options.seed = seed;
+  options.max_memory = static_cast<int64_t>(std::min<uint64_t>(max_memory, INT64_MAX));
   options.deterministic = deterministic;
   return options;
 }
@@ -24,6 +28,10 @@ CLI::App* NewCommand(CLI::App& app, CommonOptions& common, const std::string& na
       ->check(CLI::Range(1, 1024));
   command->add_option("--precision", common.precision, "strict, default or fast")
       ->check(CLI::IsMember({"strict", "default", "fast"}));
+  command
+      ->add_option("--max-memory", common.max_memory,
+                   "bytes of tensors at a time, as 512MB (default: the machine's)")
+      ->transform(CLI::AsSizeValue(false));
   command->add_option("--seed", common.seed, "seed of every random stream");
   command->add_flag("--deterministic", common.deterministic, "equal results on every run");
   command->add_flag("--verbose", common.verbose, "say more on stderr");

@@ -16,6 +16,7 @@ struct CommonOptions {
   int threads = 0;
   std::string precision = "default";
   uint64_t seed = 0;
+  uint64_t max_memory = 0;  // 0: the machine's
   bool deterministic = false;
   bool verbose = false;
   bool json = false;

@@ -13,8 +13,8 @@ constexpr size_t kMaxBindings = 16;
 
 // What a body keeps within one run state of the model.
 struct BodyState {
-  BodyState(const Program& program, ThreadPool* pool, ProfileLog* profile)
-      : run(program, pool, profile) {
+  BodyState(const Program& program, RunState& parent)
+      : run(program, parent.pool(), parent.profile(), &parent) {
     results.resize(program.outputs.size());
   }
   RunState run;
@@ -40,8 +40,7 @@ class CompiledBody : public Body {
     }
     auto& parent = static_cast<RunState&>(*context.services());
     std::shared_ptr<void>& held = parent.body_state(this);
-    if (held == nullptr)
-      held = std::make_shared<BodyState>(*program_, parent.pool(), parent.profile());
+    if (held == nullptr) held = std::make_shared<BodyState>(*program_, parent);
     auto& state = *static_cast<BodyState*>(held.get());
     ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(state, inputs));
     ONWARD_RETURN_IF_ERROR(state.run.Prepare(std::move(binding)));

@@ -34,8 +34,11 @@ absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
   return blocks_.back().get();
 }
 
-RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile)
-    : program_(program), pool_(pool), profile_(profile) {
+RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile, RunState* parent)
+    : program_(program),
+      pool_(pool),
+      profile_(profile),
+      top_(parent == nullptr ? this : parent->top_) {
   slots_.resize(program.slots.size());
   owned_.resize(program.slots.size());
   owns_.resize(program.slots.size(), false);
@@ -115,6 +118,13 @@ void RunState::SetOutput(int32_t index, void* data) {
 absl::Status RunState::Run(uint64_t run_index) {
   run_index_ = run_index;
   const auto num_steps = static_cast<int32_t>(program_.steps.size());
+  if (top_ == this) executed_nodes_ = 0;
+  top_->executed_nodes_ += num_steps + 1;
+  if (top_->executed_nodes_ > top_->max_executed_nodes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the run executes more nodes than the limit of ", top_->max_executed_nodes_,
+                     " (SessionOptions::max_executed_nodes)"));
+  }
   for (int32_t s = 0; s < num_steps; ++s) {
     const StepPlan& plan = binding_->steps[static_cast<size_t>(s)];
     if (plan.mode != StepPlan::Mode::kSkip) {

@@ -38,8 +38,13 @@ class DynamicPool {
 
 class RunState : public RunServices {
  public:
-  // `pool` may be null. The program must outlive the state.
-  RunState(const Program& program, ThreadPool* pool, ProfileLog* profile);
+  // `pool` may be null. The program must outlive the state. `parent`: the state that a body runs
+  // within.
+  RunState(const Program& program, ThreadPool* pool, ProfileLog* profile,
+           RunState* parent = nullptr);
+
+  // Nodes that a run may execute, those of bodies included.
+  void LimitExecutedNodes(int64_t limit) { max_executed_nodes_ = limit; }
 
   // Makes the state ready for the binding's shapes.
   absl::Status Prepare(std::shared_ptr<const Binding> binding);
@@ -91,6 +96,9 @@ class RunState : public RunServices {
   const Program& program_;
   ThreadPool* pool_;
   ProfileLog* profile_;
+  RunState* const top_;                     // of the model; itself when this is no body
+  int64_t max_executed_nodes_ = INT64_MAX;  // both of top_ alone
+  int64_t executed_nodes_ = 0;
   std::shared_ptr<const Binding> binding_;
   std::vector<SlotValue> slots_;
   std::vector<Owned> owned_;

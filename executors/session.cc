@@ -4,17 +4,29 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
 #include "executors/compile.h"
 #include "executors/profile.h"
 #include "executors/run_state.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
 
 namespace onward {
 namespace {
+
+// Exceptions of libraries and of constructors that find no memory end here.
+absl::Status StatusOf(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      dynamic_cast<const std::length_error*>(&error) != nullptr) {
+    return absl::ResourceExhaustedError(error.what());
+  }
+  return absl::InternalError(error.what());
+}
 
 SlotValue SlotOf(const Value& value) {
   SlotValue slot;
@@ -29,10 +41,12 @@ SlotValue SlotOf(const Value& value) {
 
 class CompiledSession : public Session {
  public:
-  CompiledSession(Compiled compiled, const SessionOptions& options, int num_threads)
+  CompiledSession(Compiled compiled, const SessionOptions& options,
+                  std::shared_ptr<MemoryLimit> memory, int num_threads)
       : program_(std::move(compiled.program)),
         passes_(std::move(compiled.passes)),
         options_(options),
+        memory_(std::move(memory)),
         pool_(num_threads) {
     const Graph& graph = program_->graph;
     for (ValueId id : graph.inputs())
@@ -57,6 +71,15 @@ class CompiledSession : public Session {
   }
 
   absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs) override {
+    const MemoryScope scope(memory_);
+    try {
+      return RunChecked(inputs, outputs);
+    } catch (const std::exception& error) {
+      return StatusOf(error);
+    }
+  }
+
+  absl::Status RunChecked(absl::Span<const Value> inputs, absl::Span<Value> outputs) {
     if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the model has ", inputs_.size(), " inputs and ", outputs_.size(),
@@ -64,14 +87,15 @@ class CompiledSession : public Session {
     }
     ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
     std::unique_ptr<RunState> state = TakeState();
-    const absl::Status status = RunIn(*state, slots, outputs);
+    ONWARD_RETURN_IF_ERROR(RunIn(*state, slots, outputs));
     GiveState(std::move(state));
-    return status;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<int64_t> PlannedBytes(const Inputs& named) override {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
     ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
+    const MemoryScope scope(memory_);
     ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Binding> binding, FindBinding(slots));
     int64_t bytes = 0;
     for (int64_t arena : binding->arena_bytes) bytes += arena;
@@ -180,7 +204,10 @@ class CompiledSession : public Session {
         return state;
       }
     }
-    return std::make_unique<RunState>(*program_, &pool_, options_.profile ? &profile_ : nullptr);
+    auto state =
+        std::make_unique<RunState>(*program_, &pool_, options_.profile ? &profile_ : nullptr);
+    if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
+    return state;
   }
 
   void GiveState(std::unique_ptr<RunState> state) {
@@ -191,6 +218,7 @@ class CompiledSession : public Session {
   std::shared_ptr<const Program> program_;
   std::vector<PassReport> passes_;
   SessionOptions options_;
+  std::shared_ptr<MemoryLimit> memory_;
   std::vector<ValueInfo> inputs_;
   std::vector<ValueInfo> outputs_;
   ThreadPool pool_;
@@ -210,10 +238,17 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
   kernel_options.num_threads = options.num_threads > 0 ? options.num_threads : PhysicalCores();
-  ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
-                          CompileModel(std::move(model.graph), options, kernel_options));
-  return std::make_unique<CompiledSession>(std::move(compiled), options,
-                                           kernel_options.num_threads);
+  auto memory =
+      std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory : MachineMemory());
+  const MemoryScope scope(memory);
+  try {
+    ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
+                            CompileModel(std::move(model.graph), options, kernel_options));
+    return std::make_unique<CompiledSession>(std::move(compiled), options, std::move(memory),
+                                             kernel_options.num_threads);
+  } catch (const std::exception& error) {
+    return StatusOf(error);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,

@@ -30,7 +30,12 @@ struct SessionOptions {
   bool reference_kernels = false;  // only the portable reference kernels
   int stop_after_patches = -1;     // see PassOptions
   int max_bindings = 16;           // cached sets of input shapes; the least recently used goes
-  bool profile = false;            // record every step; see WriteProfile
+  // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
+  // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
+  int64_t max_memory = 0;
+  // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
+  int64_t max_executed_nodes = 0;
+  bool profile = false;  // record every step; see WriteProfile
 };
 
 // A model's input or output as its user sees it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
 #include "executors/plan/memory.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
@@ -34,6 +35,14 @@ class NoServices : public RunServices {
   std::vector<Tensor> temporaries_;
   std::shared_ptr<void> state_;
 };
+
+// Larger blocks exist on no machine; below, sums over a plan do not overflow.
+constexpr int64_t kLargestBlock = int64_t{1} << 42;
+
+absl::Status CheckBlock(int64_t bytes) {
+  if (bytes >= 0 && bytes <= kLargestBlock) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("out of memory: ", bytes, " bytes are needed"));
+}
 
 using Inputs = absl::InlinedVector<SlotValue, 8>;
 using Outputs = absl::InlinedVector<OutputPlan, 4>;
@@ -125,6 +134,7 @@ class Binder {
     step_plan.mode = StepPlan::Mode::kRun;
     step_plan.state = context.state();
     scratch_[static_cast<size_t>(s)] = context.scratch();
+    ONWARD_RETURN_IF_ERROR(CheckBlock(context.scratch()));
     ONWARD_RETURN_IF_ERROR(SetOutputs(s, results, outputs, context));
     if (step_plan.mode == StepPlan::Mode::kRun && all_values && step.device == 0 &&
         step.kernel->pure()) {
@@ -141,7 +151,9 @@ class Binder {
       const int32_t result = results[i];
       if (result < 0) continue;
       const OutputPlan& output = outputs[i];
-      ONWARD_RETURN_IF_ERROR(CheckedByteSize(slot(result).dtype, output.dims).status());
+      ONWARD_ASSIGN_OR_RETURN(const int64_t bytes,
+                              CheckedByteSize(slot(result).dtype, output.dims));
+      ONWARD_RETURN_IF_ERROR(CheckBlock(bytes));
       SlotValue& known = value(result);
       known.present = true;
       known.tensor = {slot(result).dtype, nullptr, binding_->arena_dims(output.dims)};

@@ -1,49 +1,36 @@
 #include "graph/base/tensor.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
+#include "graph/base/status.h"
 
 namespace onward {
 namespace {
 
-std::shared_ptr<void> AllocateBuffer(DType dtype, int64_t count) {
-  if (dtype == DType::kString) {
-    auto* strings = new (std::nothrow) std::string[static_cast<size_t>(count)];
-    return std::shared_ptr<void>(strings, [](void* p) { delete[] static_cast<std::string*>(p); });
-  }
-  const auto align = static_cast<int64_t>(kTensorAlignment);
-  const int64_t bytes = (ByteSize(dtype, count) + align - 1) / align * align;
-  void* memory =
-      std::aligned_alloc(kTensorAlignment, static_cast<size_t>(bytes == 0 ? align : bytes));
-  return std::shared_ptr<void>(memory, std::free);
+absl::StatusOr<std::shared_ptr<void>> AllocateBuffer(DType dtype, int64_t count) {
+  return dtype == DType::kString ? AllocateStrings(count) : AllocateMemory(ByteSize(dtype, count));
 }
 
 }  // namespace
 
-Tensor::Tensor(DType dtype, DimsView dims)
-    : dtype_(dtype),
-      dims_(dims.begin(), dims.end()),
-      buffer_(AllocateBuffer(dtype, NumElements(dims))) {
+Tensor::Tensor(DType dtype, DimsView dims) : dtype_(dtype), dims_(dims.begin(), dims.end()) {
+  absl::StatusOr<std::shared_ptr<void>> buffer = AllocateBuffer(dtype, NumElements(dims));
+  if (!buffer.ok()) throw OutOfMemory(std::string(buffer.status().message()));
+  buffer_ = *std::move(buffer);
   data_ = buffer_.get();
 }
 
 absl::StatusOr<Tensor> Tensor::Create(DType dtype, DimsView dims) {
-  const absl::StatusOr<int64_t> bytes = CheckedByteSize(dtype, dims);
-  if (!bytes.ok()) return bytes.status();
-  if (*bytes > (int64_t{1} << 46)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a tensor of shape ", DimsString(dims), " needs ", *bytes, " bytes"));
+  ONWARD_RETURN_IF_ERROR(CheckedByteSize(dtype, dims).status());
+  absl::StatusOr<std::shared_ptr<void>> buffer = AllocateBuffer(dtype, NumElements(dims));
+  if (!buffer.ok()) {
+    return Annotate(buffer.status(), absl::StrCat("a tensor of shape ", DimsString(dims), ":"));
   }
-  Tensor tensor(dtype, dims);
-  if (tensor.data_ == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "out of memory: a tensor of shape ", DimsString(dims), " needs ", *bytes, " bytes"));
-  }
-  return tensor;
+  void* data = buffer->get();
+  return Wrap(dtype, dims, data, *std::move(buffer));
 }
 
 Tensor Tensor::Wrap(DType dtype, DimsView dims, void* data, std::shared_ptr<void> owner) {

@@ -1,0 +1,87 @@
+#include "graph/base/memory_limit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/base/tensor.h"
+
+namespace onward {
+namespace {
+
+// No machine gives more in one piece.
+constexpr int64_t kLargestBlock = int64_t{1} << 46;
+
+thread_local std::shared_ptr<MemoryLimit> current;
+
+absl::Status Exhausted(int64_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("out of memory: ", bytes, " bytes are needed"));
+}
+
+absl::Status TakeFromCurrent(int64_t bytes) {
+  if (bytes < 0 || bytes > kLargestBlock) return Exhausted(bytes);
+  return current == nullptr ? absl::OkStatus() : current->Take(bytes);
+}
+
+}  // namespace
+
+absl::Status MemoryLimit::Take(int64_t bytes) {
+  const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes <= limit_ && before <= limit_ - bytes) return absl::OkStatus();
+  GiveBack(bytes);
+  return absl::ResourceExhaustedError(absl::StrCat(
+      bytes, " bytes are needed and ", before, " are taken, above the limit of ", limit_,
+      " bytes (smaller shapes need less; SessionOptions::max_memory or --max-memory raises it)"));
+}
+
+MemoryScope::MemoryScope(std::shared_ptr<MemoryLimit> limit)
+    : outer_(std::exchange(current, std::move(limit))) {}
+
+MemoryScope::~MemoryScope() { current = std::move(outer_); }
+
+absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {
+  constexpr auto kAlign = static_cast<int64_t>(kTensorAlignment);
+  if (bytes > kLargestBlock) return Exhausted(bytes);
+  const int64_t rounded = std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  ONWARD_RETURN_IF_ERROR(TakeFromCurrent(rounded));
+  void* memory = std::aligned_alloc(kTensorAlignment, static_cast<size_t>(rounded));
+  if (memory == nullptr) {
+    if (current != nullptr) current->GiveBack(rounded);
+    return Exhausted(bytes);
+  }
+  if (current == nullptr) return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, [limit = current, rounded](void* p) {
+    std::free(p);
+    limit->GiveBack(rounded);
+  });
+}
+
+absl::StatusOr<std::shared_ptr<void>> AllocateStrings(int64_t count) {
+  constexpr auto kSize = static_cast<int64_t>(sizeof(std::string));
+  if (count > kLargestBlock / kSize) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("out of memory: ", count, " strings are needed"));
+  }
+  const int64_t bytes = count * kSize;
+  ONWARD_RETURN_IF_ERROR(TakeFromCurrent(bytes));
+  auto* strings = new (std::nothrow) std::string[static_cast<size_t>(count)];
+  if (strings == nullptr) {
+    if (current != nullptr) current->GiveBack(bytes);
+    return Exhausted(bytes);
+  }
+  return std::shared_ptr<void>(strings, [limit = current, bytes](void* p) {
+    delete[] static_cast<std::string*>(p);
+    if (limit != nullptr) limit->GiveBack(bytes);
+  });
+}
+
+int64_t MachineMemory() {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  return pages > 0 && page > 0 ? pages * page : INT64_MAX;
+}
+
+}  // namespace onward

@@ -1,0 +1,63 @@
+// How much memory the tensors of one piece of work may take together, so that a hostile or
+// unlucky model is refused instead of exhausting the machine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace onward {
+
+// Thread-safe.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(int64_t bytes) : limit_(bytes) {}
+
+  // ResourceExhausted, naming the limit, when the bytes would exceed it; then nothing is taken.
+  absl::Status Take(int64_t bytes);
+  void GiveBack(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  const int64_t limit_;
+  std::atomic<int64_t> used_{0};
+};
+
+// While it lives, what this thread takes with AllocateMemory counts against `limit` until it is
+// freed, by whichever thread. Scopes nest; the innermost counts.
+class MemoryScope {
+ public:
+  explicit MemoryScope(std::shared_ptr<MemoryLimit> limit);
+  MemoryScope(const MemoryScope&) = delete;
+  MemoryScope& operator=(const MemoryScope&) = delete;
+  ~MemoryScope();
+
+ private:
+  std::shared_ptr<MemoryLimit> outer_;
+};
+
+// Host memory aligned to kTensorAlignment, at least one byte; freed with the last reference.
+// ResourceExhausted when the limit in force or the machine does not give it.
+absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes);
+// The same for an array of strings.
+absl::StatusOr<std::shared_ptr<void>> AllocateStrings(int64_t count);
+
+// Thrown where memory is taken by a constructor; Session and import turn it into ResourceExhausted.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+// Bytes of memory that the machine has.
+int64_t MachineMemory();
+
+}  // namespace onward
