@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "graph/builder/formula.h"
 #include "graph/ops/onward_schemas.h"
 #include "kernels/cpu/kernels.h"
 #include "onnx_io/import.h"
@@ -45,7 +46,8 @@ nlohmann::json Document() {
     ops.push_back({{"domain", key.first},
                    {"op", key.second},
                    {"since", schema->SinceVersion()},
-                   {"body", schema->HasFunction() || schema->HasContextDependentFunction()},
+                   {"body", schema->HasFunction() || schema->HasContextDependentFunction() ||
+                                HasFormula(*schema)},
                    {"cpu", CpuKernelNames(key.first, key.second)},
                    {"gradient", GradientOf(key.first, key.second)}});
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/base/status.h"
+#include "graph/builder/formula.h"
 #include "graph/infer/infer.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
@@ -40,6 +41,10 @@ absl::Status ExpandFunctions(Graph& graph,
   int first = 0;  // nodes before it are done
   for (int round = 0;; ++round) {
     const int end = graph.num_nodes();
+    for (int i = first; i < end; ++i) {
+      if (!graph.alive({i}) || has_kernel(graph, {i})) continue;
+      ONWARD_RETURN_IF_ERROR(ExpandFormula(graph, {i}).status());
+    }
     GraphFrame frame;
     for (int i = first; i < end; ++i) {
       if (!graph.alive({i}) || has_kernel(graph, {i})) continue;

@@ -1,4 +1,4 @@
-// Replaces nodes by their schema's function body.
+// Replaces nodes by their formula or their schema's function body.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace onward {
 
-// Every node for which `has_kernel` is false and whose schema has a function body becomes that
-// body's nodes, recursively and in subgraphs. The new values have inferred types. Nodes without
-// kernel and body are left as they are.
+// Every node for which `has_kernel` is false and whose op has a formula (graph/builder/formula.h)
+// or whose schema has a function body becomes that body's nodes, recursively and in subgraphs. The
+// new values have inferred types. Nodes without kernel and body are left as they are.
 absl::Status ExpandFunctions(Graph& graph,
                              const std::function<bool(const Graph&, NodeId)>& has_kernel);
 

@@ -117,6 +117,8 @@ class GraphSink : public ExprSink {
 
   Graph& graph() { return graph_; }
   Expr Value(ValueId id) { return Expr(this, id); }
+  // What is known of elements, by value index; may be added to for inputs.
+  KnownElements& known() { return known_; }
   const std::string& prefix() const { return prefix_; }
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
   const Type& TypeOf(ValueId id) const override { return graph_.type(id); }

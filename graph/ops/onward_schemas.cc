@@ -11,7 +11,9 @@ void RegisterOnwardSchemas() {
   std::call_once(once, [] {
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kOnwardDomain, 1,
                                                                                 1);
-    for (const auto& family : {CopySchemas, FusedSchemas}) {
+    onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kMicrosoftDomain, 1,
+                                                                                1);
+    for (const auto& family : {CopySchemas, FusedSchemas, MicrosoftSchemas}) {
       for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
     }
   });

@@ -1,4 +1,6 @@
-// Schemas of the domain `onward`: ops that exist to be faster than their function bodies.
+// Schemas that the standard does not have: of the domain `onward`, ops that exist to be faster than
+// their function bodies, and of `com.microsoft`, the ops of ONNX Runtime that exported models
+// contain.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@ class OpSchema;
 namespace onward {
 
 inline constexpr char kOnwardDomain[] = "onward";
+inline constexpr char kMicrosoftDomain[] = "com.microsoft";
 
 // The schema of an op at the opset used inside, null when there is none. Registers the `onward`
 // schemas on first use; thread-safe.
@@ -24,5 +27,7 @@ void RegisterOnwardSchemas();
 // Rows of RegisterOnwardSchemas, by family.
 std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
+// Of com.microsoft: graph/microsoft.
+std::vector<onnx::OpSchema> MicrosoftSchemas();
 
 }  // namespace onward

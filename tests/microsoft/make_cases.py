@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Makes tests/microsoft/cases: calls of com.microsoft ops with what ONNX Runtime answers.
+
+Usage: make_cases.py [FAMILY...] with the Python of `scripts/peers onnxruntime`. Each family is a
+module beside this file, cases_<family>.py, whose cases() yields Case objects. Written are
+cases/<family>.txt (graphs in ONNX's text syntax, the case's name as the graph's) and
+cases/<family>.npz (arrays named <case>/<value>).
+"""
+import dataclasses
+import importlib
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    call: str  # one or more lines: "y = com.microsoft.BiasGelu (x, b)"
+    inputs: dict  # name -> array
+    outputs: list  # names
+    constants: tuple = ()  # inputs that ONNX Runtime takes as initializers only
+
+
+def array_type(array):
+    name = onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(array.dtype)).lower()
+    return f"{name}[{','.join(map(str, array.shape))}]"
+
+
+def graph_text(case, outputs):
+    inputs = ", ".join(f"{array_type(v)} {k}" for k, v in case.inputs.items())
+    results = ", ".join(f"{array_type(v)} {k}" for k, v in outputs.items())
+    body = "\n".join("  " + line.strip() for line in case.call.strip().splitlines())
+    return f"{case.name} ({inputs}) => ({results}) {{\n{body}\n}}\n"
+
+
+def run(case):
+    """What ONNX Runtime's CPU provider answers, unoptimised."""
+    untyped = {name: np.zeros((), np.float32) for name in case.outputs}
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>\n' + graph_text(case, untyped))
+    for output in model.graph.output:
+        output.ClearField("type")
+    for name in case.constants:
+        model.graph.initializer.append(onnx.numpy_helper.from_array(case.inputs[name], name))
+        model.graph.input.remove(next(i for i in model.graph.input if i.name == name))
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds = {k: v for k, v in case.inputs.items() if k not in case.constants}
+    return dict(zip(case.outputs, session.run(case.outputs, feeds)))
+
+
+def make_family(family):
+    texts, arrays = [], {}
+    for case in importlib.import_module(f"cases_{family}").cases():
+        try:
+            outputs = run(case)
+        except Exception as error:
+            sys.exit(f"{family}/{case.name}: {error}")
+        texts.append(graph_text(case, outputs))
+        for name, array in (case.inputs | outputs).items():
+            arrays[f"{case.name}/{name}"] = array
+    (HERE / "cases").mkdir(exist_ok=True)
+    (HERE / "cases" / f"{family}.txt").write_text("\n".join(texts))
+    np.savez_compressed(HERE / "cases" / f"{family}.npz", **arrays)
+    print(f"{family}: {len(texts)} cases")
+
+
+def main():
+    sys.path.insert(0, str(HERE))
+    families = sys.argv[1:] or sorted(p.stem[len("cases_"):] for p in HERE.glob("cases_*.py"))
+    for family in families:
+        make_family(family)
+
+
+if __name__ == "__main__":
+    main()
