@@ -19,6 +19,8 @@ absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& b
 absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions& options, int& budget);
 // Folds per-channel scales and shifts into Conv, ConvTranspose and Gemm.
 absl::StatusOr<int> FuseBatchNorm(Graph& graph, const PassOptions& options, int& budget);
+// Leaves out the taps of a Conv that meet only padding.
+absl::StatusOr<int> TrimConvTaps(Graph& graph, const PassOptions& options, int& budget);
 // MatMul + Add of matrices to Gemm; Transposes into Gemm.
 absl::StatusOr<int> FuseGemm(Graph& graph, const PassOptions& options, int& budget);
 // Exported arithmetic to the standard's ops.

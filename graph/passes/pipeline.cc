@@ -16,6 +16,7 @@ std::vector<Pass> PortablePipeline() {
       {"fuse_gelu", FuseGelu},
       {"fuse_activations", FuseActivations},
       {"fuse_batch_norm", FuseBatchNorm},
+      {"trim_conv_taps", TrimConvTaps},
       {"fuse_gemm", FuseGemm},
       {"fold_constants", FoldConstants},
       {"simplify_shapes", SimplifyShapes},
