@@ -58,7 +58,7 @@ class Compiler {
  private:
   absl::Status MakeSteps(Program& program) {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, program.graph.TopologicalOrder());
-    released_.assign(static_cast<size_t>(program.graph.num_values()), 0);
+    CountReads(program);
     std::vector<std::string> problems;
     for (NodeId id : order) {
       const absl::Status status = MakeStep(program, id);
@@ -75,7 +75,7 @@ class Compiler {
   }
 
   absl::Status MakeStep(Program& program, NodeId id) {
-    const Node& node = program.graph.node(id);
+    Node& node = program.graph.mutable_node(id);
     Step step;
     step.node = id;
     for (size_t device = 1; device < program.providers.size(); ++device) {
@@ -83,9 +83,11 @@ class Compiler {
         step.device = static_cast<uint8_t>(device);
     }
     NodeSpec spec(program.graph, id, kernel_options_);
-    for (const Subgraph& subgraph : node.subgraphs) {
+    for (Subgraph& subgraph : node.subgraphs) {
       Compiler inner(options_, kernel_options_);
-      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Program> body, inner.Compile(*subgraph.graph));
+      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Program> body,
+                              inner.Compile(std::move(*subgraph.graph)));
+      *subgraph.graph = body->graph;
       spec.AddBody(subgraph.attribute, MakeBody(std::move(body)));
     }
     ONWARD_ASSIGN_OR_RETURN(KernelChoice choice, ChooseKernel(*program.providers[step.device], spec,
@@ -102,12 +104,36 @@ class Compiler {
         {program.graph.Describe(id), std::string(program.providers[step.device]->name()),
          std::string(choice.name), std::move(choice.refusals), node.origin});
     AddOperands(program, node, step);
-    for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
-      if (spec.released_constants() >> i & 1)
-        ++released_[static_cast<size_t>(node.inputs[i].index)];
-    }
     program.steps.push_back(std::move(step));
+    for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
+      if (spec.released_constants() >> i & 1) ReleaseConstant(program.graph, node.inputs[i]);
+    }
     return absl::OkStatus();
+  }
+
+  // How often constants are read, by value index.
+  void CountReads(const Program& program) {
+    const Graph& graph = program.graph;
+    unpacked_reads_.assign(static_cast<size_t>(graph.num_values()), 0);
+    const auto count = [&](ValueId id) {
+      if (id.valid()) ++unpacked_reads_[static_cast<size_t>(id.index)];
+    };
+    for (NodeId id : graph.node_ids()) {
+      for (ValueId input : graph.node(id).inputs) count(input);
+      for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+        for (ValueId capture : subgraph.captures) count(capture);
+      }
+    }
+    for (ValueId output : graph.outputs()) count(output);
+  }
+
+  // One reader holds a packed form. After the last one the data goes, so that a model is never in
+  // memory twice; dtype and dims stay known.
+  void ReleaseConstant(Graph& graph, ValueId id) {
+    if (--unpacked_reads_[static_cast<size_t>(id.index)] > 0 || graph.is_input(id)) return;
+    std::optional<Tensor>& constant = graph.mutable_value(id).constant;
+    const Dims dims(constant->dims().begin(), constant->dims().end());
+    constant = Tensor::Wrap(constant->dtype(), dims, nullptr, nullptr);
   }
 
   static void AddOperands(Program& program, const Node& node, Step& step) {
@@ -124,7 +150,6 @@ class Compiler {
   void MakeSlots(Program& program) {
     const Graph& graph = program.graph;
     program.slots.resize(static_cast<size_t>(graph.num_values()));
-    std::vector<int> reads(program.slots.size(), 0);
     for (size_t i = 0; i < program.slots.size(); ++i) {
       const ValueId id{static_cast<int32_t>(i)};
       Slot& slot = program.slots[i];
@@ -140,7 +165,6 @@ class Compiler {
       for (int32_t slot : program.step_inputs(step)) {
         if (slot < 0) continue;
         program.slots[static_cast<size_t>(slot)].last = s;
-        ++reads[static_cast<size_t>(slot)];
       }
       for (const int32_t& slot : program.step_outputs(step)) {
         if (slot < 0) continue;
@@ -158,9 +182,7 @@ class Compiler {
       Slot& slot = program.slots[static_cast<size_t>(id.index)];
       slot.is_output = true;
       slot.last = num_steps;
-      ++reads[static_cast<size_t>(id.index)];
     }
-    ReleaseConstants(program, reads);
   }
 
   // Gives steps of a device their constants in its memory, each copied once.
@@ -193,20 +215,9 @@ class Compiler {
     return absl::OkStatus();
   }
 
-  // Gives back constants of which every reader holds a packed form; their types stay known.
-  void ReleaseConstants(Program& program, const std::vector<int>& reads) {
-    for (size_t i = 0; i < program.slots.size(); ++i) {
-      Slot& slot = program.slots[i];
-      if (!slot.is_constant || released_[i] == 0 || released_[i] < reads[i]) continue;
-      const Dims dims(slot.constant.dims().begin(), slot.constant.dims().end());
-      slot.constant = Tensor::Wrap(slot.dtype, dims, nullptr, nullptr);
-      program.graph.mutable_value({static_cast<int32_t>(i)}).constant = slot.constant;
-    }
-  }
-
   const SessionOptions& options_;
   const KernelOptions& kernel_options_;
-  std::vector<int> released_;
+  std::vector<int> unpacked_reads_;
 };
 
 }  // namespace

@@ -235,10 +235,16 @@ class PatchApplication {
     if (!node.origin.empty()) origins_.insert(node.origin);
     graph_.RemoveNode(id);
     for (ValueId value : read) {
-      if (value.valid() && graph_.value(value).producer.valid()) {
-        fallen_.push_back(graph_.value(value).producer);
-      }
+      if (!value.valid()) continue;
+      if (graph_.value(value).producer.valid()) fallen_.push_back(graph_.value(value).producer);
+      ReleaseIfUnread(value);
     }
+  }
+
+  // Gives back the memory of a constant that nothing reads any more; its id stays.
+  void ReleaseIfUnread(ValueId id) {
+    if (!graph_.is_constant(id) || graph_.is_input(id) || graph_.is_output(id)) return;
+    if (graph_.users(id).empty()) graph_.mutable_value(id).constant.reset();
   }
 
   // A new value that replaced a dead one goes by its name.
