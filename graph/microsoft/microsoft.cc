@@ -9,7 +9,9 @@ namespace onward {
 
 std::vector<onnx::OpSchema> MicrosoftSchemas() {
   std::vector<onnx::OpSchema> schemas;
-  for (const auto& family : {microsoft::ActivationOps}) {
+  for (const auto& family :
+       {microsoft::ActivationOps, microsoft::GatherBlockQuantizedOps, microsoft::MatMulNBitsOps,
+        microsoft::NhwcOps, microsoft::QLinearOps, microsoft::QuantizeOps}) {
     for (const FormulaOp& op : family()) {
       absl::StatusOr<onnx::OpSchema> schema = FormulaSchema(kMicrosoftDomain, op);
       // A wrong row of our own table; every test of an op would meet it.

@@ -15,5 +15,10 @@ using expr::Op;
 using expr::Ops;
 
 std::vector<FormulaOp> ActivationOps();
+std::vector<FormulaOp> GatherBlockQuantizedOps();
+std::vector<FormulaOp> MatMulNBitsOps();
+std::vector<FormulaOp> NhwcOps();
+std::vector<FormulaOp> QLinearOps();
+std::vector<FormulaOp> QuantizeOps();
 
 }  // namespace onward::microsoft

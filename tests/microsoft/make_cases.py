@@ -3,8 +3,8 @@
 
 Usage: make_cases.py [FAMILY...] with the Python of `scripts/peers onnxruntime`. Each family is a
 module beside this file, cases_<family>.py, whose cases() yields Case objects. Written are
-cases/<family>.txt (graphs in ONNX's text syntax, the case's name as the graph's) and
-cases/<family>.npz (arrays named <case>/<value>).
+cases/<family>.txt (graphs in ONNX's text syntax, the case's name as the graph's, after lines
+"# constants: names" and "# units: n") and cases/<family>.npz (arrays named <case>/<value>).
 """
 import dataclasses
 import importlib
@@ -24,7 +24,9 @@ class Case:
     call: str  # one or more lines: "y = com.microsoft.BiasGelu (x, b)"
     inputs: dict  # name -> array
     outputs: list  # names
-    constants: tuple = ()  # inputs that ONNX Runtime takes as initializers only
+    constants: tuple = ()  # inputs that are initializers here, and in one run of the test
+    units: int = 0  # by how many units integer results may differ from ONNX Runtime's
+    expected: dict = None  # name -> array, where ONNX Runtime's CPU provider has no kernel
 
 
 def array_type(array):
@@ -61,11 +63,14 @@ def run(case):
 def make_family(family):
     texts, arrays = [], {}
     for case in importlib.import_module(f"cases_{family}").cases():
+        case.inputs = {name: np.asarray(value) for name, value in case.inputs.items()}
         try:
-            outputs = run(case)
+            outputs = case.expected or run(case)
         except Exception as error:
             sys.exit(f"{family}/{case.name}: {error}")
-        texts.append(graph_text(case, outputs))
+        header = f"# constants: {' '.join(case.constants)}\n" if case.constants else ""
+        header += f"# units: {case.units}\n" if case.units else ""
+        texts.append(header + graph_text(case, outputs))
         for name, array in (case.inputs | outputs).items():
             arrays[f"{case.name}/{name}"] = array
     (HERE / "cases").mkdir(exist_ok=True)

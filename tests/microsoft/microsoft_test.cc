@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "executors/session.h"
 #include "onnx_io/npy.h"
 #include "tests/support/kernel_runner.h"
@@ -24,6 +26,8 @@ constexpr double kRtol16 = 5e-3, kAtol16 = 2e-3;
 
 struct TextCase {
   std::string family, name, text;
+  std::vector<std::string> constants;  // inputs that may be constants
+  int units = 0;                       // by which integers may differ
 };
 
 std::vector<std::string> Families() {
@@ -37,22 +41,61 @@ std::vector<std::string> Families() {
 std::vector<TextCase> CasesOf(const std::string& family) {
   std::ifstream file(kCases / (family + ".txt"));
   std::vector<TextCase> cases;
-  std::string text;
+  TextCase c;
   for (std::string line; std::getline(file, line);) {
-    absl::StrAppend(&text, line, "\n");
+    if (line.empty()) continue;
+    if (absl::StartsWith(line, "# constants: ")) {
+      c.constants = absl::StrSplit(line.substr(13), ' ');
+    } else if (absl::StartsWith(line, "# units: ")) {
+      c.units = std::stoi(line.substr(9));
+    } else {
+      absl::StrAppend(&c.text, line, "\n");
+    }
     if (line != "}") continue;
-    const size_t start = text.find_first_not_of('\n');
-    text = text.substr(start);
-    cases.push_back({family, text.substr(0, text.find(' ')), text});
-    text.clear();
+    c.family = family;
+    c.name = c.text.substr(0, c.text.find(' '));
+    cases.push_back(std::exchange(c, {}));
   }
   return cases;
 }
 
+// Integers as floats, for a comparison that allows some units.
+Tensor AsFloat(const Tensor& integers) {
+  Tensor floats(DType::kFloat32, Dims(integers.dims().begin(), integers.dims().end()));
+  DispatchDType(TypeList<int8_t, uint8_t, int32_t>(), integers.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < integers.num_elements(); ++i)
+      floats.mutable_data<float>()[i] = static_cast<float>(integers.data<T>()[i]);
+  });
+  return floats;
+}
+
+std::string Difference(const Tensor& actual, const Tensor& expected, int units) {
+  if (units > 0) {
+    if (actual.dtype() != expected.dtype()) return "the dtypes differ";
+    return testing::Difference(AsFloat(actual), AsFloat(expected), 0, units);
+  }
+  const bool narrow = actual.dtype() == DType::kFloat16 || actual.dtype() == DType::kBFloat16;
+  return testing::Difference(actual, expected, narrow ? kRtol16 : kRtol, narrow ? kAtol16 : kAtol);
+}
+
+void MakeConstant(Graph& graph, const std::string& name, const Tensor& data) {
+  const ValueId id = graph.FindValue(name);
+  ASSERT_TRUE(id.valid()) << name;
+  graph.RemoveInput(id);
+  graph.mutable_value(id).constant = data;
+}
+
+enum class Weights { kInputs, kConstants };
+
 void RunCase(const TextCase& c, const std::map<std::string, Tensor>& arrays,
-             const SessionOptions& options) {
+             const SessionOptions& options, Weights weights) {
   absl::StatusOr<Model> model = testing::ModelFromText(c.text);
   ASSERT_TRUE(model.ok()) << model.status();
+  if (weights == Weights::kConstants) {
+    for (const std::string& name : c.constants)
+      MakeConstant(model->graph, name, arrays.at(absl::StrCat(c.name, "/", name)));
+  }
   auto session = Session::Create(*std::move(model), options);
   ASSERT_TRUE(session.ok()) << session.status();
   Session::Inputs inputs;
@@ -66,11 +109,7 @@ void RunCase(const TextCase& c, const std::map<std::string, Tensor>& arrays,
   for (const ValueInfo& output : (*session)->outputs()) {
     const auto expected = arrays.find(absl::StrCat(c.name, "/", output.name));
     ASSERT_NE(expected, arrays.end()) << output.name;
-    const Tensor& tensor = outputs->at(output.name).tensor();
-    const bool narrow = tensor.dtype() == DType::kFloat16 || tensor.dtype() == DType::kBFloat16;
-    EXPECT_EQ(testing::Difference(tensor, expected->second, narrow ? kRtol16 : kRtol,
-                                  narrow ? kAtol16 : kAtol),
-              "")
+    EXPECT_EQ(Difference(outputs->at(output.name).tensor(), expected->second, c.units), "")
         << output.name;
   }
 }
@@ -84,12 +123,16 @@ TEST_P(Microsoft, AnswersWhatOnnxRuntimeAnswers) {
   ASSERT_FALSE(cases.empty());
   for (const TextCase& c : cases) {
     for (const bool optimized : {true, false}) {
-      SCOPED_TRACE(absl::StrCat(c.family, "/", c.name, optimized ? "" : " unoptimized"));
-      SessionOptions options;
-      options.num_threads = 2;
-      options.optimize = optimized;
-      options.reference_kernels = !optimized;
-      RunCase(c, *arrays, options);
+      for (const Weights weights : {Weights::kInputs, Weights::kConstants}) {
+        if (weights == Weights::kConstants && c.constants.empty()) continue;
+        SCOPED_TRACE(absl::StrCat(c.family, "/", c.name, optimized ? "" : " unoptimized",
+                                  weights == Weights::kConstants ? " with constants" : ""));
+        SessionOptions options;
+        options.num_threads = 2;
+        options.optimize = optimized;
+        options.reference_kernels = !optimized;
+        RunCase(c, *arrays, options, weights);
+      }
     }
   }
 }

@@ -1,0 +1,119 @@
+"""Cases of graph/microsoft/quantize.cc."""
+import numpy as np
+from make_cases import Case
+
+MS = "com.microsoft."
+RNG = np.random.default_rng(7)
+
+
+def numbers(*dims, scale=3):
+    return (RNG.standard_normal(dims) * scale).astype(np.float32)
+
+
+def codes(dtype, *dims):
+    info = np.iinfo(dtype)
+    return RNG.integers(info.min, info.max + 1, dims).astype(dtype)
+
+
+def quantize():
+    for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+        name = np.dtype(dtype).name
+        zero = np.array(3, dtype)
+        x = np.concatenate([numbers(3, 5).ravel(), [1e9, -1e9, 0, -0.0, 0.125, 0.375]]).astype(np.float32)
+        yield Case(f"quantize_{name}", f"y = {MS}QuantizeLinear (x, s, z)",
+                   {"x": x, "s": np.float32(0.25), "z": zero}, ["y"], ("s", "z"))
+        yield Case(f"dequantize_{name}", f"y = {MS}DequantizeLinear (x, s, z)",
+                   {"x": codes(dtype, 4, 5), "s": np.float32(0.07), "z": zero}, ["y"], ("s", "z"))
+    yield Case("quantize_no_zero", f"y = {MS}QuantizeLinear (x, s)", {"x": numbers(9), "s": np.float32(0.1)}, ["y"])
+    yield Case("quantize_axis", f"y = {MS}QuantizeLinear <axis = 0> (x, s, z)",
+               {"x": numbers(3, 4), "s": np.array([0.1, 0.2, 0.05], np.float32),
+                "z": np.array([0, 5, 200], np.uint8)}, ["y"], ("s", "z"))
+    yield Case("quantize_axis_default", f"y = {MS}QuantizeLinear (x, s, z)",
+               {"x": numbers(2, 3, 2), "s": np.array([0.1, 0.2, 0.05], np.float32),
+                "z": np.array([0, 5, -9], np.int8)}, ["y"], ("s", "z"))
+    yield Case("dequantize_axis", f"y = {MS}DequantizeLinear <axis = -1> (x, s, z)",
+               {"x": codes(np.int8, 2, 3), "s": np.array([0.1, 0.2, 0.05], np.float32),
+                "z": np.array([0, 5, -9], np.int8)}, ["y"], ("x", "s", "z"))
+    yield Case("dequantize_int32", f"y = {MS}DequantizeLinear (x, s)",
+               {"x": codes(np.int32, 6), "s": np.float32(0.001)}, ["y"])
+    yield Case("dequantize_no_zero", f"y = {MS}DequantizeLinear (x, s)",
+               {"x": codes(np.int8, 6), "s": np.array([0.5], np.float32)}, ["y"])
+    for to, low, high in (("INT4", -8, 7), ("UINT4", 0, 15)):
+        kind = {"INT4": 22, "UINT4": 21}[to]
+        yield Case(f"quantize_{to.lower()}",
+                   f"""z4 = Cast <to = {kind}> (z)
+                   q = {MS}QuantizeLinear (x, s, z4)
+                   y = Cast <to = 3> (q)""",
+                   {"x": numbers(7), "s": np.float32(0.5), "z": np.array(2, np.int8)}, ["y"], ("s", "z"))
+        yield Case(f"dequantize_{to.lower()}",
+                   f"""x4 = Cast <to = {kind}> (x)
+                   z4 = Cast <to = {kind}> (z)
+                   y = {MS}DequantizeLinear (x4, s, z4)""",
+                   {"x": np.arange(low, high, dtype=np.int8), "s": np.float32(0.5), "z": np.array(2, np.int8)},
+                   ["y"], ("s", "z"))
+
+
+def products():
+    b_scales = {"": np.array([0.03], np.float32), "_columns": np.array([.01, .2, .03, .04, .5], np.float32)}
+    for kind, b_scale in b_scales.items():
+        for dtype in (np.uint8, np.int8):
+            name = np.dtype(dtype).name + kind
+            b = codes(dtype, 7, 5)
+            zero = codes(dtype, *b_scale.shape)
+            yield Case(f"dynamic_matmul_{name}", f"y = {MS}DynamicQuantizeMatMul (a, b, s, z, c)",
+                       {"a": numbers(4, 7), "b": b, "s": b_scale, "z": zero, "c": numbers(5)}, ["y"],
+                       ("b", "s", "z", "c"))
+            yield Case(f"to_float_{name}", f"y = {MS}MatMulIntegerToFloat (a, b, t, s, az, z, c)",
+                       {"a": codes(np.uint8, 2, 3, 7), "b": b, "t": np.array([.5], np.float32), "s": b_scale,
+                        "az": np.array([131], np.uint8), "z": zero, "c": numbers(5)}, ["y"], ("b", "s", "z", "c"))
+    b = codes(np.int8, 7, 5)
+    yield Case("dynamic_matmul_plain", f"y = {MS}DynamicQuantizeMatMul (a, b, s)",
+               {"a": numbers(2, 3, 7), "b": b, "s": np.float32(0.02)}, ["y"], ("b", "s"))
+    yield Case("dynamic_matmul_bias", f"y = {MS}DynamicQuantizeMatMul (a, b, s, , c)",
+               {"a": numbers(3, 7), "b": b, "s": np.float32(0.02), "c": numbers(5)}, ["y"], ("b", "s"))
+    yield Case("dynamic_matmul_batches", f"y = {MS}DynamicQuantizeMatMul (a, b, s)",
+               {"a": numbers(2, 3, 7), "b": codes(np.int8, 2, 7, 5), "s": np.float32(0.02)}, ["y"], ("b", "s"))
+    yield Case("to_float_plain", f"y = {MS}MatMulIntegerToFloat (a, b, t, s)",
+               {"a": codes(np.uint8, 6, 7), "b": b, "t": np.float32(.25), "s": np.float32(.125)}, ["y"], ("b", "s"))
+    yield Case("to_float_signed", f"y = {MS}MatMulIntegerToFloat (a, b, t, s, az)",
+               {"a": codes(np.int8, 6, 7), "b": b, "t": np.float32(.25), "s": np.float32(.125),
+                "az": np.int8(-7)}, ["y"], ("b", "s"))
+    half = np.float16
+    a, bias = codes(np.int8, 6, 7), numbers(5).astype(half)
+    y = (a.astype(np.float32) @ b.astype(np.float32)) * np.float32(.25 * .125) + bias.astype(np.float32)
+    yield Case("to_float_half", f"y = {MS}MatMulIntegerToFloat (a, b, t, s, , , c)",
+               {"a": a, "b": b, "t": half(.25), "s": half(.125), "c": bias}, ["y"], ("b", "s"),
+               expected={"y": y.astype(half)})
+    yield Case("integer16", f"y = {MS}MatMulInteger16 (a, b)",
+               {"a": codes(np.int16, 3, 4), "b": codes(np.int16, 4, 2)}, ["y"], ("b",))
+    a, b = codes(np.uint16, 3, 4), codes(np.uint16, 4, 2)
+    yield Case("integer16_unsigned", f"y = {MS}MatMulInteger16 (a, b)", {"a": a, "b": b}, ["y"], ("b",),
+               expected={"y": a.astype(np.uint32) @ b.astype(np.uint32)})
+
+
+def gemms():
+    a, b = codes(np.uint8, 6, 8), codes(np.int8, 8, 5)
+    c = codes(np.int16, 5).astype(np.int32)
+    common = {"a": a, "as": np.float32(.02), "az": np.uint8(120), "b": b, "bs": np.float32(.03), "bz": np.int8(4)}
+    constants = ("b", "bs", "bz")
+    quantized = {"ys": np.float32(.4), "yz": np.uint8(100)}
+    line = f"y = {MS}QGemm "
+    yield Case("qgemm", line + "(a, as, az, b, bs, bz, c, ys, yz)", {**common, "c": c, **quantized}, ["y"],
+               constants + ("c", "ys", "yz"))
+    yield Case("qgemm_no_c", line + "(a, as, az, b, bs, bz, , ys, yz)", {**common, **quantized}, ["y"], constants)
+    yield Case("qgemm_float", line + "(a, as, az, b, bs, bz, c)", {**common, "c": c}, ["y"], constants)
+    yield Case("qgemm_alpha", line + "<alpha = 0.25> (a, as, az, b, bs, bz, c)", {**common, "c": c}, ["y"], constants)
+    columns = {"bs": np.array([.01, .2, .03, .04, .5], np.float32), "bz": codes(np.int8, 5)}
+    yield Case("qgemm_columns", line + "<transB = 1> (a, as, az, b, bs, bz, c, ys, yz)",
+               {**common, "b": np.ascontiguousarray(b.T), **columns, "c": c, **quantized}, ["y"], constants)
+    yield Case("qgemm_trans_a", line + "<transA = 1> (a, as, az, b, bs, bz, c)",
+               {**common, "a": np.ascontiguousarray(a.T), "c": c}, ["y"], constants)
+    yield Case("qgemm_int8", line + "<alpha = 2.0> (a, as, az, b, bs, bz, c, ys, yz)",
+               {**common, "a": codes(np.int8, 6, 8), "az": np.int8(-3), "c": np.tile(c, (6, 1)),
+                "ys": np.float32(.9), "yz": np.int8(-10)}, ["y"], constants)
+
+
+def cases():
+    yield from quantize()
+    yield from products()
+    yield from gemms()
