@@ -26,7 +26,7 @@ bool ChangesMeaning(const std::string& op, int64_t until) {
 // What older schemas do not show: the remainder of floats rounded down came with opset 28, windows
 // of pools that would start in the padding are left out since opset 22.
 bool NeedsNewest(const Graph& graph, const Node& node) {
-  if (node.op_type == "Mod") {
+  if (node.op_type == "Mod" && !node.inputs.empty() && node.inputs[0].valid()) {
     return node.attributes.Int("fmod", 0) == 0 && IsFloating(graph.type(node.inputs[0]).dtype);
   }
   const bool pool =

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/shape.h"
 #include "graph/base/status.h"
 #include "graph/infer/type_proto.h"
 #include "onnx/defs/data_type_utils.h"
@@ -131,13 +132,84 @@ absl::Status CheckAttributes(const OpSchema& schema, const Node& node) {
   return absl::OkStatus();
 }
 
+// What inference functions use as indices without a check of their own.
+absl::Status CheckIndices(const Graph& graph, const Node& node) {
+  const SymbolicDims* shape = nullptr;
+  if (!node.inputs.empty() && node.inputs[0].valid() && graph.type(node.inputs[0]).is_tensor()) {
+    const Type& type = graph.type(node.inputs[0]);
+    if (type.shape) shape = &*type.shape;
+  }
+  const int64_t axis = node.attributes.Int("axis", 0);
+  if (axis < std::numeric_limits<int32_t>::min() || axis > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is out of range"));
+  }
+  if (shape == nullptr || !node.domain.empty()) return absl::OkStatus();
+  const auto rank = static_cast<int64_t>(shape->size());
+  if (node.op_type == "LayerNormalization" || node.op_type == "RMSNormalization") {
+    return NormalizeAxis(node.attributes.Int("axis", -1), rank).status();
+  }
+  if (node.op_type == "GatherND") {
+    const int64_t batch_dims = node.attributes.Int("batch_dims", 0);
+    if (batch_dims < 0 || batch_dims >= std::max<int64_t>(rank, 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("batch_dims ", batch_dims, " is out of range for rank ", rank));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The input that fixes each type parameter.
+std::map<std::string_view, const Type*> BoundTypes(const Graph& graph, const Node& node) {
+  std::map<std::string_view, const Type*> bound;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const OpSchema::FormalParameter* formal = Formal(node.schema->inputs(), i);
+    if (formal == nullptr || !formal->GetIsHomogeneous() || !node.inputs[i].valid()) continue;
+    const Type& type = graph.type(node.inputs[i]);
+    if (SpellingOf(type) != nullptr) bound.try_emplace(formal->GetTypeStr(), &type);
+  }
+  return bound;
+}
+
 }  // namespace
 
 absl::Status CheckAgainstSchema(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   ONWARD_RETURN_IF_ERROR(CheckCounts(*node.schema, node));
   ONWARD_RETURN_IF_ERROR(CheckAttributes(*node.schema, node));
-  return CheckInputs(*node.schema, graph, node);
+  ONWARD_RETURN_IF_ERROR(CheckInputs(*node.schema, graph, node));
+  return CheckIndices(graph, node);
+}
+
+void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs) {
+  const std::map<std::string_view, const Type*> bound = BoundTypes(graph, node);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OpSchema::FormalParameter* formal = Formal(node.schema->outputs(), i);
+    if (formal == nullptr || !formal->GetIsHomogeneous() || !outputs[i].is_tensor()) continue;
+    const auto it = bound.find(formal->GetTypeStr());
+    if (it != bound.end() && it->second->is_tensor()) outputs[i].dtype = it->second->dtype;
+  }
+}
+
+absl::Status CheckOutputTypes(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const std::map<std::string_view, const Type*> bound = BoundTypes(graph, node);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const OpSchema::FormalParameter* formal = Formal(node.schema->outputs(), i);
+    if (formal == nullptr || !node.outputs[i].valid()) continue;
+    const Type& type = graph.type(node.outputs[i]);
+    const onnx::DataType spelling = SpellingOf(type);
+    if (spelling == nullptr) continue;
+    const auto it = formal->GetIsHomogeneous() ? bound.find(formal->GetTypeStr()) : bound.end();
+    const bool fits = it != bound.end()
+                          ? SpellingOf(*it->second) == spelling
+                          : formal->GetTypes().empty() || formal->GetTypes().count(spelling) != 0;
+    if (fits) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("output ", i, " '", formal->GetName(), "' is ", *spelling, ", the op ",
+                     it != bound.end() ? "makes " : "does not make it",
+                     it != bound.end() ? *SpellingOf(*it->second) : ""));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onward

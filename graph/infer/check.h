@@ -1,6 +1,8 @@
 // What a schema asks of a node before its inference function may look at it.
 #pragma once
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
 
@@ -9,5 +11,13 @@ namespace onward {
 // Numbers of inputs and outputs, required inputs and attributes, kinds of attributes, dtypes and
 // their agreement. InvalidArgument, without the node's name.
 absl::Status CheckAgainstSchema(const Graph& graph, NodeId id);
+
+// Gives inferred types the dtype of the input that fixes their type parameter: some inference
+// functions answer that of another input.
+void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs);
+
+// The outputs' types, inferred or declared by the model, against the schema: a kernel writes what
+// the schema says. InvalidArgument, without the node's name.
+absl::Status CheckOutputTypes(const Graph& graph, NodeId id);
 
 }  // namespace onward

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "graph/infer/dim_rules.h"
 
@@ -187,7 +188,9 @@ MaybeDims Range(const InferScope& scope, size_t) {
   const MaybeDims start = scope.Elements(0);
   const MaybeDims limit = scope.Elements(1);
   const auto delta = scope.Numbers(2);
-  if (!start || !limit || !delta || delta->size() != 1 || (*delta)[0] == 0) return std::nullopt;
+  if (!start || !limit || !delta) return std::nullopt;
+  if (start->size() != 1 || limit->size() != 1 || delta->size() != 1) return std::nullopt;
+  if ((*delta)[0] == 0 || (*delta)[0] == std::numeric_limits<int64_t>::min()) return std::nullopt;
   const bool up = (*delta)[0] > 0;
   const Dim length = up ? DimSub((*limit)[0], (*start)[0]) : DimSub((*start)[0], (*limit)[0]);
   const Dim step = up ? Dim((*delta)[0]) : Dim(-(*delta)[0]);

@@ -132,7 +132,7 @@ Elements Slice(const InferScope& scope, size_t) {
     if (steps) step[a] = (*steps)[i];
     const int64_t size = (*dims)[a];
     const int64_t start = (*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i];
-    first[a] = std::clamp<int64_t>(start, 0, step[a] < 0 ? size - 1 : size);
+    first[a] = std::clamp<int64_t>(start, 0, step[a] < 0 ? std::max<int64_t>(size - 1, 0) : size);
   }
   const Dims strides = Strides(*dims);
   return Gathered(*data, *out, [&](const Dims& index) {

@@ -57,6 +57,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
   std::vector<Type> types(node.outputs.size());
   ONWARD_RETURN_IF_ERROR(InferOutputs(graph, id, known, types));
   FillTypes(graph, id, known, types);
+  CorrectDTypes(graph, node, types);
   for (size_t i = 0; i < types.size(); ++i) {
     const ValueId output = node.outputs[i];
     if (!output.valid()) continue;
@@ -68,6 +69,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
     graph.mutable_value(output).type = *std::move(merged);
     NameUnknownDims(graph, output, alone);
   }
+  ONWARD_RETURN_IF_ERROR(CheckOutputTypes(graph, id));
   PropagateElements(graph, id, known);
   return absl::OkStatus();
 }

@@ -56,6 +56,8 @@ int OmitUnreadOutputs(Graph& graph, NodeId id) {
   const auto& formal = node.schema->outputs();
   int omitted = 0;
   for (int i = static_cast<int>(node.outputs.size()) - 1; i > 0; --i) {
+    // Omitting an output drops those behind it too when they are omitted.
+    if (static_cast<size_t>(i) >= node.outputs.size()) continue;
     const ValueId output = node.outputs[static_cast<size_t>(i)];
     if (!output.valid() || static_cast<size_t>(i) >= formal.size() || !Unread(graph, output) ||
         formal[static_cast<size_t>(i)].GetOption() != onnx::OpSchema::Optional) {

@@ -1,0 +1,44 @@
+// What the fuzzers run: each entry takes any bytes and must neither crash, hang, leak nor take more
+// memory than its caps. libFuzzer drives them (fuzz_main.cc), and the ordinary tests replay the
+// corpus and draw inputs of their own (replay_test.cc).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace onward::fuzz {
+
+// The bytes are a serialized model: import, also for inspection, then export of what was imported.
+void ModelBytes(const uint8_t* data, size_t size);
+// The bytes decide about a graph of random operators: inference over partly known types.
+void ShapeInference(const uint8_t* data, size_t size);
+// The same graphs and models by bytes, run with caps on memory and executed nodes.
+void RunStructured(const uint8_t* data, size_t size);
+void RunModelBytes(const uint8_t* data, size_t size);
+// A case of the operators' tables with changed attributes, shapes, dtypes and values.
+void RunMutatedCase(const uint8_t* data, size_t size);
+// Files of tensors.
+void Npy(const uint8_t* data, size_t size);
+void Npz(const uint8_t* data, size_t size);
+void TensorFile(const uint8_t* data, size_t size);
+void Image(const uint8_t* data, size_t size);
+
+struct Harness {
+  std::string_view name;
+  void (*run)(const uint8_t* data, size_t size);
+};
+
+inline constexpr Harness kHarnesses[] = {
+    {"model_bytes", ModelBytes},
+    {"shape_inference", ShapeInference},
+    {"run_structured", RunStructured},
+    {"run_model_bytes", RunModelBytes},
+    {"run_mutated_case", RunMutatedCase},
+    {"npy", Npy},
+    {"npz", Npz},
+    {"tensor_file", TensorFile},
+    {"image", Image},
+};
+
+}  // namespace onward::fuzz
