@@ -58,6 +58,14 @@ absl::Status DescribeNode(const Graph& graph, NodeId id, onnx::NodeProto& proto,
   return absl::OkStatus();
 }
 
+// Builders look into the types of inputs without asking whether they are known.
+bool TypesAreKnown(const Graph& graph, const Node& node) {
+  for (const ValueId input : node.inputs) {
+    if (input.valid() && graph.type(input).kind == Type::Kind::kUnknown) return false;
+  }
+  return true;
+}
+
 bool Build(const Graph& graph, NodeId id, const onnx::NodeProto& proto, int opset,
            onnx::FunctionProto& function) {
   std::vector<onnx::TypeProto> types;
@@ -87,7 +95,8 @@ absl::StatusOr<std::optional<SchemaBody>> BodyOf(const Graph& graph, NodeId id) 
       body.function = *fixed;
     } else {
       const std::optional<int> opset = BuilderOpset(*node.schema);
-      if (!opset || !Build(graph, id, proto, *opset, body.function)) return std::nullopt;
+      if (!opset || !TypesAreKnown(graph, node) || !Build(graph, id, proto, *opset, body.function))
+        return std::nullopt;
     }
     for (const auto& attribute : proto.attribute()) body.attributes[attribute.name()] = attribute;
   } catch (const std::exception& error) {

@@ -1,6 +1,7 @@
 // Every harness on its corpus (inputs that once failed are there) and on drawn inputs. Replays one
 // file: ONWARD_FUZZ_INPUT=file onward_fuzz_test --gtest_filter='*/npy'; draws more with
-// ONWARD_FUZZ_DRAWS and others with ONWARD_FUZZ_SEED.
+// ONWARD_FUZZ_DRAWS and others with ONWARD_FUZZ_SEED; ONWARD_FUZZ_TRACE=file keeps the last one,
+// ONWARD_FUZZ_PRINT=1 prints the models that are made.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -53,14 +54,14 @@ TEST_P(ReplayTest, Corpus) {
 TEST_P(ReplayTest, Drawn) {
   const int64_t seed = FromEnvironment("ONWARD_FUZZ_SEED", 1);
   const int64_t draws = FromEnvironment("ONWARD_FUZZ_DRAWS", 500);
-  const bool trace = std::getenv("ONWARD_FUZZ_TRACE") != nullptr;
+  const char* trace = std::getenv("ONWARD_FUZZ_TRACE");
   std::printf("seed %ld, %ld draws\n", static_cast<long>(seed), static_cast<long>(draws));
   for (int64_t draw = 0; draw < draws; ++draw) {
     std::mt19937_64 random(static_cast<uint64_t>(seed * 1000003 + draw));
     std::vector<uint8_t> input(64 + random() % 512);
     for (uint8_t& byte : input) byte = static_cast<uint8_t>(random());
-    if (trace) {
-      std::ofstream("onward_fuzz_input", std::ios::binary)
+    if (trace != nullptr) {
+      std::ofstream(trace, std::ios::binary)
           .write(reinterpret_cast<const char*>(input.data()),
                  static_cast<std::streamsize>(input.size()));
     }

@@ -221,6 +221,7 @@ class GroupNormalization : public Kernel {
       return absl::InvalidArgumentError(
           absl::StrCat(plan->channels, " channels do not divide into ", plan->groups, " groups"));
     }
+    if (NumElements(dims) == 0) plan->groups = 0;
     for (int i : {1, 2}) {
       if (NumElements(context.input_dims(i)) != plan->channels) {
         return absl::InvalidArgumentError(absl::StrCat(
