@@ -6,12 +6,20 @@
 #include "graph/ops/onward_schemas.h"
 
 namespace onward {
+namespace {
+
+constexpr std::vector<FormulaOp> (*kFamilies[])() = {
+    microsoft::ActivationOps,    microsoft::ConvOps,   microsoft::ElementwiseOps,
+    microsoft::GatherScatterOps, microsoft::LayoutOps, microsoft::MatMulOps,
+    microsoft::NormalizationOps, microsoft::ResizeOps, microsoft::SignalOps,
+    microsoft::SoftmaxOps,
+};
+
+}  // namespace
 
 std::vector<onnx::OpSchema> MicrosoftSchemas() {
   std::vector<onnx::OpSchema> schemas;
-  for (const auto& family :
-       {microsoft::ActivationOps, microsoft::GatherBlockQuantizedOps, microsoft::MatMulNBitsOps,
-        microsoft::NhwcOps, microsoft::QLinearOps, microsoft::QuantizeOps}) {
+  for (const auto& family : kFamilies) {
     for (const FormulaOp& op : family()) {
       absl::StatusOr<onnx::OpSchema> schema = FormulaSchema(kMicrosoftDomain, op);
       // A wrong row of our own table; every test of an op would meet it.

@@ -3,6 +3,7 @@
 // silent, what ONNX Runtime's CPU kernel does.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "graph/builder/formula.h"
@@ -14,11 +15,28 @@ using expr::Concat;
 using expr::Op;
 using expr::Ops;
 
+// The activation that FusedConv and its kin name ("": none); `parameters` are alpha, beta and
+// gamma.
+Expr Activated(const FormulaCall& call, const Expr& x, const std::string& op,
+               const Attributes& parameters);
+
+// A value of rank 0 from one element of any rank.
+inline Expr OneElement(const Expr& x) { return expr::Reshape(x, std::vector<int64_t>()); }
+
 std::vector<FormulaOp> ActivationOps();
+std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> ElementwiseOps();
 std::vector<FormulaOp> GatherBlockQuantizedOps();
+std::vector<FormulaOp> GatherScatterOps();
+std::vector<FormulaOp> LayoutOps();
 std::vector<FormulaOp> MatMulNBitsOps();
+std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NhwcOps();
+std::vector<FormulaOp> NormalizationOps();
 std::vector<FormulaOp> QLinearOps();
 std::vector<FormulaOp> QuantizeOps();
+std::vector<FormulaOp> ResizeOps();
+std::vector<FormulaOp> SignalOps();
+std::vector<FormulaOp> SoftmaxOps();
 
 }  // namespace onward::microsoft

@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onward_schemas.h"
 #include "onnx_io/upgrade/rules.h"
 
 namespace onward {
 
 namespace {
 
-// Experimental ops of the first opsets, in no registry since opset 10. Meanings: the standard's
-// Operators.md as of opset 7.
+// Experimental ops of the first opsets, in no registry since opset 10 (meanings: the standard's
+// Operators.md as of opset 7), and ops that ONNX Runtime alone has in the standard's domain.
 
 ValueId Scaled(NodeUpgrade& u, ValueId x, std::string_view attribute, float otherwise) {
   const float value = u.attributes().Float(attribute, otherwise);
@@ -134,6 +135,12 @@ absl::Status MeanVarianceNormalization(NodeUpgrade& u) {
   return absl::OkStatus();
 }
 
+// ONNX Runtime writes it in the standard's domain, at any opset.
+absl::Status OfMicrosoft(NodeUpgrade& u) {
+  u.node.domain = kMicrosoftDomain;
+  return absl::OkStatus();
+}
+
 // Only becomes a node with a schema.
 absl::Status SameAsLater(NodeUpgrade&) { return absl::OkStatus(); }
 
@@ -153,10 +160,12 @@ UpgradeRules LeftoverUpgrades() {
           {"", "GivenTensorFill", kLeftover, GivenTensorFill},
           {"", "GRUUnit", kLeftover, NoStandardMeaning},
           {"", "ImageScaler", kLeftover, ImageScaler},
+          {"", "LayerNormalization", kLeftover, SameAsLater},
           {"", "MeanVarianceNormalization", kLeftover, MeanVarianceNormalization},
           {"", "ParametricSoftplus", kLeftover, ParametricSoftplus},
           {"", "Scale", kLeftover, Scale},
           {"", "ScaledTanh", kLeftover, ScaledTanh},
+          {"", "SimplifiedLayerNormalization", kLeftover, OfMicrosoft},
           {"", "ThresholdedRelu", kLeftover, SameAsLater}};
 }
 

@@ -68,6 +68,11 @@ absl::Status ApplyRules(NodeUpgrade& upgrade, int64_t since) {
 
 constexpr int64_t kLastOpsetWithLeftovers = 9;
 
+// Ops that ONNX Runtime writes in the standard's domain at any opset.
+bool IsOnnxRuntimeOwn(std::string_view op) {
+  return op == "LayerNormalization" || op == "SimplifiedLayerNormalization";
+}
+
 struct Run {
   NewestSchemas schemas;
   Problems problems;
@@ -111,7 +116,7 @@ absl::StatusOr<bool> UpgradeGraph(Graph& graph) {
 
 bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,
                        const onnx::OpSchema* schema) {
-  if (schema == nullptr && opset > kLastOpsetWithLeftovers) return false;
+  if (schema == nullptr && opset > kLastOpsetWithLeftovers && !IsOnnxRuntimeOwn(op)) return false;
   return AnyApplies(domain, op, schema == nullptr ? 0 : schema->since_version());
 }
 

@@ -27,16 +27,20 @@ class Case:
     constants: tuple = ()  # inputs that are initializers here, and in one run of the test
     units: int = 0  # by how many units integer results may differ from ONNX Runtime's
     expected: dict = None  # name -> array, where ONNX Runtime's CPU provider has no kernel
+    dims: dict = dataclasses.field(default_factory=dict)  # input -> "batch,4", where not all known
 
 
-def array_type(array):
+def array_type(array, dims=None):
     name = onnx.TensorProto.DataType.Name(onnx.helper.np_dtype_to_tensor_dtype(array.dtype)).lower()
-    return f"{name}[{','.join(map(str, array.shape))}]"
+    if dims is None and array.ndim == 0:
+        return name
+    return f"{name}[{','.join(map(str, array.shape)) if dims is None else dims}]"
 
 
 def graph_text(case, outputs):
-    inputs = ", ".join(f"{array_type(v)} {k}" for k, v in case.inputs.items())
-    results = ", ".join(f"{array_type(v)} {k}" for k, v in outputs.items())
+    inputs = ", ".join(f"{array_type(v, case.dims.get(k))} {k}" for k, v in case.inputs.items())
+    open_dims = "" if case.dims else None  # any rank
+    results = ", ".join(f"{array_type(v, open_dims)} {k}" for k, v in outputs.items())
     body = "\n".join("  " + line.strip() for line in case.call.strip().splitlines())
     return f"{case.name} ({inputs}) => ({results}) {{\n{body}\n}}\n"
 

@@ -425,6 +425,18 @@ def leftover():
     add("MeanVarianceNormalization_across",
         "y = MeanVarianceNormalization <across_channels = 1> (x)",
         (x - x.mean((1, 2, 3), keepdims=True)) / np.sqrt(x.var((1, 2, 3), keepdims=True)))
+    scale, bias = floats(4, 5), floats(4, 5)
+    axes = (2, 3)
+    deviation = np.sqrt(x.var(axes, keepdims=True) + 0.01)
+    normalized = (x - x.mean(axes, keepdims=True)) / deviation
+    layer = "(float[1,2,4,5] x, float[4,5] s, float[4,5] b) => (float[1,2,4,5] y)"
+    case("LayerNormalization_of_onnxruntime", 12, layer,
+         "y = LayerNormalization <axis = 2, epsilon = 0.01> (x, s, b)", [x, scale, bias],
+         [normalized * scale + bias])
+    simple = x / np.sqrt((x * x).mean(axes, keepdims=True) + 0.01) * scale
+    case("SimplifiedLayerNormalization_of_onnxruntime", 17,
+         "(float[1,2,4,5] x, float[4,5] s) => (float[1,2,4,5] y)",
+         "y = SimplifiedLayerNormalization <axis = 2, epsilon = 0.01> (x, s)", [x, scale], [simple])
 
 
 def ml():
