@@ -9,10 +9,21 @@ namespace onward {
 namespace {
 
 constexpr std::vector<FormulaOp> (*kFamilies[])() = {
-    microsoft::ActivationOps,    microsoft::ConvOps,   microsoft::ElementwiseOps,
-    microsoft::GatherScatterOps, microsoft::LayoutOps, microsoft::MatMulOps,
-    microsoft::NormalizationOps, microsoft::ResizeOps, microsoft::SignalOps,
-    microsoft::SoftmaxOps,
+    microsoft::ActivationOps,            //
+    microsoft::ConvOps,                  //
+    microsoft::ElementwiseOps,           //
+    microsoft::GatherBlockQuantizedOps,  //
+    microsoft::GatherScatterOps,         //
+    microsoft::LayoutOps,                //
+    microsoft::MatMulNBitsOps,           //
+    microsoft::MatMulOps,                //
+    microsoft::NhwcOps,                  //
+    microsoft::NormalizationOps,         //
+    microsoft::QLinearOps,               //
+    microsoft::QuantizeOps,              //
+    microsoft::ResizeOps,                //
+    microsoft::SignalOps,                //
+    microsoft::SoftmaxOps,               //
 };
 
 }  // namespace
