@@ -38,6 +38,7 @@ class CompiledBody : public Body {
       return absl::InternalError(
           absl::StrCat("the body takes ", program_->inputs.size(), " values, got ", inputs.size()));
     }
+    ONWARD_RETURN_IF_ERROR(CheckDTypes(inputs));
     auto& parent = static_cast<RunState&>(*context.services());
     std::shared_ptr<void>& held = parent.body_state(this);
     if (held == nullptr) held = std::make_shared<BodyState>(*program_, parent);
@@ -54,6 +55,18 @@ class CompiledBody : public Body {
   }
 
  private:
+  // What flows around a loop may change its dtype where the model's types are wrong.
+  absl::Status CheckDTypes(absl::Span<const SlotValue> inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Type& type = program_->graph.type({program_->inputs[i]});
+      if (!type.is_tensor() || inputs[i].tensor.dtype == type.dtype) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "value ", i, " that enters the body '", program_->graph.name, "' is ",
+          std::string(DTypeName(inputs[i].tensor.dtype)), ", its type is ", type.ToString()));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::shared_ptr<const Binding>> FindBinding(
       BodyState& state, absl::Span<const SlotValue> inputs) const {
     state.key.clear();

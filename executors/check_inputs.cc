@@ -67,6 +67,40 @@ absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor, Symbol
   return absl::OkStatus();
 }
 
+// Whether a tensor of the dtype may stand for the type; an optional holds its element.
+bool TensorFits(const Type& type, DType dtype) {
+  if (type.is_tensor()) return type.dtype == dtype;
+  return type.kind == Type::Kind::kOptional && type.element != nullptr &&
+         TensorFits(*type.element, dtype);
+}
+
+bool MapFits(const Type& type, const MapData& map) {
+  if (std::holds_alternative<std::map<std::string, Tensor>>(map) !=
+      (type.dtype == DType::kString)) {
+    return false;
+  }
+  return std::visit(
+      [&](const auto& entries) {
+        return std::all_of(entries.begin(), entries.end(), [&](const auto& entry) {
+          return type.element && TensorFits(*type.element, entry.second.dtype());
+        });
+      },
+      map);
+}
+
+bool ObjectFits(const Type& type, const Value& value) {
+  if (type.kind == Type::Kind::kUnknown) return true;
+  if (type.kind == Type::Kind::kOptional) {
+    return !value.has_value() || (type.element != nullptr && ObjectFits(*type.element, value));
+  }
+  if (value.is_tensor()) return TensorFits(type, value.tensor().dtype());
+  if (type.kind == Type::Kind::kMap) return value.is_map() && MapFits(type, value.map());
+  if (type.kind != Type::Kind::kSequence || !value.is_sequence()) return false;
+  return std::all_of(value.sequence().begin(), value.sequence().end(), [&](const Value& element) {
+    return type.element && ObjectFits(*type.element, element);
+  });
+}
+
 }  // namespace
 
 std::string ClosestName(std::string_view name, absl::Span<const std::string> candidates) {
@@ -113,24 +147,18 @@ absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
   for (size_t i = 0; i < declared.size(); ++i) {
     const ValueInfo& info = declared[i];
     const SlotValue& input = inputs[i];
-    if (info.type.kind == Type::Kind::kUnknown || info.type.kind == Type::Kind::kOptional) continue;
-    if (info.type.is_tensor()) {
-      if (input.object != nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input '", info.name, "': expected ", info.type.ToString(),
-                         input.object->has_value() ? ", got another kind of value" : ", got none"));
-      }
+    if (info.type.kind == Type::Kind::kUnknown) continue;
+    if (info.type.is_tensor() && input.object == nullptr) {
       ONWARD_RETURN_IF_ERROR(CheckTensor(info, input.tensor, symbols));
       continue;
     }
-    const bool fits = input.object != nullptr &&
-                      (info.type.kind == Type::Kind::kSequence ? input.object->is_sequence()
-                                                               : input.object->is_map());
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("input '", info.name, "': expected ",
-                                                     info.type.ToString(),
-                                                     ", got another kind of value"));
-    }
+    const bool fits = input.object != nullptr ? ObjectFits(info.type, *input.object)
+                                              : TensorFits(info.type, input.tensor.dtype);
+    if (fits) continue;
+    const bool none = input.object != nullptr && !input.object->has_value();
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", info.name, "': expected ", info.type.ToString(),
+                     none ? ", got none" : ", got another kind of value"));
   }
   return absl::OkStatus();
 }

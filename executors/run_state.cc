@@ -245,6 +245,15 @@ bool RunState::ShareBlock(const Step& step, int32_t result, const OutputPlan& ou
   return false;
 }
 
+absl::Status RunState::CheckResult(int output, int32_t result, DType dtype) const {
+  const Type& type = program_.graph.type({result});
+  if (!type.is_tensor() || type.dtype == dtype) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", output, " is ",
+                   dtype == DType::kUndefined ? "no tensor" : std::string(DTypeName(dtype)),
+                   ", the graph says ", type.ToString()));
+}
+
 absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, DimsView dims) {
   const Step& step = program_.steps[static_cast<size_t>(current_step_)];
   const int32_t result = program_.step_outputs(step)[static_cast<size_t>(output)];
@@ -255,6 +264,7 @@ absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, Dim
   }
   ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(dtype, dims));
   if (result < 0) return absl::InternalError(absl::StrCat("output ", output, " is omitted"));
+  ONWARD_RETURN_IF_ERROR(CheckResult(output, result, dtype));
   if (owns_[static_cast<size_t>(result)]) ReleaseSlot(result);
   Owned& owned = owned_[static_cast<size_t>(result)];
   owned.dims.assign(dims.begin(), dims.end());
@@ -269,6 +279,8 @@ absl::Status RunState::SetOutput(int output, Value value) {
   const Step& step = program_.steps[static_cast<size_t>(current_step_)];
   const int32_t result = program_.step_outputs(step)[static_cast<size_t>(output)];
   if (result < 0) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(
+      CheckResult(output, result, value.is_tensor() ? value.tensor().dtype() : DType::kUndefined));
   if (owns_[static_cast<size_t>(result)]) ReleaseSlot(result);
   Owned& owned = owned_[static_cast<size_t>(result)];
   owned.value = std::move(value);

@@ -85,6 +85,8 @@ class RunState : public RunServices {
   absl::Status RunDynamic(int32_t s);
   absl::Status GiveOutputs(const Step& step, absl::Span<const int32_t> results,
                            absl::Span<const OutputPlan> outputs, const BindContext& context);
+  // Whether a kernel's result is what the readers of its slot take for granted.
+  absl::Status CheckResult(int output, int32_t result, DType dtype) const;
   bool ShareBlock(const Step& step, int32_t result, const OutputPlan& output);
   absl::Status CopyBoundValue(int32_t result, const void* value);
   void ReleaseSlot(int32_t slot);

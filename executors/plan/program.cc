@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
 #include "graph/base/status.h"
+#include "graph/infer/check.h"
 
 namespace onward {
 namespace {
@@ -81,6 +82,9 @@ class Compiler {
     for (size_t device = 1; device < program.providers.size(); ++device) {
       if (program.providers[device]->name() == node.provider)
         step.device = static_cast<uint8_t>(device);
+    }
+    if (node.schema != nullptr) {
+      ONWARD_RETURN_IF_ERROR(CheckInputsAreKnown(program.graph, id));
     }
     NodeSpec spec(program.graph, id, kernel_options_);
     for (Subgraph& subgraph : node.subgraphs) {

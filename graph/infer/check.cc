@@ -180,6 +180,16 @@ absl::Status CheckAgainstSchema(const Graph& graph, NodeId id) {
   return CheckIndices(graph, node);
 }
 
+absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid() || SpellingOf(graph.type(node.inputs[i])) != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the type of its input ", i, " '", graph.value(node.inputs[i]).name, "' is not known"));
+  }
+  return absl::OkStatus();
+}
+
 void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs) {
   const std::map<std::string_view, const Type*> bound = BoundTypes(graph, node);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -12,6 +12,10 @@ namespace onward {
 // their agreement. InvalidArgument, without the node's name.
 absl::Status CheckAgainstSchema(const Graph& graph, NodeId id);
 
+// Whether the types of all inputs are known as far as the schema looks at them, as kernels take for
+// granted. InvalidArgument, without the node's name.
+absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id);
+
 // Gives inferred types the dtype of the input that fixes their type parameter: some inference
 // functions answer that of another input.
 void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs);

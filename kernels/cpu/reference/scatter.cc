@@ -271,7 +271,7 @@ class TensorScatter : public Kernel {
     }
     DispatchElement(context.output(0).dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const int64_t rows = batch * state.outer;
+      const int64_t rows = state.steps == 0 ? 0 : batch * state.outer;
       // Not CopyElements: elements of packed types are unpacked here.
       if (context.in<T>(0) != context.out<T>(0))
         CopyRun(context.in<T>(0), context.input(0).num_elements(), context.out<T>(0));
