@@ -19,6 +19,8 @@ namespace {
 
 using onnx::OpSchema;
 
+constexpr int64_t kMostParts = 1 << 16;  // of a Split
+
 // ONNX's interned spelling of a type ("tensor(float)"), null where it has none.
 onnx::DataType SpellingOf(const Type& type) {
   if (type.is_tensor()) {
@@ -132,7 +134,7 @@ absl::Status CheckAttributes(const OpSchema& schema, const Node& node) {
   return absl::OkStatus();
 }
 
-// What inference functions use as indices without a check of their own.
+// What inference functions use as indices and sizes without a check of their own.
 absl::Status CheckIndices(const Graph& graph, const Node& node) {
   const SymbolicDims* shape = nullptr;
   if (!node.inputs.empty() && node.inputs[0].valid() && graph.type(node.inputs[0]).is_tensor()) {
@@ -143,7 +145,13 @@ absl::Status CheckIndices(const Graph& graph, const Node& node) {
   if (axis < std::numeric_limits<int32_t>::min() || axis > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is out of range"));
   }
-  if (shape == nullptr || !node.domain.empty()) return absl::OkStatus();
+  if (!node.domain.empty()) return absl::OkStatus();
+  if (const int64_t parts = node.attributes.Int("num_outputs", 1);
+      node.op_type == "Split" && (parts < 1 || parts > kMostParts)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_outputs ", parts, " is out of range, at most ", kMostParts));
+  }
+  if (shape == nullptr) return absl::OkStatus();
   const auto rank = static_cast<int64_t>(shape->size());
   if (node.op_type == "LayerNormalization" || node.op_type == "RMSNormalization") {
     return NormalizeAxis(node.attributes.Int("axis", -1), rank).status();

@@ -29,7 +29,7 @@ struct Extent {
   int64_t samples = 0;
 };
 
-constexpr int64_t kMaxSamples = 1 << 16;  // per bin and axis; more means a region of no sense
+constexpr int64_t kMaxSamples = 1 << 12;  // per bin and axis; more means a region of no sense
 
 Extent ExtentOf(const Options& options, double from, double to, int64_t bins) {
   const double offset = options.half_pixel ? 0.5 : 0.0;
