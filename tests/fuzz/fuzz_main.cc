@@ -1,13 +1,7 @@
-// One libFuzzer program per harness; ONWARD_FUZZ_HARNESS names it.
-#include <cstdlib>
-
+// One libFuzzer program per harness; ONWARD_FUZZ_HARNESS is its function.
 #include "tests/fuzz/harnesses.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  for (const onward::fuzz::Harness& harness : onward::fuzz::kHarnesses) {
-    if (harness.name != ONWARD_FUZZ_HARNESS) continue;
-    harness.run(data, size);
-    return 0;
-  }
-  std::abort();
+  onward::fuzz::ONWARD_FUZZ_HARNESS(data, size);
+  return 0;
 }
