@@ -178,6 +178,7 @@ class CompiledSession : public Session {
     thread_local std::vector<int64_t> key;
     key.clear();
     AppendBindingKey(slots, &key);
+    std::shared_ptr<const Binding> similar;
     {
       std::lock_guard lock(mutex_);
       for (auto it = bindings_.begin(); it != bindings_.end(); ++it) {
@@ -185,9 +186,10 @@ class CompiledSession : public Session {
         bindings_.splice(bindings_.begin(), bindings_, it);
         return bindings_.front();
       }
+      if (!bindings_.empty()) similar = bindings_.front();
     }
     ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
-                            BindProgram(*program_, slots, pool_.num_threads()));
+                            BindProgram(*program_, slots, pool_.num_threads(), similar));
     std::lock_guard lock(mutex_);
     bindings_.push_front(binding);
     while (bindings_.size() > static_cast<size_t>(std::max(1, options_.max_bindings)))

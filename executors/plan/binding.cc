@@ -1,6 +1,7 @@
 #include "executors/plan/binding.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -49,16 +50,18 @@ using Outputs = absl::InlinedVector<OutputPlan, 4>;
 
 class Binder {
  public:
-  Binder(const Program& program, int num_workers)
-      : program_(program), num_workers_(num_workers), binding_(std::make_shared<Binding>()) {}
+  Binder(const Program& program, int num_workers, std::shared_ptr<const Binding> base)
+      : program_(program), num_workers_(num_workers), binding_(std::make_shared<Binding>()) {
+    binding_->base = std::move(base);
+  }
 
   absl::StatusOr<std::shared_ptr<const Binding>> Bind(absl::Span<const SlotValue> inputs) {
     AppendBindingKey(inputs, &binding_->key);
     binding_->slots.resize(program_.slots.size());
     binding_->values.resize(program_.slots.size());
     binding_->steps.resize(program_.steps.size());
-    scratch_.resize(program_.steps.size(), 0);
     last_.resize(program_.slots.size());
+    if (base() != nullptr) unchanged_.resize(program_.slots.size(), false);
     SetSources(inputs);
     for (size_t s = 0; s < program_.steps.size(); ++s) {
       const absl::Status status = BindStep(static_cast<int32_t>(s));
@@ -73,6 +76,7 @@ class Binder {
   SlotPlan& plan(int32_t slot) { return binding_->slots[static_cast<size_t>(slot)]; }
   SlotValue& value(int32_t slot) { return binding_->values[static_cast<size_t>(slot)]; }
   const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
+  const Binding* base() const { return binding_->base.get(); }
 
   void SetSources(absl::Span<const SlotValue> inputs) {
     for (size_t i = 0; i < program_.slots.size(); ++i) {
@@ -82,6 +86,7 @@ class Binder {
       if (!source.is_constant) continue;
       binding_->slots[i].place = SlotPlan::Place::kConstant;
       binding_->values[i] = {source.constant.view(), nullptr, true};
+      if (base() != nullptr) unchanged_[i] = true;
     }
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       const int32_t index = program_.inputs[i];
@@ -91,7 +96,46 @@ class Binder {
       known.tensor.data = nullptr;
       known.tensor.dims = binding_->arena_dims(known.tensor.dims);
       value(index) = known;
+      CompareWithBase(index);
     }
+  }
+
+  // Notes whether a slot is the same as in the base: dims, and the elements as far as known.
+  void CompareWithBase(int32_t index) {
+    if (base() == nullptr) return;
+    const SlotValue& now = value(index);
+    const SlotValue& before = base()->values[static_cast<size_t>(index)];
+    const TensorView& a = now.tensor;
+    const TensorView& b = before.tensor;
+    unchanged_[static_cast<size_t>(index)] =
+        now.present == before.present && now.object == nullptr && before.object == nullptr &&
+        a.dtype == b.dtype && a.dims == b.dims && (a.data == nullptr) == (b.data == nullptr) &&
+        (a.data == b.data || std::memcmp(a.data, b.data, static_cast<size_t>(a.byte_size())) == 0);
+  }
+
+  // Takes over a step of which no operand changed; false where one did.
+  bool TakeFromBase(int32_t s) {
+    if (base() == nullptr) return false;
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    for (const int32_t operand : program_.step_inputs(step)) {
+      if (operand >= 0 && !unchanged_[static_cast<size_t>(operand)]) return false;
+    }
+    binding_->steps[static_cast<size_t>(s)] = base()->steps[static_cast<size_t>(s)];
+    for (const int32_t result : program_.step_outputs(step)) {
+      if (result < 0) continue;
+      const SlotPlan& before = base()->slots[static_cast<size_t>(result)];
+      value(result) = base()->values[static_cast<size_t>(result)];
+      unchanged_[static_cast<size_t>(result)] = true;
+      plan(result).alias = before.alias;
+      plan(result).in_place = before.in_place;
+      if (before.place == SlotPlan::Place::kConstant) {
+        plan(result) = before;
+      } else if (before.place != SlotPlan::Place::kUnknown) {
+        plan(result).place = SlotPlan::Place::kArena;
+        Share(s, step, result);
+      }
+    }
+    return true;
   }
 
   // Whether the step can be bound now: every tensor input has dims.
@@ -112,6 +156,7 @@ class Binder {
   }
 
   absl::Status BindStep(int32_t s) {
+    if (TakeFromBase(s)) return absl::OkStatus();
     const Step& step = program_.steps[static_cast<size_t>(s)];
     StepPlan& step_plan = binding_->steps[static_cast<size_t>(s)];
     const absl::Span<const int32_t> operands = program_.step_inputs(step);
@@ -133,12 +178,15 @@ class Binder {
     if (!all_planned) return absl::OkStatus();  // dynamic: bound again with data
     step_plan.mode = StepPlan::Mode::kRun;
     step_plan.state = context.state();
-    scratch_[static_cast<size_t>(s)] = context.scratch();
+    step_plan.scratch_bytes = context.scratch();
     ONWARD_RETURN_IF_ERROR(CheckBlock(context.scratch()));
     ONWARD_RETURN_IF_ERROR(SetOutputs(s, results, outputs, context));
     if (step_plan.mode == StepPlan::Mode::kRun && all_values && step.device == 0 &&
         step.kernel->pure()) {
       ONWARD_RETURN_IF_ERROR(ComputeNow(step, step_plan, operands, results, context.scratch()));
+    }
+    for (const int32_t result : results) {
+      if (result >= 0) CompareWithBase(result);
     }
     return absl::OkStatus();
   }
@@ -164,7 +212,9 @@ class Binder {
       }
       all_known = false;
       plan(result).place = SlotPlan::Place::kArena;
-      Share(s, step, result, output);
+      plan(result).alias = output.alias;
+      plan(result).in_place = output.in_place;
+      Share(s, step, result);
     }
     if (all_known) binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
     return absl::OkStatus();
@@ -172,10 +222,12 @@ class Binder {
 
   // Lets the output live in an input's memory where the kernel allows it and nothing else would
   // notice.
-  void Share(int32_t s, const Step& step, int32_t result, const OutputPlan& output) {
+  void Share(int32_t s, const Step& step, int32_t result) {
     const absl::Span<const int32_t> operands = program_.step_inputs(step);
-    if (output.alias >= 0) {
-      const int32_t operand = operands[static_cast<size_t>(output.alias)];
+    const int alias = plan(result).alias;
+    const uint32_t in_place = plan(result).in_place;
+    if (alias >= 0) {
+      const int32_t operand = operands[static_cast<size_t>(alias)];
       if (operand >= 0 && slot(operand).device == step.device) {
         const int32_t root = plan(operand).root;
         const SlotPlan::Place place = plan(root).place;
@@ -193,7 +245,7 @@ class Binder {
       return;
     }
     for (size_t i = 0; i < operands.size() && i < 32; ++i) {
-      if (!(output.in_place >> i & 1) || operands[i] < 0) continue;
+      if (!(in_place >> i & 1) || operands[i] < 0) continue;
       const int32_t root = plan(operands[i]).root;
       if (plan(root).place != SlotPlan::Place::kArena || last_[static_cast<size_t>(root)] != s)
         continue;
@@ -204,7 +256,7 @@ class Binder {
       bool other_use = root_has_output(root);
       for (size_t j = 0; j < operands.size(); ++j) {
         if (j == i || operands[j] < 0 || plan(operands[j]).root != root) continue;
-        other_use |= operands[j] != operands[i] || !(output.in_place >> j & 1);
+        other_use |= operands[j] != operands[i] || !(in_place >> j & 1);
       }
       for (int32_t sibling : program_.step_outputs(step)) {
         other_use |= sibling >= 0 && sibling != result && plan(sibling).root == root;
@@ -297,10 +349,11 @@ class Binder {
         owners.push_back(index);
       }
       for (size_t s = 0; s < program_.steps.size(); ++s) {
-        if (program_.steps[s].device != device || scratch_[s] == 0 ||
-            binding_->steps[s].mode != StepPlan::Mode::kRun)
+        const StepPlan& step = binding_->steps[s];
+        if (program_.steps[s].device != device || step.scratch_bytes == 0 ||
+            step.mode != StepPlan::Mode::kRun)
           continue;
-        lifetimes.push_back({scratch_[s], static_cast<int32_t>(s), static_cast<int32_t>(s)});
+        lifetimes.push_back({step.scratch_bytes, static_cast<int32_t>(s), static_cast<int32_t>(s)});
         owners.push_back(~static_cast<int32_t>(s));
       }
       const ArenaPlan arena = PlanArena(lifetimes);
@@ -322,8 +375,8 @@ class Binder {
   const Program& program_;
   int num_workers_;
   std::shared_ptr<Binding> binding_;
-  std::vector<int64_t> scratch_;
-  std::vector<int32_t> last_;  // per slot: last step that reads its memory through any alias
+  std::vector<int32_t> last_;    // per slot: last step that reads its memory through any alias
+  std::vector<bool> unchanged_;  // per slot: as in the base; empty without one
 };
 
 }  // namespace
@@ -339,10 +392,11 @@ void AppendBindingKey(absl::Span<const SlotValue> inputs, std::vector<int64_t>* 
   }
 }
 
-absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(const Program& program,
-                                                           absl::Span<const SlotValue> inputs,
-                                                           int num_workers) {
-  return Binder(program, num_workers).Bind(inputs);
+absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(
+    const Program& program, absl::Span<const SlotValue> inputs, int num_workers,
+    const std::shared_ptr<const Binding>& similar) {
+  const bool has_base = similar != nullptr && similar->base != nullptr;
+  return Binder(program, num_workers, has_base ? similar->base : similar).Bind(inputs);
 }
 
 }  // namespace onward

@@ -25,6 +25,9 @@ struct SlotPlan {
   int32_t root = -1;      // the slot whose memory this one shares; itself when it shares none
   int32_t external = -1;  // index among the inputs or outputs, for kInput and kOutput
   int64_t offset = 0;
+  // What the kernel allows of an output: see OutputPlan.
+  int8_t alias = -1;
+  uint32_t in_place = 0;
 };
 
 struct StepPlan {
@@ -35,6 +38,7 @@ struct StepPlan {
   };
   Mode mode = Mode::kDynamic;
   void* state = nullptr;
+  int64_t scratch_bytes = 0;
   int64_t scratch = -1;  // offset in the arena, -1: none
 };
 
@@ -48,6 +52,9 @@ struct Binding {
   std::vector<int32_t> copied_outputs;  // outputs whose value is an input, a constant or another
                                         // output: copied at the end
   StateArena arena;
+  // Steps that see the same dims and values as in this binding took their state from it. It has no
+  // base itself.
+  std::shared_ptr<const Binding> base;
 
   // A copy of `dims` that lives as long as the binding.
   DimsView arena_dims(DimsView dims) {
@@ -60,10 +67,11 @@ struct Binding {
 // The part of the cache key that these inputs give: rank and dims of each (rank -1: not a tensor).
 void AppendBindingKey(absl::Span<const SlotValue> inputs, std::vector<int64_t>* key);
 
-// `inputs` are the program's inputs and captures by dtype and dims; data is not read. Errors name
-// the node.
-absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(const Program& program,
-                                                           absl::Span<const SlotValue> inputs,
-                                                           int num_workers);
+// `inputs` are the program's inputs and captures by dtype and dims; data is not read. `similar`: a
+// binding of the same program for as many workers, to take from what has not changed; null is none.
+// Errors name the node.
+absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(
+    const Program& program, absl::Span<const SlotValue> inputs, int num_workers,
+    const std::shared_ptr<const Binding>& similar = nullptr);
 
 }  // namespace onward
