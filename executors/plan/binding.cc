@@ -5,7 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "executors/plan/memory.h"
+#include "executors/plan/placement.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
 
@@ -51,7 +51,10 @@ using Outputs = absl::InlinedVector<OutputPlan, 4>;
 class Binder {
  public:
   Binder(const Program& program, int num_workers, std::shared_ptr<const Binding> base)
-      : program_(program), num_workers_(num_workers), binding_(std::make_shared<Binding>()) {
+      : program_(program),
+        num_workers_(num_workers),
+        binding_(std::make_shared<Binding>()),
+        placement_(program, *binding_) {
     binding_->base = std::move(base);
   }
 
@@ -60,15 +63,14 @@ class Binder {
     binding_->slots.resize(program_.slots.size());
     binding_->values.resize(program_.slots.size());
     binding_->steps.resize(program_.steps.size());
-    last_.resize(program_.slots.size());
     if (base() != nullptr) unchanged_.resize(program_.slots.size(), false);
     SetSources(inputs);
     for (size_t s = 0; s < program_.steps.size(); ++s) {
       const absl::Status status = BindStep(static_cast<int32_t>(s));
       if (!status.ok()) return Annotate(status, program_.graph.Describe(program_.steps[s].node));
     }
-    ONWARD_RETURN_IF_ERROR(PlaceOutputs());
-    ONWARD_RETURN_IF_ERROR(PlanMemory());
+    placement_.PlaceOutputs();
+    placement_.PlanArenas();
     return std::shared_ptr<const Binding>(std::move(binding_));
   }
 
@@ -82,7 +84,6 @@ class Binder {
     for (size_t i = 0; i < program_.slots.size(); ++i) {
       const Slot& source = program_.slots[i];
       binding_->slots[i].root = static_cast<int32_t>(i);
-      last_[i] = source.last;
       if (!source.is_constant) continue;
       binding_->slots[i].place = SlotPlan::Place::kConstant;
       binding_->values[i] = {source.constant.view(), nullptr, true};
@@ -132,7 +133,7 @@ class Binder {
         plan(result) = before;
       } else if (before.place != SlotPlan::Place::kUnknown) {
         plan(result).place = SlotPlan::Place::kArena;
-        Share(s, step, result);
+        placement_.Share(s, result);
       }
     }
     return true;
@@ -193,7 +194,6 @@ class Binder {
 
   absl::Status SetOutputs(int32_t s, absl::Span<const int32_t> results, const Outputs& outputs,
                           const BindContext& context) {
-    const Step& step = program_.steps[static_cast<size_t>(s)];
     bool all_known = true;
     for (size_t i = 0; i < results.size(); ++i) {
       const int32_t result = results[i];
@@ -214,69 +214,10 @@ class Binder {
       plan(result).place = SlotPlan::Place::kArena;
       plan(result).alias = output.alias;
       plan(result).in_place = output.in_place;
-      Share(s, step, result);
+      placement_.Share(s, result);
     }
     if (all_known) binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
     return absl::OkStatus();
-  }
-
-  // Lets the output live in an input's memory where the kernel allows it and nothing else would
-  // notice.
-  void Share(int32_t s, const Step& step, int32_t result) {
-    const absl::Span<const int32_t> operands = program_.step_inputs(step);
-    const int alias = plan(result).alias;
-    const uint32_t in_place = plan(result).in_place;
-    if (alias >= 0) {
-      const int32_t operand = operands[static_cast<size_t>(alias)];
-      if (operand >= 0 && slot(operand).device == step.device) {
-        const int32_t root = plan(operand).root;
-        const SlotPlan::Place place = plan(root).place;
-        if (place == SlotPlan::Place::kArena || !slot(result).is_output) {
-          if (place == SlotPlan::Place::kArena && slot(result).is_output && root_has_output(root))
-            return;
-          Join(result, root);
-          if (place != SlotPlan::Place::kConstant || value(operand).tensor.data == nullptr) return;
-          // The same elements under other dims: nothing is left to do while running.
-          value(result).tensor.data = value(operand).tensor.data;
-          if (step.num_outputs == 1)
-            binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
-        }
-      }
-      return;
-    }
-    for (size_t i = 0; i < operands.size() && i < 32; ++i) {
-      if (!(in_place >> i & 1) || operands[i] < 0) continue;
-      const int32_t root = plan(operands[i]).root;
-      if (plan(root).place != SlotPlan::Place::kArena || last_[static_cast<size_t>(root)] != s)
-        continue;
-      if (slot(root).device != step.device ||
-          value(operands[i]).tensor.byte_size() != value(result).tensor.byte_size())
-        continue;
-      if (value(root).tensor.byte_size() != value(result).tensor.byte_size()) continue;
-      bool other_use = root_has_output(root);
-      for (size_t j = 0; j < operands.size(); ++j) {
-        if (j == i || operands[j] < 0 || plan(operands[j]).root != root) continue;
-        other_use |= operands[j] != operands[i] || !(in_place >> j & 1);
-      }
-      for (int32_t sibling : program_.step_outputs(step)) {
-        other_use |= sibling >= 0 && sibling != result && plan(sibling).root == root;
-      }
-      if (other_use) continue;
-      Join(result, root);
-      return;
-    }
-  }
-
-  bool root_has_output(int32_t root) const {
-    return last_[static_cast<size_t>(root)] >= static_cast<int32_t>(program_.steps.size());
-  }
-
-  void Join(int32_t result, int32_t root) {
-    plan(result).root = root;
-    plan(result).place = plan(root).place;
-    plan(result).external = plan(root).external;
-    last_[static_cast<size_t>(root)] =
-        std::max(last_[static_cast<size_t>(root)], slot(result).last);
   }
 
   absl::Status ComputeNow(const Step& step, StepPlan& step_plan, absl::Span<const int32_t> operands,
@@ -311,71 +252,10 @@ class Binder {
     return absl::OkStatus();
   }
 
-  // Gives graph outputs the caller's memory where a step can write it, and lists those that must be
-  // copied.
-  absl::Status PlaceOutputs() {
-    for (size_t i = 0; i < program_.outputs.size(); ++i) {
-      const int32_t output = program_.outputs[i];
-      SlotPlan& placed = plan(output);
-      const int32_t root = placed.root;
-      if (placed.place == SlotPlan::Place::kArena && plan(root).place == SlotPlan::Place::kArena &&
-          slot(output).device == 0 &&
-          value(root).tensor.byte_size() == value(output).tensor.byte_size()) {
-        for (size_t j = 0; j < binding_->slots.size(); ++j) {
-          if (binding_->slots[j].root != root) continue;
-          binding_->slots[j].place = SlotPlan::Place::kOutput;
-          binding_->slots[j].external = static_cast<int32_t>(i);
-        }
-        continue;
-      }
-      if (placed.place == SlotPlan::Place::kOutput && placed.external == static_cast<int32_t>(i))
-        continue;
-      binding_->copied_outputs.push_back(static_cast<int32_t>(i));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status PlanMemory() {
-    binding_->arena_bytes.resize(program_.providers.size(), 0);
-    for (size_t device = 0; device < program_.providers.size(); ++device) {
-      std::vector<Lifetime> lifetimes;
-      std::vector<int32_t> owners;  // slot index, or ~step for scratch
-      for (size_t i = 0; i < program_.slots.size(); ++i) {
-        const auto index = static_cast<int32_t>(i);
-        if (slot(index).device != device || plan(index).place != SlotPlan::Place::kArena ||
-            plan(index).root != index)
-          continue;
-        lifetimes.push_back({value(index).tensor.byte_size(), slot(index).first, last_[i]});
-        owners.push_back(index);
-      }
-      for (size_t s = 0; s < program_.steps.size(); ++s) {
-        const StepPlan& step = binding_->steps[s];
-        if (program_.steps[s].device != device || step.scratch_bytes == 0 ||
-            step.mode != StepPlan::Mode::kRun)
-          continue;
-        lifetimes.push_back({step.scratch_bytes, static_cast<int32_t>(s), static_cast<int32_t>(s)});
-        owners.push_back(~static_cast<int32_t>(s));
-      }
-      const ArenaPlan arena = PlanArena(lifetimes);
-      for (size_t i = 0; i < owners.size(); ++i) {
-        if (owners[i] >= 0) {
-          plan(owners[i]).offset = arena.offsets[i];
-        } else {
-          binding_->steps[static_cast<size_t>(~owners[i])].scratch = arena.offsets[i];
-        }
-      }
-      binding_->arena_bytes[device] = arena.bytes;
-    }
-    for (SlotPlan& each : binding_->slots) {
-      if (each.place == SlotPlan::Place::kArena) each.offset = plan(each.root).offset;
-    }
-    return absl::OkStatus();
-  }
-
   const Program& program_;
   int num_workers_;
   std::shared_ptr<Binding> binding_;
-  std::vector<int32_t> last_;    // per slot: last step that reads its memory through any alias
+  Placement placement_;
   std::vector<bool> unchanged_;  // per slot: as in the base; empty without one
 };
 
