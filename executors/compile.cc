@@ -36,6 +36,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   if (options.optimize) {
     PassOptions pass_options;
     pass_options.stop_after_patches = options.stop_after_patches;
+    pass_options.excess_precision = options.precision != Precision::kStrict;
     pass_options.evaluate = [&](const Graph& g, NodeId id) {
       return EvaluateOnCpu(g, id, kernel_options);
     };

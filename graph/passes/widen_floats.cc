@@ -1,0 +1,200 @@
+// 16-bit floats on devices that compute in float32: chains of ops keep float32 between them, and
+// what leaves a chain is rounded. Weights are widened once.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/small_float.h"
+#include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+constexpr std::string_view kComputing[] = {"Abs",
+                                           "Add",
+                                           "Attention",
+                                           "AveragePool",
+                                           "BatchNormalization",
+                                           "Clip",
+                                           "Conv",
+                                           "ConvTranspose",
+                                           "Cos",
+                                           "Div",
+                                           "Elu",
+                                           "Erf",
+                                           "Exp",
+                                           "GRU",
+                                           "Gelu",
+                                           "Gemm",
+                                           "GlobalAveragePool",
+                                           "GroupNormalization",
+                                           "HardSigmoid",
+                                           "HardSwish",
+                                           "InstanceNormalization",
+                                           "LSTM",
+                                           "LayerNormalization",
+                                           "LeakyRelu",
+                                           "Log",
+                                           "LogSoftmax",
+                                           "MatMul",
+                                           "MatMulNBits",
+                                           "Mish",
+                                           "Mul",
+                                           "Neg",
+                                           "PRelu",
+                                           "Pow",
+                                           "RMSNormalization",
+                                           "RNN",
+                                           "Reciprocal",
+                                           "ReduceMean",
+                                           "ReduceSum",
+                                           "Relu",
+                                           "RotaryEmbedding",
+                                           "Sigmoid",
+                                           "Sin",
+                                           "Softmax",
+                                           "Softplus",
+                                           "Sqrt",
+                                           "Sub",
+                                           "SwiGLU",
+                                           "Swish",
+                                           "Tanh"};
+
+// Ops that only move, choose or compare elements: widened where their inputs are wide already.
+constexpr std::string_view kMoving[] = {
+    "Concat",  "DepthToSpace",  "Equal",     "Expand",         "Flatten",
+    "Gather",  "GlobalMaxPool", "Greater",   "GreaterOrEqual", "Identity",
+    "IsInf",   "IsNaN",         "Less",      "LessOrEqual",    "Max",
+    "MaxPool", "Min",           "Pad",       "ReduceMax",      "ReduceMin",
+    "Reshape", "Resize",        "Slice",     "SpaceToDepth",   "Split",
+    "Squeeze", "Tile",          "Transpose", "Unsqueeze",      "Where"};
+
+template <size_t kCount>
+bool Holds(const std::string_view (&ops)[kCount], std::string_view op) {
+  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
+}
+
+bool IsNarrow(const Type& type) {
+  return type.is_tensor() && (type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16);
+}
+
+absl::StatusOr<Tensor> Widened(const Tensor& narrow) {
+  ONWARD_ASSIGN_OR_RETURN(Tensor wide, Tensor::Create(DType::kFloat32, narrow.dims()));
+  float* to = wide.mutable_data<float>();
+  DispatchDType(TypeList<Float16, BFloat16>(), narrow.dtype(), [&](auto tag) {
+    const auto* from = narrow.data<typename decltype(tag)::type>();
+    for (int64_t i = 0; i < narrow.num_elements(); ++i) to[i] = static_cast<float>(from[i]);
+  });
+  return wide;
+}
+
+class Widening {
+ public:
+  explicit Widening(Graph& graph) : graph_(graph) {}
+
+  bool Takes(const Node& node) const {
+    const bool known = node.domain.empty() || node.domain == "com.microsoft";
+    if (!known || !node.subgraphs.empty()) return false;
+    if (Holds(kComputing, node.op_type)) return HasNarrow(node.inputs);
+    if (!Holds(kMoving, node.op_type)) return false;
+    bool wide = false;
+    for (const ValueId input : node.inputs) {
+      if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
+      if (FixedConstant(graph_, input) != nullptr) continue;
+      if (wide_.count(input.index) == 0) return false;
+      wide = true;
+    }
+    return wide;
+  }
+
+  absl::Status Widen(NodeId id) {
+    for (int i = 0; i < static_cast<int>(graph_.node(id).inputs.size()); ++i) {
+      const ValueId input = graph_.node(id).inputs[static_cast<size_t>(i)];
+      if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
+      ONWARD_ASSIGN_OR_RETURN(const ValueId wide, WideOf(input));
+      graph_.SetInput(id, i, wide);
+    }
+    const std::vector<ValueId> outputs = graph_.node(id).outputs;
+    for (const ValueId output : outputs) {
+      if (output.valid() && IsNarrow(graph_.type(output))) Round(output);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  bool HasNarrow(const std::vector<ValueId>& values) const {
+    return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+      return value.valid() && IsNarrow(graph_.type(value));
+    });
+  }
+
+  absl::StatusOr<ValueId> WideOf(ValueId narrow) {
+    const auto found = wide_.find(narrow.index);
+    if (found != wide_.end()) return found->second;
+    const std::string name = graph_.UniqueName(absl::StrCat(graph_.value(narrow).name, "_float32"));
+    ValueId wide;
+    if (const Tensor* constant = FixedConstant(graph_, narrow); constant != nullptr) {
+      ONWARD_ASSIGN_OR_RETURN(Tensor data, Widened(*constant));
+      wide = graph_.AddConstant(name, std::move(data));
+    } else {
+      Type type = graph_.type(narrow);
+      type.dtype = DType::kFloat32;
+      wide = graph_.AddValue(name, std::move(type));
+      AddCast(narrow, wide);
+    }
+    wide_[narrow.index] = wide;
+    return wide;
+  }
+
+  // The output becomes float32; its readers, and the graph's user, read it rounded.
+  void Round(ValueId output) {
+    const Type type = graph_.type(output);
+    const std::string name = graph_.value(output).name;
+    graph_.Rename(output, graph_.UniqueName(absl::StrCat(name, "_float32")));
+    const ValueId rounded = graph_.AddValue(name, type);
+    graph_.ReplaceUses(output, rounded);
+    graph_.mutable_value(output).type.dtype = DType::kFloat32;
+    AddCast(output, rounded);
+    wide_[rounded.index] = output;
+  }
+
+  void AddCast(ValueId from, ValueId to) {
+    Node cast;
+    cast.op_type = "Cast";
+    cast.name = absl::StrCat(graph_.value(to).name, "/Cast");
+    cast.schema = FindSchema("Cast", "");
+    cast.inputs = {from};
+    cast.outputs = {to};
+    cast.attributes.Set("to", static_cast<int64_t>(graph_.type(to).dtype));
+    cast.origin = "widen_floats";
+    graph_.AddNode(std::move(cast));
+  }
+
+  Graph& graph_;
+  std::map<int32_t, ValueId> wide_;  // by the index of the narrow value
+};
+
+}  // namespace
+
+absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget) {
+  if (!options.excess_precision) return 0;
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
+  Widening widening(graph);
+  int widened = 0;
+  for (const NodeId id : order) {
+    if (budget <= 0) break;
+    if (!widening.Takes(graph.node(id))) continue;
+    ONWARD_RETURN_IF_ERROR(widening.Widen(id));
+    --budget;
+    ++widened;
+  }
+  return widened;
+}
+
+}  // namespace onward
