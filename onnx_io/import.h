@@ -18,6 +18,9 @@ struct ImportOptions {
   int64_t max_nodes = 1'000'000;  // after expansion of functions
   int64_t max_rank = 64;
   int64_t max_name_bytes = 64 * 1024;
+  // What the model's messages and strings, without the data of tensors, may take when they are
+  // parsed; 0: 52 MB and twice the model's size.
+  int64_t max_parsed_bytes = 0;
   // Put the algorithm of the model's TrainingInfoProto on top of its graph, with the bindings that
   // carry state from step to step. Without, it is left out, as the standard has it for inference.
   bool training = false;

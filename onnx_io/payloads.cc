@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "graph/base/dtype.h"
 #include "graph/base/status.h"
+#include "onnx/onnx_pb.h"
 
 namespace onward {
 namespace {
@@ -90,11 +91,32 @@ constexpr uint32_t kTensorRawData = 9;
 constexpr uint32_t kTensorDoubleData = 10;
 constexpr size_t kSmallestPayload = 256;
 
-// What parsing builds for one message or string, roughly, in bytes.
-constexpr int64_t kMessageBytes = 160;
-constexpr int64_t kStringBytes = 40;
-constexpr int64_t kParsedBytesFree = int64_t{64} << 20;
-constexpr int64_t kParsedBytesPerByte = 16;
+// What parsing builds besides the bytes themselves: an object in a block of its own, and a pointer
+// to it.
+constexpr int64_t kBlockBytes = 24;
+constexpr int64_t kStringBytes = sizeof(std::string) + kBlockBytes;
+
+constexpr int64_t BytesOf(Message message) {
+  switch (message) {
+    case Message::kGraph:
+      return sizeof(onnx::GraphProto) + kBlockBytes;
+    case Message::kNode:
+      return sizeof(onnx::NodeProto) + kBlockBytes;
+    case Message::kAttribute:
+      return sizeof(onnx::AttributeProto) + kBlockBytes;
+    case Message::kTensor:
+      return sizeof(onnx::TensorProto) + kBlockBytes;
+    case Message::kFunction:
+      return sizeof(onnx::FunctionProto) + kBlockBytes;
+    case Message::kTraining:
+      return sizeof(onnx::TrainingInfoProto) + kBlockBytes;
+    default:  // small ones
+      return sizeof(onnx::ValueInfoProto) + kBlockBytes;
+  }
+}
+
+constexpr int64_t kParsedBytesFree = int64_t{52} << 20;
+constexpr int64_t kParsedBytesPerByte = 2;
 constexpr int kDeepestMessage = 192;
 
 constexpr int kVarint = 0;
@@ -124,7 +146,10 @@ void AppendBytes(uint32_t number, std::string_view bytes, std::string& out) {
 class PayloadTaker {
  public:
   PayloadTaker(std::string_view model, const ImportOptions& options)
-      : model_(model), options_(options) {}
+      : model_(model),
+        options_(options),
+        default_limit_(kParsedBytesFree +
+                       kParsedBytesPerByte * static_cast<int64_t>(model.size())) {}
 
   absl::Status Walk(Message message, std::string_view bytes, int depth, int graphs,
                     std::string& out);
@@ -137,9 +162,11 @@ class PayloadTaker {
   absl::Status ReadVarint(std::string_view& rest, uint64_t& value) const;
   absl::Status WalkTensor(std::string_view bytes, std::string& out);
   absl::Status Count(Message message);
+  absl::Status Add(int64_t bytes);  // to what parsing would take
 
   const std::string_view model_;
   const ImportOptions& options_;
+  const int64_t default_limit_;
   int64_t nodes_ = 0;
   int64_t parsed_bytes_ = 0;
 };
@@ -201,12 +228,17 @@ absl::Status PayloadTaker::Count(Message message) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model has more than ", options_.max_nodes, " nodes"));
   }
-  parsed_bytes_ += kMessageBytes;
-  const int64_t limit =
-      kParsedBytesFree + kParsedBytesPerByte * static_cast<int64_t>(model_.size());
+  return Add(BytesOf(message));
+}
+
+absl::Status PayloadTaker::Add(int64_t bytes) {
+  parsed_bytes_ += bytes;
+  const int64_t limit = options_.max_parsed_bytes > 0 ? options_.max_parsed_bytes : default_limit_;
   if (parsed_bytes_ <= limit) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the model's ", model_.size(), " bytes would need more than ", limit, " bytes when parsed"));
+  return absl::InvalidArgumentError(absl::StrCat("the model's ", model_.size(),
+                                                 " bytes would need more than ", limit,
+                                                 " bytes when parsed "
+                                                 "(ImportOptions::max_parsed_bytes)"));
 }
 
 absl::Status PayloadTaker::Walk(Message message, std::string_view bytes, int depth, int graphs,
@@ -228,7 +260,7 @@ absl::Status PayloadTaker::Walk(Message message, std::string_view bytes, int dep
         std::begin(kChildren), std::end(kChildren),
         [&](const Child& row) { return row.message == message && row.field == field.number; });
     if (field.wire_type != kBytes || child == std::end(kChildren)) {
-      if (field.wire_type == kBytes) parsed_bytes_ += kStringBytes;
+      if (field.wire_type == kBytes) ONWARD_RETURN_IF_ERROR(Add(kStringBytes));
       out.append(field.whole);
       continue;
     }
@@ -252,7 +284,7 @@ absl::Status PayloadTaker::WalkTensor(std::string_view bytes, std::string& out) 
     }
     if (field.number == kTensorDataType) dtype = field.varint;
     if (field.wire_type != kBytes) continue;
-    parsed_bytes_ += kStringBytes;
+    ONWARD_RETURN_IF_ERROR(Add(kStringBytes));
     if (field.number == kTensorRawData || field.number == kTensorFloatData ||
         field.number == kTensorDoubleData) {
       payload = field;

@@ -20,8 +20,9 @@ struct ArenaPlan {
   int64_t bytes = 0;             // size of the arena
 };
 
-// Greedy by decreasing size into the lowest gap that is free for the whole lifetime. Buffers whose
-// lifetimes meet never overlap; deterministic.
+// Greedy by decreasing size into the lowest gap that is free for the whole lifetime; thousands of
+// buffers in the order of time instead, which packs less tightly. Buffers whose lifetimes meet
+// never overlap; deterministic.
 ArenaPlan PlanArena(absl::Span<const Lifetime> lifetimes);
 
 }  // namespace onward

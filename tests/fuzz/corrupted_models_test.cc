@@ -157,6 +157,41 @@ TEST_P(CorruptedModelsTest, Mutated) {
   });
 }
 
+std::string Field(char tag, const std::string& content) {
+  std::string bytes(1, tag);
+  for (uint64_t size = content.size();; size >>= 7) {
+    bytes.push_back(static_cast<char>((size & 0x7f) | (size >= 0x80 ? 0x80 : 0)));
+    if (size < 0x80) return bytes + content;
+  }
+}
+
+std::string Repeated(const std::string& piece, int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) bytes += piece;
+  return bytes;
+}
+
+// Few bytes that parsing would make many of.
+TEST(ExpandingModelsTest, AreRefusedInLittleMemory) {
+  const std::string header = "\x08\x0a" + Field('\x42', "\x10\x15");  // IR 10, opset 21
+  const std::string node = Field('\x0a', "");                         // of a graph
+  const std::string nodes_of_one_input = Field('\x0a', Field('\x0a', ""));
+  const std::string attribute = Field('\x2a', "");  // of a node
+  const std::string name = Field('\x0a', "");       // an input of a node
+  const std::string tensor = Field('\x2a', "");     // an initializer of a graph
+  const std::string value = Field('\x5a', "");      // an input of a graph
+  for (int count : {1000, 100000, 300000, 2000000}) {
+    for (const std::string& graph :
+         {Repeated(node, count), Repeated(nodes_of_one_input, count),
+          Field('\x0a', Repeated(attribute, count)), Field('\x0a', Repeated(name, count)),
+          Repeated(tensor, count), Repeated(value, count)}) {
+      Check(header + Field('\x3a', graph), 0, absl::StrCat(count, " parts "));
+    }
+    Check(header + Repeated(Field('\x72', ""), count), 0, absl::StrCat(count, " metadata "));
+    Check(header + Repeated(Field('\x42', ""), count), 0, absl::StrCat(count, " opsets "));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shard, CorruptedModelsTest, ::testing::Range(0, kShards));
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 #include "graph/base/tensor.h"
 
@@ -53,6 +55,39 @@ TEST(PlanArena, NoTwoLiveBuffersOverlapAndLittleIsWasted) {
     if (peak > 0) waste += static_cast<double>(plan.bytes) / static_cast<double>(peak);
   }
   EXPECT_LT(waste / kInstances, 1.15);
+}
+
+TEST(PlanArena, HundredThousandsOfBuffersTakeNoTime) {
+  std::mt19937 random(1);
+  constexpr int32_t kSteps = 200000;
+  std::vector<Lifetime> lifetimes;
+  for (int32_t step = 0; step < kSteps; ++step) {
+    const int32_t length = step % 1000 == 0 ? kSteps : static_cast<int32_t>(random() % 6);
+    lifetimes.push_back(
+        {static_cast<int64_t>(1 + random() % 4096), step, std::min(kSteps - 1, step + length)});
+  }
+  const ArenaPlan plan = PlanArena(lifetimes);
+  // What is live at a time, by offset: each begins where the one before has ended, or later.
+  std::vector<std::vector<size_t>> live(kSteps / 100);
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    for (int32_t step = (lifetimes[i].first + 99) / 100 * 100; step <= lifetimes[i].last;
+         step += 100)
+      live[static_cast<size_t>(step / 100)].push_back(i);
+  }
+  int64_t peak = 0;
+  for (std::vector<size_t>& now : live) {
+    std::sort(now.begin(), now.end(),
+              [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; });
+    int64_t end = 0, bytes = 0;
+    for (size_t i : now) {
+      ASSERT_GE(plan.offsets[i], end);
+      end = plan.offsets[i] + lifetimes[i].bytes;
+      bytes += lifetimes[i].bytes;
+    }
+    ASSERT_LE(end, plan.bytes);
+    peak = std::max(peak, bytes);
+  }
+  EXPECT_LT(static_cast<double>(plan.bytes), 1.5 * static_cast<double>(peak));
 }
 
 TEST(PlanArena, NothingNeedsNothing) { EXPECT_EQ(PlanArena({}).bytes, 0); }
