@@ -23,6 +23,10 @@ function(onward_instruction_sets)
       set_source_files_properties(
         ${source} PROPERTIES COMPILE_OPTIONS
                              "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
+    elseif(source MATCHES "_avx512vnni\\.cc$")
+      set_source_files_properties(
+        ${source} PROPERTIES COMPILE_OPTIONS
+                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
     endif()
   endforeach()
 endfunction()

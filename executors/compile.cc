@@ -5,6 +5,7 @@
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/base/status.h"
+#include "graph/builder/formula.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/pass.h"
 #include "onnx_io/expand_functions.h"
@@ -12,9 +13,36 @@
 namespace onward {
 namespace {
 
-bool HasKernel(const ExecutionProvider& provider, const Node& node) {
+// Whether the entry takes the node, whatever its constants are.
+bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const KernelOptions& options) {
+  Graph alone;
+  const Node& original = graph.node(id);
+  Node node;
+  node.domain = original.domain;
+  node.op_type = original.op_type;
+  node.schema = original.schema;
+  node.attributes = original.attributes;
+  for (const ValueId input : original.inputs) {
+    node.inputs.push_back(input.valid() ? alone.AddInput(graph.value(input).name, graph.type(input))
+                                        : ValueId());
+  }
+  for (const ValueId output : original.outputs) {
+    node.outputs.push_back(
+        output.valid() ? alone.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
+  }
+  const NodeId copy = alone.AddNode(std::move(node));
+  return entry.make(NodeSpec(alone, copy, options)).ok();
+}
+
+bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
+               const SessionOptions& options, const KernelOptions& kernel_options) {
+  const Node& node = graph.node(id);
+  const bool has_formula = node.schema != nullptr && HasFormula(*node.schema);
   for (const KernelEntry& entry : provider.kernels()) {
-    if (entry.op == node.op_type && entry.domain == node.domain) return true;
+    if (entry.op != node.op_type || entry.domain != node.domain) continue;
+    if (!has_formula) return true;
+    // A formula stands in for the reference kernel, and for what fast kernels refuse.
+    if (!options.reference_kernels && Takes(entry, graph, id, kernel_options)) return true;
   }
   return false;
 }
@@ -29,7 +57,8 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider));
   }
   const auto runs = [&](const Graph& g, NodeId id) {
-    return HasKernel(*provider, g.node(id)) || HasKernel(CpuProvider(), g.node(id));
+    return HasKernel(*provider, g, id, options, kernel_options) ||
+           HasKernel(CpuProvider(), g, id, options, kernel_options);
   };
   ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, runs));
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));

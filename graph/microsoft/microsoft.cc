@@ -17,6 +17,7 @@ constexpr std::vector<FormulaOp> (*kFamilies[])() = {
     microsoft::LayoutOps,                //
     microsoft::MatMulNBitsOps,           //
     microsoft::MatMulOps,                //
+    microsoft::MoEOps,                   //
     microsoft::NhwcOps,                  //
     microsoft::NormalizationOps,         //
     microsoft::QLinearOps,               //

@@ -30,6 +30,7 @@ std::vector<FormulaOp> GatherBlockQuantizedOps();
 std::vector<FormulaOp> GatherScatterOps();
 std::vector<FormulaOp> LayoutOps();
 std::vector<FormulaOp> MatMulNBitsOps();
+std::vector<FormulaOp> MoEOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NhwcOps();
 std::vector<FormulaOp> NormalizationOps();

@@ -23,7 +23,7 @@ struct PassOptions {
       int64_t{1}
       << 24;  // larger results stay computed at run time, unless they replace larger constants
   int stop_after_patches = -1;  // for bisection of a wrong rewrite; negative: no limit
-  // 16-bit floats may stay float32 between ops.
+  // 16-bit floats may stay float32 between ops, sums of 8-bit integers exact between scales.
   bool excess_precision = true;
   bool verify = true;  // the graph is verified after every pass
 };

@@ -38,6 +38,8 @@ absl::StatusOr<int> SinkSmallConstants(Graph& graph, const PassOptions& options,
 absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int& budget);
 // Ops on 16-bit floats to float32 between casts, where excess precision is allowed.
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
+// Products of 8-bit integers with their scales, biases and zero points.
+absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
 // Softmax of scaled products to the standard's Attention, for float32.
 absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions& options, int& budget);
 // Transposes around Attention and repeated heads before it.

@@ -11,11 +11,15 @@ KernelList BinaryKernels();
 KernelList ConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList MatMulKernels();
+KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();
 KernelList PoolKernels();
 KernelList ConvTransposeKernels();
 KernelList AttentionKernels();
 KernelList NormalizationKernels();
+KernelList QuantizeKernels();
+KernelList QuantizedConvKernels();
+KernelList QuantizedMatMulKernels();
 KernelList SoftmaxKernels();
 KernelList UnaryKernels();
 

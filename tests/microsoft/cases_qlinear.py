@@ -1,6 +1,6 @@
 """Cases of graph/microsoft/qlinear.cc and of the quantized ops of nhwc.cc."""
 import numpy as np
-from make_cases import Case
+from make_cases import Case, run
 
 MS = "com.microsoft."
 RNG = np.random.default_rng(11)
@@ -105,6 +105,16 @@ def convolutions():
                     "wz": np.full(4, wz, b), **y, **bias}, ["y"], constants, units=1)
         yield Case(f"conv_{name}_groups", line + "<group = 2> (x, xs, xz, w, ws, wz, ys, yz, b)",
                    {**x, **w, "w": codes(b, 4, 3, 3, 3), **y, **bias}, ["y"], constants, units=1)
+        for n, attributes in enumerate(("pads = [1, 2, 0, 1]", "strides = [2, 3], pads = [1, 1, 2, 1]",
+                                        "dilations = [2, 1], group = 2", "strides = [2, 2], kernel_shape = [1, 1]",
+                                        "kernel_shape = [1, 1]")):
+            taps = 1 if "[1, 1]" in attributes[-22:] and "kernel" in attributes else 3
+            channels = 20 if "group" in attributes else 40
+            yield Case(f"conv_{name}_tiles_{n}", line + f"<{attributes}> (x, xs, xz, w, ws, wz, ys, yz, b)",
+                       {**x, "x": codes(a, 2, 40, 13, 17), "w": codes(b, 30, channels, taps, taps),
+                        "ws": np.abs(RNG.standard_normal(30).astype(np.float32)) * .02, "wz": np.full(30, wz, b),
+                        **y, "ys": np.float32(9), "b": codes(np.int16, 30).astype(np.int32)}, ["y"],
+                       constants + ("b",), units=1)
         last = np.ascontiguousarray(np.moveaxis(x["x"], 1, -1))
         yield Case(f"conv_{name}_last", line + "<channels_last = 1, pads = [1, 0, 1, 0]> "
                    "(x, xs, xz, w, ws, wz, ys, yz, b)", {**x, "x": last, **w, **y, **bias}, ["y"],
@@ -114,7 +124,31 @@ def convolutions():
                    constants, units=1)
 
 
+def channels_last():
+    """NhwcConv has no kernel of ONNX Runtime's CPU provider: Conv between transposes."""
+    for dtype in (np.float32, np.float16):
+        for n, attributes in enumerate(("", "<strides = [2, 1], pads = [1, 0, 1, 2]>", "<group = 2, dilations = [1, 2]>",
+                                        '<auto_pad = "SAME_UPPER", kernel_shape = [3, 3]>')):
+            inputs = {"x": RNG.standard_normal((2, 7, 8, 6)).astype(dtype),
+                      "w": RNG.standard_normal((4, 3 if "group" in attributes else 6, 3, 3)).astype(dtype),
+                      "b": RNG.standard_normal(4).astype(dtype)}
+            standard = Case("standard", f"""t = Transpose <perm = [0, 3, 1, 2]> (x)
+                            u = Conv {attributes} (t, w, b)
+                            y = Transpose <perm = [0, 2, 3, 1]> (u)""", inputs, ["y"])
+            yield Case(f"nhwc_conv_{np.dtype(dtype).name}_{n}", f"y = {MS}NhwcConv {attributes} (x, w, b)", inputs,
+                       ["y"], ("w", "b"), expected=run(standard))
+
+
+def integer_convolutions():
+    for a in DTYPES:
+        yield Case(f"conv_integer_{np.dtype(a).name}", "y = ConvInteger <pads = [1, 1, 1, 1]> (x, w, xz, wz)",
+                   {"x": codes(a, 2, 5, 13, 17), "w": codes(np.uint8, 14, 5, 3, 3), "xz": zero(a, 3),
+                    "wz": np.uint8(120)}, ["y"], ("w", "wz"))
+
+
 def cases():
+    yield from channels_last()
+    yield from integer_convolutions()
     yield from elementwise()
     yield from pools()
     yield from convolutions()

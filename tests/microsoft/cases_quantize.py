@@ -78,6 +78,21 @@ def products():
     yield Case("to_float_signed", f"y = {MS}MatMulIntegerToFloat (a, b, t, s, az)",
                {"a": codes(np.int8, 6, 7), "b": b, "t": np.float32(.25), "s": np.float32(.125),
                 "az": np.int8(-7)}, ["y"], ("b", "s"))
+    for left, right, kind in ((np.uint8, np.int8, ""), (np.int8, np.int8, ""), (np.uint8, np.uint8, "_columns")):
+        zeros = codes(right, 75) if kind else np.array([-5], right) if right == np.int8 else np.array([130], right)
+        name = f"{np.dtype(left).name}_{np.dtype(right).name}"
+        yield Case(f"tiles_{name}", f"y = {MS}MatMulIntegerToFloat (a, b, t, s, az, z, c)",
+                   {"a": codes(left, 2, 25, 301), "b": codes(right, 301, 75), "t": np.float32(.002),
+                    "s": np.abs(numbers(75, scale=.01)), "az": np.array(99, left), "z": zeros, "c": numbers(75)}, ["y"],
+                   ("b", "s", "z", "c"))
+        yield Case(f"integer_tiles_{name}", "y = MatMulInteger (a, b, az, z)",
+                   {"a": codes(left, 25, 301), "b": codes(right, 301, 75), "az": np.array(99, left), "z": zeros}, ["y"],
+                   ("b", "z"))
+        yield Case(f"qlinear_tiles_{name}", "y = QLinearMatMul (a, t, az, b, s, z, ys, yz)",
+                   {"a": codes(left, 3, 25, 301), "t": np.float32(.02), "az": np.array(99, left), "b": codes(right, 301, 75),
+                    "s": np.float32(.01) if not kind else np.abs(numbers(75, scale=.01)),
+                    "z": zeros if kind else zeros[0], "ys": np.float32(2.5), "yz": np.array(7, left)}, ["y"],
+                   ("b", "s", "z"), units=1)
     half = np.float16
     a, bias = codes(np.int8, 6, 7), numbers(5).astype(half)
     y = (a.astype(np.float32) @ b.astype(np.float32)) * np.float32(.25 * .125) + bias.astype(np.float32)

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/nbits_rows_inl.h"

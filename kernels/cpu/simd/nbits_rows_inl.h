@@ -1,0 +1,120 @@
+#pragma once
+
+#include "kernels/cpu/simd/nbits_rows.h"
+#include "kernels/cpu/simd/vec_inl.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+typedef uint8_t ByteVec __attribute__((vector_size(kLanes)));
+
+inline float ZeroOf(const NBitsMatrix& w, int64_t n, int64_t block) {
+  if (w.float_zeros != nullptr) return w.float_zeros[n * w.blocks + block];
+  if (w.packed_zeros == nullptr) return w.zero;
+  const int64_t bit = block * w.bits;
+  const int byte = w.packed_zeros[n * w.zero_bytes() + bit / 8];
+  return static_cast<float>(byte >> (bit % 8) & ((1 << w.bits) - 1));
+}
+
+inline bool InVectors(const NBitsMatrix& w) { return w.block * w.bits / 8 % kLanes == 0; }
+
+// Code s of every byte is multiplied as one vector.
+inline void Arrange(const NBitsMatrix& w, const float* x, float* arranged, float* sums) {
+  const int per_byte = 8 / w.bits;
+  for (int64_t b = 0; b < w.blocks; ++b, x += w.block, arranged += w.block) {
+    float sum = 0;
+    for (int64_t i = 0; i < w.block; ++i) sum += x[i];
+    sums[b] = sum;
+    if (!InVectors(w)) {
+      for (int64_t i = 0; i < w.block; ++i) arranged[i] = x[i];
+      continue;
+    }
+    for (int64_t i = 0; i < w.block; ++i) {
+      const int64_t byte = i / per_byte, code = i % per_byte;
+      arranged[byte / kLanes * kLanes * per_byte + code * kLanes + byte % kLanes] = x[i];
+    }
+  }
+}
+
+// The sum of code * x over a block, in lanes.
+template <int kBits>
+ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) {
+  constexpr int kPerByte = 8 / kBits;
+  Vec sums[kPerByte] = {};
+  for (int64_t i = 0; i < bytes; i += kLanes, x += kLanes * kPerByte) {
+    ByteVec packed;
+    __builtin_memcpy(&packed, codes + i, sizeof(packed));
+    const IVec wide = __builtin_convertvector(packed, IVec);
+    ONWARD_UNROLL
+    for (int s = 0; s < kPerByte; ++s) {
+      const IVec code = kBits == 8 ? wide : (wide >> (s * kBits)) & ((1 << kBits) - 1);
+      sums[s] = Fma(__builtin_convertvector(code, Vec), Load(x + s * kLanes), sums[s]);
+    }
+  }
+  Vec sum = sums[0];
+  ONWARD_UNROLL
+  for (int s = 1; s < kPerByte; ++s) sum += sums[s];
+  return sum;
+}
+
+template <int kBits>
+float RowDot(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t n) {
+  const int64_t bytes = w.block * kBits / 8;
+  const uint8_t* codes = w.codes + n * w.row_bytes();
+  const float* scales = w.scales + n * w.blocks;
+  Vec sum = {};
+  float shift = 0;
+  for (int64_t b = 0; b < w.blocks; ++b, codes += bytes, x += w.block) {
+    sum = Fma(BlockDot<kBits>(codes, x, bytes), Set(scales[b]), sum);
+    shift += scales[b] * ZeroOf(w, n, b) * x_sums[b];
+  }
+  return SumLanes(sum) - shift;
+}
+
+inline void DequantizeRow(const NBitsMatrix& w, int64_t n, int64_t first, int64_t last, float* to) {
+  const int per_byte = 8 / w.bits, mask = (1 << w.bits) - 1;
+  const int64_t bytes = w.block * w.bits / 8;
+  const uint8_t* codes = w.codes + n * w.row_bytes() + first * bytes;
+  for (int64_t b = first; b < last; ++b, codes += bytes, to += w.block) {
+    const float scale = w.scales[n * w.blocks + b], zero = ZeroOf(w, n, b);
+    if (w.bits == 4) {
+      for (int64_t i = 0; i < bytes; ++i) {
+        to[2 * i] = (static_cast<float>(codes[i] & 15) - zero) * scale;
+        to[2 * i + 1] = (static_cast<float>(codes[i] >> 4) - zero) * scale;
+      }
+      continue;
+    }
+    for (int64_t i = 0; i < bytes; ++i) {
+      for (int s = 0; s < per_byte; ++s) {
+        const int code = codes[i] >> (s * w.bits) & mask;
+        to[i * per_byte + s] = (static_cast<float>(code) - zero) * scale;
+      }
+    }
+  }
+}
+
+// Blocks too short for vectors of codes.
+inline float ShortBlocksDot(const NBitsMatrix& w, const float* x, int64_t n) {
+  float sum = 0, values[64];  // at most 8 bytes of 2-bit codes on the widest set
+  for (int64_t b = 0; b < w.blocks; ++b, x += w.block) {
+    DequantizeRow(w, n, b, b + 1, values);
+    for (int64_t i = 0; i < w.block; ++i) sum += values[i] * x[i];
+  }
+  return sum;
+}
+
+inline void Dot(const NBitsMatrix& w, const float* arranged, const float* sums, int64_t begin,
+                int64_t end, float* y) {
+  for (int64_t n = begin; n < end; ++n) {
+    y[n - begin] = !InVectors(w) ? ShortBlocksDot(w, arranged, n)
+                   : w.bits == 4 ? RowDot<4>(w, arranged, sums, n)
+                   : w.bits == 8 ? RowDot<8>(w, arranged, sums, n)
+                                 : RowDot<2>(w, arranged, sums, n);
+  }
+}
+
+const NBitsKernels& NBits() {
+  static constexpr NBitsKernels kKernels = {kLanes, Arrange, Dot, DequantizeRow};
+  return kKernels;
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

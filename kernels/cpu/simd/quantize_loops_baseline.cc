@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/quantize_loops_inl.h"
