@@ -13,17 +13,21 @@
 namespace onward {
 namespace {
 
-// No machine gives more in one piece.
-constexpr int64_t kLargestBlock = int64_t{1} << 46;
+// No more is given in one piece, whatever the system would promise.
+int64_t LargestBlock() {
+  static const int64_t bytes = std::min(MachineMemory(), int64_t{1} << 46);
+  return bytes;
+}
 
 thread_local std::shared_ptr<MemoryLimit> current;
 
 absl::Status Exhausted(int64_t bytes) {
-  return absl::ResourceExhaustedError(absl::StrCat("out of memory: ", bytes, " bytes are needed"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "out of memory: ", bytes, " bytes are needed, the machine has ", MachineMemory()));
 }
 
 absl::Status TakeFromCurrent(int64_t bytes) {
-  if (bytes < 0 || bytes > kLargestBlock) return Exhausted(bytes);
+  if (bytes < 0 || bytes > LargestBlock()) return Exhausted(bytes);
   return current == nullptr ? absl::OkStatus() : current->Take(bytes);
 }
 
@@ -45,7 +49,7 @@ MemoryScope::~MemoryScope() { current = std::move(outer_); }
 
 absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {
   constexpr auto kAlign = static_cast<int64_t>(kTensorAlignment);
-  if (bytes > kLargestBlock) return Exhausted(bytes);
+  if (bytes > LargestBlock()) return Exhausted(bytes);
   const int64_t rounded = std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
   ONWARD_RETURN_IF_ERROR(TakeFromCurrent(rounded));
   void* memory = std::aligned_alloc(kTensorAlignment, static_cast<size_t>(rounded));
@@ -62,7 +66,7 @@ absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {
 
 absl::StatusOr<std::shared_ptr<void>> AllocateStrings(int64_t count) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(std::string));
-  if (count > kLargestBlock / kSize) {
+  if (count > LargestBlock() / kSize) {
     return absl::ResourceExhaustedError(
         absl::StrCat("out of memory: ", count, " strings are needed"));
   }

@@ -1,0 +1,55 @@
+#include "graph/base/memory_limit.h"
+
+#include <thread>
+
+#include "graph/base/tensor.h"
+#include "gtest/gtest.h"
+
+namespace onward {
+namespace {
+
+TEST(MemoryLimitTest, CountsUntilItIsFreed) {
+  auto limit = std::make_shared<MemoryLimit>(1000);
+  const MemoryScope scope(limit);
+  absl::StatusOr<Tensor> first = Tensor::Create(DType::kFloat32, {128});
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(limit->used(), 512);
+  const absl::StatusOr<Tensor> second = Tensor::Create(DType::kFloat32, {128});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(limit->used(), 512);
+  Tensor shared = *first;
+  *first = Tensor();
+  EXPECT_EQ(limit->used(), 512);
+  std::thread([tensor = std::move(shared)] {}).join();
+  EXPECT_EQ(limit->used(), 0);
+}
+
+TEST(MemoryLimitTest, ConstructorsThrow) {
+  auto limit = std::make_shared<MemoryLimit>(1000);
+  const MemoryScope scope(limit);
+  EXPECT_THROW(Tensor(DType::kString, {100}), OutOfMemory);
+  EXPECT_THROW(Tensor(DType::kFloat64, {1000}), std::bad_alloc);
+  EXPECT_EQ(limit->used(), 0);
+  Tensor(DType::kString, {10});
+  EXPECT_EQ(limit->used(), 0);
+}
+
+TEST(MemoryLimitTest, ScopesNest) {
+  auto outer = std::make_shared<MemoryLimit>(1 << 20), inner = std::make_shared<MemoryLimit>(100);
+  const MemoryScope scope(outer);
+  {
+    const MemoryScope nested(inner);
+    EXPECT_FALSE(Tensor::Create(DType::kUint8, {1000}).ok());
+  }
+  EXPECT_TRUE(Tensor::Create(DType::kUint8, {1000}).ok());
+}
+
+TEST(MemoryLimitTest, WhatNoMachineHasIsRefusedWithoutALimit) {
+  EXPECT_EQ(Tensor::Create(DType::kUint8, {MachineMemory() + 1}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Tensor::Create(DType::kUint8, {int64_t{1} << 59}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace onward
