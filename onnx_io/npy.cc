@@ -92,7 +92,8 @@ DType DTypeOfHeader(const Header& header, DType expected) {
     if (row.kind == header.kind && row.width == header.width) return row.dtype;
   }
   const bool raw_fits = header.kind == 'V' && expected != DType::kUndefined &&
-                        expected != DType::kString && BitSize(expected) == 8 * header.width;
+                        expected != DType::kString &&
+                        std::max(8, BitSize(expected)) == 8 * header.width;
   return raw_fits ? expected : DType::kUndefined;
 }
 
@@ -153,6 +154,18 @@ Tensor FromFortran(const Tensor& columns) {
   return rows;
 }
 
+// A tensor of a packed type from one byte per element, as ml_dtypes stores it.
+absl::StatusOr<Tensor> PackedFromBytes(std::string_view bytes, const Header& header, DType dtype) {
+  ONWARD_ASSIGN_OR_RETURN(Tensor codes, Tensor::Create(DType::kInt8, header.dims));
+  if (codes.num_elements() > 0)
+    std::memcpy(codes.raw_mutable_data(), bytes.data() + header.data_offset,
+                static_cast<size_t>(codes.byte_size()));
+  if (header.fortran && codes.rank() > 1) codes = FromFortran(codes);
+  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, header.dims));
+  PackSubByte(dtype, codes.data<int8_t>(), codes.num_elements(), tensor.raw_mutable_data());
+  return tensor;
+}
+
 absl::StatusOr<Tensor> ParseNpy(std::string_view bytes, DType expected) {
   ONWARD_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes));
   const DType dtype = DTypeOfHeader(header, expected);
@@ -169,6 +182,7 @@ absl::StatusOr<Tensor> ParseNpy(std::string_view bytes, DType expected) {
                             present, " bytes present"));
   }
   if (width == 0 && count > 1 << 20) return Bad("too many empty strings");
+  if (IsSubByte(dtype)) return PackedFromBytes(bytes, header, dtype);
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, header.dims));
   const char* data = bytes.data() + header.data_offset;
   if (dtype == DType::kString) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
@@ -59,9 +60,10 @@ int64_t FieldSize(const TensorProto& proto, Field field) {
 constexpr std::string_view kFieldNames[] = {"float_data",  "int32_data",  "int64_data",
                                             "uint64_data", "double_data", "string_data"};
 
-// Entries that a typed field needs for `count` elements: packed bytes, halves of complex numbers.
+// Entries that a typed field needs for `count` elements: packed bytes (but whole codes of 6 bits),
+// halves of complex numbers.
 int64_t FieldEntries(DType dtype, int64_t count) {
-  if (IsSubByte(dtype)) return ByteSize(dtype, count);
+  if (IsSubByte(dtype) && BitSize(dtype) != 6) return ByteSize(dtype, count);
   return dtype == DType::kComplex64 || dtype == DType::kComplex128 ? 2 * count : count;
 }
 
@@ -99,6 +101,21 @@ absl::Status StoreIntegers(const Values& values, DType dtype, int bytes, uint8_t
   return absl::OkStatus();
 }
 
+// One code of 6 bits per value.
+absl::Status StoreSixBits(const TensorProto& proto, DType dtype, uint8_t* out) {
+  std::vector<int8_t> codes(static_cast<size_t>(proto.int32_data_size()));
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int32_t value = proto.int32_data(static_cast<int>(i));
+    if (value < 0 || value > 0x3f) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "element ", i, " with value ", value, " does not fit ", std::string(DTypeName(dtype))));
+    }
+    codes[i] = static_cast<int8_t>(value);
+  }
+  PackSubByte(dtype, codes.data(), static_cast<int64_t>(codes.size()), out);
+  return absl::OkStatus();
+}
+
 absl::Status StoreTyped(const TensorProto& proto, DType dtype, Tensor& tensor) {
   auto* out = static_cast<uint8_t*>(tensor.raw_mutable_data());
   const int bytes = IsSubByte(dtype) ? 1 : BitSize(dtype) / 8;
@@ -116,6 +133,7 @@ absl::Status StoreTyped(const TensorProto& proto, DType dtype, Tensor& tensor) {
     case Field::kUint64:
       return StoreIntegers(proto.uint64_data(), dtype, bytes, out);
     case Field::kInt32:
+      if (BitSize(dtype) == 6) return StoreSixBits(proto, dtype, out);
       return StoreIntegers(proto.int32_data(), dtype, bytes, out);
     case Field::kString:
       std::copy(proto.string_data().begin(), proto.string_data().end(),
@@ -214,10 +232,6 @@ absl::StatusOr<Tensor> FromExternal(const TensorProto& proto, DType dtype, DimsV
 
 absl::StatusOr<DType> DTypeFromProto(int32_t data_type) {
   if (data_type > 0 && data_type < kNumDTypes) return static_cast<DType>(data_type);
-  if (data_type == TensorProto::FLOAT6E2M3 || data_type == TensorProto::FLOAT6E3M2) {
-    return absl::UnimplementedError(
-        absl::StrCat("dtype ", TensorProto::DataType_Name(data_type), " is not supported"));
-  }
   return absl::InvalidArgumentError(
       absl::StrCat("dtype ", data_type, " is not one of TensorProto.DataType"));
 }

@@ -36,8 +36,7 @@ struct TensorSource {
   bool allow_missing_files = false;
 };
 
-// The dtype of a TensorProto.DataType; InvalidArgument for numbers outside the standard,
-// Unimplemented for the 6-bit floats.
+// The dtype of a TensorProto.DataType; InvalidArgument for numbers outside the standard.
 absl::StatusOr<DType> DTypeFromProto(int32_t data_type);
 
 // Validates before it allocates: dims, sizes of the data against dims, offsets against the file.

@@ -1,5 +1,7 @@
 #include "graph/base/dtype.h"
 
+#include <algorithm>
+
 namespace onward {
 namespace {
 
@@ -39,9 +41,31 @@ constexpr DTypeRow kRows[kNumDTypes] = {
     {"float8e8m0", 8, kFloatKind},
     {"uint2", 2, kIntegerKind},
     {"int2", 2, kIntegerKind},
+    {"float6e2m3", 6, kFloatKind},
+    {"float6e3m2", 6, kFloatKind},
 };
 
 const DTypeRow& Row(DType dtype) { return kRows[static_cast<int>(dtype)]; }
+
+// Four elements in three bytes; the last group may be shorter.
+void UnpackSixBits(const uint8_t* bytes, int64_t count, uint8_t* unpacked) {
+  for (int64_t i = 0; i < count; i += 4, bytes += 3) {
+    const int64_t used = std::min<int64_t>(4, count - i);
+    uint32_t group = 0;
+    for (int64_t j = 0; j < (used * 6 + 7) / 8; ++j) group |= uint32_t{bytes[j]} << (8 * j);
+    for (int64_t j = 0; j < used; ++j) unpacked[i + j] = group >> (6 * j) & 0x3f;
+  }
+}
+
+void PackSixBits(const uint8_t* unpacked, int64_t count, uint8_t* bytes) {
+  for (int64_t i = 0; i < count; i += 4, bytes += 3) {
+    const int64_t used = std::min<int64_t>(4, count - i);
+    uint32_t group = 0;
+    for (int64_t j = 0; j < used; ++j) group |= uint32_t{unpacked[i + j] & 0x3fu} << (6 * j);
+    for (int64_t j = 0; j < (used * 6 + 7) / 8; ++j)
+      bytes[j] = static_cast<uint8_t>(group >> (8 * j));
+  }
+}
 
 }  // namespace
 
@@ -68,6 +92,7 @@ bool IsSubByte(DType dtype) { return BitSize(dtype) > 0 && BitSize(dtype) < 8; }
 void UnpackSubByte(DType dtype, const void* packed, int64_t count, int8_t* unpacked) {
   const auto* bytes = static_cast<const uint8_t*>(packed);
   const int bits = BitSize(dtype);
+  if (bits == 6) return UnpackSixBits(bytes, count, reinterpret_cast<uint8_t*>(unpacked));
   const int per_byte = 8 / bits;
   const bool is_signed = dtype == DType::kInt4 || dtype == DType::kInt2;
   for (int64_t i = 0; i < count; ++i) {
@@ -80,6 +105,7 @@ void UnpackSubByte(DType dtype, const void* packed, int64_t count, int8_t* unpac
 void PackSubByte(DType dtype, const int8_t* unpacked, int64_t count, void* packed) {
   auto* bytes = static_cast<uint8_t*>(packed);
   const int bits = BitSize(dtype);
+  if (bits == 6) return PackSixBits(reinterpret_cast<const uint8_t*>(unpacked), count, bytes);
   const int per_byte = 8 / bits;
   for (int64_t i = 0; i < ByteSize(dtype, count); ++i) bytes[i] = 0;
   for (int64_t i = 0; i < count; ++i) {

@@ -41,14 +41,17 @@ enum class DType : uint8_t {
   kFloat8E8M0 = 24,
   kUint2 = 25,
   kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
-inline constexpr int kNumDTypes = 27;
+inline constexpr int kNumDTypes = 29;
 
 // NumPy's and ml_dtypes' spelling: "float32", "bfloat16", "float8e4m3fn", "int4", "string".
 std::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
 
-// Bits of one stored element; 4- and 2-bit types are packed, low bits first. String: bits of a
+// Bits of one stored element; types of fewer than 8 are packed into one stream, low bits
+// first. String: bits of a
 // std::string object.
 int BitSize(DType dtype);
 // Bytes of `count` stored elements (`count` >= 0 and small enough not to overflow: see
@@ -57,7 +60,7 @@ int64_t ByteSize(DType dtype, int64_t count);
 
 bool IsFloating(DType dtype);  // every float format, not complex
 bool IsInteger(DType dtype);   // signed and unsigned, 2 to 64 bits, not bool
-bool IsSubByte(DType dtype);   // 4- and 2-bit types
+bool IsSubByte(DType dtype);   // 2 to 6 bits, packed in memory
 
 template <typename T>
 struct DTypeOfImpl;
@@ -87,6 +90,9 @@ ONWARD_DTYPE_OF(Float8E4M3FNUZ, kFloat8E4M3FNUZ)
 ONWARD_DTYPE_OF(Float8E5M2, kFloat8E5M2)
 ONWARD_DTYPE_OF(Float8E5M2FNUZ, kFloat8E5M2FNUZ)
 ONWARD_DTYPE_OF(Float8E8M0, kFloat8E8M0)
+ONWARD_DTYPE_OF(Float4E2M1, kFloat4E2M1)
+ONWARD_DTYPE_OF(Float6E2M3, kFloat6E2M3)
+ONWARD_DTYPE_OF(Float6E3M2, kFloat6E3M2)
 #undef ONWARD_DTYPE_OF
 
 template <typename T>
@@ -109,6 +115,8 @@ using UnsignedTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
 using IntegerTypes = Concat<SignedTypes, UnsignedTypes>;
 using FloatTypes = TypeList<float, double, Float16, BFloat16>;
 using Float8Types = TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Float8E8M0>;
+// Unpacked forms of the packed float types: tensors of them hold no such objects.
+using PackedFloatTypes = TypeList<Float4E2M1, Float6E2M3, Float6E3M2>;
 using NumericTypes = Concat<FloatTypes, IntegerTypes>;
 using ComplexTypes = TypeList<std::complex<float>, std::complex<double>>;
 
@@ -121,8 +129,8 @@ bool DispatchDType(TypeList<T...>, DType dtype, F&& f) {
   return found;
 }
 
-// Unpacks `count` 4- or 2-bit elements to one byte each (sign-extended for int4 and int2; raw code
-// for float4e2m1).
+// Unpacks `count` elements of a packed type to one byte each (sign-extended for int4 and int2; raw
+// code for the floats).
 void UnpackSubByte(DType dtype, const void* packed, int64_t count, int8_t* unpacked);
 // Packs the low bits of `count` bytes; unused bits of the last byte are zero.
 void PackSubByte(DType dtype, const int8_t* unpacked, int64_t count, void* packed);

@@ -5,9 +5,12 @@
 namespace onward {
 namespace {
 
-struct Float8Format {
+struct Layout {
   int mantissa_bits;
   int bias;
+};
+
+struct Float8Format : Layout {
   uint8_t max_finite;  // magnitude bits of the largest finite value
   int infinity;        // magnitude bits of infinity, -1 where the format has none
   uint8_t nan;         // the NaN that conversion produces
@@ -15,19 +18,34 @@ struct Float8Format {
 };
 
 constexpr Float8Format kFormats[] = {
-    {3, 7, 0x7e, -1, 0x7f, false},
-    {3, 8, 0x7f, -1, 0x80, true},
-    {2, 15, 0x7b, 0x7c, 0x7f, false},
-    {2, 16, 0x7f, -1, 0x80, true},
+    {{3, 7}, 0x7e, -1, 0x7f, false},
+    {{3, 8}, 0x7f, -1, 0x80, true},
+    {{2, 15}, 0x7b, 0x7c, 0x7f, false},
+    {{2, 16}, 0x7f, -1, 0x80, true},
 };
 
-float DecodeMagnitude(const Float8Format& format, int bits) {
+float DecodeMagnitude(const Layout& format, int bits) {
   const int exponent = bits >> format.mantissa_bits;
   const int mantissa = bits & ((1 << format.mantissa_bits) - 1);
   if (exponent == 0)
     return std::ldexp(static_cast<float>(mantissa), 1 - format.bias - format.mantissa_bits);
   return std::ldexp(static_cast<float>(mantissa + (1 << format.mantissa_bits)),
                     exponent - format.bias - format.mantissa_bits);
+}
+
+// The code nearest to a finite value, ties to even; above the format's codes where it overflows.
+int EncodeMagnitude(const Layout& format, float magnitude) {
+  int exponent;
+  std::frexp(magnitude, &exponent);
+  exponent = std::max(exponent - 1, 1 - format.bias);
+  const float scaled = std::ldexp(magnitude, format.mantissa_bits - exponent);
+  const int rounded = static_cast<int>(std::nearbyint(scaled));
+  // A carry out of the mantissa moves into the exponent by plain addition.
+  return ((exponent + format.bias - 1) << format.mantissa_bits) + rounded;
+}
+
+constexpr Layout SixBitLayout(int mantissa_bits) {
+  return {mantissa_bits, mantissa_bits == 3 ? 1 : 3};
 }
 
 }  // namespace
@@ -61,14 +79,7 @@ uint8_t Float8FromFloat(Float8Kind kind, float value, bool saturate) {
     if (format.infinity >= 0) return static_cast<uint8_t>(sign | format.infinity);
     return format.unsigned_zero ? format.nan : static_cast<uint8_t>(sign | format.nan);
   }
-  int exponent;
-  std::frexp(magnitude, &exponent);
-  exponent = std::max(exponent - 1, 1 - format.bias);
-  const float scaled = std::ldexp(magnitude, format.mantissa_bits - exponent);
-  const int rounded = static_cast<int>(std::nearbyint(scaled));
-  // A carry out of the mantissa moves into the exponent by plain addition.
-  const int biased = exponent + format.bias - 1;
-  const int code = (biased << format.mantissa_bits) + rounded;
+  const int code = EncodeMagnitude(format, magnitude);
   if (code == 0 && format.unsigned_zero) return 0;
   return static_cast<uint8_t>(sign | std::min<int>(code, format.max_finite));
 }
@@ -121,6 +132,20 @@ uint8_t Float4E2M1::FromFloat(float value) {
   else if (magnitude <= 5.0f)
     code = 6;
   return sign | code;
+}
+
+float Float6ToFloat(int mantissa_bits, uint8_t bits) {
+  const float magnitude = DecodeMagnitude(SixBitLayout(mantissa_bits), bits & 0x1f);
+  return (bits & 0x20) ? -magnitude : magnitude;
+}
+
+uint8_t Float6FromFloat(int mantissa_bits, float value) {
+  if (std::isnan(value)) return 0x20;
+  const uint8_t sign = std::signbit(value) ? 0x20 : 0;
+  const float magnitude = std::fabs(value);
+  if (magnitude == 0) return sign;
+  const int code = magnitude > 32 ? 0x1f : EncodeMagnitude(SixBitLayout(mantissa_bits), magnitude);
+  return static_cast<uint8_t>(sign | std::min(code, 0x1f));
 }
 
 }  // namespace onward

@@ -1,6 +1,7 @@
 // Storage types of the floating-point formats narrower than 32 bits. Each holds raw bits, converts
 // to float exactly and from float by round-to-nearest-even. Formats and saturation: ONNX "Float
-// stored in 8 bits" and "Float stored in 4 bits"; OCP 8-bit Floating Point Specification 1.0.
+// stored in 8 bits" and "Float stored in 4 bits"; OCP 8-bit Floating Point Specification 1.0 and
+// Microscaling Formats Specification 1.0 (6 bits).
 #pragma once
 
 #include <bit>
@@ -96,5 +97,21 @@ struct Float4E2M1 {
   operator float() const;
   static uint8_t FromFloat(float value);
 };
+
+// Unpacked form of the 6-bit formats (low six bits used), which have no infinity and no NaN:
+// overflow gives the largest value, NaN gives -0. Tensors store four in three bytes, low bits
+// first.
+uint8_t Float6FromFloat(int mantissa_bits, float value);
+float Float6ToFloat(int mantissa_bits, uint8_t bits);
+
+template <int kMantissaBits>
+struct Float6 {
+  uint8_t bits = 0;
+  Float6() = default;
+  explicit Float6(float value) : bits(Float6FromFloat(kMantissaBits, value)) {}
+  operator float() const { return Float6ToFloat(kMantissaBits, bits); }
+};
+using Float6E2M3 = Float6<3>;
+using Float6E3M2 = Float6<2>;
 
 }  // namespace onward

@@ -50,6 +50,8 @@ DType CarrierOf(DType dtype) {
     case DType::kFloat8E5M2FNUZ:
     case DType::kFloat8E8M0:
     case DType::kFloat4E2M1:
+    case DType::kFloat6E2M3:
+    case DType::kFloat6E3M2:
       return DType::kFloat32;
     case DType::kUint4:
     case DType::kUint2:
@@ -68,14 +70,16 @@ void DecodeBlock(DType dtype, const void* data, int64_t begin, int64_t count, vo
   const auto* bytes = static_cast<const uint8_t*>(data) + ByteSize(dtype, begin);
   if (IsSubByte(dtype)) {
     auto* unpacked = static_cast<int8_t*>(carrier);
-    if (dtype != DType::kFloat4E2M1) return UnpackSubByte(dtype, bytes, count, unpacked);
+    if (!IsFloating(dtype)) return UnpackSubByte(dtype, bytes, count, unpacked);
     int8_t codes[kBlock];
     UnpackSubByte(dtype, bytes, count, codes);
-    for (int64_t i = 0; i < count; ++i) {
-      Float4E2M1 value;
-      value.bits = static_cast<uint8_t>(codes[i]);
-      static_cast<float*>(carrier)[i] = static_cast<float>(value);
-    }
+    DispatchDType(PackedFloatTypes(), dtype, [&](auto tag) {
+      typename decltype(tag)::type value;
+      for (int64_t i = 0; i < count; ++i) {
+        value.bits = static_cast<uint8_t>(codes[i]);
+        static_cast<float*>(carrier)[i] = static_cast<float>(value);
+      }
+    });
     return;
   }
   DispatchDType(Float8Types(), dtype, [&](auto tag) {
@@ -91,10 +95,13 @@ void EncodeBlock(DType dtype, const void* carrier, const CastOptions& options, i
   auto* bytes = static_cast<uint8_t*>(data) + ByteSize(dtype, begin);
   const float* values = static_cast<const float*>(carrier);
   if (IsSubByte(dtype)) {
-    if (dtype != DType::kFloat4E2M1)
+    if (!IsFloating(dtype))
       return PackSubByte(dtype, static_cast<const int8_t*>(carrier), count, bytes);
     int8_t codes[kBlock];
-    for (int64_t i = 0; i < count; ++i) codes[i] = static_cast<int8_t>(Float4E2M1(values[i]).bits);
+    DispatchDType(PackedFloatTypes(), dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (int64_t i = 0; i < count; ++i) codes[i] = static_cast<int8_t>(T(values[i]).bits);
+    });
     return PackSubByte(dtype, codes, count, bytes);
   }
   if (dtype == DType::kFloat8E8M0) {
@@ -110,7 +117,8 @@ void EncodeBlock(DType dtype, const void* carrier, const CastOptions& options, i
                 });
 }
 
-// A double is brought to float with its sticky bit, so that the 8- and 4-bit formats round it once.
+// A double is brought to float with its sticky bit, so that the formats of 8 bits and fewer round
+// it once.
 void RoundBlockToOdd(const void* from, void* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     static_cast<float*>(to)[i] = RoundToOdd(static_cast<const double*>(from)[i]);
@@ -148,9 +156,11 @@ int MantissaBits(DType dtype) {
       return 8;
     case DType::kFloat8E4M3FN:
     case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat6E2M3:
       return 4;
     case DType::kFloat8E5M2:
     case DType::kFloat8E5M2FNUZ:
+    case DType::kFloat6E3M2:
       return 3;
     case DType::kFloat4E2M1:
       return 2;

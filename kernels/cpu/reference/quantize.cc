@@ -76,11 +76,11 @@ struct RowStore {
   void Floats(const double* quotients, const float* zeros, int64_t zero_step, int64_t count,
               void* out, int64_t offset) const {
     auto* to = static_cast<uint8_t*>(out) + offset;
-    if (dtype == DType::kFloat4E2M1) {
+    DispatchDType(PackedFloatTypes(), dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
       for (int64_t i = 0; i < count; ++i)
-        to[i] = Float4E2M1(static_cast<float>(quotients[i]) + zeros[i * zero_step]).bits;
-      return;
-    }
+        to[i] = T(static_cast<float>(quotients[i]) + zeros[i * zero_step]).bits;
+    });
     DispatchDType(TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>(), dtype,
                   [&](auto tag) {
                     using T = typename decltype(tag)::type;

@@ -49,15 +49,15 @@ void LoadDoubles(const TensorView& view, int64_t begin, int64_t count, double* o
 void LoadUnpacked(const TensorView& view, int64_t begin, int64_t count, float* out) {
   if (!IsSubByte(view.dtype)) return Load(view, begin, count, out);
   const int8_t* from = view.as<const int8_t>() + begin;
-  for (int64_t i = 0; i < count; ++i) {
-    if (view.dtype == DType::kFloat4E2M1) {
-      Float4E2M1 value;
+  const bool coded = DispatchDType(PackedFloatTypes(), view.dtype, [&](auto tag) {
+    typename decltype(tag)::type value;
+    for (int64_t i = 0; i < count; ++i) {
       value.bits = static_cast<uint8_t>(from[i]);
       out[i] = static_cast<float>(value);
-    } else {
-      out[i] = static_cast<float>(from[i]);
     }
-  }
+  });
+  if (coded) return;
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(from[i]);
 }
 
 absl::Status BindQuantization(BindContext& context, const QuantizeAttributes& attributes,

@@ -1,0 +1,34 @@
+#include "onnx_io/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/cases/packed.h"
+#include "tests/support/scratch_directory.h"
+
+namespace onward {
+namespace {
+
+// ml_dtypes stores elements of packed types as one byte each, under NumPy's name for raw bytes.
+TEST(NpyTest, PackedFloatsAreOneByteEach) {
+  const testing::ScratchDirectory scratch;
+  const std::string path = scratch.path("six.npy");
+  for (const DType dtype : {DType::kFloat6E2M3, DType::kFloat6E3M2}) {
+    const Tensor tensor = cases::Packed(dtype, {5}, {1, 63, 32, 7, 12});
+    ASSERT_TRUE(WriteNpy(tensor, path).ok());
+    std::ostringstream bytes;
+    bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    const std::string text = bytes.str();
+    EXPECT_NE(text.find("'descr': '|V1'"), std::string::npos);
+    EXPECT_EQ(text.substr(text.size() - 5), "\x01\x3f\x20\x07\x0c");
+    const auto back = ReadNpy(path, dtype);
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->dtype(), dtype);
+    EXPECT_TRUE(SameBits(*back, tensor));
+  }
+}
+
+}  // namespace
+}  // namespace onward
