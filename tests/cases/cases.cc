@@ -58,6 +58,7 @@ std::vector<OpCase> AllCases() {
            SliceCases,
            SoftmaxCases,
            StringCases,
+           SvmCases,
            TfidfCases,
            TopkCases,
            TransposeCases,

@@ -55,6 +55,7 @@ std::vector<OpCase> ShapeOpsCases();
 std::vector<OpCase> SliceCases();
 std::vector<OpCase> SoftmaxCases();
 std::vector<OpCase> StringCases();
+std::vector<OpCase> SvmCases();
 std::vector<OpCase> TfidfCases();
 std::vector<OpCase> TopkCases();
 std::vector<OpCase> TransposeCases();
