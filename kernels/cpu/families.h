@@ -62,6 +62,7 @@ KernelList ReferenceNonMaxSuppression();
 KernelList ReferenceNonZero();
 KernelList ReferenceNormalization();
 KernelList ReferenceOneHot();
+KernelList ReferenceOptimizers();
 KernelList ReferenceOptional();
 KernelList ReferencePad();
 KernelList ReferencePool();

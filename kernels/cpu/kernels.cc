@@ -63,6 +63,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceNonZero,
         cpu::ReferenceNormalization,
         cpu::ReferenceOneHot,
+        cpu::ReferenceOptimizers,
         cpu::ReferenceOptional,
         cpu::ReferencePad,
         cpu::ReferencePool,

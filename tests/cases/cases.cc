@@ -42,6 +42,7 @@ std::vector<OpCase> AllCases() {
            NonZeroCases,
            NormalizationCases,
            OneHotCases,
+           OptimizersCases,
            PadCases,
            PoolCases,
            PowCases,

@@ -39,6 +39,7 @@ std::vector<OpCase> NonMaxSuppressionCases();
 std::vector<OpCase> NonZeroCases();
 std::vector<OpCase> NormalizationCases();
 std::vector<OpCase> OneHotCases();
+std::vector<OpCase> OptimizersCases();
 std::vector<OpCase> PadCases();
 std::vector<OpCase> PoolCases();
 std::vector<OpCase> PowCases();
