@@ -48,6 +48,7 @@ KernelList ReferenceFlexAttention();
 KernelList ReferenceGather();
 KernelList ReferenceGridSample();
 KernelList ReferenceIdentity();
+KernelList ReferenceImageDecoder();
 KernelList ReferenceLabelEncoder();
 KernelList ReferenceLinearAttention();
 KernelList ReferenceLinearModel();

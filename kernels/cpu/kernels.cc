@@ -49,6 +49,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceGather,
         cpu::ReferenceGridSample,
         cpu::ReferenceIdentity,
+        cpu::ReferenceImageDecoder,
         cpu::ReferenceLabelEncoder,
         cpu::ReferenceLinearAttention,
         cpu::ReferenceLinearModel,

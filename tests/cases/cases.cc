@@ -29,6 +29,7 @@ std::vector<OpCase> AllCases() {
            GridSampleCases,
            GruCases,
            IdentityCases,
+           ImageDecoderCases,
            LabelEncoderCases,
            LinearAttentionCases,
            LinearModelCases,

@@ -26,6 +26,7 @@ std::vector<OpCase> GatherCases();
 std::vector<OpCase> GridSampleCases();
 std::vector<OpCase> GruCases();
 std::vector<OpCase> IdentityCases();
+std::vector<OpCase> ImageDecoderCases();
 std::vector<OpCase> LabelEncoderCases();
 std::vector<OpCase> LinearAttentionCases();
 std::vector<OpCase> LinearModelCases();
