@@ -1,4 +1,4 @@
-// Without training Dropout is the identity.
+// Without training Dropout is the identity; with a seed its mask is NumPy's.
 #include "tests/cases/cases.h"
 #include "tests/cases/values.h"
 
@@ -33,8 +33,22 @@ std::vector<OpCase> InferenceRows() {
   };
 }
 
+// numpy.random.RandomState(seed).uniform(0, 1, 6) >= ratio.
+std::vector<OpCase> SeededRows() {
+  return {
+      Row("seed_0", "Dropout", {{"seed", int64_t{0}}},
+          {Of<float>({6}, {1, 2, 3, 4, 5, 6}), Of<float>({}, {0.5}), Of<bool>({}, {true})},
+          {Of<float>({6}, {2, 4, 6, 8, 0, 12}),
+           Of<bool>({6}, {true, true, true, true, false, true})}),
+      Row("seed_7", "Dropout", {{"seed", int64_t{7}}},
+          {Of<Float16>({6}, {3, 6, 9, 12, 15, 18}), Of<double>({}, {0.25}), Of<bool>({}, {true})},
+          {Of<Float16>({6}, {0, 8, 12, 16, 20, 24}),
+           Of<bool>({6}, {false, true, true, true, true, true})}),
+  };
+}
+
 }  // namespace
 
-std::vector<OpCase> DropoutCases() { return Join({InferenceRows}); }
+std::vector<OpCase> DropoutCases() { return Join({InferenceRows, SeededRows}); }
 
 }  // namespace onward::cases

@@ -1,4 +1,9 @@
-// Dropout: the identity, or in training mode a random mask and the scale 1 / (1 - ratio).
+// Dropout: the identity, or in training mode a random mask and the scale 1 / (1 - ratio). The mask
+// of a node with a seed is that of the standard's reference, which draws it from NumPy's
+// RandomState(seed); its run r of a session draws from RandomState(seed + r).
+#include <optional>
+#include <random>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
@@ -10,34 +15,74 @@ namespace {
 using DropoutTypes =
     Concat<FloatTypes, TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>>;
 
-// `mask` may be null. `begin` is a multiple of a block of random numbers.
-template <typename T>
-void RunDropout(const RandomStream& stream, double ratio, const void* in, void* out, bool* mask,
-                int64_t begin, int64_t end) {
+constexpr int64_t kPerBlock = UniformNumbers<float>::kPerBlock;
+
+// Numbers of the node's counter-based stream, by blocks.
+class BlockNumbers {
+ public:
+  BlockNumbers(const RandomStream& stream, int64_t begin)
+      : stream_(stream), next_(begin / kPerBlock) {}
+  void Draw(double* numbers) {
+    float block[kPerBlock];
+    UniformNumbers<float>::Draw(stream_, static_cast<uint64_t>(next_++), block);
+    std::copy(block, block + kPerBlock, numbers);
+  }
+
+ private:
+  const RandomStream& stream_;
+  int64_t next_;
+};
+
+// NumPy's RandomState(seed).uniform(): 53 bits of two numbers of a Mersenne twister.
+class LegacyNumbers {
+ public:
+  explicit LegacyNumbers(uint32_t seed) : engine_(seed) {}
+  void Draw(double* numbers) {
+    for (int64_t i = 0; i < kPerBlock; ++i) {
+      const uint32_t high = static_cast<uint32_t>(engine_()) >> 5;
+      const uint32_t low = static_cast<uint32_t>(engine_()) >> 6;
+      numbers[i] = (high * 67108864.0 + low) / 9007199254740992.0;
+    }
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+struct DropoutSpan {
+  const void* in;
+  void* out;
+  bool* mask;  // may be null
+  int64_t begin, end;
+};
+
+template <typename T, typename Numbers>
+void DropElements(Numbers& source, double ratio, const DropoutSpan& span) {
   using C = ComputeType<T>;
   const C scale = static_cast<C>(1.0 / (1.0 - ratio));
-  const T* x = static_cast<const T*>(in);
-  T* y = static_cast<T*>(out);
-  constexpr int64_t kPerBlock = UniformNumbers<float>::kPerBlock;
-  const float limit = static_cast<float>(ratio);
-  for (int64_t i = begin; i < end; i += kPerBlock) {
-    float numbers[kPerBlock];
-    UniformNumbers<float>::Draw(stream, static_cast<uint64_t>(i / kPerBlock), numbers);
-    for (int64_t k = i; k < std::min(end, i + kPerBlock); ++k) {
-      const bool keep = numbers[k - i] >= limit;
+  const T* x = static_cast<const T*>(span.in);
+  T* y = static_cast<T*>(span.out);
+  for (int64_t i = span.begin; i < span.end; i += kPerBlock) {
+    double numbers[kPerBlock];
+    source.Draw(numbers);
+    for (int64_t k = i; k < std::min(span.end, i + kPerBlock); ++k) {
+      const bool keep = numbers[k - i] >= ratio;
       y[k] = keep ? static_cast<T>(static_cast<C>(x[k]) * scale) : static_cast<T>(C(0));
-      if (mask != nullptr) mask[k] = keep;
+      if (span.mask != nullptr) span.mask[k] = keep;
     }
   }
 }
 
-using DropoutLoop = void (*)(const RandomStream& stream, double ratio, const void* in, void* out,
-                             bool* mask, int64_t begin, int64_t end);
+struct DropoutLoops {
+  // `span.begin` is a multiple of a block.
+  void (*blocks)(BlockNumbers& source, double ratio, const DropoutSpan& span) = nullptr;
+  void (*legacy)(LegacyNumbers& source, double ratio, const DropoutSpan& span) = nullptr;
+};
 
 class Dropout : public Kernel {
  public:
-  Dropout(DropoutLoop loop, RandomSource source, bool may_train)
-      : loop_(loop), source_(source), may_train_(may_train) {}
+  Dropout(DropoutLoops loops, RandomSource source, std::optional<int64_t> seed, bool may_train)
+      : loops_(loops), source_(source), seed_(seed), may_train_(may_train) {}
 
   absl::Status Bind(BindContext& context) const override {
     for (int i : {1, 2}) {
@@ -70,9 +115,16 @@ class Dropout : public Kernel {
     }
     if (!(ratio > 0.0 && ratio < 1.0))
       return absl::InvalidArgumentError(absl::StrCat("ratio is ", ratio, ", must be in [0, 1)"));
+    if (seed_) {
+      const uint64_t run = context.services()->run_index();
+      LegacyNumbers numbers(static_cast<uint32_t>(static_cast<uint64_t>(*seed_) + run));
+      loops_.legacy(numbers, ratio, {in.data, out.data, mask, 0, in.num_elements()});
+      return absl::OkStatus();
+    }
     const RandomStream stream = source_.Stream(context);
     context.ParallelFor(in.num_elements(), kMathGrain, [&](int64_t begin, int64_t end) {
-      loop_(stream, ratio, in.data, out.data, mask, begin, end);
+      BlockNumbers numbers(stream, begin);
+      loops_.blocks(numbers, ratio, {in.data, out.data, mask, begin, end});
     });
     return absl::OkStatus();
   }
@@ -89,20 +141,25 @@ class Dropout : public Kernel {
     return ratio;
   }
 
-  DropoutLoop loop_;
+  DropoutLoops loops_;
   RandomSource source_;
+  std::optional<int64_t> seed_;
   bool may_train_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDropout(const NodeSpec& spec) {
-  DropoutLoop loop = nullptr;
-  DispatchDType(DropoutTypes(), spec.input_dtype(0),
-                [&](auto tag) { loop = RunDropout<typename decltype(tag)::type>; });
-  if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
+  DropoutLoops loops;
+  DispatchDType(DropoutTypes(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loops = {DropElements<T, BlockNumbers>, DropElements<T, LegacyNumbers>};
+  });
+  if (loops.blocks == nullptr) return NoLoopFor(spec.input_dtype(0));
+  std::optional<int64_t> seed;
+  if (spec.attributes().Has("seed")) seed = spec.attributes().Int("seed", 0);
   const Tensor* mode = spec.constant(2);
   const bool never =
       !spec.has_input(2) || (mode != nullptr && mode->num_elements() == 1 && !*mode->data<bool>());
-  return std::make_unique<Dropout>(loop, RandomSource(spec), !never);
+  return std::make_unique<Dropout>(loops, RandomSource(spec), seed, !never);
 }
 
 constexpr KernelEntry kKernels[] = {
