@@ -3,6 +3,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/fourier.h"
+#include "kernels/cpu/reference/single_fourier.h"
 
 namespace onward::cpu {
 namespace {
@@ -32,6 +33,7 @@ absl::Status CheckLength(const char* name, int64_t length) {
 // Signals of `in_count` elements, `inner` apart, in; spectra of `out_count` elements out.
 struct DftPlan {
   FourierPlan fourier;
+  SingleFourierPlan single;
   int64_t outer, in_count, out_count, inner;
   int64_t in_parts, out_parts;  // components: 1 or 2
 };
@@ -66,6 +68,20 @@ void RunSignal(const DftPlan& plan, bool inverse, bool onesided, const void* in,
   }
 }
 
+// Complex float32 signals of smooth lengths.
+void RunSingleSignal(const DftPlan& plan, bool inverse, const void* in, void* out, int64_t index,
+                     Complex* scratch) {
+  const int64_t o = index / plan.inner, i = index % plan.inner, n = plan.fourier.length;
+  const auto* x = static_cast<const SingleComplex*>(in) + o * plan.in_count * plan.inner + i;
+  auto* y = static_cast<SingleComplex*>(out) + o * plan.out_count * plan.inner + i;
+  auto* signal = reinterpret_cast<SingleComplex*>(scratch);
+  std::fill(signal, signal + n, SingleComplex(0));
+  for (int64_t k = 0; k < std::min(plan.in_count, n); ++k) signal[k] = x[k * plan.inner];
+  const float scale = inverse ? static_cast<float>(1.0 / static_cast<double>(n)) : 1.0f;
+  Transform(plan.single, inverse, scale, signal, signal + n);
+  for (int64_t k = 0; k < plan.out_count; ++k) y[k * plan.inner] = signal[k];
+}
+
 using SignalLoop = void (*)(const DftPlan& plan, bool inverse, bool onesided, const void* in,
                             void* out, int64_t index, Complex* signal);
 
@@ -98,7 +114,14 @@ class Dft : public Kernel {
     if (!context.has_input(1)) length = mirror ? 2 * (count - 1) : count;
     ONWARD_RETURN_IF_ERROR(CheckLength("dft_length", length));
     auto* plan = context.NewState<DftPlan>();
-    *plan = {MakeFourierPlan(context, length),
+    SingleFourierPlan single;
+    if (context.input_dtype(0) == DType::kFloat32 && parts == 2 && !onesided_ && length > 1)
+      single = MakeSingleFourierPlan(context, length);
+    FourierPlan fourier;
+    fourier.length = length;
+    if (single.num_factors == 0) fourier = MakeFourierPlan(context, length);
+    *plan = {fourier,
+             single,
              NumElements(dims, 0, axis),
              count,
              halve ? length / 2 + 1 : length,
@@ -121,8 +144,13 @@ class Dft : public Kernel {
                                [&](int worker, int64_t begin, int64_t end) {
                                  Complex* signal = context.scratch<Complex>() + worker * each;
                                  for (int64_t i = begin; i < end; ++i) {
-                                   loop_(plan, inverse_, onesided_, context.input(0).data,
-                                         context.output(0).data, i, signal);
+                                   if (plan.single.num_factors > 0) {
+                                     RunSingleSignal(plan, inverse_, context.input(0).data,
+                                                     context.output(0).data, i, signal);
+                                   } else {
+                                     loop_(plan, inverse_, onesided_, context.input(0).data,
+                                           context.output(0).data, i, signal);
+                                   }
                                  }
                                });
     return absl::OkStatus();
