@@ -93,6 +93,20 @@ std::optional<Patch> OfOne(const Graph& graph, NodeId root) {
   return BypassIf(node.inputs.size() == 1, graph, node);
 }
 
+// A condition that is the same everywhere, and a branch of the result's shape.
+std::optional<Patch> UniformWhere(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Tensor* condition = FixedConstant(graph, node.inputs[0]);
+  if (condition == nullptr || condition->num_elements() == 0) return std::nullopt;
+  const absl::Span<const bool> elements = condition->span<bool>();
+  const bool first = elements[0];
+  if (std::count(elements.begin(), elements.end(), first) != std::ssize(elements))
+    return std::nullopt;
+  const ValueId branch = node.inputs[first ? 1 : 2];
+  if (!SameShape(graph.type(branch), graph.type(node.outputs[0]))) return std::nullopt;
+  return Bypass(graph, node, branch);
+}
+
 // Not(Not(x)), Neg(Neg(x)).
 std::optional<Patch> Involution(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
@@ -134,6 +148,7 @@ constexpr Rule kRules[] = {
     {"remove_transpose", "Transpose", Transpose},
     {"remove_slice", "Slice", Slice},
     {"remove_pad", "Pad", Pad},
+    {"remove_where", "Where", UniformWhere},
     {"remove_concat", "Concat", OfOne},
     {"remove_sum", "Sum", OfOne},
     {"remove_mean", "Mean", OfOne},

@@ -3,6 +3,7 @@
 // that this belongs to devices.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/types/span.h"
 #include "graph/passes/passes.h"
@@ -36,7 +37,7 @@ Dim DimOf(const Graph& graph, ValueId id, size_t axis) { return (*graph.type(id)
 // Whether every dim of the mask is 1 or that of the scores, the last one certainly the scores'.
 bool MaskFits(const Graph& graph, ValueId mask, ValueId scores) {
   const int rank = RankOf(graph, mask);
-  if (rank < 2 || rank > 4 || graph.type(mask).dtype != DType::kFloat32) return false;
+  if (rank < 2 || rank > 4 || graph.type(mask).dtype != graph.type(scores).dtype) return false;
   for (int i = 0; i < rank; ++i) {
     const Dim dim = DimOf(graph, mask, static_cast<size_t>(i));
     const Dim of_scores = DimOf(graph, scores, static_cast<size_t>(4 - rank + i));
@@ -176,9 +177,10 @@ const Node* ReadSoftmax(const Graph& graph, ValueId value) {
 std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const Node* softmax = ReadSoftmax(graph, node.inputs[0]);
-  if (softmax == nullptr || graph.type(node.outputs[0]).dtype != DType::kFloat32) {
+  const DType dtype = graph.type(node.outputs[0]).dtype;
+  if (softmax == nullptr ||
+      !DispatchDType(TypeList<float, Float16, BFloat16>(), dtype, [](auto) {}))
     return std::nullopt;
-  }
   const auto masked = ReadMasked(graph, softmax->inputs[0]);
   if (!masked || (masked->condition.valid() && !ConditionFits(graph, *masked))) return std::nullopt;
   const Factored scores = WithoutFactors(graph, masked->scores);
@@ -193,7 +195,9 @@ std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
   Patch patch(graph);
   std::vector<ValueId> inputs = {q.inner, AddKeys(*keys, patch), v};
   if (masked->condition.valid()) {
-    const ValueId zero = patch.AddConstant("", Tensor::Scalar(0.0f));
+    Tensor nothing(dtype, Dims{});
+    std::memset(nothing.raw_mutable_data(), 0, static_cast<size_t>(nothing.byte_size()));
+    const ValueId zero = patch.AddConstant("", std::move(nothing));
     inputs.push_back(patch.AddNode("Where", {masked->condition, zero, masked->filler}));
   } else if (masked->mask.valid()) {
     inputs.push_back(masked->mask);

@@ -85,6 +85,22 @@ TEST(EliminateIdentity, ReversedSliceStays) {
             "b = Slice(x, s, e, a, t)\ny = Neg(b)\n");
 }
 
+TEST(EliminateIdentity, UniformConditions) {
+  EXPECT_EQ(After("g (float[3] x, float[3] z) => (float[3] y) <bool[1] c = {0}>"
+                  "{ a = Where(c, z, x) y = Neg(a) }"),
+            "y = Neg(x)\n");
+  EXPECT_EQ(After("g (float[3] x, float[1] z) => (float[3] y) <bool[3] c = {1, 1, 1}>"
+                  "{ a = Where(c, x, z) y = Neg(a) }"),
+            "y = Neg(x)\n");
+  // Not uniform, and a branch of another shape.
+  EXPECT_EQ(After("g (float[2] x, float[2] z) => (float[2] y) <bool[2] c = {0, 1}>"
+                  "{ a = Where(c, z, x) y = Neg(a) }"),
+            "a = Where(c, z, x)\ny = Neg(a)\n");
+  EXPECT_EQ(After("g (float[1] x, float[3] z) => (float[3] y) <bool[1] c = {0}>"
+                  "{ a = Where(c, z, x) y = Neg(a) }"),
+            "a = Where(c, z, x)\ny = Neg(a)\n");
+}
+
 TEST(EliminateIdentity, Involutions) {
   EXPECT_EQ(
       After("g (bool[3] x) => (bool[3] y) { a = Not(x) b = Not(a) c = Not(b) y = Identity(c) }"),

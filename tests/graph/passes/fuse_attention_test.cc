@@ -9,13 +9,13 @@ namespace {
 using testing::Nodes;
 using testing::Optimize;
 
-std::string After(const std::string& text) {
+std::string After(const std::string& text, double rtol = 1e-4) {
   return Nodes(Optimize(text,
                         {{"merge", MergeChains},
                          {"heads", FuseAttentionHeads},
                          {"layout", FuseAttentionLayout},
                          {"dead", EliminateDead}},
-                        1e-4));
+                        rtol));
 }
 
 TEST(FuseAttention, OnHeadsWithScaleAndMask) {
@@ -23,6 +23,16 @@ TEST(FuseAttention, OnHeadsWithScaleAndMask) {
                   "=> (float[B,2,S,5] y) <float s = {0.5}> {"
                   "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t) b = Mul(a, s)"
                   "c = Add(b, m) p = Softmax(c) y = MatMul(p, v) }"),
+            "y = Attention(q, k, v, m)\n");
+}
+
+TEST(FuseAttention, HalfPrecision) {
+  EXPECT_EQ(After("g (float16[B,2,S,4] q, float16[B,2,T,4] k, float16[B,2,T,5] v, "
+                  "float16[B,1,1,T] m) => (float16[B,2,S,5] y) {"
+                  "s = Constant <value = float16 {14336}> ()"  // 0.5
+                  "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t) b = Mul(a, s)"
+                  "c = Add(b, m) p = Softmax(c) y = MatMul(p, v) }",
+                  1e-2),
             "y = Attention(q, k, v, m)\n");
 }
 
