@@ -58,6 +58,14 @@ absl::StatusOr<std::vector<int64_t>> Positions(const Tensor& indices, DimsView d
   return positions;
 }
 
+void ScatterPacked(const Tensor& values, const std::vector<int64_t>& positions, Tensor& dense) {
+  std::vector<int8_t> from(positions.size());
+  std::vector<int8_t> to(static_cast<size_t>(dense.num_elements()));
+  UnpackSubByte(values.dtype(), values.raw_data(), values.num_elements(), from.data());
+  for (size_t i = 0; i < positions.size(); ++i) to[static_cast<size_t>(positions[i])] = from[i];
+  PackSubByte(dense.dtype(), to.data(), dense.num_elements(), dense.raw_mutable_data());
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> TensorFromSparseProto(const onnx::SparseTensorProto& proto,
@@ -68,10 +76,6 @@ absl::StatusOr<Tensor> TensorFromSparseProto(const onnx::SparseTensorProto& prot
   if (values.rank() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("sparse values have shape ", DimsString(values.dims()), ", expected rank 1"));
-  }
-  if (IsSubByte(dtype)) {
-    return absl::UnimplementedError(absl::StrCat(
-        "sparse tensors of packed dtype ", std::string(DTypeName(dtype)), " are not supported"));
   }
   const DimsView dims(proto.dims().data(), static_cast<size_t>(proto.dims_size()));
   if (proto.dims_size() > source.max_rank) {
@@ -95,6 +99,10 @@ absl::StatusOr<Tensor> TensorFromSparseProto(const onnx::SparseTensorProto& prot
     for (size_t i = 0; i < positions.size(); ++i) {
       dense.mutable_data<std::string>()[positions[i]] = values.data<std::string>()[i];
     }
+    return dense;
+  }
+  if (IsSubByte(dtype)) {
+    ScatterPacked(values, positions, dense);
     return dense;
   }
   const auto size = static_cast<size_t>(BitSize(dtype) / 8);

@@ -181,6 +181,14 @@ onnx::SparseTensorProto Sparse(const std::vector<int64_t>& index_dims,
   return proto;
 }
 
+TEST(SparseTensorTest, PackedTypes) {
+  onnx::SparseTensorProto proto = Sparse({2}, {1, 4}, {5});
+  *proto.mutable_values() = Raw(TensorProto::INT4, {2}, "\xf3");  // 3, -1
+  const auto dense = TensorFromSparseProto(proto);
+  ASSERT_TRUE(dense.ok()) << dense.status();
+  EXPECT_EQ(Bytes(*dense), std::string("\x30\x00\x0f", 3));
+}
+
 TEST(SparseTensorTest, BothFormsOfIndices) {
   for (const auto& proto : {Sparse({2}, {1, 5}, {2, 3}), Sparse({2, 2}, {0, 1, 1, 2}, {2, 3})}) {
     const auto dense = TensorFromSparseProto(proto);
