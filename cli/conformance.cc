@@ -28,7 +28,11 @@ CaseResult RunGuarded(const Named& named, const SessionOptions& options) {
   try {
     return RunCase(named.root, named.directory, options);
   } catch (const std::exception& error) {
-    return {named.directory, "failed", absl::StrCat("exception: ", error.what())};
+    CaseResult result;
+    result.name = named.directory;
+    result.status = "failed";
+    result.reason = absl::StrCat("exception: ", error.what());
+    return result;
   }
 }
 
@@ -74,8 +78,11 @@ absl::Status Conformance(const ConformanceOptions& options, const CommonOptions&
     passed += result.status == "passed";
     failed += result.status == "failed";
     skipped += result.status == "skipped";
-    document["cases"].push_back(
-        {{"name", result.name}, {"status", result.status}, {"reason", result.reason}});
+    document["cases"].push_back({{"name", result.name},
+                                 {"status", result.status},
+                                 {"reason", result.reason},
+                                 {"ops", result.ops},
+                                 {"dtypes", result.dtypes}});
     const bool shown = (result.status == "failed" && options.list_failures) ||
                        (common.verbose && result.status != "passed");
     if (!common.json && shown)

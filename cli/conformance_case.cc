@@ -8,7 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/load_session.h"
 #include "graph/base/status.h"
+#include "onnx_io/import.h"
 #include "onnx_io/tensor_proto.h"
 
 namespace onward::cli {
@@ -138,6 +140,24 @@ absl::StatusOr<std::string> RunDataSet(Session& session, const fs::path& data_se
   return std::string();
 }
 
+void AddDTypes(const Type& type, std::set<std::string>& dtypes) {
+  if (type.dtype != DType::kUndefined) dtypes.emplace(DTypeName(type.dtype));
+  if (type.element != nullptr) AddDTypes(*type.element, dtypes);
+}
+
+// What a case is about, for the page that counts cases by it.
+void Describe(const Graph& graph, CaseResult& result) {
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    result.ops.insert(node.domain.empty() ? node.op_type
+                                          : absl::StrCat(node.domain, ".", node.op_type));
+    for (const Subgraph& body : node.subgraphs) Describe(*body.graph, result);
+  }
+  for (const auto& ids : {graph.inputs(), graph.outputs()}) {
+    for (const ValueId id : ids) AddDTypes(graph.type(id), result.dtypes);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> FindCases(const std::string& root) {
@@ -166,7 +186,10 @@ CaseResult RunCase(const std::string& root, const std::string& directory,
     result.reason = std::string(status.message());
     return result;
   };
-  const auto session = Session::Load((fs::path(directory) / "model.onnx").string(), options);
+  auto model = ImportFile((fs::path(directory) / "model.onnx").string());
+  if (!model.ok()) return end(model.status());
+  Describe(model->graph, result);
+  const auto session = CreateSession(*std::move(model), options);
   if (!session.ok()) return end(session.status());
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(directory)) {

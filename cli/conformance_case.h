@@ -1,6 +1,7 @@
 // One standard ONNX test case: a directory with model.onnx and test_data_set_*/{input,output}_K.pb.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct CaseResult {
   std::string name;    // the directory, relative to where the search began
   std::string status;  // "passed", "failed", "skipped"
   std::string reason;
+  std::set<std::string> ops;     // of the imported model, "Softmax", "ai.onnx.ml.Scaler"
+  std::set<std::string> dtypes;  // of its inputs and outputs
 };
 
 // Directories at any depth below `root` that hold a case, sorted.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "cli/load_session.h"
 #include "graph/base/status.h"
 
 namespace onward::cli {
@@ -51,7 +52,7 @@ void Print(const Session& session, int64_t planned_bytes, bool verbose) {
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
                      const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Load(model, common.session()));
+                          LoadSession(model, common.session()));
   InputOptions random = inputs;
   random.random = true;
   int64_t planned_bytes = 0;

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/latency.h"
+#include "cli/load_session.h"
 #include "cli/summary.h"
 #include "graph/base/status.h"
 #include "onnx_io/npy.h"
@@ -62,7 +63,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Load(options.model, session_options));
+                          LoadSession(options.model, session_options));
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
                           MakeInputs(session->inputs(), options.inputs));
   Session::Outputs outputs;

@@ -1,0 +1,20 @@
+#include "cli/load_session.h"
+
+#include "graph/base/status.h"
+#include "onnx_io/import.h"
+#include "training/gradient/expand_gradient.h"
+
+namespace onward::cli {
+
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options) {
+  ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+  return Session::Create(std::move(model), options);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> LoadSession(const std::string& path,
+                                                     const SessionOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
+  return CreateSession(std::move(model), options);
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,16 @@
+// Models as the commands run them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "executors/session.h"
+
+namespace onward::cli {
+
+// Session::Create and Session::Load, with Gradient nodes of ai.onnx.preview.training expanded.
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options);
+absl::StatusOr<std::unique_ptr<Session>> LoadSession(const std::string& path,
+                                                     const SessionOptions& options);
+
+}  // namespace onward::cli

@@ -1,0 +1,16 @@
+// The standard's Gradient operator (ai.onnx.preview.training).
+#pragma once
+
+#include "absl/status/status.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Replaces every Gradient node of the main graph by the nodes that compute it. The gradient of a
+// `y` of several elements is that of their sum; a Gradient may differentiate what another one
+// gives. To be called before the graph is optimised, as the node names tensors by their names.
+// InvalidArgument: a name that the graph does not have. Unimplemented: inputs that are not the
+// tensors that xs and zs name, an op without gradient rule.
+absl::Status ExpandGradientNodes(Graph& graph);
+
+}  // namespace onward
