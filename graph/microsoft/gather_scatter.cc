@@ -1,10 +1,14 @@
 // Elements by index.
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "graph/microsoft/microsoft.h"
 
 namespace onward::microsoft {
 namespace {
+
+// The formula has a comparison for each token.
+constexpr int64_t kLongestNGram = 256;
 
 std::vector<Expr> GatherND(const FormulaCall& call) {
   return {Op("GatherND", {call.input(0), Cast(call.input(1), DType::kInt64)})};
@@ -19,7 +23,10 @@ std::vector<Expr> TorchEmbedding(const FormulaCall& call) {
 std::vector<Expr> NGramRepeatBlock(const FormulaCall& call) {
   const Expr ids = call.input(0), scores = call.input(1);
   const int64_t before = call.Int("ngram_size") - 1;
-  if (before < 0) call.Fail("`ngram_size` must be at least 1");
+  if (before < 0 || before >= kLongestNGram) {
+    call.Fail(absl::StrCat("`ngram_size` must be from 1 to ", kLongestNGram));
+    return {};
+  }
   const int64_t end = std::numeric_limits<int64_t>::max();
   const Expr followers = Slice(ids, {before}, {end}, {1});
   const Expr inf = ScalarLike(scores, std::numeric_limits<double>::infinity());

@@ -1,4 +1,5 @@
 // Normalizations with the sums before them.
+#include "absl/strings/str_cat.h"
 #include "graph/microsoft/microsoft.h"
 
 namespace onward::microsoft {
@@ -28,6 +29,10 @@ Expr RootMeanSquareNormalized(const Expr& x, const Expr& scale, int64_t axis, fl
 std::vector<Expr> SimplifiedLayerNormalization(const FormulaCall& call) {
   const Expr x = call.input(0), scale = call.input(1);
   const int64_t axis = call.Int("axis");
+  if (axis < -call.Rank(0) || axis >= call.Rank(0)) {
+    call.Fail(absl::StrCat("axis ", axis, " is out of range for rank ", call.Rank(0)));
+    return {};
+  }
   const float epsilon = call.Float("epsilon");
   Expr y;
   if (x.dtype() == scale.dtype()) {

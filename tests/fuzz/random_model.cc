@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/dtype.h"
+#include "graph/ops/onward_schemas.h"
 #include "onnx/defs/printer.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/tensor_proto.h"
@@ -23,10 +24,11 @@ constexpr int64_t kOpset = 28;
 const std::vector<onnx::OpSchema>& Schemas() {
   static const auto* schemas = [] {
     auto* kept = new std::vector<onnx::OpSchema>();
+    RegisterOnwardSchemas();
     for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas()) {
-      if ((schema.domain().empty() || schema.domain() == "ai.onnx.ml") && !schema.Deprecated()) {
-        kept->push_back(schema);
-      }
+      const std::string& domain = schema.domain();
+      const bool known = domain.empty() || domain == "ai.onnx.ml" || domain == "com.microsoft";
+      if (known && !schema.Deprecated()) kept->push_back(schema);
     }
     return kept;
   }();
@@ -58,6 +60,7 @@ class ModelMaker {
     model.set_ir_version(10);
     AddOpset("", kOpset, model);
     AddOpset("ai.onnx.ml", 5, model);
+    AddOpset("com.microsoft", 1, model);
     onnx::GraphProto* graph = model.mutable_graph();
     graph->set_name("g");
     top_ = graph;
