@@ -188,8 +188,8 @@ void Int8MatMul::PrepareColumns(RunContext& context, const ProductState& s, cons
           static_cast<int32_t>(constant - a_zero * static_cast<uint32_t>(sums[line + j]));
     }
   }
-  if (a_zero != 0) f.col_add = add;
-  if (any_zero) f.col_mul = mul;
+  if (a_zero != 0 && s.k > 0) f.col_add = add;
+  if (any_zero && s.k > 0) f.col_mul = mul;
   if (inputs_.result == Result::kInt32) return;
   float* scales = reinterpret_cast<float*>(scratch + s.col_scale);
   const float a_scale = *context.in<float>(inputs_.a_scale);

@@ -5,7 +5,18 @@
 
 namespace onward::cpu::ONWARD_TARGET {
 
-typedef uint8_t ByteVec __attribute__((vector_size(kLanes)));
+// kLanes bytes as integers. (Compilers convert vectors of bytes one by one.)
+ONWARD_INLINE IVec LoadBytes(const uint8_t* p) {
+#if defined(ONWARD_TARGET_AVX512)
+  return reinterpret_cast<IVec>(
+      _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#elif defined(ONWARD_TARGET_AVX2)
+  return reinterpret_cast<IVec>(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#else
+  return IVec{p[0], p[1], p[2], p[3]};
+#endif
+}
 
 inline float ZeroOf(const NBitsMatrix& w, int64_t n, int64_t block) {
   if (w.float_zeros != nullptr) return w.float_zeros[n * w.blocks + block];
@@ -41,9 +52,7 @@ ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) 
   constexpr int kPerByte = 8 / kBits;
   Vec sums[kPerByte] = {};
   for (int64_t i = 0; i < bytes; i += kLanes, x += kLanes * kPerByte) {
-    ByteVec packed;
-    __builtin_memcpy(&packed, codes + i, sizeof(packed));
-    const IVec wide = __builtin_convertvector(packed, IVec);
+    const IVec wide = LoadBytes(codes + i);
     ONWARD_UNROLL
     for (int s = 0; s < kPerByte; ++s) {
       const IVec code = kBits == 8 ? wide : (wide >> (s * kBits)) & ((1 << kBits) - 1);
@@ -56,18 +65,29 @@ ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) 
   return sum;
 }
 
+// What the zero points of row n take off.
+inline float Shift(const NBitsMatrix& w, const float* scales, const float* x_sums, int64_t n) {
+  float shift = 0;
+  if (w.float_zeros != nullptr || w.packed_zeros != nullptr) {
+    for (int64_t b = 0; b < w.blocks; ++b) shift += scales[b] * ZeroOf(w, n, b) * x_sums[b];
+    return shift;
+  }
+  Vec sum = {};
+  int64_t b = 0;
+  for (; b + kLanes <= w.blocks; b += kLanes) sum = Fma(Load(scales + b), Load(x_sums + b), sum);
+  for (; b < w.blocks; ++b) shift += scales[b] * x_sums[b];
+  return (SumLanes(sum) + shift) * w.zero;
+}
+
 template <int kBits>
 float RowDot(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t n) {
   const int64_t bytes = w.block * kBits / 8;
   const uint8_t* codes = w.codes + n * w.row_bytes();
   const float* scales = w.scales + n * w.blocks;
   Vec sum = {};
-  float shift = 0;
-  for (int64_t b = 0; b < w.blocks; ++b, codes += bytes, x += w.block) {
+  for (int64_t b = 0; b < w.blocks; ++b, codes += bytes, x += w.block)
     sum = Fma(BlockDot<kBits>(codes, x, bytes), Set(scales[b]), sum);
-    shift += scales[b] * ZeroOf(w, n, b) * x_sums[b];
-  }
-  return SumLanes(sum) - shift;
+  return SumLanes(sum) - Shift(w, scales, x_sums, n);
 }
 
 inline void DequantizeRow(const NBitsMatrix& w, int64_t n, int64_t first, int64_t last, float* to) {
