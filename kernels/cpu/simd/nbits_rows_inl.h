@@ -90,20 +90,37 @@ float RowDot(const NBitsMatrix& w, const float* x, const float* x_sums, int64_t 
   return SumLanes(sum) - Shift(w, scales, x_sums, n);
 }
 
+ONWARD_INLINE Vec Value(IVec code, float zero, float scale) {
+  return (__builtin_convertvector(code, Vec) - Set(zero)) * Set(scale);
+}
+
+// a[0], b[0], a[1], b[1], ...
+template <int... I>
+ONWARD_INLINE void StoreAlternating(Vec a, Vec b, float* to, std::integer_sequence<int, I...>) {
+  Store(to, __builtin_shufflevector(a, b, (I / 2 + I % 2 * kLanes)...));
+  Store(to + kLanes, __builtin_shufflevector(a, b, (kLanes / 2 + I / 2 + I % 2 * kLanes)...));
+}
+ONWARD_INLINE void StoreAlternating(Vec a, Vec b, float* to) {
+  StoreAlternating(a, b, to, std::make_integer_sequence<int, kLanes>());
+}
+
 inline void DequantizeRow(const NBitsMatrix& w, int64_t n, int64_t first, int64_t last, float* to) {
   const int per_byte = 8 / w.bits, mask = (1 << w.bits) - 1;
   const int64_t bytes = w.block * w.bits / 8;
   const uint8_t* codes = w.codes + n * w.row_bytes() + first * bytes;
   for (int64_t b = first; b < last; ++b, codes += bytes, to += w.block) {
     const float scale = w.scales[n * w.blocks + b], zero = ZeroOf(w, n, b);
-    if (w.bits == 4) {
-      for (int64_t i = 0; i < bytes; ++i) {
-        to[2 * i] = (static_cast<float>(codes[i] & 15) - zero) * scale;
-        to[2 * i + 1] = (static_cast<float>(codes[i] >> 4) - zero) * scale;
+    int64_t i = 0;
+    for (; w.bits >= 4 && i + kLanes <= bytes; i += kLanes) {
+      const IVec wide = LoadBytes(codes + i);
+      const Vec low = Value(w.bits == 4 ? wide & 15 : wide, zero, scale);
+      if (w.bits == 8) {
+        Store(to + i, low);
+      } else {
+        StoreAlternating(low, Value(wide >> 4, zero, scale), to + 2 * i);
       }
-      continue;
     }
-    for (int64_t i = 0; i < bytes; ++i) {
+    for (; i < bytes; ++i) {
       for (int s = 0; s < per_byte; ++s) {
         const int code = codes[i] >> (s * w.bits) & mask;
         to[i * per_byte + s] = (static_cast<float>(code) - zero) * scale;
