@@ -262,6 +262,9 @@ absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, Dim
     ONWARD_RETURN_IF_ERROR(SetOutput(output, Value(std::move(tensor))));
     return slots_[static_cast<size_t>(result)].tensor;
   }
+  if (dtype == DType::kUndefined) {
+    return absl::InternalError(absl::StrCat("the dtype of output ", output, " is not known"));
+  }
   ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(dtype, dims));
   if (result < 0) return absl::InternalError(absl::StrCat("output ", output, " is omitted"));
   ONWARD_RETURN_IF_ERROR(CheckResult(output, result, dtype));

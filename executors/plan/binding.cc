@@ -199,6 +199,9 @@ class Binder {
       const int32_t result = results[i];
       if (result < 0) continue;
       const OutputPlan& output = outputs[i];
+      if (slot(result).dtype == DType::kUndefined) {
+        return absl::InternalError(absl::StrCat("the dtype of output ", i, " is not known"));
+      }
       ONWARD_ASSIGN_OR_RETURN(const int64_t bytes,
                               CheckedByteSize(slot(result).dtype, output.dims));
       ONWARD_RETURN_IF_ERROR(CheckBlock(bytes));

@@ -202,9 +202,16 @@ void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outp
   const std::map<std::string_view, const Type*> bound = BoundTypes(graph, node);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OpSchema::FormalParameter* formal = Formal(node.schema->outputs(), i);
-    if (formal == nullptr || !formal->GetIsHomogeneous() || !outputs[i].is_tensor()) continue;
+    if (formal == nullptr || !formal->GetIsHomogeneous()) continue;
+    const bool unknown = outputs[i].kind == Type::Kind::kUnknown;
+    if (!unknown && !outputs[i].is_tensor()) continue;
     const auto it = bound.find(formal->GetTypeStr());
-    if (it != bound.end() && it->second->is_tensor()) outputs[i].dtype = it->second->dtype;
+    if (it == bound.end() || !it->second->is_tensor()) continue;
+    if (unknown) {
+      outputs[i] = Type::Tensor(it->second->dtype);
+    } else {
+      outputs[i].dtype = it->second->dtype;
+    }
   }
 }
 

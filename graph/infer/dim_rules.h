@@ -16,6 +16,7 @@ struct DimRule {
   std::optional<SymbolicDims> (*dims)(const InferScope& scope, size_t output);
 };
 
+absl::Span<const DimRule> AttentionDimRules();
 absl::Span<const DimRule> LayoutDimRules();
 absl::Span<const DimRule> WindowDimRules();
 

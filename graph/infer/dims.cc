@@ -88,7 +88,7 @@ std::optional<SymbolicDims> OwnDims(const InferScope& scope, size_t output) {
   for (std::string_view name : kBroadcasting) {
     if (name == op) return BroadcastInputs(scope, output);
   }
-  for (const auto& rules : {LayoutDimRules(), WindowDimRules()}) {
+  for (const auto& rules : {AttentionDimRules(), LayoutDimRules(), WindowDimRules()}) {
     for (const DimRule& rule : rules) {
       if (rule.op == op) return rule.dims(scope, output);
     }
@@ -128,6 +128,8 @@ void FillTypes(const Graph& graph, NodeId id, const KnownElements& known,
   }
   if (!node.domain.empty() && node.domain != kOnwardDomain) return;
   for (size_t i = 0; i < types.size(); ++i) {
+    // ONNX's function answers 0 for a hidden size that is not a number.
+    if (node.op_type == "Attention" && types[i].is_tensor()) types[i].shape.reset();
     if (!Open(types[i])) continue;
     const std::optional<SymbolicDims> dims = OwnDims({graph, node, known}, i);
     if (!dims) continue;

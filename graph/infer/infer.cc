@@ -56,8 +56,8 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
   if (HasUnknownInput(graph, node)) return absl::OkStatus();
   std::vector<Type> types(node.outputs.size());
   ONWARD_RETURN_IF_ERROR(InferOutputs(graph, id, known, types));
-  FillTypes(graph, id, known, types);
   CorrectDTypes(graph, node, types);
+  FillTypes(graph, id, known, types);
   for (size_t i = 0; i < types.size(); ++i) {
     const ValueId output = node.outputs[i];
     if (!output.valid()) continue;

@@ -52,6 +52,29 @@ TEST(Infer, SizesThatDependOnDataAreNamedAfterTheValue) {
             "}\n");
 }
 
+// ONNX's own function leaves the presents untyped without a past, and takes a hidden size that is
+// not a number for 0.
+TEST(Infer, TypesOfAttentionAreWhole) {
+  Graph graph;
+  const auto input = [&](const char* name, const char* length) {
+    return graph.AddInput(name,
+                          Type::Tensor(DType::kFloat16, {S("batch"), S(length), S("hidden")}));
+  };
+  Node node;
+  node.schema = onnx::OpSchemaRegistry::Schema("Attention", 28, "");
+  node.op_type = "Attention";
+  node.inputs = {input("q", "n"), input("k", "m"), input("v", "m")};
+  node.attributes = {{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}};
+  for (const char* name : {"y", "present_key", "present_value"})
+    node.outputs.push_back(graph.AddValue(name, Type()));
+  const std::vector<ValueId> outputs = node.outputs;
+  graph.AddNode(std::move(node));
+  ASSERT_TRUE(InferGraph(graph).ok());
+  EXPECT_EQ(graph.type(outputs[0]).ToString(), "float16[batch,n,hidden]");
+  EXPECT_EQ(graph.type(outputs[1]).ToString(), "float16[batch,2,m,present_key#3]");
+  EXPECT_EQ(graph.type(outputs[2]).ToString(), "float16[batch,2,m,present_value#3]");
+}
+
 TEST(Infer, ErrorsNameTheNode) {
   Graph graph;
   const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {2, 3}));
