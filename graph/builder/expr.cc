@@ -8,6 +8,14 @@
 #include "onnx/defs/schema.h"
 
 namespace onward::expr {
+namespace {
+
+template <typename Count>
+std::vector<bool> AllOf(Count outputs) {
+  return std::vector<bool>(static_cast<size_t>(outputs), true);
+}
+
+}  // namespace
 
 const Type& Expr::type() const {
   static const Type* unknown = new Type();
@@ -60,8 +68,9 @@ ValueId ExprSink::Resolve(const Expr& expr) {
   return inner;
 }
 
-std::vector<Expr> ExprSink::Write(Node node, const std::vector<Expr>& inputs, int num_outputs) {
-  std::vector<Expr> results(static_cast<size_t>(num_outputs), Expr(this, {}));
+std::vector<Expr> ExprSink::Write(Node node, const std::vector<Expr>& inputs,
+                                  const std::vector<bool>& wanted) {
+  std::vector<Expr> results(wanted.size(), Expr(this, {}));
   for (const Expr& input : inputs) {
     if (status_.ok()) node.inputs.push_back(Resolve(input));
   }
@@ -76,7 +85,7 @@ std::vector<Expr> ExprSink::Write(Node node, const std::vector<Expr>& inputs, in
          static_cast<int>(node.inputs.size()) > node.schema->min_input()) {
     node.inputs.pop_back();
   }
-  const absl::StatusOr<std::vector<ValueId>> outputs = AddNode(std::move(node), num_outputs);
+  const absl::StatusOr<std::vector<ValueId>> outputs = AddNode(std::move(node), wanted);
   if (!outputs.ok()) {
     Fail(outputs.status());
     return results;
@@ -96,7 +105,15 @@ std::vector<Expr> ExprSink::Ops(std::string_view op, const std::vector<Expr>& in
   node.op_type = std::string(op);
   node.domain = std::string(domain);
   node.attributes = std::move(attributes);
-  return Write(std::move(node), inputs, num_outputs);
+  return Write(std::move(node), inputs, AllOf(num_outputs));
+}
+
+std::vector<Expr> ExprSink::OpsWanted(std::string_view op, const std::vector<Expr>& inputs,
+                                      const std::vector<bool>& wanted, Attributes attributes) {
+  Node node;
+  node.op_type = std::string(op);
+  node.attributes = std::move(attributes);
+  return Write(std::move(node), inputs, wanted);
 }
 
 // The graph of a subgraph attribute while its body is written.
@@ -149,7 +166,7 @@ std::vector<Expr> ExprSink::If(const Expr& condition, const BranchBody& then_bra
     count = std::max(count, results.size());
     node.subgraphs.push_back(body.Take());
   }
-  return Write(std::move(node), {condition}, static_cast<int>(count));
+  return Write(std::move(node), {condition}, AllOf(count));
 }
 
 namespace {
@@ -185,8 +202,7 @@ std::vector<Expr> ExprSink::Loop(const Expr& trips, const Expr& condition,
   node.subgraphs.push_back(body.Take());
   std::vector<Expr> inputs = {trips, condition};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
-  return Write(std::move(node), inputs,
-               static_cast<int>(result.carried.size() + result.collected.size()));
+  return Write(std::move(node), inputs, AllOf(result.carried.size() + result.collected.size()));
 }
 
 std::vector<Expr> ExprSink::Scan(const std::vector<Expr>& carried, const std::vector<Expr>& scanned,
@@ -207,8 +223,7 @@ std::vector<Expr> ExprSink::Scan(const std::vector<Expr>& carried, const std::ve
   node.subgraphs.push_back(body.Take());
   std::vector<Expr> inputs = carried;
   inputs.insert(inputs.end(), scanned.begin(), scanned.end());
-  return Write(std::move(node), inputs,
-               static_cast<int>(result.carried.size() + result.collected.size()));
+  return Write(std::move(node), inputs, AllOf(result.carried.size() + result.collected.size()));
 }
 
 std::string GraphSink::NewName(std::string_view base) {
@@ -223,9 +238,10 @@ ValueId GraphSink::AddConstant(std::string_view name, Tensor data) {
   return graph_.AddConstant(NewName(name), std::move(data));
 }
 
-absl::StatusOr<std::vector<ValueId>> GraphSink::AddNode(Node node, int num_outputs) {
-  for (int i = 0; i < num_outputs; ++i) {
-    node.outputs.push_back(graph_.AddValue(NewName(node.op_type), Type()));
+absl::StatusOr<std::vector<ValueId>> GraphSink::AddNode(Node node,
+                                                        const std::vector<bool>& wanted) {
+  for (const bool output : wanted) {
+    node.outputs.push_back(output ? graph_.AddValue(NewName(node.op_type), Type()) : ValueId());
   }
   std::vector<ValueId> outputs = node.outputs;
   const NodeId id = graph_.AddNode(std::move(node));

@@ -74,6 +74,9 @@ class ExprSink {
           std::string_view domain = "");
   std::vector<Expr> Ops(std::string_view op, const std::vector<Expr>& inputs, int num_outputs,
                         Attributes attributes = {}, std::string_view domain = "");
+  // With those outputs that are wanted; the others are not valid().
+  std::vector<Expr> OpsWanted(std::string_view op, const std::vector<Expr>& inputs,
+                              const std::vector<bool>& wanted, Attributes attributes = {});
 
   // Control flow. Bodies are written once, at once, and may use expressions of this sink; a
   // function of such expressions alone is computed outside the body (see ExprSink::Op for inside).
@@ -93,8 +96,10 @@ class ExprSink {
   explicit ExprSink(ExprSink* outer) : outer_(outer) {}
 
   virtual ValueId AddConstant(std::string_view name, Tensor data) = 0;
-  // `node` has everything but outputs. The error is not annotated when nothing was added.
-  virtual absl::StatusOr<std::vector<ValueId>> AddNode(Node node, int num_outputs) = 0;
+  // `node` has everything but outputs; those that are not wanted are omitted. The error is not
+  // annotated when nothing was added.
+  virtual absl::StatusOr<std::vector<ValueId>> AddNode(Node node,
+                                                       const std::vector<bool>& wanted) = 0;
   // The value here that stands for a value of the enclosing sink. Invalid where none can.
   virtual ValueId Capture(ValueId outer);
 
@@ -102,7 +107,8 @@ class ExprSink {
   friend class BodySink;
 
   ValueId Resolve(const Expr& expr);
-  std::vector<Expr> Write(Node node, const std::vector<Expr>& inputs, int num_outputs);
+  std::vector<Expr> Write(Node node, const std::vector<Expr>& inputs,
+                          const std::vector<bool>& wanted);
 
   ExprSink* outer_;
   absl::Status status_;
@@ -126,7 +132,7 @@ class GraphSink : public ExprSink {
 
  protected:
   ValueId AddConstant(std::string_view name, Tensor data) override;
-  absl::StatusOr<std::vector<ValueId>> AddNode(Node node, int num_outputs) override;
+  absl::StatusOr<std::vector<ValueId>> AddNode(Node node, const std::vector<bool>& wanted) override;
 
  private:
   std::string NewName(std::string_view base);

@@ -139,6 +139,10 @@ int64_t FormulaCall::Dim(size_t index, int64_t axis) const {
 
 absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const FormulaOp& op) {
   ONWARD_ASSIGN_OR_RETURN(onnx::OpSchema schema, SchemaFromSignature(domain, op.signature));
+  if (op.formula == nullptr) {
+    schema.TypeAndShapeInferenceFunction(op.types);
+    return schema;
+  }
   FormulaInference inference{op.formula, {}, {}};
   for (const auto& [name, attribute] : schema.attributes()) {
     inference.attribute_names.push_back(name);

@@ -57,9 +57,11 @@ class FormulaCall {
 // Answers the outputs in order; those that are not wanted may be empty or left out at the end.
 using Formula = std::vector<Expr> (*)(const FormulaCall& call);
 
+// An op that no formula can express has none, but says its outputs' types; it needs kernels.
 struct FormulaOp {
   std::string_view signature;  // see graph/ops/signature.h
   Formula formula;
+  void (*types)(onnx::InferenceContext& context) = nullptr;
 };
 
 absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const FormulaOp& op);

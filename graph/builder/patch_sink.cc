@@ -38,7 +38,8 @@ ValueId PatchSink::AddConstant(std::string_view name, Tensor data) {
   return id;
 }
 
-absl::StatusOr<std::vector<ValueId>> PatchSink::AddNode(Node node, int num_outputs) {
+absl::StatusOr<std::vector<ValueId>> PatchSink::AddNode(Node node,
+                                                        const std::vector<bool>& wanted) {
   Node trial;
   trial.schema = node.schema;
   trial.domain = node.domain;
@@ -51,15 +52,21 @@ absl::StatusOr<std::vector<ValueId>> PatchSink::AddNode(Node node, int num_outpu
     trial.subgraphs.push_back(
         {subgraph.attribute, std::make_unique<Graph>(*subgraph.graph), std::move(captures)});
   }
-  for (int i = 0; i < num_outputs; ++i) {
+  for (const bool output : wanted) {
+    if (!output) {
+      trial.outputs.emplace_back();
+      continue;
+    }
     const std::string name = absl::StrCat(patch_.label(), "/", node.op_type);
     trial.outputs.push_back(scratch_.AddValue(scratch_.UniqueName(name), Type()));
   }
   const std::vector<ValueId> inferred = trial.outputs;
   const NodeId id = scratch_.AddNode(std::move(trial));
   ONWARD_RETURN_IF_ERROR(InferNode(scratch_, id, &known_));
-  std::vector<ValueId> outputs = patch_.AddNodeWithOutputs(std::move(node), num_outputs);
-  for (size_t i = 0; i < outputs.size(); ++i) to_scratch_[outputs[i].index] = inferred[i];
+  std::vector<ValueId> outputs = patch_.AddNodeWithOutputs(std::move(node), wanted);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].valid()) to_scratch_[outputs[i].index] = inferred[i];
+  }
   return outputs;
 }
 

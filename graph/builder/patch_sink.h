@@ -23,7 +23,7 @@ class PatchSink : public ExprSink {
 
  protected:
   ValueId AddConstant(std::string_view name, Tensor data) override;
-  absl::StatusOr<std::vector<ValueId>> AddNode(Node node, int num_outputs) override;
+  absl::StatusOr<std::vector<ValueId>> AddNode(Node node, const std::vector<bool>& wanted) override;
 
  private:
   // The scratch value that stands for a value of the graph or the patch.

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/microsoft/microsoft.h"
+#include "onnx/defs/shape_inference.h"
 
 namespace onward::microsoft {
 namespace {
@@ -39,6 +40,14 @@ std::vector<Expr> NGramRepeatBlock(const FormulaCall& call) {
              {{"axis", int64_t{1}}, {"reduction", std::string("min")}})};
 }
 
+void MurmurHash3Types(onnx::InferenceContext& context) {
+  const onnx::AttributeProto* positive = context.getAttribute("positive");
+  const bool is_signed = positive != nullptr && positive->i() == 0;
+  onnx::updateOutputElemType(context, 0,
+                             is_signed ? onnx::TensorProto::INT32 : onnx::TensorProto::UINT32);
+  if (onnx::hasInputShape(context, 0)) onnx::propagateShapeFromInputToOutput(context, 0, 0);
+}
+
 }  // namespace
 
 std::vector<FormulaOp> GatherScatterOps() {
@@ -54,6 +63,9 @@ std::vector<FormulaOp> GatherScatterOps() {
       {"NGramRepeatBlock <ngram_size: int> (input_ids: I, scores: T) -> (scores_out: T)"
        " where I = int64, T = float",
        NGramRepeatBlock},
+      {"MurmurHash3 <positive: int = 1, seed: int = 0> (X: T) -> (Y: H)"
+       " where T = uint32|int32|uint64|int64|float|double|string, H = uint32|int32",
+       nullptr, MurmurHash3Types},
   };
 }
 

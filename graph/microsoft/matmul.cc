@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/microsoft/microsoft.h"
+#include "onnx/defs/shape_inference.h"
 
 namespace onward::microsoft {
 namespace {
@@ -95,6 +96,8 @@ std::vector<FormulaOp> MatMulOps() {
        FusedGemm},
       {"GemmFastGelu (X: T, W: T, bias: T?) -> (Y: T) where T = float|float16|bfloat16",
        GemmFastGelu},
+      {"Inverse (X: T) -> (Y: T) where T = float16|float|double", nullptr,
+       onnx::propagateShapeAndTypeFromFirstInput},
       {"CDist <metric: string = \"sqeuclidean\"> (A: T, B: T) -> (C: T) where T = float|double",
        CDist},
   };

@@ -10,19 +10,24 @@ namespace {
 
 constexpr std::vector<FormulaOp> (*kFamilies[])() = {
     microsoft::ActivationOps,            //
+    microsoft::AttentionOps,             //
     microsoft::ConvOps,                  //
     microsoft::ElementwiseOps,           //
     microsoft::GatherBlockQuantizedOps,  //
     microsoft::GatherScatterOps,         //
+    microsoft::GroupQueryAttentionOps,   //
     microsoft::LayoutOps,                //
     microsoft::MatMulNBitsOps,           //
     microsoft::MatMulOps,                //
     microsoft::MoEOps,                   //
+    microsoft::MultiHeadAttentionOps,    //
     microsoft::NhwcOps,                  //
     microsoft::NormalizationOps,         //
+    microsoft::PackedAttentionOps,       //
     microsoft::QLinearOps,               //
     microsoft::QuantizeOps,              //
     microsoft::ResizeOps,                //
+    microsoft::RotaryEmbeddingOps,       //
     microsoft::SignalOps,                //
     microsoft::SoftmaxOps,               //
 };

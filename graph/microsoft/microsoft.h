@@ -24,19 +24,24 @@ Expr Activated(const FormulaCall& call, const Expr& x, const std::string& op,
 inline Expr OneElement(const Expr& x) { return expr::Reshape(x, std::vector<int64_t>()); }
 
 std::vector<FormulaOp> ActivationOps();
+std::vector<FormulaOp> AttentionOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> ElementwiseOps();
 std::vector<FormulaOp> GatherBlockQuantizedOps();
 std::vector<FormulaOp> GatherScatterOps();
+std::vector<FormulaOp> GroupQueryAttentionOps();
 std::vector<FormulaOp> LayoutOps();
 std::vector<FormulaOp> MatMulNBitsOps();
 std::vector<FormulaOp> MoEOps();
 std::vector<FormulaOp> MatMulOps();
+std::vector<FormulaOp> MultiHeadAttentionOps();
 std::vector<FormulaOp> NhwcOps();
 std::vector<FormulaOp> NormalizationOps();
+std::vector<FormulaOp> PackedAttentionOps();
 std::vector<FormulaOp> QLinearOps();
 std::vector<FormulaOp> QuantizeOps();
 std::vector<FormulaOp> ResizeOps();
+std::vector<FormulaOp> RotaryEmbeddingOps();
 std::vector<FormulaOp> SignalOps();
 std::vector<FormulaOp> SoftmaxOps();
 

@@ -30,8 +30,17 @@ ValueId Patch::AddNode(std::string_view op, std::vector<ValueId> inputs, Attribu
 }
 
 std::vector<ValueId> Patch::AddNodeWithOutputs(Node node, int num_outputs) {
+  return AddNodeWithOutputs(std::move(node),
+                            std::vector<bool>(static_cast<size_t>(num_outputs), true));
+}
+
+std::vector<ValueId> Patch::AddNodeWithOutputs(Node node, const std::vector<bool>& wanted) {
   node.outputs.clear();
-  for (int i = 0; i < num_outputs; ++i) {
+  for (const bool output : wanted) {
+    if (!output) {
+      node.outputs.emplace_back();
+      continue;
+    }
     values_.emplace_back();
     node.outputs.push_back({first_value_ + static_cast<int>(values_.size()) - 1});
   }

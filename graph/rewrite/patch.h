@@ -31,6 +31,8 @@ class Patch {
   ValueId AddNode(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {},
                   std::string_view domain = "");
   std::vector<ValueId> AddNodeWithOutputs(Node node, int num_outputs);
+  // Outputs that are not wanted are omitted.
+  std::vector<ValueId> AddNodeWithOutputs(Node node, const std::vector<bool>& wanted);
   // Uses of `from`, those by the patch's own nodes excepted, become uses of `to` (old or new).
   // Types must be compatible; a graph output keeps its name, behind an Identity where `to` cannot
   // take it (an input, a capture, another output).

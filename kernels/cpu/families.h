@@ -40,6 +40,8 @@ KernelList ReferenceCumulative();
 KernelList ReferenceDeformConv();
 KernelList ReferenceDepthToSpace();
 KernelList ReferenceDet();
+KernelList ReferenceInverse();
+KernelList ReferenceMurmurHash();
 KernelList ReferenceDft();
 KernelList ReferenceDropout();
 KernelList ReferenceEinsum();

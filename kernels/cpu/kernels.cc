@@ -41,6 +41,8 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceDeformConv,
         cpu::ReferenceDepthToSpace,
         cpu::ReferenceDet,
+        cpu::ReferenceInverse,
+        cpu::ReferenceMurmurHash,
         cpu::ReferenceDft,
         cpu::ReferenceDropout,
         cpu::ReferenceEinsum,

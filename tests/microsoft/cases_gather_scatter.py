@@ -22,3 +22,14 @@ def cases():
         yield Case(f"ngram_{n}", f"y = com.microsoft.NGramRepeatBlock <ngram_size: int = {n}> (i, s)",
                    {"i": ids, "s": scores}, ["y"],
                    dims={"i": "batch,length", "s": "batch,words"} if n == 3 else {})
+    words = np.array(["", "a", "ab", "abc", "abcd", "the quick brown fox"])
+    values = {"string": words, "int32": np.array([[0, -1], [5, 77]], np.int32),
+              "uint32": np.array([3, 2 ** 32 - 1], np.uint32), "int64": np.array([-9, 2 ** 40], np.int64),
+              "uint64": np.array([2 ** 63], np.uint64), "float32": np.array([0.5, -1], np.float32),
+              "float64": np.array([0.5, 1e300], np.float64)}
+    for kind, x in values.items():
+        yield Case(f"murmur_hash_{kind}", "y = com.microsoft.MurmurHash3 (x)", {"x": x}, ["y"],
+                   types={"y": "uint32"})
+        yield Case(f"murmur_hash_{kind}_signed",
+                   "y = com.microsoft.MurmurHash3 <positive: int = 0, seed: int = 42> (x)", {"x": x}, ["y"],
+                   types={"y": "int32"})

@@ -68,3 +68,10 @@ def cases():
                    {"a": a, "b": b}, ["c"])
     yield Case("cdist_double", 'c = com.microsoft.CDist (a, b)',
                {"a": a.astype(np.float64), "b": b.astype(np.float64)}, ["c"], dims={"a": "m,3", "b": "k,3"})
+    for dtype in (np.float32, np.float64, np.float16):
+        x = numbers(2, 3, 4, 4, dtype=dtype) + 3 * np.eye(4, dtype=dtype)
+        yield Case(f"inverse_{np.dtype(dtype).name}", "y = com.microsoft.Inverse (x)", {"x": x}, ["y"],
+                   dims={"x": "a,b,n,n"} if dtype == np.float64 else {})
+    yield Case("inverse_empty", "y = com.microsoft.Inverse (x)", {"x": numbers(0, 3, 3)}, ["y"])
+    yield Case("inverse_pivots", "y = com.microsoft.Inverse (x)",
+               {"x": np.array([[0, 2, 0], [0, 0, -1], [4, 0, 0]], np.float32)}, ["y"])

@@ -28,6 +28,7 @@ class Case:
     units: int = 0  # by how many units integer results may differ from ONNX Runtime's
     expected: dict = None  # name -> array, where ONNX Runtime's CPU provider has no kernel
     dims: dict = dataclasses.field(default_factory=dict)  # input -> "batch,4", where not all known
+    types: dict = dataclasses.field(default_factory=dict)  # outputs of types that nothing tells
 
 
 def array_type(array, dims=None):
@@ -52,6 +53,9 @@ def run(case):
         '<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>\n' + graph_text(case, untyped))
     for output in model.graph.output:
         output.ClearField("type")
+        if output.name in case.types:
+            output.type.tensor_type.elem_type = onnx.TensorProto.DataType.Value(
+                case.types[output.name].upper())
     for name in case.constants:
         model.graph.initializer.append(onnx.numpy_helper.from_array(case.inputs[name], name))
         model.graph.input.remove(next(i for i in model.graph.input if i.name == name))

@@ -1,0 +1,116 @@
+"""Cases of graph/microsoft/group_query_attention.cc."""
+import numpy as np
+from cases_attention import heads_of, merged, softmax
+from make_cases import Case
+
+BATCH, LENGTH, HEADS, KV_HEADS, SIZE, PAST, MOST = 2, 3, 4, 2, 32, 5, 16
+NAMES = ("q", "k", "v", "pk", "pv", "n", "t", "cos", "sin", "at", "a", "sink", "ks", "vs", "qw", "kw")
+
+
+def normalized(x, heads, weight):
+    x = x.reshape(*x.shape[:2], heads, -1).astype(np.float64)
+    y = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * weight
+    return y.reshape(*y.shape[:2], -1)
+
+
+def cases():
+    rng = np.random.default_rng(12)
+
+    def numbers(*dims, dtype=np.float32):
+        return rng.standard_normal(dims).astype(dtype)
+
+    def case(name, values, attributes="", outputs="y, k2, v2", **options):
+        call = ", ".join(n if n in values else "" for n in NAMES).rstrip(", ")
+        return Case(name, f"{outputs} = com.microsoft.GroupQueryAttention"
+                    f" <num_heads: int = {HEADS}, kv_num_heads: int = {KV_HEADS}{attributes}> ({call})",
+                    values, [o for o in outputs.split(", ") if o], **options)
+
+    def tokens(batch, length, past=0, dtype=np.float32):
+        """Inputs of one call; all rows have the same past."""
+        values = {"q": numbers(batch, length, HEADS * SIZE, dtype=dtype),
+                  "k": numbers(batch, length, KV_HEADS * SIZE, dtype=dtype),
+                  "v": numbers(batch, length, KV_HEADS * SIZE, dtype=dtype),
+                  "n": np.full(batch, past + length - 1, np.int32),
+                  "t": np.array(past + length, np.int32)}
+        if past:
+            values |= {"pk": numbers(batch, KV_HEADS, past, SIZE, dtype=dtype),
+                       "pv": numbers(batch, KV_HEADS, past, SIZE, dtype=dtype)}
+        return values
+
+    def packed(values):
+        rest = {n: a for n, a in values.items() if n not in ("q", "k", "v")}
+        return {"q": np.concatenate([values[n] for n in "qkv"], -1)} | rest
+
+    angles = np.arange(MOST)[:, None] * 100.0 ** (-np.arange(SIZE // 2) / SIZE)
+    rotary = {"cos": np.cos(angles).astype(np.float32), "sin": np.sin(angles).astype(np.float32)}
+    part = {n: a[:, :8] for n, a in rotary.items()}
+    turn = ", do_rotary: int = 1"
+    open_past = {"pk": "batch,2,past,32", "pv": "batch,2,past,32"}
+    open_tokens = {"q": "batch,length,128", "k": "batch,length,64", "v": "batch,length,64"}
+
+    yield case("prompt", tokens(BATCH, LENGTH), dims=open_tokens)
+    yield case("prompt_packed", packed(tokens(BATCH, LENGTH)))
+    yield case("prompt_rotary", tokens(BATCH, LENGTH) | rotary, turn)
+    yield case("prompt_rotary_packed", packed(tokens(BATCH, LENGTH)) | rotary,
+               turn + ", rotary_interleaved: int = 1")
+    yield case("prompt_rotary_part", tokens(BATCH, LENGTH) | part, turn)
+    yield case("prompt_scale_softcap", tokens(BATCH, LENGTH), ", scale: float = 0.2, softcap: float = 1.5")
+    yield case("prompt_window", tokens(1, 6), ", local_window_size: int = 2")
+    yield case("prompt_bidirectional", tokens(BATCH, LENGTH), ", causal: int = 0")
+    yield case("prompt_smooth", tokens(BATCH, LENGTH), ", smooth_softmax: int = 1")
+    yield case("prompt_sink", tokens(BATCH, LENGTH) | {"sink": numbers(HEADS)}, dims=open_tokens)
+    yield case("prompt_sink_window", tokens(1, 6) | {"sink": numbers(HEADS)}, ", local_window_size: int = 2")
+    yield case("prompt_bias", tokens(BATCH, LENGTH) | {"a": numbers(1, HEADS, LENGTH, LENGTH)})
+    yield case("prompt_positions", tokens(1, LENGTH) | rotary |
+               {"at": np.array([[2, 3, 4]], np.int64)}, turn)
+    empty = {n: np.zeros((BATCH, KV_HEADS, 0, SIZE), np.float32) for n in ("pk", "pv")}
+    yield case("prompt_past_empty", tokens(BATCH, LENGTH) | empty | rotary, turn, dims=open_past)
+
+    yield case("step", tokens(BATCH, 1, PAST), dims=open_past | open_tokens)
+    yield case("step_rotary", tokens(BATCH, 1, PAST) | rotary, turn, dims=open_past)
+    yield case("step_packed", packed(tokens(BATCH, 1, PAST)) | rotary, turn)
+    yield case("step_window", tokens(BATCH, 1, PAST), ", local_window_size: int = 3")
+    yield case("step_sink", tokens(BATCH, 1, PAST) | {"sink": numbers(HEADS)}, dims=open_past)
+    yield case("step_sink_window", tokens(BATCH, 1, PAST) | {"sink": numbers(HEADS)},
+               ", local_window_size: int = 3")
+    yield case("step_sink_bias", tokens(BATCH, 1, PAST) | {
+        "sink": numbers(HEADS), "a": numbers(BATCH, 1, 1, PAST + 1)})
+    yield case("step_bias", tokens(BATCH, 1, PAST) | {"a": numbers(1, HEADS, 1, PAST + 1)})
+    yield case("step_positions", tokens(BATCH, 1, PAST) | rotary |
+               {"at": np.array([[5], [3]], np.int64)}, turn)
+    yield case("chunk", tokens(1, LENGTH, PAST) | rotary, turn, dims=open_past)
+    yield case("chunk_window", tokens(1, LENGTH, PAST), ", local_window_size: int = 4")
+    yield case("chunk_sink_window", tokens(1, LENGTH, PAST) | {"sink": numbers(HEADS)},
+               ", local_window_size: int = 4")
+    # Rows of their own lengths; what a row's past has beyond its length does not count. ONNX
+    # Runtime leaves zeros there.
+    ragged = tokens(BATCH, 1, PAST)
+    ragged["n"] = np.array([PAST, 2], np.int32)
+    for n in ("pk", "pv"):
+        ragged[n][1, :, 2:] = 0
+    yield case("step_ragged", ragged | rotary, turn, dims=open_past)
+    # A buffer longer than what it holds.
+    longer = tokens(BATCH, 1, PAST)
+    for n in ("pk", "pv"):
+        longer[n] = np.concatenate([longer[n], np.zeros((BATCH, KV_HEADS, 4, SIZE), np.float32)], 2)
+    yield case("step_buffer", longer | rotary, turn, dims=open_past)
+    prompt = tokens(BATCH, LENGTH) | {n: np.zeros((BATCH, KV_HEADS, 8, SIZE), np.float32) for n in ("pk", "pv")}
+    yield case("prompt_buffer", prompt | rotary, turn, dims=open_past)
+    for mode in (1, 2):
+        yield case(f"scores_{mode}", tokens(BATCH, LENGTH), f", qk_output: int = {mode}, softcap: float = 2.0",
+                   "y, k2, v2, qk")
+        yield case(f"scores_{mode}_step", tokens(BATCH, 1, PAST), f", qk_output: int = {mode}", "y, k2, v2, qk")
+    yield case("half", tokens(BATCH, LENGTH, dtype=np.float16))
+    yield case("half_step", tokens(BATCH, 1, PAST, dtype=np.float16) | {
+        n: a.astype(np.float16) for n, a in rotary.items()}, turn)
+    # ONNX Runtime's CPU provider does not normalize queries and keys.
+    values = tokens(BATCH, LENGTH)
+    weights = {"qw": numbers(SIZE), "kw": numbers(SIZE)}
+    q = heads_of(normalized(values["q"], HEADS, weights["qw"]), HEADS)
+    k = heads_of(normalized(values["k"], KV_HEADS, weights["kw"]), KV_HEADS)
+    v = heads_of(values["v"], KV_HEADS)
+    scores = q @ np.repeat(k, 2, 1).transpose(0, 1, 3, 2) / np.sqrt(SIZE)
+    scores = np.where(np.tri(LENGTH, dtype=bool), scores, -np.inf)
+    y = merged(softmax(scores) @ np.repeat(v, 2, 1))
+    yield case("normalized", values | weights,
+               expected={"y": y.astype(np.float32), "k2": k.astype(np.float32), "v2": v})
