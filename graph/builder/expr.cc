@@ -33,6 +33,11 @@ Expr ExprSink::Constant(Tensor data, std::string_view name) {
 }
 
 Expr ExprSink::Scalar(double value, DType dtype) {
+  if (dtype == DType::kUndefined) {
+    Fail(
+        absl::FailedPreconditionError("the dtype of a value is not known, which its scalar needs"));
+    return Expr(this, {});
+  }
   Tensor tensor;
   DispatchDType(onward::Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

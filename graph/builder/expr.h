@@ -64,7 +64,8 @@ class ExprSink {
   int depth() const { return outer_ == nullptr ? 0 : outer_->depth() + 1; }
 
   Expr Constant(Tensor data, std::string_view name = "const");
-  // Rank 0; a float for integer dtypes is truncated. Fails for dtypes that are not numbers.
+  // Rank 0; a float for integer dtypes is truncated. Fails for dtypes that are not numbers, with
+  // FailedPrecondition for one that is not known.
   Expr Scalar(double value, DType dtype);
   Expr Ints(const std::vector<int64_t>& values);  // int64[n]
 
