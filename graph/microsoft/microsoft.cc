@@ -17,6 +17,7 @@ constexpr std::vector<FormulaOp> (*kFamilies[])() = {
     microsoft::GatherScatterOps,         //
     microsoft::GroupQueryAttentionOps,   //
     microsoft::LayoutOps,                //
+    microsoft::LinearAttentionOps,       //
     microsoft::MatMulNBitsOps,           //
     microsoft::MatMulOps,                //
     microsoft::MoEOps,                   //

@@ -31,6 +31,7 @@ std::vector<FormulaOp> GatherBlockQuantizedOps();
 std::vector<FormulaOp> GatherScatterOps();
 std::vector<FormulaOp> GroupQueryAttentionOps();
 std::vector<FormulaOp> LayoutOps();
+std::vector<FormulaOp> LinearAttentionOps();
 std::vector<FormulaOp> MatMulNBitsOps();
 std::vector<FormulaOp> MoEOps();
 std::vector<FormulaOp> MatMulOps();
