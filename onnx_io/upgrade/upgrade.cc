@@ -91,6 +91,8 @@ void UpgradeNode(Graph& graph, NodeId id, Run& run) {
   NodeUpgrade upgrade(graph, id);
   run.problems.Add(where + " ", ApplyRules(upgrade, since));
   upgrade.node.schema = run.schemas.Find(upgrade.node.domain, upgrade.node.op_type);
+  // Its outputs could not be typed before.
+  run.added |= since == 0;
   upgrade.Commit();
 }
 
