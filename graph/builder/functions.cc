@@ -40,6 +40,8 @@ Expr ScalarLike(const Expr& like, double value) {
   return like.sink()->Scalar(value, like.dtype());
 }
 
+Expr ZerosLike(const Expr& like) { return Expand(ScalarLike(like, 0), Shape(like)); }
+
 Expr operator+(const Expr& a, const Expr& b) { return Op("Add", {a, b}); }
 Expr operator-(const Expr& a, const Expr& b) { return Op("Sub", {a, b}); }
 Expr operator*(const Expr& a, const Expr& b) { return Op("Mul", {a, b}); }

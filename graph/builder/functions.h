@@ -26,6 +26,8 @@ Expr operator/(double a, const Expr& b);
 
 // A number of `like`'s dtype.
 Expr ScalarLike(const Expr& like, double value);
+// Zeros of `like`'s dtype and shape, whatever it holds.
+Expr ZerosLike(const Expr& like);
 
 // Any op whose first given input names the sink.
 Expr Op(std::string_view op, const std::vector<Expr>& inputs, Attributes attributes = {},

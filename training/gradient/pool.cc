@@ -14,7 +14,7 @@ Result MaxPoolRule(const GradientScope& s) {
   Attributes attributes = s.attributes();
   attributes.Erase("storage_order");
   const Expr indices = Ops("MaxPool", {x}, 2, attributes)[1];
-  const Expr zeros = Reshape(x * 0.0, {-1});
+  const Expr zeros = Reshape(ZerosLike(x), {-1});
   const Expr scattered = Op("ScatterElements", {zeros, Reshape(indices, {-1}), Reshape(dy, {-1})},
                             {{"axis", int64_t{0}}, {"reduction", std::string("add")}});
   return {{Reshape(scattered, Shape(x), true)}};
