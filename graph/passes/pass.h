@@ -41,13 +41,18 @@ struct Pass {
 
 // What leaves a graph that any ONNX runtime can run.
 std::vector<Pass> PortablePipeline();
-// What may use `onward` ops, for the CPU or CUDA provider.
-std::vector<Pass> DevicePipeline(std::string_view provider);
+// What may use `onward` ops, for the CPU or CUDA provider. `as_written`: without passes that round
+// elsewhere than the nodes do (chains of 16-bit floats in float32) or differ in odd cases (attention
+// fused of its parts gives zeros for a row whose keys are all masked by -inf, the parts give NaN).
+std::vector<Pass> DevicePipeline(std::string_view provider, bool as_written = false);
 
 // Runs passes in order, subgraphs included (a body before the graph around it), verifying after
 // each. Outputs keep their order and names, inputs stay; other ids may become stale. An error names
 // the pass.
 absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
+                                                  const PassOptions& options);
+// The same on a model's graph; its updates keep meaning the same inputs and outputs.
+absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
                                                   const PassOptions& options);
 
 }  // namespace onward

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
@@ -41,6 +42,29 @@ absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vecto
       if (const absl::Status status = Verify(graph); !status.ok()) return Annotate(status, context);
     }
     reports.push_back({std::string(pass.name), *patches});
+  }
+  return reports;
+}
+
+absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
+                                                  const PassOptions& options) {
+  // By position: passes may make other values the outputs.
+  const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
+    return static_cast<size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+  };
+  std::vector<std::pair<size_t, size_t>> updates;
+  for (const UpdateBinding& update : model.updates) {
+    updates.emplace_back(position(model.graph.inputs(), update.input),
+                         position(model.graph.outputs(), update.output));
+    if (updates.back().first == model.graph.inputs().size() ||
+        updates.back().second == model.graph.outputs().size()) {
+      return absl::InvalidArgumentError("an update binds what is no input or no output");
+    }
+  }
+  absl::StatusOr<std::vector<PassReport>> reports = RunPasses(model.graph, passes, options);
+  for (size_t i = 0; i < updates.size(); ++i) {
+    model.updates[i] = {model.graph.inputs()[updates[i].first],
+                        model.graph.outputs()[updates[i].second]};
   }
   return reports;
 }

@@ -7,6 +7,7 @@
 #include "executors/session.h"
 #include "graph/builder/builder.h"
 #include "graph/builder/functions.h"
+#include "graph/passes/pass.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/gradient/gradient.h"
@@ -68,6 +69,14 @@ TEST(TinyCnn, LossFallsThroughTheWholeCircle) {
   const auto gradients = AddGradients(model->graph, model->graph.FindValue("loss"), parameters);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   ASSERT_TRUE(AddSgd(*model, parameters, *gradients, 0.3f).ok());
+  // The updates survive passes, which make other values the outputs.
+  ASSERT_TRUE(RunPasses(*model, PortablePipeline(), {}).ok());
+  for (const UpdateBinding& update : model->updates) {
+    EXPECT_TRUE(model->graph.is_input(update.input));
+    EXPECT_TRUE(model->graph.is_output(update.output));
+    EXPECT_EQ(model->graph.value(update.output).name,
+              "next/" + model->graph.value(update.input).name);
+  }
   auto step = ExportAndImport(*model);
   ASSERT_TRUE(step.ok()) << step.status();
   auto session = Session::Create(std::move(*step));
