@@ -34,6 +34,10 @@ CLI::App* NewCommand(CLI::App& app, CommonOptions& common, const std::string& na
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--seed", common.seed, "seed of every random stream");
   command->add_flag("--deterministic", common.deterministic, "equal results on every run");
+  command
+      ->add_option("--custom-ops", common.custom_ops,
+                   "shared library with operators of your own; may be given again")
+      ->take_all();
   command->add_flag("--verbose", common.verbose, "say more on stderr");
   command->add_flag("--json", common.json, "print one JSON document");
   return command;

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "executors/session.h"
@@ -20,6 +21,7 @@ struct CommonOptions {
   bool deterministic = false;
   bool verbose = false;
   bool json = false;
+  std::vector<std::string> custom_ops;  // libraries
 
   SessionOptions session() const;
 };

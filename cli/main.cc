@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "executors/custom_ops.h"
 
 namespace onward::cli {
 namespace {
@@ -35,7 +36,9 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
-  const absl::Status status = work();
+  absl::Status status;
+  for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));
+  if (status.ok()) status = work();
   if (status.ok()) return 0;
   if (!status.message().empty())
     std::fprintf(stderr, "error: %s\n", OneLine(std::string(status.message())).c_str());

@@ -38,11 +38,10 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
                const SessionOptions& options, const KernelOptions& kernel_options) {
   const Node& node = graph.node(id);
   const bool has_formula = node.schema != nullptr && HasFormula(*node.schema);
-  for (const KernelEntry& entry : provider.kernels()) {
-    if (entry.op != node.op_type || entry.domain != node.domain) continue;
+  for (const KernelEntry* entry : FindKernels(provider, node.domain, node.op_type)) {
     if (!has_formula) return true;
     // A formula stands in for the reference kernel, and for what fast kernels refuse.
-    if (!options.reference_kernels && Takes(entry, graph, id, kernel_options)) return true;
+    if (!options.reference_kernels && Takes(*entry, graph, id, kernel_options)) return true;
   }
   return false;
 }

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #endif
 
+#include <deque>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,7 +32,62 @@ absl::StatusOr<const ExecutionProvider*> LoadCudaProvider() {
 }
 #endif
 
+// Kernels by provider and op.
+class KernelIndex {
+ public:
+  static KernelIndex& Get() {
+    static auto* index = new KernelIndex();
+    return *index;
+  }
+
+  std::vector<const KernelEntry*> Find(const ExecutionProvider& provider, std::string_view domain,
+                                       std::string_view op) {
+    std::lock_guard lock(mutex_);
+    const auto [it, inserted] = own_.try_emplace(std::string(provider.name()));
+    if (inserted) {
+      for (const KernelEntry& entry : provider.kernels())
+        it->second[Key(entry.domain, entry.op)].push_back(&entry);
+    }
+    std::vector<const KernelEntry*> found = added_[std::string(provider.name())][Key(domain, op)];
+    const auto own = it->second.find(Key(domain, op));
+    if (own != it->second.end()) found.insert(found.end(), own->second.begin(), own->second.end());
+    return found;
+  }
+
+  void Add(std::string_view provider, const KernelEntry& entry) {
+    std::lock_guard lock(mutex_);
+    entries_.push_back({Keep(entry.domain), Keep(entry.op), Keep(entry.name), entry.make});
+    added_[std::string(provider)][Key(entry.domain, entry.op)].push_back(&entries_.back());
+  }
+
+ private:
+  using ByOp = std::unordered_map<std::string, std::vector<const KernelEntry*>>;
+
+  static std::string Key(std::string_view domain, std::string_view op) {
+    std::string key(domain);
+    key += ':';
+    key += op;
+    return key;
+  }
+  std::string_view Keep(std::string_view text) { return texts_.emplace_back(text); }
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, ByOp> own_, added_;  // by provider
+  std::deque<KernelEntry> entries_;                    // of users, at stable addresses
+  std::deque<std::string> texts_;
+};
+
 }  // namespace
+
+std::vector<const KernelEntry*> FindKernels(const ExecutionProvider& provider,
+                                            std::string_view domain, std::string_view op) {
+  return KernelIndex::Get().Find(provider, domain, op);
+}
+
+void AddKernel(std::string_view provider, std::string_view domain, std::string_view op,
+               std::string_view name, MakeKernel make) {
+  KernelIndex::Get().Add(provider, {domain, op, name, make});
+}
 
 absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name) {
   if (name == "cpu") return &CpuProvider();

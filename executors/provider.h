@@ -39,4 +39,12 @@ const ExecutionProvider& CpuProvider();
 // is absent.
 absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name);
 
+// The provider's kernels of an op in the order in which they are tried: those that users added
+// (custom_ops.h), then its own. Thread-safe.
+std::vector<const KernelEntry*> FindKernels(const ExecutionProvider& provider,
+                                            std::string_view domain, std::string_view op);
+// Adds a kernel to the provider of that name, for the life of the process. Thread-safe.
+void AddKernel(std::string_view provider, std::string_view domain, std::string_view op,
+               std::string_view name, MakeKernel make);
+
 }  // namespace onward

@@ -1,10 +1,7 @@
 #include "executors/plan/program.h"
 
 #include <map>
-#include <mutex>
-#include <unordered_map>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
@@ -13,28 +10,6 @@
 
 namespace onward {
 namespace {
-
-using EntryIndex = std::unordered_map<std::string, std::vector<const KernelEntry*>>;
-
-std::string OpKey(std::string_view domain, std::string_view op) {
-  std::string key(domain);
-  key += ':';
-  key += op;
-  return key;
-}
-
-// A provider's entries by op, made once per provider.
-const EntryIndex& IndexOf(const ExecutionProvider& provider) {
-  static auto* indices = new std::unordered_map<const ExecutionProvider*, EntryIndex>();
-  static auto* mutex = new std::mutex();
-  std::lock_guard lock(*mutex);
-  auto [it, inserted] = indices->try_emplace(&provider);
-  if (inserted) {
-    for (const KernelEntry& entry : provider.kernels())
-      it->second[OpKey(entry.domain, entry.op)].push_back(&entry);
-  }
-  return it->second;
-}
 
 class Compiler {
  public:
@@ -229,12 +204,12 @@ class Compiler {
 absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, const NodeSpec& spec,
                                           bool reference_only) {
   KernelChoice choice;
-  const EntryIndex& index = IndexOf(provider);
-  const auto it = index.find(OpKey(spec.node().domain, spec.node().op_type));
-  if (it == index.end()) return choice;
-  for (const KernelEntry* entry : it->second) {
+  std::vector<const KernelEntry*> entries =
+      FindKernels(provider, spec.node().domain, spec.node().op_type);
+  // The portable one is the last.
+  if (reference_only && entries.size() > 1) entries.erase(entries.begin(), entries.end() - 1);
+  for (const KernelEntry* entry : entries) {
     const std::string name(entry->name);
-    if (reference_only && !absl::StrContains(name, "reference")) continue;
     absl::StatusOr<std::unique_ptr<Kernel>> kernel = entry->make(spec);
     if (kernel.ok()) {
       choice.kernel = *std::move(kernel);

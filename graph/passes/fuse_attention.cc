@@ -212,7 +212,8 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions&, int& budget) {
+absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions& options, int& budget) {
+  if (!options.excess_precision) return 0;
   return ApplyRules(graph, kRules, budget);
 }
 

@@ -23,7 +23,9 @@ struct PassOptions {
       int64_t{1}
       << 24;  // larger results stay computed at run time, unless they replace larger constants
   int stop_after_patches = -1;  // for bisection of a wrong rewrite; negative: no limit
-  // 16-bit floats may stay float32 between ops, sums of 8-bit integers exact between scales.
+  // 16-bit floats may stay float32 between ops, sums of 8-bit integers exact between scales, and
+  // attention fused of its parts gives zeros for a row whose keys are all masked by -inf, where the
+  // parts give NaN.
   bool excess_precision = true;
   bool verify = true;  // the graph is verified after every pass
 };
@@ -41,10 +43,8 @@ struct Pass {
 
 // What leaves a graph that any ONNX runtime can run.
 std::vector<Pass> PortablePipeline();
-// What may use `onward` ops, for the CPU or CUDA provider. `as_written`: without passes that round
-// elsewhere than the nodes do (chains of 16-bit floats in float32) or differ in odd cases (attention
-// fused of its parts gives zeros for a row whose keys are all masked by -inf, the parts give NaN).
-std::vector<Pass> DevicePipeline(std::string_view provider, bool as_written = false);
+// What may use `onward` ops, for the CPU or CUDA provider.
+std::vector<Pass> DevicePipeline(std::string_view provider);
 
 // Runs passes in order, subgraphs included (a body before the graph around it), verifying after
 // each. Outputs keep their order and names, inputs stay; other ids may become stale. An error names

@@ -26,15 +26,13 @@ std::vector<Pass> PortablePipeline() {
   };
 }
 
-std::vector<Pass> DevicePipeline(std::string_view provider, bool as_written) {
+std::vector<Pass> DevicePipeline(std::string_view provider) {
   std::vector<Pass> passes = {{"sink_constants", SinkConstants}};
   if (provider == "cpu") {
-    if (!as_written) {
-      passes.push_back({"widen_floats", WidenFloats});
-      passes.push_back({"fuse_quantized", FuseQuantized});
-      passes.push_back({"eliminate_dead", EliminateDead});
-      passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
-    }
+    passes.push_back({"widen_floats", WidenFloats});
+    passes.push_back({"fuse_quantized", FuseQuantized});
+    passes.push_back({"eliminate_dead", EliminateDead});
+    passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
     passes.push_back({"fuse_attention_layout", FuseAttentionLayout});
     passes.push_back({"fuse_conv", FuseConv});
     passes.push_back({"fuse_matmul", FuseMatMul});

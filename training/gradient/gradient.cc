@@ -15,16 +15,6 @@ bool IsDifferentiable(const Type& type) {
                               type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16);
 }
 
-const GradientEntry* FindRule(const Node& node) {
-  static const auto* rules = [] {
-    auto* map = new std::unordered_map<std::string_view, const GradientEntry*>();
-    for (const GradientEntry& entry : GradientRules()) map->emplace(entry.op, &entry);
-    return map;
-  }();
-  const auto it = node.domain.empty() ? rules->find(node.op_type) : rules->end();
-  return it == rules->end() ? nullptr : it->second;
-}
-
 // Sums a gradient over the axes along which `to` was broadcast.
 Expr SumTo(const Expr& gradient, const Expr& to) {
   const auto& from_shape = gradient.type().shape;
@@ -100,12 +90,13 @@ class Driver {
     for (ValueId input : graph_.node(id).inputs)
       wanted |= input.valid() && active_[static_cast<size_t>(input.index)];
     if (!any || !wanted) return absl::OkStatus();
-    const GradientEntry* entry = FindRule(graph_.node(id));
-    if (entry == nullptr)
+    const std::optional<GradientRule> rule =
+        FindGradient(graph_.node(id).domain, graph_.node(id).op_type);
+    if (!rule)
       return absl::UnimplementedError("has no gradient rule and lies on a path to the loss");
-    if (entry->rule == nullptr) return absl::OkStatus();
+    if (*rule == nullptr) return absl::OkStatus();
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> gradients,
-                            entry->rule(GradientScope(sink_, id, upstream)));
+                            (*rule)(GradientScope(sink_, id, upstream)));
     ONWARD_RETURN_IF_ERROR(sink_.status());
     for (size_t i = 0; i < gradients.size(); ++i)
       Accumulate(graph_.node(id).inputs[i], gradients[i]);
@@ -124,7 +115,7 @@ class Driver {
     for (ValueId id : wrt) {
       const auto it = gradients_.find(id.index);
       const Expr value = sink_.Value(id);
-      const Expr gradient = it != gradients_.end() ? it->second : value * 0.0;
+      const Expr gradient = it != gradients_.end() ? it->second : ZerosLike(value);
       results.push_back(gradient.id());
     }
     ONWARD_RETURN_IF_ERROR(sink_.status());

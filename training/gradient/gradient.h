@@ -6,6 +6,7 @@
 // once, in reverse order, without recursion.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +57,14 @@ struct GradientEntry {
 
 // Every rule, by op of ai.onnx.
 const std::vector<GradientEntry>& GradientRules();
+
+// The rule of an op: nothing when it has none, null when it has no gradient by its nature.
+// Thread-safe.
+std::optional<GradientRule> FindGradient(std::string_view domain, std::string_view op);
+
+// Adds the rule of a custom op (executors/custom_ops.h), for the life of the process; null: it has
+// no gradient by its nature. Thread-safe.
+void RegisterGradient(std::string_view domain, std::string_view op, GradientRule rule);
 
 // Adds to `graph` the gradients of `loss` (a float scalar) with respect to `wrt` and returns them
 // in that order, each with the type of what it differentiates; a value without a path to the loss

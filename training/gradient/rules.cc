@@ -1,3 +1,7 @@
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
 #include "training/gradient/families.h"
 
 namespace onward {
@@ -18,6 +22,45 @@ const std::vector<GradientEntry>& GradientRules() {
     return all;
   }();
   return rules;
+}
+
+namespace {
+
+// Rules by "domain:op".
+struct RuleIndex {
+  std::mutex mutex;
+  std::unordered_map<std::string, GradientRule> rules;
+
+  static RuleIndex& Get() {
+    static auto* index = [] {
+      auto* made = new RuleIndex();
+      for (const GradientEntry& entry : GradientRules())
+        made->rules[Key("", entry.op)] = entry.rule;
+      return made;
+    }();
+    return *index;
+  }
+  static std::string Key(std::string_view domain, std::string_view op) {
+    std::string key(domain);
+    key += ':';
+    key += op;
+    return key;
+  }
+};
+
+}  // namespace
+
+std::optional<GradientRule> FindGradient(std::string_view domain, std::string_view op) {
+  RuleIndex& index = RuleIndex::Get();
+  std::lock_guard lock(index.mutex);
+  const auto it = index.rules.find(RuleIndex::Key(domain, op));
+  return it == index.rules.end() ? std::nullopt : std::optional(it->second);
+}
+
+void RegisterGradient(std::string_view domain, std::string_view op, GradientRule rule) {
+  RuleIndex& index = RuleIndex::Get();
+  std::lock_guard lock(index.mutex);
+  index.rules[RuleIndex::Key(domain, op)] = rule;
 }
 
 }  // namespace onward

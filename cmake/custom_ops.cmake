@@ -1,0 +1,16 @@
+# onward_custom_ops(<name> <source>...): a library of custom operators (executors/custom_ops.h). It compiles against Onward's
+# headers and links nothing of it: its symbols are those of the program that loads it.
+function(onward_custom_ops name)
+  add_library(${name} MODULE ${ARGN})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  if(TARGET onward_executors)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE onward_options)
+  else()
+    target_include_directories(${name} SYSTEM PRIVATE $<TARGET_PROPERTY:onward::executors,INTERFACE_INCLUDE_DIRECTORIES>)
+  endif()
+  foreach(library ONNX::onnx ONNX::onnx_proto)
+    target_include_directories(${name} SYSTEM PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>)
+  endforeach()
+endfunction()
