@@ -115,9 +115,7 @@ void AddConformance(CLI::App& app, CommonOptions& common, Work& work) {
                       "regular expression that a case's path must contain");
   command->add_flag("--list-failures", options->list_failures,
                     "print each failed case with its reason");
-  command->callback([options, command, &common, &work] {
-    // The standard's bodies round 16-bit floats after every op.
-    if (command->count("--precision") == 0) common.precision = "strict";
+  command->callback([options, &common, &work] {
     work = [options, &common] { return Conformance(*options, common); };
   });
 }

@@ -22,8 +22,7 @@ absl::Status Optimize(const std::string& in, const std::string& out, const std::
   }
   PassOptions options;
   options.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> reports,
-                          RunPasses(model, passes, options));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> reports, RunPasses(model, passes, options));
   ONWARD_RETURN_IF_ERROR(ExportFile(model, out));
   nlohmann::json document = {{"output", out},
                              {"nodes", model.graph.node_ids().size()},
