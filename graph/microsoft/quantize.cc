@@ -2,6 +2,7 @@
 // scaled in float32, and a quantized result rounds half to even before its zero point is added.
 #include "absl/strings/str_cat.h"
 #include "graph/microsoft/quantized.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward::microsoft {
 namespace {
@@ -67,6 +68,14 @@ std::vector<Expr> QGemm(const FormulaCall& call) {
   return {Quantize(steps, call.sink().Scalar(1, DType::kFloat32), call.input(8), to)};
 }
 
+// Attention of the dequantized input and weights; the weights have one scale, or one a column.
+std::vector<Expr> QAttention(const FormulaCall& call) {
+  const Expr x = Dequantize(call.input(0), call.input(3), call.input(6));
+  const Expr w = Dequantize(call.input(1), call.input(4), call.input(7));
+  return Ops("Attention", {x, w, call.input(2), call.input(5), call.input(8)},
+             static_cast<int>(call.num_outputs()), call.attributes(), kMicrosoftDomain);
+}
+
 }  // namespace
 
 std::vector<FormulaOp> QuantizeOps() {
@@ -92,6 +101,12 @@ std::vector<FormulaOp> QuantizeOps() {
        "-> (Y: Y) where T = float, P = int8|uint8, Q = int8|uint8, I = int32, Z = int8|uint8, "
        "Y = float|int8|uint8",
        QGemm},
+      {"QAttention <do_rotary: int?, mask_filter_value: float?, num_heads: int, "
+       "past_present_share_buffer: int?, scale: float?, unidirectional: int = 0> (input: P, "
+       "weight: Q, bias: T, input_scale: T, weight_scale: T, mask_index: M?, input_zero_point: P?, "
+       "weight_zero_point: Q?, past: T?) -> (output: T, present: T?) "
+       "where P = int8|uint8, Q = int8|uint8, T = float16|float, M = int32",
+       QAttention},
   };
 }
 

@@ -128,7 +128,29 @@ def gemms():
                 "ys": np.float32(.9), "yz": np.int8(-10)}, ["y"], constants)
 
 
+def attention():
+    heads, width, hidden = 2, 6, 8
+    x, w = codes(np.uint8, 2, 4, width), codes(np.int8, width, 3 * hidden)
+    common = {"x": x, "w": w, "b": numbers(3 * hidden), "xs": np.float32(.02), "ws": np.float32(.015),
+              "xz": np.uint8(128), "wz": np.int8(0)}
+    constants = ("w", "b", "xs", "ws", "xz", "wz")
+
+    def case(name, inputs, attributes="", outputs="y", extra={}):
+        call = f"{outputs} = {MS}QAttention <num_heads: int = {heads}{attributes}> ({inputs})"
+        return Case("qattention" + name, call, {**common, **extra}, outputs.split(", "), constants)
+
+    plain = "x, w, b, xs, ws, , xz, wz"
+    yield case("", plain)
+    yield case("_causal_present", plain, ", unidirectional: int = 1", "y, p")
+    yield case("_mask", "x, w, b, xs, ws, m, xz, wz", extra={"m": np.array([[1, 1, 1, 0], [1, 0, 1, 1]], np.int32)})
+    yield case("_past", "x, w, b, xs, ws, , xz, wz, past", ", unidirectional: int = 1", "y, p",
+               {"past": numbers(2, 2, heads, 3, hidden // heads)})
+    columns = {"ws": np.linspace(.005, .03, 3 * hidden, dtype=np.float32), "wz": np.zeros(3 * hidden, np.int8)}
+    yield case("_columns", plain, extra=columns)
+
+
 def cases():
+    yield from attention()
     yield from quantize()
     yield from products()
     yield from gemms()
