@@ -18,6 +18,7 @@ struct DimRule {
 
 absl::Span<const DimRule> AttentionDimRules();
 absl::Span<const DimRule> LayoutDimRules();
+absl::Span<const DimRule> ReduceDimRules();
 absl::Span<const DimRule> WindowDimRules();
 
 // Numpy-style broadcasting of expressions.

@@ -88,7 +88,8 @@ std::optional<SymbolicDims> OwnDims(const InferScope& scope, size_t output) {
   for (std::string_view name : kBroadcasting) {
     if (name == op) return BroadcastInputs(scope, output);
   }
-  for (const auto& rules : {AttentionDimRules(), LayoutDimRules(), WindowDimRules()}) {
+  for (const auto& rules :
+       {AttentionDimRules(), LayoutDimRules(), ReduceDimRules(), WindowDimRules()}) {
     for (const DimRule& rule : rules) {
       if (rule.op == op) return rule.dims(scope, output);
     }

@@ -48,6 +48,23 @@ TEST(FillDims, Layout) {
   EXPECT_TRUE(b.status().ok()) << b.status();
 }
 
+// The rank of a reduction whose axes are not known.
+TEST(FillDims, Reductions) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {"n", "s", 6});
+  const Expr one = b.Input("one", DType::kInt64, {1}), any = b.Input("any", DType::kInt64, {"k"}),
+             none = b.Input("none", DType::kInt64, {0});
+  const auto reduced = [&](const Expr& axes, int64_t keep_dims, int64_t noop = 0) {
+    return b.Op("ReduceSum", {x, axes}, {{"keepdims", keep_dims}, {"noop_with_empty_axes", noop}});
+  };
+  EXPECT_EQ(reduced(any, 1).type().shape->size(), 3u);
+  EXPECT_EQ(reduced(one, 0).type().shape->size(), 2u);
+  EXPECT_EQ(TypeString(reduced(none, 0)), "float32[]");
+  EXPECT_EQ(TypeString(reduced(none, 0, 1)), "float32[n,s,6]");
+  EXPECT_FALSE(reduced(any, 0).type().shape.has_value());
+  EXPECT_TRUE(b.status().ok()) << b.status();
+}
+
 TEST(FillDims, Broadcasting) {
   GraphBuilder b;
   const Expr x = b.Input("x", DType::kFloat32, {"n", 1, "s"});
