@@ -23,11 +23,12 @@ std::vector<Expr> TorchEmbedding(const FormulaCall& call) {
 // -inf for each token that once followed the last n - 1 tokens.
 std::vector<Expr> NGramRepeatBlock(const FormulaCall& call) {
   const Expr ids = call.input(0), scores = call.input(1);
-  const int64_t before = call.Int("ngram_size") - 1;
-  if (before < 0 || before >= kLongestNGram) {
+  const int64_t size = call.Int("ngram_size");
+  if (size < 1 || size > kLongestNGram) {
     call.Fail(absl::StrCat("`ngram_size` must be from 1 to ", kLongestNGram));
     return {};
   }
+  const int64_t before = size - 1;
   const int64_t end = std::numeric_limits<int64_t>::max();
   const Expr followers = Slice(ids, {before}, {end}, {1});
   const Expr inf = ScalarLike(scores, std::numeric_limits<double>::infinity());

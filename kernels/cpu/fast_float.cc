@@ -1,5 +1,6 @@
 #include "kernels/cpu/fast_float.h"
 
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -47,12 +48,11 @@ std::vector<KernelEntry> FastKernelEntries(absl::Span<const FastKernelRow> rows)
   for (const FastKernelRow& row : rows) {
     for (InstructionSet set :
          {InstructionSet::kAvx512, InstructionSet::kAvx2, InstructionSet::kBaseline}) {
-      const std::string name =
-          absl::StrCat(std::string(row.name), "_", std::string(InstructionSetName(set)));
-      char* kept = new char[name.size()];  // entries name it until the process ends
-      name.copy(kept, name.size());
-      entries.push_back({row.domain, row.op, std::string_view(kept, name.size()),
-                         row.make[static_cast<int>(set)]});
+      // Entries name it until the process ends.
+      static auto* names = new std::deque<std::string>();
+      names->push_back(
+          absl::StrCat(std::string(row.name), "_", std::string(InstructionSetName(set))));
+      entries.push_back({row.domain, row.op, names->back(), row.make[static_cast<int>(set)]});
     }
   }
   return entries;

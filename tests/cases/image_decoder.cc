@@ -11,8 +11,8 @@ Tensor Stream(std::string_view bytes) {
   return tensor;
 }
 
-// Little-endian numbers of two or four bytes.
-std::string Number(uint32_t value, int bytes) {
+// Little-endian numbers of up to eight bytes.
+std::string Number(uint64_t value, int bytes) {
   std::string text;
   for (int i = 0; i < bytes; ++i) text.push_back(static_cast<char>(value >> (8 * i)));
   return text;

@@ -31,13 +31,18 @@ void GiveBack(int64_t bytes) { taken.fetch_sub(bytes, std::memory_order_relaxed)
 }  // namespace
 
 #ifdef ONWARD_SANITIZED
-#include <sanitizer/allocator_interface.h>
+// As <sanitizer/allocator_interface.h> declares them, which GCC's package leaves out.
+extern "C" {
+size_t __sanitizer_get_allocated_size(const volatile void* memory);
+int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*, size_t),
+                                              void (*free_hook)(const volatile void*));
+}
 
 namespace {
 void Counted(const volatile void*, size_t bytes) { Take(static_cast<int64_t>(bytes)); }
 void Freed(const volatile void* memory) {
   if (memory == nullptr) return;
-  GiveBack(static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(memory))));
+  GiveBack(static_cast<int64_t>(__sanitizer_get_allocated_size(memory)));
 }
 const int installed = __sanitizer_install_malloc_and_free_hooks(Counted, Freed);
 }  // namespace

@@ -1,6 +1,7 @@
 // Col2Im and MaxRoiPool.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
@@ -42,19 +43,21 @@ class Col2Im : public Kernel {
       return absl::InvalidArgumentError("shapes and attributes disagree on the number of axes");
     }
     auto* columns = context.NewArray<int64_t>(static_cast<int64_t>(axes));
-    Dims out = {in[0], 0};
+    Dims out = {in[0], 1};
+    for (const int64_t size : image->span<int64_t>()) out.push_back(size);
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
     state->axes = static_cast<int64_t>(axes);
     state->columns = state->block = 1;
     for (size_t i = 0; i < axes; ++i) {
       const int64_t size = image->as<int64_t>()[i], kernel = block->as<int64_t>()[i];
-      const int64_t padded = size + Of(pads_, i, 0) + Of(pads_, i + axes, 0);
-      const int64_t room = padded - Of(dilations_, i, 1) * (kernel - 1) - 1;
-      if (size < 0 || kernel < 1 || Of(strides_, i, 1) < 1 || Of(dilations_, i, 1) < 1 || room < 0)
+      const std::optional<int64_t> positions = Positions(i, axes, size, kernel);
+      const auto all = positions ? CheckedMul(state->columns, *positions) : std::nullopt;
+      const auto elements = positions ? CheckedMul(state->block, kernel) : std::nullopt;
+      if (!all || !elements)
         return absl::InvalidArgumentError(absl::StrCat("the block does not fit axis ", i));
-      columns[i] = room / Of(strides_, i, 1) + 1;
-      state->columns *= columns[i];
-      state->block *= kernel;
-      out.push_back(size);
+      columns[i] = *positions;
+      state->columns = *all;
+      state->block = *elements;
     }
     if (in[1] % state->block != 0 || in[2] != state->columns) {
       return absl::InvalidArgumentError(
@@ -93,6 +96,20 @@ class Col2Im : public Kernel {
  private:
   static int64_t Of(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
     return list.empty() ? otherwise : list[i];
+  }
+  // Positions of the block along an axis; nothing where it does not fit.
+  std::optional<int64_t> Positions(size_t axis, size_t axes, int64_t size, int64_t kernel) const {
+    constexpr int64_t kLargest = int64_t{1} << 60;  // of each, so that sums do not overflow
+    const int64_t dilation = Of(dilations_, axis, 1), stride = Of(strides_, axis, 1);
+    const int64_t begin = Of(pads_, axis, 0), end = Of(pads_, axis + axes, 0);
+    for (const int64_t number : {size, begin, end}) {
+      if (number < -kLargest || number > kLargest) return std::nullopt;
+    }
+    if (size < 0 || kernel < 1 || stride < 1 || dilation < 1) return std::nullopt;
+    const std::optional<int64_t> reach = CheckedMul(dilation, kernel - 1);
+    if (!reach) return std::nullopt;
+    const int64_t room = size + begin + end - *reach - 1;
+    return room < 0 ? std::nullopt : std::optional(room / stride + 1);
   }
   // Where element k of the block at position `column` lies in the image; -1 in the padding.
   int64_t Target(const Col2ImState& state, int64_t k, int64_t column) const {

@@ -105,8 +105,8 @@ ONWARD_INLINE Vec Log(Vec x) {
   const IVec tiny = x < Set(1.17549435e-38f);
   const Vec scaled = Select(tiny, x * 8388608.0f, x);
   const IVec bits = Bits(scaled);
-  const IVec exponent = (bits - 0x3f3504f3) >> 23;
-  const Vec f = FromBits(bits - (exponent << 23)) - 1.0f;
+  const IVec exponent = Signed(Unsigned(bits) - 0x3f3504f3u) >> 23;
+  const Vec f = FromBits(Signed(Unsigned(bits) - (Unsigned(exponent) << 23))) - 1.0f;
   const Vec e = ToFloat(exponent) - Select(tiny, Set(23.0f), Vec{});
   const Vec p =
       Polynomial(f, 3.333333161e-01f, -2.500082440e-01f, 2.000123990e-01f, -1.662323929e-01f,

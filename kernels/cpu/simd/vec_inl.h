@@ -49,6 +49,10 @@ ONWARD_INLINE Vec Set(float x) { return x - Vec{}; }  // x - 0 is x, also for x 
 ONWARD_INLINE IVec SetInt(int32_t x) { return IVec{} + x; }
 ONWARD_INLINE IVec Bits(Vec v) { return reinterpret_cast<IVec>(v); }
 ONWARD_INLINE Vec FromBits(IVec v) { return reinterpret_cast<Vec>(v); }
+// For sums that wrap.
+typedef uint32_t UVec __attribute__((vector_size(4 * kLanes)));
+ONWARD_INLINE UVec Unsigned(IVec v) { return reinterpret_cast<UVec>(v); }
+ONWARD_INLINE IVec Signed(UVec v) { return reinterpret_cast<IVec>(v); }
 ONWARD_INLINE Vec Select(IVec mask, Vec yes, Vec no) { return mask ? yes : no; }
 ONWARD_INLINE Vec Abs(Vec v) { return FromBits(Bits(v) & 0x7fffffff); }
 
