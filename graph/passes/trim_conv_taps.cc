@@ -1,7 +1,6 @@
 // Conv without the taps of its kernel that meet nothing but padding, whatever the input holds: wide
 // dilations on small maps have many.
-#include <algorithm>
-
+#include "graph/base/conv_taps.h"
 #include "graph/builder/functions.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/passes/passes.h"
@@ -11,35 +10,7 @@ namespace onward {
 
 namespace {
 
-// One spatial axis.
-struct Axis {
-  int64_t input = 0, output = 0, kernel = 0, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
-};
-
-// Whether tap `tap` meets the input at some output position.
-bool MeetsInput(const Axis& axis, int64_t tap) {
-  const int64_t first = tap * axis.dilation - axis.pad_begin;
-  if (first >= axis.input) return false;
-  if (first >= 0) return axis.output > 0;
-  const int64_t steps = (-first + axis.stride - 1) / axis.stride;
-  return steps < axis.output && first + steps * axis.stride < axis.input;
-}
-
-// Taps [begin, end) that meet the input, where leaving the others out is expressible.
-struct Taps {
-  int64_t begin = 0, end = 0;
-};
-std::optional<Taps> LiveTaps(const Axis& axis) {
-  Taps taps{0, axis.kernel};
-  while (taps.begin < taps.end && !MeetsInput(axis, taps.begin)) ++taps.begin;
-  while (taps.end > taps.begin && !MeetsInput(axis, taps.end - 1)) --taps.end;
-  const bool expressible = taps.begin < taps.end && taps.begin * axis.dilation <= axis.pad_begin &&
-                           (axis.kernel - taps.end) * axis.dilation <= axis.pad_end;
-  if (!expressible) return std::nullopt;
-  return taps;
-}
-
-std::optional<std::vector<Axis>> SpatialAxes(const Graph& graph, const Node& node) {
+std::optional<std::vector<ConvAxis>> SpatialAxes(const Graph& graph, const Node& node) {
   if (node.attributes.String("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
   const auto& x = graph.type(node.inputs[0]).shape;
   const auto& y = graph.type(node.outputs[0]).shape;
@@ -55,7 +26,7 @@ std::optional<std::vector<Axis>> SpatialAxes(const Graph& graph, const Node& nod
   if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank) {
     return std::nullopt;
   }
-  std::vector<Axis> axes;
+  std::vector<ConvAxis> axes;
   for (size_t i = 0; i < rank; ++i) {
     const Dim& in = (*x)[i + 2];
     const Dim& out = (*y)[i + 2];
@@ -68,16 +39,17 @@ std::optional<std::vector<Axis>> SpatialAxes(const Graph& graph, const Node& nod
 
 std::optional<Patch> TrimTaps(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const std::optional<std::vector<Axis>> axes = SpatialAxes(graph, node);
+  const std::optional<std::vector<ConvAxis>> axes = SpatialAxes(graph, node);
   if (!axes) return std::nullopt;
   std::vector<int64_t> starts, ends, slice_axes, kernel, pads(2 * axes->size());
   for (size_t i = 0; i < axes->size(); ++i) {
-    const Axis& axis = (*axes)[i];
-    const Taps taps = LiveTaps(axis).value_or(Taps{0, axis.kernel});
-    kernel.push_back(taps.end - taps.begin);
-    pads[i] = axis.pad_begin - taps.begin * axis.dilation;
-    pads[i + axes->size()] = axis.pad_end - (axis.kernel - taps.end) * axis.dilation;
-    if (kernel.back() == axis.kernel) continue;
+    const ConvAxis& axis = (*axes)[i];
+    const TapRange taps = LiveTaps(axis).value_or(TapRange{0, axis.kernel});
+    const ConvAxis narrow = Narrowed(axis, taps);
+    kernel.push_back(narrow.kernel);
+    pads[i] = narrow.pad_begin;
+    pads[i + axes->size()] = narrow.pad_end;
+    if (narrow.kernel == axis.kernel) continue;
     slice_axes.push_back(static_cast<int64_t>(i) + 2);
     starts.push_back(taps.begin);
     ends.push_back(taps.end);

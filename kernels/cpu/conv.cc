@@ -2,6 +2,7 @@
 // tiles of one instruction set.
 #include <algorithm>
 
+#include "kernels/cpu/conv_filters.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
@@ -195,6 +196,7 @@ class FloatConv {
 struct ConvState {
   ConvPlan plan;
   absl::Span<const int64_t> tap_offsets;
+  const float* live_filters = nullptr;  // packed anew, where taps were left out
   int64_t patches_offset = 0;
   int64_t workers_offset = 0;
 };
@@ -212,13 +214,14 @@ class Conv : public Kernel {
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
+    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g,
                             ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
                                      context.has_input(2) ? &bias : nullptr));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
     if (context.has_input(3)) context.AllowInPlace(0, 3);
     ConvState* state = context.NewState<ConvState>();
+    if (!packed_.empty()) state->live_filters = LeaveDeadTapsOut(context, g);
     state->plan = PlanConv(tiles_, form_, g);
     state->tap_offsets = KeepTapOffsets(context, state->plan.window);
     state->patches_offset = CeilDiv(state->plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
@@ -237,7 +240,9 @@ class Conv : public Kernel {
     };
     float* scratch = context.scratch<float>();
     const ConvData data = {context.in<float>(0),
-                           packed_.empty() ? context.in<float>(1) : packed_.data<float>(),
+                           state.live_filters != nullptr ? state.live_filters
+                           : packed_.empty()             ? context.in<float>(1)
+                                                         : packed_.data<float>(),
                            !packed_.empty(),
                            optional(2),
                            optional(3),
@@ -270,6 +275,18 @@ class Conv : public Kernel {
     return {offsets, static_cast<size_t>(w.taps())};
   }
 
+  // Narrows the geometry to the taps that meet the input and answers the filters for them; null
+  // where all do.
+  const float* LeaveDeadTapsOut(BindContext& context, ConvGeometry& g) const {
+    const TapRanges taps = NarrowToLiveTaps(g.axes);
+    if (taps.empty()) return nullptr;
+    const int64_t filters = g.filters / g.group, channels = g.channels / g.group;
+    float* live = context.NewArray<float>(g.group * PackedFilters(tiles_, form_, filters) *
+                                          channels * g.kernel_size());
+    CopyLiveFilters(tiles_, form_, packed_.data<float>(), {g.group, filters, channels}, taps, live);
+    return live;
+  }
+
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
   ConvAttributes attributes_;
@@ -277,35 +294,6 @@ class Conv : public Kernel {
   ConvForm form_;
   Tensor packed_;
 };
-
-// W [filters, k] of each group in the order in which `form` reads it.
-absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
-                                   int64_t groups) {
-  const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
-  const int64_t panels = CeilDiv(m, tiles.tile_cols), row_tiles = CeilDiv(m, tiles.tile_rows);
-  const bool pixel_lanes = form == ConvForm::kPixelLanes;
-  ONWARD_ASSIGN_OR_RETURN(
-      Tensor packed,
-      Tensor::Create(DType::kFloat32, {groups, pixel_lanes ? m : panels * tiles.tile_cols, k}));
-  float* to = packed.mutable_data<float>();
-  for (int64_t g = 0; g < groups; ++g) {
-    const float* from = w.data<float>() + g * m * k;
-    if (pixel_lanes) {
-      for (int64_t i = 0; i < row_tiles; ++i) {
-        const RowRange rows = RowsOfTile(m, row_tiles, i);
-        tiles.pack_rows(from + rows.begin * k, k, rows.count, k, to + rows.begin * k);
-      }
-      to += m * k;
-      continue;
-    }
-    for (int64_t c = 0; c < m; c += tiles.tile_cols, to += k * tiles.tile_cols) {
-      tiles.pack_columns_transposed(from + c * k, k,
-                                    static_cast<int>(std::min<int64_t>(tiles.tile_cols, m - c)), k,
-                                    1.0f, to);
-    }
-  }
-  return packed;
-}
 
 // The form for the input's shape, where that is known and W constant.
 ConvForm FormFor(const NodeSpec& spec, const ConvAttributes& attributes,

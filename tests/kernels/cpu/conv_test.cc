@@ -131,6 +131,27 @@ TEST(Conv, SmallMapsWithManyFilters) {
   }
 }
 
+// Taps that meet only padding are left out.
+TEST(Conv, WideDilationsOnSmallMaps) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window;
+    for (int i = 0; i < 2; ++i) {
+      window.kernel[i] = Draw(random, 2, 4);
+      window.stride[i] = Draw(random, 1, 2);
+      window.dilation[i] = Draw(random, 1, 12);
+      const int64_t reach = (window.kernel[i] - 1) * window.dilation[i];
+      window.begin[i] = Draw(random, 0, reach);
+      window.end[i] = Draw(random, reach - window.begin[i], reach);
+    }
+    ExpectFastKernels(ConvCase(Draw(random, 1, 2), Draw(random, 0, 2) ? 1 : Draw(random, 2, 4),
+                               Draw(random, 1, 9), Draw(random, 1, 40), Draw(random, 1, 14),
+                               Draw(random, 1, 20), window, Draw(random, 0, 1) != 0, random),
+                      2);
+  }
+}
+
 TEST(Conv, DeepSumsAreCutIntoBlocks) {
   std::mt19937 random(8);
   const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};

@@ -1,0 +1,84 @@
+#include "kernels/cpu/conv_filters.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/fast_float.h"
+
+namespace onward::cpu {
+
+int64_t PackedFilters(const GemmTileKernels& tiles, ConvForm form, int64_t filters) {
+  const int64_t panels = CeilDiv(filters, tiles.tile_cols);
+  return form == ConvForm::kPixelLanes ? filters : panels * tiles.tile_cols;
+}
+
+absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, const Tensor& w,
+                                   int64_t groups) {
+  const int64_t m = w.dims()[0] / groups, k = NumElements(w.dims(), 1, w.rank());
+  const int64_t row_tiles = CeilDiv(m, tiles.tile_rows);
+  const bool pixel_lanes = form == ConvForm::kPixelLanes;
+  ONWARD_ASSIGN_OR_RETURN(
+      Tensor packed, Tensor::Create(DType::kFloat32, {groups, PackedFilters(tiles, form, m), k}));
+  float* to = packed.mutable_data<float>();
+  for (int64_t g = 0; g < groups; ++g) {
+    const float* from = w.data<float>() + g * m * k;
+    if (pixel_lanes) {
+      for (int64_t i = 0; i < row_tiles; ++i) {
+        const RowRange rows = RowsOfTile(m, row_tiles, i);
+        tiles.pack_rows(from + rows.begin * k, k, rows.count, k, to + rows.begin * k);
+      }
+      to += m * k;
+      continue;
+    }
+    for (int64_t c = 0; c < m; c += tiles.tile_cols, to += k * tiles.tile_cols) {
+      tiles.pack_columns_transposed(from + c * k, k,
+                                    static_cast<int>(std::min<int64_t>(tiles.tile_cols, m - c)), k,
+                                    1.0f, to);
+    }
+  }
+  return packed;
+}
+
+TapRanges NarrowToLiveTaps(WindowAxes& axes) {
+  TapRanges kept;
+  bool any = false;
+  for (WindowAxis& axis : axes) {
+    const ConvAxis whole = {axis.input,    axis.output,    axis.kernel, axis.stride,
+                            axis.dilation, axis.pad_begin, axis.pad_end};
+    const TapRange taps = LiveTaps(whole).value_or(TapRange{0, axis.kernel});
+    const ConvAxis narrow = Narrowed(whole, taps);
+    kept.push_back({taps, axis.kernel});
+    any |= narrow.kernel != axis.kernel;
+    axis.kernel = narrow.kernel;
+    axis.pad_begin = narrow.pad_begin;
+    axis.pad_end = narrow.pad_end;
+  }
+  return any ? kept : TapRanges();
+}
+
+void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* packed,
+                     FilterCounts counts, const TapRanges& taps, float* live) {
+  const KeptTaps rows = taps.size() > 1 ? taps[0] : KeptTaps{{0, 1}, 1};
+  const KeptTaps columns = taps.back();
+  // `width` filters lie side by side at every step of k.
+  const auto copy = [&](int64_t width) {
+    for (int64_t c = 0; c < counts.channels; ++c) {
+      for (int64_t y = rows.range.begin; y < rows.range.end; ++y) {
+        const int64_t step = (c * rows.of + y) * columns.of + columns.range.begin;
+        const int64_t floats = (columns.range.end - columns.range.begin) * width;
+        live = std::copy_n(packed + step * width, floats, live);
+      }
+    }
+    packed += counts.channels * rows.of * columns.of * width;
+  };
+  const int64_t row_tiles = CeilDiv(counts.filters, tiles.tile_rows);
+  const int64_t panels = CeilDiv(counts.filters, tiles.tile_cols);
+  for (int64_t g = 0; g < counts.groups; ++g) {
+    if (form == ConvForm::kPixelLanes) {
+      for (int64_t i = 0; i < row_tiles; ++i) copy(RowsOfTile(counts.filters, row_tiles, i).count);
+    } else {
+      for (int64_t i = 0; i < panels; ++i) copy(tiles.tile_cols);
+    }
+  }
+}
+
+}  // namespace onward::cpu
