@@ -5,9 +5,11 @@
 #endif
 
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -46,29 +48,32 @@ class KernelIndex {
     const auto [it, inserted] = own_.try_emplace(std::string(provider.name()));
     if (inserted) {
       for (const KernelEntry& entry : provider.kernels())
-        it->second[Key(entry.domain, entry.op)].push_back(&entry);
+        it->second[{entry.domain, entry.op}].push_back(&entry);
     }
-    std::vector<const KernelEntry*> found = added_[std::string(provider.name())][Key(domain, op)];
-    const auto own = it->second.find(Key(domain, op));
-    if (own != it->second.end()) found.insert(found.end(), own->second.begin(), own->second.end());
+    std::vector<const KernelEntry*> found;
+    const auto append = [&](const ByOp& kernels) {
+      const auto entries = kernels.find({domain, op});
+      if (entries == kernels.end()) return;
+      found.insert(found.end(), entries->second.begin(), entries->second.end());
+    };
+    const auto added = added_.find(it->first);
+    if (added != added_.end()) append(added->second);
+    append(it->second);
     return found;
   }
 
   void Add(std::string_view provider, const KernelEntry& entry) {
     std::lock_guard lock(mutex_);
     entries_.push_back({Keep(entry.domain), Keep(entry.op), Keep(entry.name), entry.make});
-    added_[std::string(provider)][Key(entry.domain, entry.op)].push_back(&entries_.back());
+    const KernelEntry& kept = entries_.back();
+    added_[std::string(provider)][{kept.domain, kept.op}].push_back(&kept);
   }
 
  private:
-  using ByOp = std::unordered_map<std::string, std::vector<const KernelEntry*>>;
+  // By domain and op; the entries hold the texts.
+  using ByOp =
+      std::map<std::pair<std::string_view, std::string_view>, std::vector<const KernelEntry*>>;
 
-  static std::string Key(std::string_view domain, std::string_view op) {
-    std::string key(domain);
-    key += ':';
-    key += op;
-    return key;
-  }
   std::string_view Keep(std::string_view text) { return texts_.emplace_back(text); }
 
   std::mutex mutex_;

@@ -1,6 +1,7 @@
+#include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 #include "training/gradient/families.h"
 
@@ -26,25 +27,18 @@ const std::vector<GradientEntry>& GradientRules() {
 
 namespace {
 
-// Rules by "domain:op".
 struct RuleIndex {
   std::mutex mutex;
-  std::unordered_map<std::string, GradientRule> rules;
+  std::map<std::pair<std::string, std::string>, GradientRule> rules;  // by domain and op
 
   static RuleIndex& Get() {
     static auto* index = [] {
       auto* made = new RuleIndex();
       for (const GradientEntry& entry : GradientRules())
-        made->rules[Key("", entry.op)] = entry.rule;
+        made->rules[{"", std::string(entry.op)}] = entry.rule;
       return made;
     }();
     return *index;
-  }
-  static std::string Key(std::string_view domain, std::string_view op) {
-    std::string key(domain);
-    key += ':';
-    key += op;
-    return key;
   }
 };
 
@@ -53,14 +47,14 @@ struct RuleIndex {
 std::optional<GradientRule> FindGradient(std::string_view domain, std::string_view op) {
   RuleIndex& index = RuleIndex::Get();
   std::lock_guard lock(index.mutex);
-  const auto it = index.rules.find(RuleIndex::Key(domain, op));
+  const auto it = index.rules.find({std::string(domain), std::string(op)});
   return it == index.rules.end() ? std::nullopt : std::optional(it->second);
 }
 
 void RegisterGradient(std::string_view domain, std::string_view op, GradientRule rule) {
   RuleIndex& index = RuleIndex::Get();
   std::lock_guard lock(index.mutex);
-  index.rules[RuleIndex::Key(domain, op)] = rule;
+  index.rules[{std::string(domain), std::string(op)}] = rule;
 }
 
 }  // namespace onward
