@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "graph/ops/onward_schemas.h"
-#include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/square_matrices.h"
 
 namespace onward::cpu {
 namespace {
@@ -52,47 +50,12 @@ void InvertOne(const void* in, void* out, int64_t index, int64_t n, double* work
   for (int64_t i = 0; i < n * n; ++i) y[i] = static_cast<T>(static_cast<ComputeType<T>>(b[i]));
 }
 
-using InvertLoop = void (*)(const void* in, void* out, int64_t index, int64_t n, double* work);
-
-class Inverse : public Kernel {
- public:
-  explicit Inverse(InvertLoop loop) : loop_(loop) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const size_t rank = dims.size();
-    if (rank < 2 || dims[rank - 1] != dims[rank - 2]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input has shape ", DimsString(dims), ", must be square matrices"));
-    }
-    context.SetOutput(0, dims);
-    context.SetScratch(2 * dims[rank - 1] * dims[rank - 1] * static_cast<int64_t>(sizeof(double)) *
-                       context.num_workers());
-    return absl::OkStatus();
-  }
-  absl::Status Run(RunContext& context) const override {
-    const TensorView& in = context.input(0);
-    const int64_t n = in.dim(in.rank() - 1);
-    if (n == 0) return absl::OkStatus();
-    const int64_t grain = std::max<int64_t>(1, kCheapGrain / (n * n * n));
-    context.ParallelForWorkers(in.num_elements() / (n * n), grain,
-                               [&](int worker, int64_t begin, int64_t end) {
-                                 double* work = context.scratch<double>() + worker * 2 * n * n;
-                                 for (int64_t i = begin; i < end; ++i)
-                                   loop_(in.data, context.output(0).data, i, n, work);
-                               });
-    return absl::OkStatus();
-  }
-
- private:
-  InvertLoop loop_;
-};
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakeInverse(const NodeSpec& spec) {
-  InvertLoop loop = nullptr;
+  MatrixLoop loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = InvertOne<typename decltype(tag)::type>; });
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<Inverse>(loop);
+  return std::make_unique<SquareMatrices>(loop, SquareMatrices::Gives::kMatrix, 2);
 }
 
 constexpr KernelEntry kKernels[] = {
