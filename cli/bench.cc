@@ -104,30 +104,33 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
 
 }  // namespace
 
-void AddBench(CLI::App& app, CommonOptions& common, Work& work) {
+void AddBench(CommandLine& line, CommonOptions& common) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command =
-      NewCommand(app, common, "bench", "Measures a model, an operator or the machine",
+  Command command =
+      NewCommand(line, common, "bench", "Measures a model, an operator or the machine",
                  "onward bench resnet.onnx --duration 5\n"
                  "  onward bench --op MatMul --shape 128x768 --shape 768x768\n"
                  "  onward bench --op Softmax --attribute axis=1 --shape 1x256x64x64");
-  CLI::Option* model = command->add_option("model", options->model, "ONNX file");
-  command->add_option("--op", options->op, "an operator of ai.onnx, with one --shape per input")
-      ->excludes(model);
-  command->add_option("--attribute", options->attributes, "NAME=VALUE of the operator");
-  command->add_option("--input", options->inputs.inputs, "NAME=FILE");
-  command->add_option(
+  command.Option("model", options->model, "ONNX file");
+  command.Option("--op", options->op, "an operator of ai.onnx, with one --shape per input",
+                 {.excludes = "model"});
+  command.Option("--attribute", options->attributes, "NAME=VALUE of the operator");
+  command.Option("--input", options->inputs.inputs, "NAME=FILE");
+  command.Option(
       "--shape", options->inputs.shapes,
       "NAME=1x3x224x224; with --op the inputs' dims in order, DTYPE:DIMS for other dtypes");
-  command->add_option("--duration", options->duration, "seconds to measure");
-  command->add_option("--warmup", options->warmup, "runs before measuring");
-  command->add_flag("--peak", options->peak, "measure the machine's peaks");
-  command->callback([=, &common, &work] {
-    if (options->model.empty() && options->op.empty() && !options->peak)
-      throw CLI::RequiredError("one of MODEL, --op and --peak");
-    options->inputs.seed = common.seed;
-    work = [=, &common] { return Bench(*options, common); };
-  });
+  command.Option("--duration", options->duration, "seconds to measure");
+  command.Option("--warmup", options->warmup, "runs before measuring");
+  command.Flag("--peak", options->peak, "measure the machine's peaks");
+  command.Do(
+      [options, &common] {
+        options->inputs.seed = common.seed;
+        return Bench(*options, common);
+      },
+      [options] {
+        const bool any = !options->model.empty() || !options->op.empty() || options->peak;
+        return any ? "" : "one of MODEL, --op and --peak";
+      });
 }
 
 }  // namespace onward::cli

@@ -18,28 +18,23 @@ SessionOptions CommonOptions::session() const {
   return options;
 }
 
-CLI::App* NewCommand(CLI::App& app, CommonOptions& common, const std::string& name,
-                     const std::string& summary, const std::string& example) {
-  CLI::App* command = app.add_subcommand(name, summary);
-  command->footer("Example:\n  " + example);
-  command->add_option("--provider", common.provider, "where to run: cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--threads", common.threads, "threads (default: the physical cores)")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--precision", common.precision, "strict, default or fast")
-      ->check(CLI::IsMember({"strict", "default", "fast"}));
-  command
-      ->add_option("--max-memory", common.max_memory,
-                   "bytes of tensors at a time, as 512MB (default: the machine's)")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--seed", common.seed, "seed of every random stream");
-  command->add_flag("--deterministic", common.deterministic, "equal results on every run");
-  command
-      ->add_option("--custom-ops", common.custom_ops,
-                   "shared library with operators of your own; may be given again")
-      ->take_all();
-  command->add_flag("--verbose", common.verbose, "say more on stderr");
-  command->add_flag("--json", common.json, "print one JSON document");
+Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& name,
+                   const std::string& summary, const std::string& example) {
+  Command command = line.Add(name, summary, example);
+  command.Option("--provider", common.provider, "where to run: cpu or cuda",
+                 {.one_of = {"cpu", "cuda"}});
+  command.Option("--threads", common.threads, "threads (default: the physical cores)",
+                 {.range = {1, 1024}});
+  command.Option("--precision", common.precision, "strict, default or fast",
+                 {.one_of = {"strict", "default", "fast"}});
+  command.Option("--max-memory", common.max_memory,
+                 "bytes of tensors at a time, as 512MB (default: the machine's)", {.bytes = true});
+  command.Option("--seed", common.seed, "seed of every random stream");
+  command.Flag("--deterministic", common.deterministic, "equal results on every run");
+  command.Option("--custom-ops", common.custom_ops,
+                 "shared library with operators of your own; may be given again");
+  command.Flag("--verbose", common.verbose, "say more on stderr");
+  command.Flag("--json", common.json, "print one JSON document");
   return command;
 }
 

@@ -1,12 +1,11 @@
 // The subcommands of `onward`: one file each. docs/cli.md is the contract.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "cli/command_line.h"
 #include "executors/session.h"
 
 namespace onward::cli {
@@ -26,21 +25,18 @@ struct CommonOptions {
   SessionOptions session() const;
 };
 
-// Does the command's work; set by the parser when its subcommand was named.
-using Work = std::function<absl::Status()>;
-
-// Each adds its subcommand to `app` and sets `work` when it is chosen.
-void AddRun(CLI::App& app, CommonOptions& common, Work& work);
-void AddInspect(CLI::App& app, CommonOptions& common, Work& work);
-void AddExplain(CLI::App& app, CommonOptions& common, Work& work);
-void AddOptimize(CLI::App& app, CommonOptions& common, Work& work);
-void AddConformance(CLI::App& app, CommonOptions& common, Work& work);
-void AddBench(CLI::App& app, CommonOptions& common, Work& work);
-void AddOps(CLI::App& app, CommonOptions& common, Work& work);
-void AddVersion(CLI::App& app, CommonOptions& common, Work& work);
+// Each adds its subcommand.
+void AddRun(CommandLine& line, CommonOptions& common);
+void AddInspect(CommandLine& line, CommonOptions& common);
+void AddExplain(CommandLine& line, CommonOptions& common);
+void AddOptimize(CommandLine& line, CommonOptions& common);
+void AddConformance(CommandLine& line, CommonOptions& common);
+void AddBench(CommandLine& line, CommonOptions& common);
+void AddOps(CommandLine& line, CommonOptions& common);
+void AddVersion(CommandLine& line, CommonOptions& common);
 
 // A subcommand with the common options and an example at the end of its help.
-CLI::App* NewCommand(CLI::App& app, CommonOptions& common, const std::string& name,
-                     const std::string& summary, const std::string& example);
+Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& name,
+                   const std::string& summary, const std::string& example);
 
 }  // namespace onward::cli

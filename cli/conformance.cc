@@ -104,20 +104,15 @@ absl::Status Conformance(const ConformanceOptions& options, const CommonOptions&
 
 }  // namespace
 
-void AddConformance(CLI::App& app, CommonOptions& common, Work& work) {
+void AddConformance(CommandLine& line, CommonOptions& common) {
   auto options = std::make_shared<ConformanceOptions>();
-  CLI::App* command = NewCommand(app, common, "conformance", "Runs standard ONNX test cases",
-                                 "onward conformance cases/node --filter softmax --list-failures");
-  command->add_option("directories", options->directories, "where to search, at any depth")
-      ->required()
-      ->check(CLI::ExistingDirectory);
-  command->add_option("--filter", options->filter,
-                      "regular expression that a case's path must contain");
-  command->add_flag("--list-failures", options->list_failures,
-                    "print each failed case with its reason");
-  command->callback([options, &common, &work] {
-    work = [options, &common] { return Conformance(*options, common); };
-  });
+  Command command = NewCommand(line, common, "conformance", "Runs standard ONNX test cases",
+                               "onward conformance cases/node --filter softmax --list-failures");
+  command.Option("directories", options->directories, "where to search, at any depth",
+                 {.required = true, .existing_directories = true});
+  command.Option("--filter", options->filter, "regular expression that a case's path must contain");
+  command.Flag("--list-failures", options->list_failures, "print each failed case with its reason");
+  command.Do([options, &common] { return Conformance(*options, common); });
 }
 
 }  // namespace onward::cli

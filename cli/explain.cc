@@ -69,16 +69,15 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
 
 }  // namespace
 
-void AddExplain(CLI::App& app, CommonOptions& common, Work& work) {
+void AddExplain(CommandLine& line, CommonOptions& common) {
   auto model = std::make_shared<std::string>();
   auto inputs = std::make_shared<InputOptions>();
-  CLI::App* command = NewCommand(app, common, "explain",
-                                 "Says which passes fired, which kernel runs each node, and why",
-                                 "onward explain resnet.onnx --shape image=8x3x224x224");
-  command->add_option("model", *model, "ONNX file")->required();
-  command->add_option("--shape", inputs->shapes, "NAME=1x3x224x224: dims to plan memory for");
-  command->callback(
-      [=, &common, &work] { work = [=, &common] { return Explain(*model, *inputs, common); }; });
+  Command command = NewCommand(line, common, "explain",
+                               "Says which passes fired, which kernel runs each node, and why",
+                               "onward explain resnet.onnx --shape image=8x3x224x224");
+  command.Option("model", *model, "ONNX file", {.required = true});
+  command.Option("--shape", inputs->shapes, "NAME=1x3x224x224: dims to plan memory for");
+  command.Do([=, &common] { return Explain(*model, *inputs, common); });
 }
 
 }  // namespace onward::cli

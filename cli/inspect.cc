@@ -155,15 +155,14 @@ absl::Status Inspect(const std::string& path, bool values, const CommonOptions& 
 
 }  // namespace
 
-void AddInspect(CLI::App& app, CommonOptions& common, Work& work) {
+void AddInspect(CommandLine& line, CommonOptions& common) {
   auto model = std::make_shared<std::string>();
   auto values = std::make_shared<bool>(false);
-  CLI::App* command = NewCommand(app, common, "inspect", "Prints what is in a model file",
-                                 "onward inspect bert.onnx --values");
-  command->add_option("model", *model, "ONNX file")->required();
-  command->add_flag("--values", *values, "print every value's type");
-  command->callback(
-      [=, &common, &work] { work = [=, &common] { return Inspect(*model, *values, common); }; });
+  Command command = NewCommand(line, common, "inspect", "Prints what is in a model file",
+                               "onward inspect bert.onnx --values");
+  command.Option("model", *model, "ONNX file", {.required = true});
+  command.Flag("--values", *values, "print every value's type");
+  command.Do([=, &common] { return Inspect(*model, *values, common); });
 }
 
 }  // namespace onward::cli

@@ -23,22 +23,18 @@ std::string OneLine(std::string text) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Onward runs, inspects, optimises, checks and benchmarks ONNX models.", "onward");
-  app.require_subcommand(1);
-  app.footer("Example:\n  onward run model.onnx --input image=digit.png");
+  CommandLine line("Onward runs, inspects, optimises, checks and benchmarks ONNX models.", "onward",
+                   "onward run model.onnx --input image=digit.png");
   CommonOptions common;
-  Work work;
   for (auto add :
        {AddRun, AddInspect, AddExplain, AddOptimize, AddConformance, AddBench, AddOps, AddVersion})
-    add(app, common, work);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
-  }
+    add(line, common);
+  const CommandLine::Outcome outcome = line.Parse(argc, argv);
+  if (outcome != CommandLine::Outcome::kWork)
+    return outcome == CommandLine::Outcome::kHelp ? 0 : kWrongUsage;
   absl::Status status;
   for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));
-  if (status.ok()) status = work();
+  if (status.ok()) status = line.Work();
   if (status.ok()) return 0;
   if (!status.message().empty())
     std::fprintf(stderr, "error: %s\n", OneLine(std::string(status.message())).c_str());

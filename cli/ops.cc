@@ -74,10 +74,10 @@ absl::Status Ops(const CommonOptions& common) {
 
 }  // namespace
 
-void AddOps(CLI::App& app, CommonOptions& common, Work& work) {
-  CLI::App* command =
-      NewCommand(app, common, "ops", "Lists the operators this build runs", "onward ops --json");
-  command->callback([&common, &work] { work = [&common] { return Ops(common); }; });
+void AddOps(CommandLine& line, CommonOptions& common) {
+  Command command =
+      NewCommand(line, common, "ops", "Lists the operators this build runs", "onward ops --json");
+  command.Do([&common] { return Ops(common); });
 }
 
 }  // namespace onward::cli

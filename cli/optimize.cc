@@ -41,20 +41,18 @@ absl::Status Optimize(const std::string& in, const std::string& out, const std::
 
 }  // namespace
 
-void AddOptimize(CLI::App& app, CommonOptions& common, Work& work) {
+void AddOptimize(CommandLine& line, CommonOptions& common) {
   struct Options {
     std::string in, out, target = "portable";
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = NewCommand(app, common, "optimize", "Writes the rewritten graph as ONNX",
-                                 "onward optimize bert.onnx -o bert_optimized.onnx");
-  command->add_option("model", options->in, "ONNX file")->required();
-  command->add_option("-o,--output", options->out, "ONNX file to write")->required();
-  command->add_option("--for", options->target, "portable (any ONNX runtime), cpu or cuda")
-      ->check(CLI::IsMember({"portable", "cpu", "cuda"}));
-  command->callback([=, &common, &work] {
-    work = [=, &common] { return Optimize(options->in, options->out, options->target, common); };
-  });
+  Command command = NewCommand(line, common, "optimize", "Writes the rewritten graph as ONNX",
+                               "onward optimize bert.onnx -o bert_optimized.onnx");
+  command.Option("model", options->in, "ONNX file", {.required = true});
+  command.Option("-o,--output", options->out, "ONNX file to write", {.required = true});
+  command.Option("--for", options->target, "portable (any ONNX runtime), cpu or cuda",
+                 {.one_of = {"portable", "cpu", "cuda"}});
+  command.Do([=, &common] { return Optimize(options->in, options->out, options->target, common); });
 }
 
 }  // namespace onward::cli

@@ -95,25 +95,25 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
 
 }  // namespace
 
-void AddRun(CLI::App& app, CommonOptions& common, Work& work) {
+void AddRun(CommandLine& line, CommonOptions& common) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      NewCommand(app, common, "run", "Runs a model",
+  Command command =
+      NewCommand(line, common, "run", "Runs a model",
                  "onward run resnet.onnx --input image=cat.npy --output-dir out\n"
                  "  onward run bert.onnx --input ids=101,2054,102 --random --shape mask=1x3");
-  command->add_option("model", options->model, "ONNX file")->required();
-  command->add_option("--input", options->inputs.inputs,
-                      "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
-  command->add_flag("--random", options->inputs.random, "draw the inputs that are not given");
-  command->add_option("--shape", options->inputs.shapes,
-                      "NAME=1x3x224x224: dims of a drawn or inline input");
-  command->add_option("--output-dir", options->output_dir, "write every output as NAME.npy");
-  command->add_option("--repeat", options->repeat, "run N times and print latencies")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--profile", options->profile, "write a Chrome trace");
-  command->callback([options, &common, &work] {
+  command.Option("model", options->model, "ONNX file", {.required = true});
+  command.Option("--input", options->inputs.inputs,
+                 "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
+  command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
+  command.Option("--shape", options->inputs.shapes,
+                 "NAME=1x3x224x224: dims of a drawn or inline input");
+  command.Option("--output-dir", options->output_dir, "write every output as NAME.npy");
+  command.Option("--repeat", options->repeat, "run N times and print latencies",
+                 {.positive = true});
+  command.Option("--profile", options->profile, "write a Chrome trace");
+  command.Do([options, &common] {
     options->inputs.seed = common.seed;
-    work = [options, &common] { return Run(*options, common); };
+    return Run(*options, common);
   });
 }
 

@@ -46,10 +46,10 @@ absl::Status Version(const CommonOptions& common) {
 
 }  // namespace
 
-void AddVersion(CLI::App& app, CommonOptions& common, Work& work) {
-  CLI::App* command =
-      NewCommand(app, common, "version", "Prints what this build is", "onward version --json");
-  command->callback([&common, &work] { work = [&common] { return Version(common); }; });
+void AddVersion(CommandLine& line, CommonOptions& common) {
+  Command command =
+      NewCommand(line, common, "version", "Prints what this build is", "onward version --json");
+  command.Do([&common] { return Version(common); });
 }
 
 }  // namespace onward::cli

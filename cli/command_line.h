@@ -1,0 +1,76 @@
+// The command line: subcommands, their options, and what to do when one is named. CLI11 stays
+// behind it and is compiled once, in command_line.cc: its headers cost seconds per source.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace onward::cli {
+
+// What an option's value must be.
+struct Rule {
+  bool required = false;
+  bool positive = false;
+  bool existing_directories = false;
+  bool bytes = false;                    // a number that may end with KB, MB, GB
+  std::vector<std::string> one_of = {};  // empty: anything
+  std::vector<int> range = {};           // first and last; empty: anything
+  std::string excludes = {};             // the name of an option that may not come along
+};
+
+// One subcommand. The variables given to it must outlive the parsing.
+class Command {
+ public:
+  // `name`: "model" for an argument by position, "--shape" or "-o,--output" for an option. A vector
+  // takes every value that is given.
+  void Option(const std::string& name, std::string& value, const std::string& help,
+              const Rule& rule = {});
+  void Option(const std::string& name, std::vector<std::string>& values, const std::string& help,
+              const Rule& rule = {});
+  void Option(const std::string& name, int& value, const std::string& help, const Rule& rule = {});
+  void Option(const std::string& name, uint64_t& value, const std::string& help,
+              const Rule& rule = {});
+  void Option(const std::string& name, double& value, const std::string& help,
+              const Rule& rule = {});
+  void Flag(const std::string& name, bool& value, const std::string& help);
+
+  // What to do when the subcommand is named. `missing` names what a complete command line would
+  // have besides; empty: nothing.
+  void Do(std::function<absl::Status()> work, std::function<std::string()> missing = {});
+
+ private:
+  friend class CommandLine;
+  Command(CLI::App* app, std::function<absl::Status()>* work) : app_(app), work_(work) {}
+
+  CLI::App* app_;
+  std::function<absl::Status()>* work_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& description, const std::string& name, const std::string& example);
+  ~CommandLine();
+
+  Command Add(const std::string& name, const std::string& summary, const std::string& example);
+
+  // Prints help or what is wrong with the command line.
+  enum class Outcome { kWork, kHelp, kWrongUsage };
+  Outcome Parse(int argc, char** argv);
+  // Does what the subcommand that was named has to do.
+  absl::Status Work() const { return work_(); }
+
+ private:
+  std::unique_ptr<CLI::App> parser_;
+  std::function<absl::Status()> work_;
+};
+
+}  // namespace onward::cli
