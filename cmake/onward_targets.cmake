@@ -58,13 +58,18 @@ function(onward_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Og>)
 endfunction()
 
-# onward_library(<folder> DEPENDS <library>...): all sources below <folder>, CUDA ones excepted, as onward_<folder>.
+# onward_library(<folder> DEPENDS <library>... [QUICKLY <regex>]): all sources below <folder>, CUDA ones excepted, as
+# onward_<folder>. Those that match QUICKLY hold no loop over elements and are compiled quickly.
 function(onward_library folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "QUICKLY" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/${folder}/cuda/")
   add_library(onward_${folder} STATIC ${sources})
   onward_instruction_sets(${sources})
+  if(ARG_QUICKLY)
+    list(FILTER sources INCLUDE REGEX ${ARG_QUICKLY})
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
+  endif()
   target_include_directories(onward_${folder} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include/onward>)
   target_link_libraries(onward_${folder} PUBLIC $<BUILD_INTERFACE:onward_options> ${ARG_DEPENDS})
   onward_precompiled_headers(onward_${folder} onward_graph ${ONWARD_PRECOMPILED})

@@ -28,13 +28,29 @@ struct HashKey {
   }
 };
 
+// Where each key stands in the list; the first of equal ones.
+template <typename K>
+class Positions {
+ public:
+  explicit Positions(const std::vector<K>& keys) {
+    for (size_t i = 0; i < keys.size(); ++i) table_.emplace(keys[i], i);
+  }
+  // `otherwise` for a key that is not there.
+  size_t Find(const K& key, size_t otherwise) const {
+    const auto found = table_.find(key);
+    return found == table_.end() ? otherwise : found->second;
+  }
+
+ private:
+  std::unordered_map<K, size_t, HashKey<K>, SameKey<K>> table_;
+};
+
 template <typename K, typename V>
 class Encoder : public Kernel {
  public:
-  Encoder(const std::vector<K>& keys, const std::vector<V>& values, V otherwise)
-      : otherwise_(std::move(otherwise)) {
-    for (size_t i = 0; i < keys.size(); ++i) table_.emplace(keys[i], values[i]);
-  }
+  // `values`: of each key, and then that of all others.
+  Encoder(const std::vector<K>& keys, std::vector<V> values)
+      : positions_(keys), values_(std::move(values)) {}
   absl::Status Bind(BindContext& context) const override {
     context.SetOutput(0, context.input_dims(0));
     return absl::OkStatus();
@@ -43,17 +59,15 @@ class Encoder : public Kernel {
     const K* in = context.in<K>(0);
     V* out = context.out<V>(0);
     context.ParallelFor(context.input(0).num_elements(), 1024, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto found = table_.find(in[i]);
-        out[i] = found == table_.end() ? otherwise_ : found->second;
-      }
+      for (int64_t i = begin; i < end; ++i)
+        out[i] = values_[positions_.Find(in[i], values_.size() - 1)];
     });
     return absl::OkStatus();
   }
 
  private:
-  std::unordered_map<K, V, HashKey<K>, SameKey<K>> table_;
-  V otherwise_;
+  Positions<K> positions_;
+  std::vector<V> values_;
 };
 
 // The list `prefix`s, `prefix`_tensor or the like as elements of T.
@@ -97,7 +111,8 @@ Made MakeEncoder(std::vector<K> keys, std::vector<V> values, V otherwise) {
     return absl::InvalidArgumentError(absl::StrCat(keys.size(), " keys of the input's type for ",
                                                    values.size(), " values of the output's type"));
   }
-  return std::make_unique<Encoder<K, V>>(keys, values, std::move(otherwise));
+  values.push_back(std::move(otherwise));
+  return std::make_unique<Encoder<K, V>>(keys, std::move(values));
 }
 
 Made MakeLabelEncoder(const NodeSpec& spec) {
