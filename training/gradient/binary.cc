@@ -1,5 +1,8 @@
-// Elementwise ops of two operands. The driver undoes broadcasting.
+// Elementwise ops of several operands. The driver undoes broadcasting.
+#include <optional>
+
 #include "training/gradient/families.h"
+#include "training/gradient/parts.h"
 
 namespace onward::gradient {
 namespace {
@@ -17,9 +20,114 @@ Result DivRule(const GradientScope& s) {
   return {{quotient, -(quotient * s.output(0))}};
 }
 
+// a - b trunc(a / b), or with floor where the result has b's sign.
+Result ModRule(const GradientScope& s) {
+  const Expr quotient = s.input(0) / s.input(1), dy = s.upstream(0);
+  const Expr down = Floor(quotient);
+  const Expr whole = s.attributes().Int("fmod", 0) == 0
+                         ? down
+                         : Where(Less(quotient, ScalarLike(quotient, 0)), Ceil(quotient), down);
+  return {{dy, -(dy * whole)}};
+}
+
+Expr PowByBase(const Expr& a, const Expr& dy, double exponent) {
+  if (exponent == 0) return dy * 0.0;
+  if (exponent == 1) return dy;
+  if (exponent == 2) return dy * a * 2.0;
+  return dy * Pow(a, ScalarLike(a, exponent - 1)) * exponent;
+}
+
+// The slope by the base is 0 where the exponent is 0, and by the exponent where the base is 0 and
+// the exponent is not negative.
+Result PowRule(const GradientScope& s) {
+  const Expr a = s.input(0), dy = s.upstream(0);
+  if (const std::optional<double> exponent = ConstantScalar(s, 1))
+    return {{PowByBase(a, dy, *exponent), Expr()}};
+  const bool same = s.input(1).dtype() == a.dtype();
+  const Expr b = same ? s.input(1) : Cast(s.input(1), a.dtype());
+  const Expr zero = ScalarLike(a, 0);
+  const Expr by_base = Where(Equal(b, zero), zero, dy * b * Pow(a, b - 1.0));
+  if (!same) return {{by_base, Expr()}};
+  const Expr flat = And(Equal(a, zero), GreaterOrEqual(b, zero));
+  return {{by_base, dy * Where(flat, zero, s.output(0) * Log(a))}};
+}
+
+// Equal operands share the gradient equally.
+Result ExtremeRule(const GradientScope& s) {
+  if (s.num_inputs() == 1) return {{s.upstream(0)}};
+  const Expr y = s.output(0);
+  std::vector<Expr> hits;
+  for (int i = 0; i < s.num_inputs(); ++i) hits.push_back(Cast(Equal(s.input(i), y), y.dtype()));
+  Expr count = hits[0];
+  for (size_t i = 1; i < hits.size(); ++i) count = count + hits[i];
+  const Expr share = s.upstream(0) / count;
+  for (Expr& hit : hits) hit = hit * share;
+  return hits;
+}
+
+Result SumRule(const GradientScope& s) {
+  return std::vector<Expr>(static_cast<size_t>(s.num_inputs()), s.upstream(0));
+}
+Result MeanRule(const GradientScope& s) {
+  const Expr share = s.num_inputs() == 1 ? s.upstream(0) : s.upstream(0) / s.num_inputs();
+  return std::vector<Expr>(static_cast<size_t>(s.num_inputs()), share);
+}
+
+Result WhereRule(const GradientScope& s) {
+  const Expr dy = s.upstream(0), zero = ScalarLike(dy, 0);
+  return {{Expr(), Where(s.input(0), dy, zero), Where(s.input(0), zero, dy)}};
+}
+
+Result PReluRule(const GradientScope& s) {
+  const Expr x = s.input(0), dy = s.upstream(0), zero = ScalarLike(x, 0);
+  const Expr positive = Greater(x, zero);
+  return {{Where(positive, dy, dy * s.input(1)), Where(positive, zero, dy * x)}};
+}
+
+// Between constant bounds, which pass the gradient to x themselves.
+Expr ClippedByConstants(const Expr& x, const Expr& dy, const Expr& low, const Expr& high) {
+  Expr inside;
+  if (low.valid()) inside = GreaterOrEqual(x, low);
+  if (high.valid()) {
+    const Expr below = LessOrEqual(x, high);
+    inside = inside.valid() ? And(inside, below) : below;
+  }
+  return inside.valid() ? Masked(inside, dy) : dy;
+}
+
+// max(x, low), then min with high: equal operands share the gradient; where the bounds cross it
+// goes to the upper one, where all three are equal to x.
+Result ClipRule(const GradientScope& s) {
+  const Expr x = s.input(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
+  std::vector<Expr> gradients = NoGradients(s);
+  const bool constant = (!low.valid() || IsConstant(s, 1)) && (!high.valid() || IsConstant(s, 2));
+  if (constant) {
+    gradients[0] = ClippedByConstants(x, dy, low, high);
+    return gradients;
+  }
+  const Expr half = dy * 0.5;
+  if (low.valid() && high.valid()) {
+    const Expr ordered = Less(low, high), crossed = Less(high, low);
+    const Expr at_low = And(ordered, Equal(x, low)), at_high = And(ordered, Equal(x, high));
+    const Expr inside = And(GreaterOrEqual(x, low), LessOrEqual(x, high));
+    gradients[0] = Where(Or(at_low, at_high), half, Masked(inside, dy));
+    gradients[1] = Where(at_low, half, Masked(And(Not(crossed), Less(x, low)), dy));
+    gradients[2] = Where(at_high, half, Masked(Or(Greater(x, high), crossed), dy));
+    return gradients;
+  }
+  const int side = low.valid() ? 1 : 2;
+  const Expr bound = s.input(side), equal = Equal(x, bound);
+  const Expr beyond = side == 1 ? Less(x, bound) : Greater(x, bound);
+  gradients[0] = Where(equal, half, Masked(Not(beyond), dy));
+  gradients[static_cast<size_t>(side)] = Where(equal, half, Masked(beyond, dy));
+  return gradients;
+}
+
 constexpr GradientEntry kRules[] = {
-    {"Add", AddRule},   {"Div", DivRule},     {"Mul", MulRule},  {"Sub", SubRule},
-    {"Equal", nullptr}, {"Greater", nullptr}, {"Less", nullptr},
+    {"Add", AddRule},     {"Clip", ClipRule},   {"Div", DivRule}, {"Max", ExtremeRule},
+    {"Mean", MeanRule},   {"Min", ExtremeRule}, {"Mod", ModRule}, {"Mul", MulRule},
+    {"PRelu", PReluRule}, {"Pow", PowRule},     {"Sub", SubRule}, {"Sum", SumRule},
+    {"Where", WhereRule},
 };
 
 }  // namespace

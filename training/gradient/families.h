@@ -8,7 +8,9 @@ namespace onward::gradient {
 
 using GradientList = absl::Span<const GradientEntry>;
 
+GradientList ActivationGradients();
 GradientList BinaryGradients();
+GradientList ConstantGradients();
 GradientList ConvGradients();
 GradientList IdentityGradients();
 GradientList MatMulGradients();

@@ -36,7 +36,7 @@ class GradientScope {
   Expr output(int i) const { return sink_.Value(node().outputs[static_cast<size_t>(i)]); }
   // The gradient of output i; omitted when nothing depends on it.
   const Expr& upstream(int i) const { return upstream_[static_cast<size_t>(i)]; }
-  ExprSink& sink() const { return sink_; }
+  GraphSink& sink() const { return sink_; }
 
  private:
   GraphSink& sink_;

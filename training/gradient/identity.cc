@@ -16,7 +16,7 @@ Result ReshapeRule(const GradientScope& s) {
 
 constexpr GradientEntry kRules[] = {
     {"Flatten", ReshapeRule}, {"Identity", IdentityRule}, {"Reshape", ReshapeRule},
-    {"Squeeze", ReshapeRule}, {"Unsqueeze", ReshapeRule}, {"Shape", nullptr},
+    {"Squeeze", ReshapeRule}, {"Unsqueeze", ReshapeRule},
 };
 
 }  // namespace

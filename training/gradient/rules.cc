@@ -11,9 +11,10 @@ const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
     using Family = gradient::GradientList (*)();
     constexpr Family kFamilies[] = {
-        gradient::BinaryGradients,  gradient::ConvGradients,  gradient::IdentityGradients,
-        gradient::MatMulGradients,  gradient::PoolGradients,  gradient::ReduceGradients,
-        gradient::SoftmaxGradients, gradient::UnaryGradients,
+        gradient::ActivationGradients, gradient::BinaryGradients,   gradient::ConstantGradients,
+        gradient::ConvGradients,       gradient::IdentityGradients, gradient::MatMulGradients,
+        gradient::PoolGradients,       gradient::ReduceGradients,   gradient::SoftmaxGradients,
+        gradient::UnaryGradients,
     };
     std::vector<GradientEntry> all;
     for (Family family : kFamilies) {

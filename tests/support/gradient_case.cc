@@ -1,0 +1,175 @@
+#include "tests/support/gradient_case.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/status.h"
+#include "graph/builder/functions.h"
+#include "onnx_io/npy.h"
+#include "tests/support/text_model.h"
+#include "training/gradient/gradient.h"
+
+namespace onward::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TextName(DType dtype) {
+  if (dtype == DType::kFloat64) return "double";
+  if (dtype == DType::kFloat32) return "float";
+  return dtype == DType::kFloat16 ? "float16" : "bfloat16";
+}
+
+// "double[2,1,3] x" becomes "float[n2,1,n3] x" in the graph's first line.
+std::string HeadOf(const std::string& line, const GradientVariant& variant) {
+  std::string head = absl::StrReplaceAll(line, {{"double", TextName(variant.dtype)}});
+  if (!variant.symbolic) return head;
+  std::string result;
+  bool in_dims = false;
+  for (size_t i = 0; i < head.size(); ++i) {
+    const char c = head[i];
+    if (c == '[') in_dims = true;
+    if (c == ']') in_dims = false;
+    const bool starts = in_dims && std::isdigit(c) && !std::isdigit(head[i - 1]);
+    const bool one = c == '1' && !std::isdigit(head[i + 1]);
+    if (starts && !one && c != '0') result += 'n';
+    result += c;
+  }
+  return result;
+}
+
+void ReadHeader(const std::string& line, GradientCase& c) {
+  const std::pair<std::string, std::string> field =
+      absl::StrSplit(line.substr(2), absl::MaxSplits(": ", 1));
+  if (field.first == "wrt") c.wrt = absl::StrSplit(field.second, ' ');
+  if (field.first == "constants") c.constants = absl::StrSplit(field.second, ' ');
+  if (field.first == "rtol") c.rtol = std::stod(field.second);
+  if (field.first == "static") c.fixed = true;
+  if (field.first == "smooth") c.smooth = false;
+  if (field.first == "second") c.second = false;
+  if (field.first == "floats") c.floats = false;
+}
+
+}  // namespace
+
+std::vector<std::string> GradientFamilies(const std::string& folder) {
+  std::vector<std::string> families;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".txt") families.push_back(entry.path().stem().string());
+  }
+  std::sort(families.begin(), families.end());
+  return families;
+}
+
+absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
+                                                        const std::string& family) {
+  ONWARD_ASSIGN_OR_RETURN(const auto arrays,
+                          ReadNpz((fs::path(folder) / (family + ".npz")).string()));
+  std::ifstream file(fs::path(folder) / (family + ".txt"));
+  std::vector<GradientCase> cases;
+  GradientCase c;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;
+    if (absl::StartsWith(line, "# ")) {
+      ReadHeader(line, c);
+    } else {
+      absl::StrAppend(&c.text, line, "\n");
+    }
+    if (line != "}") continue;
+    c.family = family;
+    c.name = c.text.substr(0, c.text.find(' '));
+    for (auto it = arrays.lower_bound(c.name + "/");
+         it != arrays.end() && absl::StartsWith(it->first, c.name + "/"); ++it) {
+      c.arrays[it->first.substr(c.name.size() + 1)] = it->second;
+    }
+    cases.push_back(std::exchange(c, {}));
+  }
+  return cases;
+}
+
+Tensor ToFloat(const Tensor& tensor, DType dtype) {
+  Tensor result(dtype, Dims(tensor.dims().begin(), tensor.dims().end()));
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto from) {
+    using From = typename decltype(from)::type;
+    DispatchDType(FloatTypes(), dtype, [&](auto to) {
+      using To = typename decltype(to)::type;
+      for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+        const double value = static_cast<double>(tensor.data<From>()[i]);
+        if constexpr (std::is_same_v<To, double>) {
+          result.mutable_data<To>()[i] = value;
+        } else {
+          result.mutable_data<To>()[i] = To(static_cast<float>(value));
+        }
+      }
+    });
+  });
+  return result;
+}
+
+absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant& variant) {
+  const size_t end = c.text.find('\n');
+  std::string body = c.text.substr(end);
+  if (variant.dtype != DType::kFloat64) {  // Cast's attribute
+    body = absl::StrReplaceAll(
+        body, {{"<to=11>", absl::StrCat("<to=", static_cast<int>(variant.dtype), ">")}});
+  }
+  ONWARD_ASSIGN_OR_RETURN(Model model,
+                          ModelFromText(HeadOf(c.text.substr(0, end), variant) + body));
+  for (const std::string& name : c.constants) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!id.valid()) return absl::InvalidArgumentError(name);
+    model.graph.RemoveInput(id);
+    model.graph.mutable_value(id).constant = c.arrays.at(name);
+    model.graph.mutable_value(id).type =
+        Type::Tensor(c.arrays.at(name).dtype(), c.arrays.at(name).dims());
+  }
+  ONWARD_RETURN_IF_ERROR(InferGraph(model.graph));
+  return model;
+}
+
+absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientVariant& variant) {
+  ONWARD_ASSIGN_OR_RETURN(Model model, ForwardModel(c, variant));
+  Graph& graph = model.graph;
+  GraphSink sink(graph, "loss/");
+  Expr loss;
+  const std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (const ValueId output : outputs) {
+    const auto weights = c.arrays.find("d_" + graph.value(output).name);
+    if (weights == c.arrays.end()) continue;
+    const Expr part = expr::ReduceSum(
+        sink.Value(output) * sink.Constant(ToFloat(weights->second, graph.type(output).dtype)), {},
+        false);
+    loss = loss.valid() ? loss + part : part;
+  }
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  std::vector<ValueId> wrt;
+  for (const std::string& name : c.wrt) wrt.push_back(graph.FindValue(name));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients,
+                          AddGradients(graph, loss.id(), wrt));
+  for (size_t i = 0; i < wrt.size(); ++i) {
+    const Expr named = expr::Identity(sink.Value(gradients[i]));
+    graph.mutable_value(named.id()).name = absl::StrCat("g_", c.wrt[i]);
+    graph.AddOutput(named.id());
+  }
+  graph.mutable_value(loss.id()).name = "loss";
+  graph.AddOutput(loss.id());
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  return model;
+}
+
+Session::Inputs CaseInputs(const GradientCase& c, const Session& session, DType dtype) {
+  Session::Inputs inputs;
+  for (const ValueInfo& input : session.inputs()) {
+    const Tensor& array = c.arrays.at(input.name);
+    inputs[input.name] = array.dtype() == DType::kFloat64 ? ToFloat(array, dtype) : array;
+  }
+  return inputs;
+}
+
+}  // namespace onward::testing

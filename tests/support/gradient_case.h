@@ -1,0 +1,48 @@
+// Cases of gradients with what PyTorch's autograd answers: tests/training/gradient/make_cases.py.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executors/session.h"
+
+namespace onward::testing {
+
+struct GradientCase {
+  std::string family, name, text;
+  std::vector<std::string> wrt, constants;
+  bool smooth = true;  // finite differences are meaningful
+  bool fixed = false;  // needs all sizes
+  bool second = true;  // the gradient has a gradient
+  bool floats = true;  // other float dtypes may stand for double
+  double rtol = 1e-9;
+  std::map<std::string, Tensor> arrays;  // "x", "y", "d_y", "g_x"
+};
+
+// `folder` has <family>.txt and <family>.npz.
+std::vector<std::string> GradientFamilies(const std::string& folder);
+absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
+                                                        const std::string& family);
+
+// How the case's graph is made of its text.
+struct GradientVariant {
+  DType dtype = DType::kFloat64;
+  bool symbolic = false;  // sizes above 1 become symbols
+};
+
+// The forward graph. Integer inputs that shape the outputs are constants.
+absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant& variant);
+
+// The same with the scalar output "loss", the sum of outputs times their cotangents, and its
+// gradients "g_<input>".
+absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientVariant& variant);
+
+// The arrays of the session's inputs; floats in `dtype`.
+Session::Inputs CaseInputs(const GradientCase& c, const Session& session, DType dtype);
+
+// A tensor of floats in another float dtype.
+Tensor ToFloat(const Tensor& tensor, DType dtype);
+
+}  // namespace onward::testing

@@ -1,0 +1,233 @@
+// Gradient rules against PyTorch's autograd in double precision (make_cases.py) and against finite
+// differences of our own forward graph.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "executors/session.h"
+#include "graph/builder/functions.h"
+#include "tests/support/gradient_case.h"
+#include "tests/support/kernel_runner.h"
+#include "training/gradient/gradient.h"
+
+namespace onward {
+namespace {
+
+using testing::GradientCase;
+using testing::GradientVariant;
+
+const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/gradient/cases");
+
+class GradientCasesTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Calls `check` with every case of the family.
+  void ForEachCase(void (*check)(const GradientCase& c)) {
+    const auto cases = testing::GradientCases(kFolder, GetParam());
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    ASSERT_FALSE(cases->empty());
+    for (const GradientCase& c : *cases) {
+      SCOPED_TRACE(absl::StrCat(c.family, "/", c.name));
+      check(c);
+    }
+  }
+};
+
+double LargestOf(const Tensor& tensor) {
+  double largest = 0;
+  for (const double value : tensor.span<double>()) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+  }
+  return largest;
+}
+
+void ExpectNear(const Tensor& actual, const Tensor& expected, double rtol,
+                const std::string& what) {
+  if (expected.dtype() != DType::kFloat64) {
+    EXPECT_EQ(testing::Difference(actual, expected, 0, 0), "") << what;
+    return;
+  }
+  EXPECT_EQ(testing::Difference(testing::ToFloat(actual, DType::kFloat64), expected, rtol,
+                                rtol * LargestOf(expected)),
+            "")
+      << what;
+}
+
+std::unique_ptr<Session> SessionOf(absl::StatusOr<Model> model, bool optimize = true) {
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return nullptr;
+  SessionOptions options;
+  options.num_threads = 1;
+  options.optimize = optimize;
+  auto session = Session::Create(*std::move(model), options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return session.ok() ? *std::move(session) : nullptr;
+}
+
+void CheckExpected(const GradientCase& c, const GradientVariant& variant, bool optimize,
+                   double rtol) {
+  SCOPED_TRACE(absl::StrCat(variant.symbolic ? "symbolic " : "", static_cast<int>(variant.dtype)));
+  const auto session = SessionOf(testing::DifferentiatedModel(c, variant), optimize);
+  if (session == nullptr) return;
+  const auto outputs = session->Run(testing::CaseInputs(c, *session, variant.dtype));
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (const auto& [name, value] : *outputs) {
+    if (name != "loss") ExpectNear(value.tensor(), c.arrays.at(name), rtol, name);
+  }
+}
+
+TEST_P(GradientCasesTest, EqualPyTorch) {
+  ForEachCase([](const GradientCase& c) {
+    CheckExpected(c, {DType::kFloat64, false}, true, c.rtol);
+    if (!c.fixed) CheckExpected(c, {DType::kFloat64, true}, false, c.rtol);
+  });
+}
+
+// The same graphs in the other float dtypes, where the op itself has them: they type-check and run;
+// float comes near.
+TEST_P(GradientCasesTest, RunInEveryFloat) {
+  ForEachCase([](const GradientCase& c) {
+    if (!c.floats) return;
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+      const GradientVariant variant{dtype, !c.fixed};
+      const auto forward = testing::ForwardModel(c, variant);
+      if (!forward.ok() || !Session::Create(*forward).ok()) continue;
+      if (dtype == DType::kFloat32) {
+        CheckExpected(c, variant, true, 2e-4);
+        continue;
+      }
+      const auto session = SessionOf(testing::DifferentiatedModel(c, variant));
+      if (session == nullptr) continue;
+      const auto outputs = session->Run(testing::CaseInputs(c, *session, dtype));
+      EXPECT_TRUE(outputs.ok()) << outputs.status();
+    }
+  });
+}
+
+// What a session answers for `name`: the sum of all elements of double outputs times weights.
+class Function {
+ public:
+  Function(Session& session, std::map<std::string, Tensor> weights)
+      : session_(session), weights_(std::move(weights)) {}
+
+  double operator()(const Session::Inputs& inputs) const {
+    const auto outputs = session_.Run(inputs);
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    if (!outputs.ok()) return 0;
+    double sum = 0;
+    for (const auto& [name, weight] : weights_) {
+      const auto values = outputs->at(name).tensor().span<double>();
+      for (size_t i = 0; i < values.size(); ++i) sum += values[i] * weight.span<double>()[i];
+    }
+    return sum;
+  }
+
+ private:
+  Session& session_;
+  std::map<std::string, Tensor> weights_;
+};
+
+// `gradient` of `f` by the input `name`, at up to 24 elements.
+void CheckDifferences(const Function& f, const Session::Inputs& inputs, const std::string& name,
+                      const Tensor& gradient, double tolerance) {
+  constexpr double kStep = 1e-5;
+  const Tensor& point = inputs.at(name).tensor();
+  const int64_t count = point.num_elements();
+  const int64_t stride = std::max<int64_t>(1, count / 24);
+  ASSERT_EQ(gradient.num_elements(), count);
+  const double scale = 1 + LargestOf(gradient);
+  for (int64_t e = 0; e < count; e += stride) {
+    Tensor up = point.Clone(), down = point.Clone();
+    up.mutable_data<double>()[e] += kStep;
+    down.mutable_data<double>()[e] -= kStep;
+    Session::Inputs moved = inputs;
+    moved[name] = Value(up);
+    const double above = f(moved);
+    moved[name] = Value(down);
+    EXPECT_NEAR(gradient.data<double>()[e], (above - f(moved)) / (2 * kStep), tolerance * scale)
+        << name << " element " << e;
+  }
+}
+
+TEST_P(GradientCasesTest, AgreeWithFiniteDifferences) {
+  ForEachCase([](const GradientCase& c) {
+    if (!c.smooth) return;
+    const auto session = SessionOf(testing::ForwardModel(c, {}));
+    if (session == nullptr) return;
+    std::map<std::string, Tensor> weights;
+    for (const ValueInfo& output : session->outputs()) {
+      const auto weight = c.arrays.find("d_" + output.name);
+      if (weight != c.arrays.end()) weights[output.name] = weight->second;
+    }
+    const Session::Inputs inputs = testing::CaseInputs(c, *session, DType::kFloat64);
+    for (const std::string& name : c.wrt) {
+      CheckDifferences(Function(*session, weights), inputs, name, c.arrays.at("g_" + name), 1e-6);
+    }
+  });
+}
+
+Tensor Random(DimsView dims, unsigned seed) {
+  Tensor tensor(DType::kFloat64, dims);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> draw(-1, 1);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    tensor.mutable_data<double>()[i] = draw(random);
+  return tensor;
+}
+
+ValueId OutputOf(const Graph& graph, const std::string& name) {
+  for (const ValueId id : graph.outputs()) {
+    if (graph.value(id).name == name) return id;
+  }
+  return {};
+}
+
+// Gradients of gradients against finite differences of the gradients.
+TEST_P(GradientCasesTest, HaveGradients) {
+  ForEachCase([](const GradientCase& c) {
+    if (!c.smooth || !c.second) return;
+    auto first = testing::DifferentiatedModel(c, {});
+    ASSERT_TRUE(first.ok()) << first.status();
+    Model second = *first;
+    Graph& graph = second.graph;
+    GraphSink sink(graph, "second/");
+    std::map<std::string, Tensor> weights;
+    Expr loss = sink.Scalar(0, DType::kFloat64);
+    std::vector<ValueId> wrt;
+    for (const std::string& name : c.wrt) {
+      const std::string gradient = "g_" + name;
+      weights[gradient] = Random(c.arrays.at(gradient).dims(), 5);
+      loss = loss + expr::ReduceSum(
+                        sink.Value(OutputOf(graph, gradient)) * sink.Constant(weights[gradient]),
+                        {}, false);
+      wrt.push_back(graph.FindValue(name));
+    }
+    ASSERT_TRUE(sink.status().ok()) << sink.status();
+    const auto gradients = AddGradients(graph, loss.id(), wrt);
+    ASSERT_TRUE(gradients.ok()) << gradients.status();
+    for (size_t i = 0; i < wrt.size(); ++i) {
+      const Expr named = expr::Identity(sink.Value((*gradients)[i]));
+      graph.mutable_value(named.id()).name = absl::StrCat("gg_", c.wrt[i]);
+      graph.AddOutput(named.id());
+    }
+    const auto session = SessionOf(std::move(second));
+    const auto once = SessionOf(*std::move(first));
+    if (session == nullptr || once == nullptr) return;
+    const Session::Inputs inputs = testing::CaseInputs(c, *session, DType::kFloat64);
+    const auto outputs = session->Run(inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    for (const std::string& name : c.wrt) {
+      SCOPED_TRACE("second order");
+      CheckDifferences(Function(*once, weights), inputs, name, outputs->at("gg_" + name).tensor(),
+                       1e-5);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GradientCasesTest,
+                         ::testing::ValuesIn(testing::GradientFamilies(kFolder)),
+                         [](const auto& param) { return param.param; });
+
+}  // namespace
+}  // namespace onward

@@ -1,0 +1,128 @@
+#include "training/gradient/parts.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+
+namespace onward::gradient {
+
+using namespace expr;  // NOLINT: formulas
+
+Expr Masked(const Expr& condition, const Expr& yes) {
+  return Where(condition, yes, ScalarLike(yes, 0));
+}
+
+std::vector<Expr> NoGradients(const GradientScope& s) {
+  return std::vector<Expr>(static_cast<size_t>(s.num_inputs()));
+}
+
+absl::StatusOr<int64_t> RankOf(const Expr& x) {
+  if (x.type().shape) return static_cast<int64_t>(x.type().shape->size());
+  return absl::UnimplementedError(absl::StrCat("the gradient needs the rank of ",
+                                               x.sink()->NameOf(x.id()), ", which is ",
+                                               x.type().ToString()));
+}
+
+namespace {
+
+const Tensor* ConstantOf(const GradientScope& s, int input) {
+  if (!s.has_input(input)) return nullptr;
+  const std::optional<Tensor>& constant = s.sink().graph().value(s.input(input).id()).constant;
+  return constant ? &*constant : nullptr;
+}
+
+}  // namespace
+
+bool IsConstant(const GradientScope& s, int input) { return ConstantOf(s, input) != nullptr; }
+
+std::optional<std::vector<int64_t>> ConstantInts(const GradientScope& s, int input) {
+  const Tensor* data = ConstantOf(s, input);
+  if (data == nullptr) return std::nullopt;
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < data->num_elements(); ++i) {
+    if (data->dtype() == DType::kInt64) {
+      values.push_back(data->data<int64_t>()[i]);
+    } else if (data->dtype() == DType::kInt32) {
+      values.push_back(data->data<int32_t>()[i]);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return values;
+}
+
+std::optional<double> ConstantScalar(const GradientScope& s, int input) {
+  const Tensor* data = ConstantOf(s, input);
+  if (data == nullptr || data->num_elements() != 1) return std::nullopt;
+  std::optional<double> value;
+  DispatchDType(NumericTypes(), data->dtype(), [&](auto tag) {
+    value = static_cast<double>(*data->data<typename decltype(tag)::type>());
+  });
+  return value;
+}
+
+Expr Iota(const Expr& count) {
+  const Expr zero = count.sink()->Scalar(0, DType::kInt64);
+  return Op("Range", {zero, ScalarOf(count), count.sink()->Scalar(1, DType::kInt64)});
+}
+Expr DimOf(const Expr& x, int64_t axis) {
+  return axis == -1 ? Op("Shape", {x}, {{"start", int64_t{-1}}}) : Shape(x, axis, axis + 1);
+}
+Expr ScalarOf(const Expr& one) {
+  if (one.type().shape && one.type().shape->empty()) return one;
+  return Reshape(one, std::vector<int64_t>{});
+}
+Expr IntsLike(const Expr& like, const std::vector<int64_t>& values) {
+  return like.sink() == nullptr ? Expr() : like.sink()->Ints(values);
+}
+
+Expr SwapLastAxes(const Expr& x) {
+  if (!x.valid()) return x;
+  std::vector<int64_t> perm(x.type().shape->size());
+  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return Transpose(x, perm);
+}
+
+Expr ScatterFlat(const Expr& x, const Expr& indices, const Expr& dy) {
+  const Expr zeros = Expand(ScalarLike(x, 0), Reshape(Size(x), {1}));
+  const Expr sums = Op("ScatterElements", {zeros, Reshape(indices, {-1}), Reshape(dy, {-1})},
+                       {{"axis", int64_t{0}}, {"reduction", std::string("add")}});
+  return Reshape(sums, Shape(x), true);
+}
+
+Expr FlatPositions(const Expr& x) { return Reshape(Iota(Size(x)), Shape(x), true); }
+
+Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
+  // Copies of the inputs cut the composition off from what computes them.
+  std::vector<Expr> inputs = NoGradients(s);
+  std::vector<size_t> wanted;
+  std::vector<ValueId> wrt;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Expr input = s.input(static_cast<int>(i));
+    if (!input.valid()) continue;
+    inputs[i] = input;
+    if (!IsFloating(input.dtype())) continue;
+    inputs[i] = Identity(input);
+    wanted.push_back(i);
+    wrt.push_back(inputs[i].id());
+  }
+  const std::vector<Expr> outputs = composition(inputs);
+  Expr loss;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Expr& dy = s.upstream(static_cast<int>(i));
+    if (!dy.valid() || !outputs[i].valid()) continue;
+    const Expr part = ReduceSum(outputs[i] * dy, {}, false);
+    loss = loss.valid() ? loss + part : part;
+  }
+  ONWARD_RETURN_IF_ERROR(s.sink().status());
+  std::vector<Expr> gradients = NoGradients(s);
+  if (!loss.valid()) return gradients;
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> found,
+                          AddGradients(s.sink().graph(), loss.id(), wrt));
+  for (size_t i = 0; i < wanted.size(); ++i) gradients[wanted[i]] = s.sink().Value(found[i]);
+  return gradients;
+}
+
+}  // namespace onward::gradient

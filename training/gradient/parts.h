@@ -1,0 +1,51 @@
+// What the rules of several families are made of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "training/gradient/gradient.h"
+
+namespace onward::gradient {
+
+using Gradients = absl::StatusOr<std::vector<Expr>>;
+
+// `yes` where the condition holds, else 0.
+Expr Masked(const Expr& condition, const Expr& yes);
+
+// One entry for each input of the node, none given yet.
+std::vector<Expr> NoGradients(const GradientScope& s);
+
+// The rank; Unimplemented when it is not known.
+absl::StatusOr<int64_t> RankOf(const Expr& x);
+
+// Elements of an input that is a constant.
+bool IsConstant(const GradientScope& s, int input);
+std::optional<std::vector<int64_t>> ConstantInts(const GradientScope& s, int input);
+std::optional<double> ConstantScalar(const GradientScope& s, int input);
+
+// int64[n] 0, 1, ..., n - 1 and dim `axis` of x as int64[1]. `axis` may count from the end.
+Expr Iota(const Expr& count);
+Expr DimOf(const Expr& x, int64_t axis);
+// int64 scalar from int64[1], and int64[1] from int64 scalar.
+Expr ScalarOf(const Expr& one);
+Expr IntsLike(const Expr& like, const std::vector<int64_t>& values);
+
+// Swaps the last two axes of a tensor whose rank is known.
+Expr SwapLastAxes(const Expr& x);
+
+// The gradient of elements of `x` that y picked: zeros of x's shape, to which `dy` is added at the
+// flat positions `indices` (int64, of dy's shape).
+Expr ScatterFlat(const Expr& x, const Expr& indices, const Expr& dy);
+// int64 tensor of x's shape that numbers its elements.
+Expr FlatPositions(const Expr& x);
+
+// The gradients of a node's float inputs from what its outputs are in terms of its inputs, written
+// in differentiable ops. The outputs without an upstream gradient may be left out.
+using Composition = std::function<std::vector<Expr>(const std::vector<Expr>& inputs)>;
+Gradients GradientsOf(const GradientScope& s, const Composition& composition);
+
+}  // namespace onward::gradient
