@@ -27,7 +27,8 @@ std::vector<std::string> CpuKernelNames(const std::string& domain, const std::st
 
 std::string GradientOf(const std::string& domain, const std::string& op) {
   for (const GradientEntry& entry : GradientRules()) {
-    if (domain.empty() && entry.op == op) return entry.rule == nullptr ? "none by nature" : "rule";
+    if (entry.domain == domain && entry.op == op)
+      return entry.rule == nullptr ? "none by nature" : "rule";
   }
   return "";
 }

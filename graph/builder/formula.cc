@@ -157,6 +157,21 @@ bool HasFormula(const onnx::OpSchema& schema) {
   return schema.GetTypeAndShapeInferenceFunction().target<FormulaInference>() != nullptr;
 }
 
+absl::StatusOr<std::vector<Expr>> WriteFormula(GraphSink& sink, const Node& node) {
+  const onnx::InferenceFunction inference = node.schema->GetTypeAndShapeInferenceFunction();
+  const FormulaInference& op = *inference.target<FormulaInference>();
+  std::vector<Expr> inputs;
+  for (const ValueId input : node.inputs) {
+    inputs.push_back(input.valid() ? sink.Value(input) : Expr());
+  }
+  std::vector<bool> wanted;
+  for (const ValueId output : node.outputs) wanted.push_back(output.valid());
+  std::vector<Expr> outputs = op.formula(FormulaCall(sink, std::move(inputs), std::move(wanted),
+                                                     WithDefaults(node.attributes, op.defaults)));
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  return outputs;
+}
+
 absl::StatusOr<bool> ExpandFormula(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.schema == nullptr) return false;

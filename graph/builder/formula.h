@@ -68,6 +68,10 @@ absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const Fo
 
 bool HasFormula(const onnx::OpSchema& schema);
 
+// Writes what the node computes; its inputs are values of the sink's graph. The results are in the
+// order of its outputs. The schema must have a formula.
+absl::StatusOr<std::vector<Expr>> WriteFormula(GraphSink& sink, const Node& node);
+
 // Replaces the node by its formula; answers false when its op has none.
 absl::StatusOr<bool> ExpandFormula(Graph& graph, NodeId id);
 

@@ -30,6 +30,7 @@ constexpr OpFacts kOnwardFacts[] = {
     {.op = "Copy", .precision = Precision::kFollow, .view = true},
     {"FusedConv", Precision::kLower},
     {"FusedMatMul", Precision::kLower},
+    {.op = "StopGradient", .precision = Precision::kFollow, .view = true},
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ void RegisterOnwardSchemas() {
                                                                                 1);
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kMicrosoftDomain, 1,
                                                                                 1);
-    for (const auto& family : {CopySchemas, FusedSchemas, MicrosoftSchemas}) {
+    for (const auto& family : {CopySchemas, FusedSchemas, StopGradientSchemas, MicrosoftSchemas}) {
       for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
     }
   });

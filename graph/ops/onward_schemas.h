@@ -27,6 +27,7 @@ void RegisterOnwardSchemas();
 // Rows of RegisterOnwardSchemas, by family.
 std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
+std::vector<onnx::OpSchema> StopGradientSchemas();
 // Of com.microsoft: graph/microsoft.
 std::vector<onnx::OpSchema> MicrosoftSchemas();
 

@@ -17,6 +17,7 @@ GradientList MatMulGradients();
 GradientList PoolGradients();
 GradientList ReduceGradients();
 GradientList SoftmaxGradients();
+GradientList StopGradientGradients();
 GradientList UnaryGradients();
 
 }  // namespace onward::gradient

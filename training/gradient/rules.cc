@@ -11,10 +11,10 @@ const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
     using Family = gradient::GradientList (*)();
     constexpr Family kFamilies[] = {
-        gradient::ActivationGradients, gradient::BinaryGradients,   gradient::ConstantGradients,
-        gradient::ConvGradients,       gradient::IdentityGradients, gradient::MatMulGradients,
-        gradient::PoolGradients,       gradient::ReduceGradients,   gradient::SoftmaxGradients,
-        gradient::UnaryGradients,
+        gradient::ActivationGradients,   gradient::BinaryGradients,   gradient::ConstantGradients,
+        gradient::ConvGradients,         gradient::IdentityGradients, gradient::MatMulGradients,
+        gradient::PoolGradients,         gradient::ReduceGradients,   gradient::SoftmaxGradients,
+        gradient::StopGradientGradients, gradient::UnaryGradients,
     };
     std::vector<GradientEntry> all;
     for (Family family : kFamilies) {
@@ -36,7 +36,7 @@ struct RuleIndex {
     static auto* index = [] {
       auto* made = new RuleIndex();
       for (const GradientEntry& entry : GradientRules())
-        made->rules[{"", std::string(entry.op)}] = entry.rule;
+        made->rules[{std::string(entry.domain), std::string(entry.op)}] = entry.rule;
       return made;
     }();
     return *index;

@@ -1,0 +1,13 @@
+// onward.StopGradient.
+#include "training/gradient/families.h"
+
+namespace onward::gradient {
+namespace {
+
+constexpr GradientEntry kRules[] = {{"StopGradient", nullptr, "onward"}};
+
+}  // namespace
+
+GradientList StopGradientGradients() { return kRules; }
+
+}  // namespace onward::gradient
