@@ -1,4 +1,4 @@
-// onward: runs, inspects, optimises, checks and benchmarks ONNX models.
+// onward: runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -23,11 +23,12 @@ std::string OneLine(std::string text) {
 }
 
 int Main(int argc, char** argv) {
-  CommandLine line("Onward runs, inspects, optimises, checks and benchmarks ONNX models.", "onward",
-                   "onward run model.onnx --input image=digit.png");
+  CommandLine line(
+      "Onward runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.",
+      "onward", "onward run model.onnx --input image=digit.png");
   CommonOptions common;
-  for (auto add :
-       {AddRun, AddInspect, AddExplain, AddOptimize, AddConformance, AddBench, AddOps, AddVersion})
+  for (auto add : {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddConformance,
+                   AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)

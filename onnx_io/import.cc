@@ -131,6 +131,10 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   ImportHeader(*proto, opsets, model);
   if (options.training) CombineTraining(*proto, problems);
 
+  if (options.initializers != nullptr) {
+    for (const auto& tensor : proto->graph().initializer())
+      options.initializers->push_back(tensor.name());
+  }
   GraphImporter importer(options, source, problems);
   importer.AddFunctions(*proto);
   GraphFrame frame;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
@@ -28,6 +29,9 @@ struct ImportOptions {
   // become nodes without schema instead of errors, and external data may be missing (such constants
   // stay without memory).
   bool for_inspection = false;
+  // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph
+  // does not tell from the values of Constant nodes.
+  std::vector<std::string>* initializers = nullptr;
 };
 
 // `path` is mapped; initializers stay in the mapping until a kernel packs them. External data must

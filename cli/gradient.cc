@@ -1,0 +1,107 @@
+// onward gradient: writes a model that also computes gradients.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_split.h"
+#include "cli/command.h"
+#include "graph/base/status.h"
+#include "onnx_io/export.h"
+#include "onnx_io/import.h"
+#include "training/gradient/gradient_model.h"
+
+namespace onward::cli {
+namespace {
+
+struct Options {
+  std::string in, out;
+  std::vector<std::string> of, wrt;
+  bool allow_onward_ops = false;
+};
+
+// "Y,Y2" is two names unless the model has one of that spelling.
+std::vector<std::string> SplitNames(const Graph& graph, const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    if (graph.FindValue(list).valid()) {
+      names.push_back(list);
+      continue;
+    }
+    for (const auto& name : absl::StrSplit(list, ',', absl::SkipEmpty()))
+      names.emplace_back(std::string(name));
+  }
+  return names;
+}
+
+// Names of initializers that hold floats, where `trainable` stands for them.
+absl::StatusOr<std::vector<std::string>> WithTrainable(
+    const Graph& graph, const std::vector<std::string>& names,
+    const std::vector<std::string>& initializers) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    if (name != "trainable" || graph.FindValue(name).valid()) {
+      result.push_back(name);
+      continue;
+    }
+    const size_t before = result.size();
+    for (const std::string& initializer : initializers) {
+      const ValueId id = graph.FindValue(initializer);
+      if (graph.is_constant(id) && IsFloating(graph.type(id).dtype)) result.push_back(initializer);
+    }
+    if (result.size() == before)
+      return absl::InvalidArgumentError("--wrt trainable: the model has no float initializers");
+  }
+  return result;
+}
+
+absl::Status WriteGradient(const Options& options, const CommonOptions& common) {
+  std::vector<std::string> initializers;
+  ImportOptions import;
+  import.initializers = &initializers;
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.in, import));
+  GradientModelOptions gradient;
+  gradient.of = SplitNames(model.graph, options.of);
+  gradient.allow_onward_ops = options.allow_onward_ops;
+  ONWARD_ASSIGN_OR_RETURN(
+      gradient.wrt, WithTrainable(model.graph, SplitNames(model.graph, options.wrt), initializers));
+  if (gradient.of.empty()) return absl::InvalidArgumentError("--of names no tensor");
+  if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt names no tensor");
+  const size_t before = model.graph.node_ids().size();
+  ONWARD_ASSIGN_OR_RETURN(const GradientNames names, MakeGradientModel(model, gradient));
+  ONWARD_RETURN_IF_ERROR(ExportFile(model, options.out));
+  const size_t nodes = model.graph.node_ids().size();
+  if (common.json) {
+    const nlohmann::json document = {{"output", options.out},
+                                     {"nodes", nodes},
+                                     {"forward_nodes", before},
+                                     {"cotangents", names.inputs},
+                                     {"gradients", names.outputs}};
+    std::printf("%s\n", document.dump(2).c_str());
+    return absl::OkStatus();
+  }
+  for (const std::string& name : names.inputs) std::printf("input  %s\n", name.c_str());
+  for (const std::string& name : names.outputs) std::printf("output %s\n", name.c_str());
+  std::printf("%zu nodes (%zu before) written to %s\n", nodes, before, options.out.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGradient(CommandLine& line, CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  Command command =
+      NewCommand(line, common, "gradient", "Writes a model that also computes gradients",
+                 "onward gradient model.onnx -o gradient.onnx --of loss --wrt trainable");
+  command.Option("model", options->in, "ONNX file", {.required = true});
+  command.Option("-o,--output", options->out, "ONNX file to write", {.required = true});
+  command.Option("--of", options->of,
+                 "what to differentiate, as Y,Y2; each of rank > 0 gets an input grad/Y",
+                 {.required = true});
+  command.Option("--wrt", options->wrt,
+                 "what for, as X,W; each gets an output grad/X; trainable: all float initializers",
+                 {.required = true});
+  command.Flag("--allow-onward-ops", options->allow_onward_ops,
+               "use ops that only Onward runs, where they are faster or the standard has none");
+  command.Do([=, &common] { return WriteGradient(*options, common); });
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,20 @@
+// ONNX Runtime as a judge of exported models: in the environment that scripts/peers makes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executors/session.h"
+#include "graph/ir/graph.h"
+
+namespace onward::testing {
+
+// Whether the environment is there ($ONWARD_PEERS, else ~/.cache/onward/peers).
+bool HasOnnxRuntime();
+
+// Exports the model, has onnx.checker check it fully, and runs it. Outputs by name.
+absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
+                                                  const Session::Inputs& inputs);
+
+}  // namespace onward::testing

@@ -1,0 +1,112 @@
+// Models with gradients, as `onward gradient` writes them: their names, and that ONNX Runtime
+// computes the same with them.
+#include "training/gradient/gradient_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/kernel_runner.h"
+#include "tests/support/onnxruntime.h"
+#include "tests/support/text_model.h"
+#include "tests/training/gradient/finite_differences.h"
+
+namespace onward {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Model Parsed(const std::string& text) {
+  auto model = testing::ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? *std::move(model) : Model();
+}
+
+std::vector<std::string> Names(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<std::string> names;
+  for (const ValueId id : ids) names.push_back(graph.value(id).name);
+  return names;
+}
+
+const char kTwoOutputs[] =
+    "g (double[batch,3] x, double[3] b, int64[batch] ids) => (double[batch,3] \"out/y\", double z)"
+    "<double[3] \"fc/w\" = {1, -2, 3}> {"
+    "h = Mul(x, b) t = Mul(h, \"fc/w\") \"out/y\" = Tanh(t) z = ReduceSum<keepdims = 0>(\"out/y\") "
+    "}";
+
+TEST(GradientModel, NamesAndTypes) {
+  Model model = Parsed(kTwoOutputs);
+  const auto names = MakeGradientModel(model, {{"out/y", "z", "z"}, {"x", "fc/w", "b", "x"}});
+  ASSERT_TRUE(names.ok()) << names.status();
+  const Graph& graph = model.graph;
+  EXPECT_THAT(names->inputs, ElementsAre("grad/out/y"));
+  EXPECT_THAT(names->outputs, ElementsAre("grad/x", "grad/fc/w", "grad/b"));
+  EXPECT_THAT(Names(graph, graph.inputs()), ElementsAre("x", "b", "ids", "grad/out/y"));
+  EXPECT_THAT(Names(graph, graph.outputs()),
+              ElementsAre("out/y", "z", "grad/x", "grad/fc/w", "grad/b"));
+  EXPECT_TRUE(graph.is_constant(graph.FindValue("fc/w")));
+  EXPECT_EQ(graph.type(graph.FindValue("grad/x")).ToString(), "float64[batch,3]");
+  EXPECT_EQ(graph.type(graph.FindValue("grad/fc/w")).ToString(), "float64[3]");
+}
+
+// Gradients that are the same value, the cotangent itself, or zeros; names that are taken.
+TEST(GradientModel, EveryGradientIsAnOutputOfItsOwn) {
+  Model model = Parsed(
+      "g (double[2] a, double[2] b, double[2] unused) => (double[2] y, double[2] inner) {"
+      "\"grad/a\" = Add(a, b) y = Identity(\"grad/a\") inner = Sin(\"grad/a\") }");
+  const auto names = MakeGradientModel(model, {{"y"}, {"a", "b", "unused", "y"}});
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_THAT(names->outputs, ElementsAre("grad/a", "grad/b", "grad/unused", "grad/y_1"));
+  const Tensor ones = Tensor::Of<double>({2}, {1, 2});
+  const auto outputs = RunModel(
+      model,
+      {{"a", Value(ones)}, {"b", Value(ones)}, {"unused", Value(ones)}, {"grad/y", Value(ones)}});
+  for (const char* name : {"grad/a", "grad/b", "grad/y_1"})
+    EXPECT_THAT(outputs.at(name).tensor().span<double>(), ElementsAre(1, 2)) << name;
+  EXPECT_THAT(outputs.at("grad/unused").tensor().span<double>(), ElementsAre(0, 0));
+}
+
+TEST(GradientModel, UnknownNamesAreAnswered) {
+  Model model = Parsed(kTwoOutputs);
+  EXPECT_THAT(std::string(MakeGradientModel(model, {{"out/z"}, {"x"}}).status().message()),
+              HasSubstr("the model has no tensor 'out/z'; did you mean 'out/y'?"));
+}
+
+void ExpectSameInOnnxRuntime(Model model, const GradientModelOptions& options,
+                             Session::Inputs inputs) {
+  const auto names = MakeGradientModel(model, options);
+  ASSERT_TRUE(names.ok()) << names.status();
+  const Session::Outputs ours = RunModel(model, inputs);
+  const auto theirs = testing::RunInOnnxRuntime(model, inputs);
+  ASSERT_TRUE(theirs.ok()) << theirs.status();
+  ASSERT_EQ(theirs->size(), ours.size());
+  for (const auto& [name, value] : ours) {
+    EXPECT_EQ(testing::Difference(value.tensor(), theirs->at(name).tensor(), 1e-9, 1e-12), "")
+        << name;
+  }
+}
+
+TEST(GradientModel, RunsInOnnxRuntime) {
+  if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers installs ONNX Runtime";
+  for (const int64_t batch : {1, 4}) {
+    ExpectSameInOnnxRuntime(Parsed(kTwoOutputs), {{"out/y", "z"}, {"x", "b", "fc/w", "h"}},
+                            {{"x", Value(RandomDoubles({batch, 3}, 1))},
+                             {"b", Value(RandomDoubles({3}, 2))},
+                             {"ids", Value(Tensor(DType::kInt64, Dims{batch}))},
+                             {"grad/out/y", Value(RandomDoubles({batch, 3}, 3))}});
+  }
+}
+
+// The types leave open what is broadcast: the axes are found when the graph runs.
+TEST(GradientModel, OpenBroadcastingRunsInOnnxRuntime) {
+  if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers installs ONNX Runtime";
+  ExpectSameInOnnxRuntime(Parsed("g (double[n,3] x, double[2,m] y) => (double[p,q] out) {"
+                                 "out = Mul(x, y) }"),
+                          {{"out"}, {"x", "y"}},
+                          {{"x", Value(RandomDoubles({1, 3}, 1))},
+                           {"y", Value(RandomDoubles({2, 1}, 2))},
+                           {"grad/out", Value(RandomDoubles({2, 3}, 3))}});
+}
+
+}  // namespace
+}  // namespace onward

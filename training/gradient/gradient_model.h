@@ -1,0 +1,31 @@
+// A model that also computes gradients, with names that say what they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "training/gradient/gradient.h"
+
+namespace onward {
+
+struct GradientModelOptions {
+  std::vector<std::string> of;   // what is differentiated: any float tensors
+  std::vector<std::string> wrt;  // what for: any float tensors
+  bool allow_onward_ops = false;
+};
+
+struct GradientNames {
+  std::vector<std::string> inputs;   // "grad/Y", of every Y that is not certainly a scalar
+  std::vector<std::string> outputs;  // "grad/X", in the order of `wrt`
+};
+
+// Adds to the model an input "grad/Y" of Y's type for every differentiated value of rank > 0 (a
+// scalar's cotangent is 1) and an output "grad/X" for every X, with X's type; what the model had
+// stays. A name that an input or output has already gets a suffix. Without `allow_onward_ops` no
+// op of the domain `onward` is added, and StopGradient nodes become Identity. Names that are given
+// twice count once. NotFound: a tensor that the model does not have; others as AddGradients.
+absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientModelOptions& options);
+
+}  // namespace onward
