@@ -1,9 +1,10 @@
 // What a new shape costs a decoder: runs MODEL with its symbol `past` growing by one per step, each
 // length twice. The first run of a length binds the program to new shapes, the second finds the
-// binding. Usage: growing_past MODEL [SYMBOL]
+// binding. Usage: growing_past MODEL [SYMBOL [THREADS]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,10 @@ double Milliseconds(onward::Session& session, const std::vector<onward::Value>& 
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-absl::Status Measure(const std::string& model, const std::string& symbol) {
-  ONWARD_ASSIGN_OR_RETURN(const auto session, onward::Session::Load(model));
+absl::Status Measure(const std::string& model, const std::string& symbol, int threads) {
+  onward::SessionOptions options;
+  options.num_threads = threads;
+  ONWARD_ASSIGN_OR_RETURN(const auto session, onward::Session::Load(model, options));
   std::vector<double> first, second, binding;
   absl::Status status;
   for (int64_t length = 64; length < 164 && status.ok(); ++length) {
@@ -69,10 +72,11 @@ absl::Status Measure(const std::string& model, const std::string& symbol) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: growing_past MODEL [SYMBOL]\n");
+    std::fprintf(stderr, "usage: growing_past MODEL [SYMBOL [THREADS]]\n");
     return 2;
   }
-  const absl::Status status = Measure(argv[1], argc > 2 ? argv[2] : "past");
+  const absl::Status status =
+      Measure(argv[1], argc > 2 ? argv[2] : "past", argc > 3 ? std::atoi(argv[3]) : 0);
   if (!status.ok()) std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return status.ok() ? 0 : 1;
 }

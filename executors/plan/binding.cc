@@ -54,44 +54,58 @@ class Binder {
       : program_(program),
         num_workers_(num_workers),
         binding_(std::make_shared<Binding>()),
-        placement_(program, *binding_) {
+        changed_(program.slots.size(), base == nullptr) {
     binding_->base = std::move(base);
   }
 
   absl::StatusOr<std::shared_ptr<const Binding>> Bind(absl::Span<const SlotValue> inputs) {
     AppendBindingKey(inputs, &binding_->key);
-    binding_->slots.resize(program_.slots.size());
-    binding_->values.resize(program_.slots.size());
-    binding_->steps.resize(program_.steps.size());
-    if (base() != nullptr) unchanged_.resize(program_.slots.size(), false);
-    SetSources(inputs);
+    if (base() != nullptr) {
+      binding_->slots = base()->slots;
+      binding_->values = base()->values;
+      binding_->steps = base()->steps;
+    } else {
+      SetConstants();
+    }
+    SetInputs(inputs);
     for (size_t s = 0; s < program_.steps.size(); ++s) {
+      if (!AnyChanged(program_.step_inputs(program_.steps[s])) && base() != nullptr) continue;
       const absl::Status status = BindStep(static_cast<int32_t>(s));
       if (!status.ok()) return Annotate(status, program_.graph.Describe(program_.steps[s].node));
     }
-    placement_.PlaceOutputs();
-    placement_.PlanArenas();
+    if (base() != nullptr && KeepsSharing(*base(), *binding_, changed_)) {
+      binding_->last = base()->last;
+      binding_->copied_outputs = base()->copied_outputs;
+    } else {
+      ShareMemory(program_, *binding_);
+    }
+    PlanArenas(program_, *binding_);
     return std::shared_ptr<const Binding>(std::move(binding_));
   }
 
  private:
+  using Place = SlotPlan::Place;
+
   SlotPlan& plan(int32_t slot) { return binding_->slots[static_cast<size_t>(slot)]; }
   SlotValue& value(int32_t slot) { return binding_->values[static_cast<size_t>(slot)]; }
   const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
   const Binding* base() const { return binding_->base.get(); }
 
-  void SetSources(absl::Span<const SlotValue> inputs) {
+  void SetConstants() {
+    binding_->slots.resize(program_.slots.size());
+    binding_->values.resize(program_.slots.size());
+    binding_->steps.resize(program_.steps.size());
     for (size_t i = 0; i < program_.slots.size(); ++i) {
-      const Slot& source = program_.slots[i];
-      binding_->slots[i].root = static_cast<int32_t>(i);
-      if (!source.is_constant) continue;
-      binding_->slots[i].place = SlotPlan::Place::kConstant;
-      binding_->values[i] = {source.constant.view(), nullptr, true};
-      if (base() != nullptr) unchanged_[i] = true;
+      if (!program_.slots[i].is_constant) continue;
+      binding_->slots[i].own = Place::kConstant;
+      binding_->values[i] = {program_.slots[i].constant.view(), nullptr, true};
     }
+  }
+
+  void SetInputs(absl::Span<const SlotValue> inputs) {
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       const int32_t index = program_.inputs[i];
-      plan(index).place = SlotPlan::Place::kInput;
+      plan(index).own = Place::kInput;
       plan(index).external = static_cast<int32_t>(i);
       SlotValue known = inputs[i];
       known.tensor.data = nullptr;
@@ -108,35 +122,17 @@ class Binder {
     const SlotValue& before = base()->values[static_cast<size_t>(index)];
     const TensorView& a = now.tensor;
     const TensorView& b = before.tensor;
-    unchanged_[static_cast<size_t>(index)] =
+    const bool same =
         now.present == before.present && now.object == nullptr && before.object == nullptr &&
         a.dtype == b.dtype && a.dims == b.dims && (a.data == nullptr) == (b.data == nullptr) &&
         (a.data == b.data || std::memcmp(a.data, b.data, static_cast<size_t>(a.byte_size())) == 0);
+    changed_[static_cast<size_t>(index)] = !same;
   }
 
-  // Takes over a step of which no operand changed; false where one did.
-  bool TakeFromBase(int32_t s) {
-    if (base() == nullptr) return false;
-    const Step& step = program_.steps[static_cast<size_t>(s)];
-    for (const int32_t operand : program_.step_inputs(step)) {
-      if (operand >= 0 && !unchanged_[static_cast<size_t>(operand)]) return false;
-    }
-    binding_->steps[static_cast<size_t>(s)] = base()->steps[static_cast<size_t>(s)];
-    for (const int32_t result : program_.step_outputs(step)) {
-      if (result < 0) continue;
-      const SlotPlan& before = base()->slots[static_cast<size_t>(result)];
-      value(result) = base()->values[static_cast<size_t>(result)];
-      unchanged_[static_cast<size_t>(result)] = true;
-      plan(result).alias = before.alias;
-      plan(result).in_place = before.in_place;
-      if (before.place == SlotPlan::Place::kConstant) {
-        plan(result) = before;
-      } else if (before.place != SlotPlan::Place::kUnknown) {
-        plan(result).place = SlotPlan::Place::kArena;
-        placement_.Share(s, result);
-      }
-    }
-    return true;
+  bool AnyChanged(absl::Span<const int32_t> operands) const {
+    return std::any_of(operands.begin(), operands.end(), [&](int32_t operand) {
+      return operand >= 0 && changed_[static_cast<size_t>(operand)];
+    });
   }
 
   // Whether the step can be bound now: every tensor input has dims.
@@ -148,7 +144,7 @@ class Binder {
         continue;
       }
       const SlotPlan& source = plan(operand);
-      if (source.place == SlotPlan::Place::kUnknown) return false;
+      if (source.own == Place::kUnknown) return false;
       inputs.push_back(value(operand));
       inputs.back().present = true;
       all_values &= inputs.back().tensor.data != nullptr;
@@ -157,14 +153,18 @@ class Binder {
   }
 
   absl::Status BindStep(int32_t s) {
-    if (TakeFromBase(s)) return absl::OkStatus();
     const Step& step = program_.steps[static_cast<size_t>(s)];
     StepPlan& step_plan = binding_->steps[static_cast<size_t>(s)];
     const absl::Span<const int32_t> operands = program_.step_inputs(step);
     const absl::Span<const int32_t> results = program_.step_outputs(step);
+    step_plan = StepPlan();
+    bool in_arena = true;
     for (int32_t result : results) {
-      if (result >= 0 && !slot(result).arena) return absl::OkStatus();  // dynamic
+      if (result < 0) continue;
+      SetUnknown(result);
+      in_arena &= slot(result).arena;
     }
+    if (!in_arena) return absl::OkStatus();  // dynamic
     Inputs inputs;
     bool all_values;
     if (!GatherInputs(operands, inputs, all_values)) return absl::OkStatus();
@@ -192,6 +192,14 @@ class Binder {
     return absl::OkStatus();
   }
 
+  void SetUnknown(int32_t result) {
+    plan(result).own = Place::kUnknown;
+    plan(result).alias = -1;
+    plan(result).in_place = 0;
+    value(result) = SlotValue();
+    changed_[static_cast<size_t>(result)] = true;
+  }
+
   absl::Status SetOutputs(int32_t s, absl::Span<const int32_t> results, const Outputs& outputs,
                           const BindContext& context) {
     bool all_known = true;
@@ -210,17 +218,32 @@ class Binder {
       known.tensor = {slot(result).dtype, nullptr, binding_->arena_dims(output.dims)};
       if (output.has_value) {
         known.tensor.data = const_cast<void*>(context.output_value(static_cast<int>(i)));
-        plan(result).place = SlotPlan::Place::kConstant;
+        plan(result).own = Place::kConstant;
+        continue;
+      }
+      if (const int32_t same = KnownAlias(s, output); same >= 0 && !slot(result).is_output) {
+        known.tensor.data = value(same).tensor.data;
+        plan(result).own = Place::kConstant;
+        all_known &= results.size() == 1;
         continue;
       }
       all_known = false;
-      plan(result).place = SlotPlan::Place::kArena;
+      plan(result).own = Place::kArena;
       plan(result).alias = output.alias;
       plan(result).in_place = output.in_place;
-      placement_.Share(s, result);
     }
     if (all_known) binding_->steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
     return absl::OkStatus();
+  }
+
+  // The input with the same elements as `output` under other dims, if they are known; or -1.
+  int32_t KnownAlias(int32_t s, const OutputPlan& output) {
+    if (output.alias < 0) return -1;
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    const int32_t operand = program_.step_inputs(step)[static_cast<size_t>(output.alias)];
+    const bool known = operand >= 0 && plan(operand).own == Place::kConstant &&
+                       slot(operand).device == step.device;
+    return known ? operand : -1;
   }
 
   absl::Status ComputeNow(const Step& step, StepPlan& step_plan, absl::Span<const int32_t> operands,
@@ -235,9 +258,7 @@ class Binder {
       if (known.tensor.data == nullptr)
         known.tensor.data = binding_->arena.Allocate(
             static_cast<size_t>(std::max<int64_t>(16, known.tensor.byte_size())));
-      plan(result).place = SlotPlan::Place::kConstant;
-      plan(result).root = result;
-      plan(result).external = -1;
+      plan(result).own = Place::kConstant;
     }
     NoServices services;
     std::unique_ptr<std::byte[]> memory;
@@ -258,8 +279,7 @@ class Binder {
   const Program& program_;
   int num_workers_;
   std::shared_ptr<Binding> binding_;
-  Placement placement_;
-  std::vector<bool> unchanged_;  // per slot: as in the base; empty without one
+  std::vector<char> changed_;  // per slot: not as in the base
 };
 
 }  // namespace

@@ -22,8 +22,9 @@ struct SlotPlan {
     kArena,     // `offset` bytes into the arena of the slot's device
   };
   Place place = Place::kUnknown;
-  int32_t root = -1;      // the slot whose memory this one shares; itself when it shares none
-  int32_t external = -1;  // index among the inputs or outputs, for kInput and kOutput
+  Place own = Place::kUnknown;  // where it would be if it shared no memory
+  int32_t root = -1;            // the slot whose memory this one shares; itself when it shares none
+  int32_t external = -1;        // index among the inputs or outputs, for kInput and kOutput
   int64_t offset = 0;
   // What the kernel allows of an output: see OutputPlan.
   int8_t alias = -1;
@@ -48,7 +49,8 @@ struct Binding {
   std::vector<SlotValue>
       values;  // per slot: dtype, dims, data of constants; the dims' storage is `arena`
   std::vector<StepPlan> steps;
-  std::vector<int64_t> arena_bytes;     // per device
+  std::vector<int32_t> last;         // per slot: the last step that reads its memory by any alias
+  std::vector<int64_t> arena_bytes;  // per device
   std::vector<int32_t> copied_outputs;  // outputs whose value is an input, a constant or another
                                         // output: copied at the end
   StateArena arena;

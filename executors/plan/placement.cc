@@ -5,112 +5,162 @@
 #include "executors/plan/memory.h"
 
 namespace onward {
+namespace {
 
-Placement::Placement(const Program& program, Binding& binding)
-    : program_(program), binding_(binding) {
-  last_.reserve(program.slots.size());
-  for (const Slot& slot : program.slots) last_.push_back(slot.last);
-}
+using Place = SlotPlan::Place;
 
-void Placement::Share(int32_t s, int32_t result) {
-  const Step& step = program_.steps[static_cast<size_t>(s)];
-  const absl::Span<const int32_t> operands = program_.step_inputs(step);
-  const int alias = plan(result).alias;
-  if (alias >= 0) {
-    const int32_t operand = operands[static_cast<size_t>(alias)];
-    if (operand >= 0 && slot(operand).device == step.device) {
-      const int32_t root = plan(operand).root;
-      const SlotPlan::Place place = plan(root).place;
-      if (place == SlotPlan::Place::kArena || !slot(result).is_output) {
-        if (place == SlotPlan::Place::kArena && slot(result).is_output && root_has_output(root))
-          return;
-        Join(result, root);
-        if (place != SlotPlan::Place::kConstant || value(operand).tensor.data == nullptr) return;
-        // The same elements under other dims: nothing is left to do while running.
-        value(result).tensor.data = value(operand).tensor.data;
-        if (step.num_outputs == 1)
-          binding_.steps[static_cast<size_t>(s)].mode = StepPlan::Mode::kSkip;
+class Sharing {
+ public:
+  Sharing(const Program& program, Binding& binding) : program_(program), binding_(binding) {}
+
+  void Run() {
+    binding_.last.resize(program_.slots.size());
+    for (size_t i = 0; i < program_.slots.size(); ++i) {
+      SlotPlan& each = binding_.slots[i];
+      binding_.last[i] = program_.slots[i].last;
+      each.root = static_cast<int32_t>(i);
+      each.place = each.own;
+      if (each.own != Place::kInput) each.external = -1;
+    }
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      for (const int32_t result : program_.step_outputs(program_.steps[s])) {
+        if (result >= 0 && plan(result).own == Place::kArena)
+          Share(static_cast<int32_t>(s), result);
       }
     }
-    return;
+    PlaceOutputs();
   }
-  for (size_t i = 0; i < operands.size() && i < 32; ++i) {
-    if (!(plan(result).in_place >> i & 1) || !MayOverwrite(s, i, result)) continue;
-    Join(result, plan(operands[i]).root);
-    return;
-  }
-}
 
-bool Placement::MayOverwrite(int32_t s, size_t input, int32_t result) {
-  const Step& step = program_.steps[static_cast<size_t>(s)];
-  const absl::Span<const int32_t> operands = program_.step_inputs(step);
-  const int32_t operand = operands[input];
-  if (operand < 0) return false;
-  const int32_t root = plan(operand).root;
-  const int64_t bytes = value(result).tensor.byte_size();
-  if (plan(root).place != SlotPlan::Place::kArena || last_[static_cast<size_t>(root)] != s ||
-      slot(root).device != step.device || value(operand).tensor.byte_size() != bytes ||
-      value(root).tensor.byte_size() != bytes || root_has_output(root)) {
-    return false;
+ private:
+  SlotPlan& plan(int32_t slot) { return binding_.slots[static_cast<size_t>(slot)]; }
+  int64_t bytes(int32_t slot) const {
+    return binding_.values[static_cast<size_t>(slot)].tensor.byte_size();
   }
-  for (size_t j = 0; j < operands.size(); ++j) {
-    if (j == input || operands[j] < 0 || plan(operands[j]).root != root) continue;
-    if (operands[j] != operand || !(plan(result).in_place >> j & 1)) return false;
+  const Slot& slot(int32_t index) const { return program_.slots[static_cast<size_t>(index)]; }
+  int32_t& last(int32_t slot) { return binding_.last[static_cast<size_t>(slot)]; }
+
+  // Lets the output `result` of step `s` live in an input's memory where it may.
+  void Share(int32_t s, int32_t result) {
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    const absl::Span<const int32_t> operands = program_.step_inputs(step);
+    const int alias = plan(result).alias;
+    if (alias >= 0) {
+      const int32_t operand = operands[static_cast<size_t>(alias)];
+      if (operand >= 0 && slot(operand).device == step.device) ShareAlias(operand, result);
+      return;
+    }
+    if (plan(result).in_place == 0) return;
+    for (size_t i = 0; i < operands.size() && i < 32; ++i) {
+      if (!(plan(result).in_place >> i & 1) || !MayOverwrite(s, i, result)) continue;
+      Join(result, plan(operands[i]).root);
+      return;
+    }
   }
-  for (const int32_t sibling : program_.step_outputs(step)) {
-    if (sibling >= 0 && sibling != result && plan(sibling).root == root) return false;
+
+  void ShareAlias(int32_t operand, int32_t result) {
+    const int32_t root = plan(operand).root;
+    const bool in_arena = plan(root).place == Place::kArena;
+    if (slot(result).is_output && (!in_arena || root_has_output(root))) return;
+    if (in_arena || plan(root).place == Place::kInput) Join(result, root);
+  }
+
+  // Whether step `s`, the last reader of the memory of its input `input`, may write `result` there.
+  bool MayOverwrite(int32_t s, size_t input, int32_t result) {
+    const Step& step = program_.steps[static_cast<size_t>(s)];
+    const absl::Span<const int32_t> operands = program_.step_inputs(step);
+    const int32_t operand = operands[input];
+    if (operand < 0) return false;
+    const int32_t root = plan(operand).root;
+    if (plan(root).place != Place::kArena || last(root) != s || slot(root).device != step.device ||
+        bytes(operand) != bytes(result) || bytes(root) != bytes(result) || root_has_output(root)) {
+      return false;
+    }
+    for (size_t j = 0; j < operands.size(); ++j) {
+      if (j == input || operands[j] < 0 || plan(operands[j]).root != root) continue;
+      if (operands[j] != operand || !(plan(result).in_place >> j & 1)) return false;
+    }
+    for (const int32_t sibling : program_.step_outputs(step)) {
+      if (sibling >= 0 && sibling != result && plan(sibling).root == root) return false;
+    }
+    return true;
+  }
+
+  // Whether a graph output lives in the memory of `root`.
+  bool root_has_output(int32_t root) {
+    return last(root) >= static_cast<int32_t>(program_.steps.size());
+  }
+
+  void Join(int32_t result, int32_t root) {
+    plan(result).root = root;
+    plan(result).place = plan(root).place;
+    plan(result).external = plan(root).external;
+    last(root) = std::max(last(root), slot(result).last);
+  }
+
+  // Roots go first: what lives in their memory follows.
+  void PlaceOutputs() {
+    binding_.copied_outputs.clear();
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const int32_t output = program_.outputs[i], root = plan(output).root;
+      if (plan(root).place == Place::kArena && plan(output).own == Place::kArena &&
+          slot(output).device == 0 && bytes(root) == bytes(output)) {
+        plan(root).place = Place::kOutput;
+        plan(root).external = static_cast<int32_t>(i);
+      } else {
+        binding_.copied_outputs.push_back(static_cast<int32_t>(i));
+      }
+    }
+    for (SlotPlan& each : binding_.slots) {
+      if (each.place != Place::kArena || plan(each.root).place != Place::kOutput) continue;
+      each.place = Place::kOutput;
+      each.external = plan(each.root).external;
+    }
+  }
+
+  const Program& program_;
+  Binding& binding_;
+};
+
+}  // namespace
+
+void ShareMemory(const Program& program, Binding& binding) { Sharing(program, binding).Run(); }
+
+bool KeepsSharing(const Binding& base, const Binding& binding, const std::vector<char>& changed) {
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const SlotPlan &before = base.slots[i], &now = binding.slots[i];
+    const auto root = static_cast<size_t>(before.root);
+    if (!changed[i] && !changed[root]) continue;
+    if (before.own != now.own || before.alias != now.alias || before.in_place != now.in_place)
+      return false;
+    if (root == i) continue;
+    const bool was_equal =
+        base.values[i].tensor.byte_size() == base.values[root].tensor.byte_size();
+    const bool is_equal =
+        binding.values[i].tensor.byte_size() == binding.values[root].tensor.byte_size();
+    if (was_equal != is_equal) return false;
   }
   return true;
 }
 
-bool Placement::root_has_output(int32_t root) const {
-  return last_[static_cast<size_t>(root)] >= static_cast<int32_t>(program_.steps.size());
-}
-
-void Placement::Join(int32_t result, int32_t root) {
-  plan(result).root = root;
-  plan(result).place = plan(root).place;
-  plan(result).external = plan(root).external;
-  last_[static_cast<size_t>(root)] = std::max(last_[static_cast<size_t>(root)], slot(result).last);
-}
-
-void Placement::PlaceOutputs() {
-  for (size_t i = 0; i < program_.outputs.size(); ++i) {
-    const int32_t output = program_.outputs[i];
-    SlotPlan& placed = plan(output);
-    const int32_t root = placed.root;
-    if (placed.place == SlotPlan::Place::kArena && plan(root).place == SlotPlan::Place::kArena &&
-        slot(output).device == 0 &&
-        value(root).tensor.byte_size() == value(output).tensor.byte_size()) {
-      for (size_t j = 0; j < binding_.slots.size(); ++j) {
-        if (binding_.slots[j].root != root) continue;
-        binding_.slots[j].place = SlotPlan::Place::kOutput;
-        binding_.slots[j].external = static_cast<int32_t>(i);
-      }
-      continue;
-    }
-    if (placed.place == SlotPlan::Place::kOutput && placed.external == static_cast<int32_t>(i))
-      continue;
-    binding_.copied_outputs.push_back(static_cast<int32_t>(i));
-  }
-}
-
-void Placement::PlanArenas() {
-  binding_.arena_bytes.resize(program_.providers.size(), 0);
-  for (size_t device = 0; device < program_.providers.size(); ++device) {
+void PlanArenas(const Program& program, Binding& binding) {
+  binding.arena_bytes.assign(program.providers.size(), 0);
+  for (size_t device = 0; device < program.providers.size(); ++device) {
     std::vector<Lifetime> lifetimes;
     std::vector<int32_t> owners;  // slot index, or ~step for scratch
-    for (size_t i = 0; i < program_.slots.size(); ++i) {
-      const auto index = static_cast<int32_t>(i);
-      if (slot(index).device != device || plan(index).place != SlotPlan::Place::kArena ||
-          plan(index).root != index)
+    lifetimes.reserve(program.steps.size());
+    owners.reserve(program.steps.size());
+    for (size_t i = 0; i < program.slots.size(); ++i) {
+      const SlotPlan& plan = binding.slots[i];
+      if (plan.place != Place::kArena || plan.root != static_cast<int32_t>(i) ||
+          program.slots[i].device != device)
         continue;
-      lifetimes.push_back({value(index).tensor.byte_size(), slot(index).first, last_[i]});
-      owners.push_back(index);
+      lifetimes.push_back(
+          {binding.values[i].tensor.byte_size(), program.slots[i].first, binding.last[i]});
+      owners.push_back(plan.root);
     }
-    for (size_t s = 0; s < program_.steps.size(); ++s) {
-      const StepPlan& step = binding_.steps[s];
-      if (program_.steps[s].device != device || step.scratch_bytes == 0 ||
+    for (size_t s = 0; s < program.steps.size(); ++s) {
+      const StepPlan& step = binding.steps[s];
+      if (program.steps[s].device != device || step.scratch_bytes == 0 ||
           step.mode != StepPlan::Mode::kRun)
         continue;
       lifetimes.push_back({step.scratch_bytes, static_cast<int32_t>(s), static_cast<int32_t>(s)});
@@ -119,15 +169,16 @@ void Placement::PlanArenas() {
     const ArenaPlan arena = PlanArena(lifetimes);
     for (size_t i = 0; i < owners.size(); ++i) {
       if (owners[i] >= 0) {
-        plan(owners[i]).offset = arena.offsets[i];
+        binding.slots[static_cast<size_t>(owners[i])].offset = arena.offsets[i];
       } else {
-        binding_.steps[static_cast<size_t>(~owners[i])].scratch = arena.offsets[i];
+        binding.steps[static_cast<size_t>(~owners[i])].scratch = arena.offsets[i];
       }
     }
-    binding_.arena_bytes[device] = arena.bytes;
+    binding.arena_bytes[device] = arena.bytes;
   }
-  for (SlotPlan& each : binding_.slots) {
-    if (each.place == SlotPlan::Place::kArena) each.offset = plan(each.root).offset;
+  for (SlotPlan& each : binding.slots) {
+    if (each.place == Place::kArena)
+      each.offset = binding.slots[static_cast<size_t>(each.root)].offset;
   }
 }
 
