@@ -136,29 +136,22 @@ absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant&
 absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientVariant& variant) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ForwardModel(c, variant));
   Graph& graph = model.graph;
-  GraphSink sink(graph, "loss/");
-  Expr loss;
-  const std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  for (const ValueId output : outputs) {
-    const auto weights = c.arrays.find("d_" + graph.value(output).name);
-    if (weights == c.arrays.end()) continue;
-    const Expr part = expr::ReduceSum(
-        sink.Value(output) * sink.Constant(ToFloat(weights->second, graph.type(output).dtype)), {},
-        false);
-    loss = loss.valid() ? loss + part : part;
+  GraphSink sink(graph, "given/");
+  std::vector<GradientTarget> targets;
+  for (const ValueId output : graph.outputs()) {
+    const auto given = c.arrays.find("d_" + graph.value(output).name);
+    if (given == c.arrays.end()) continue;
+    const Tensor cotangent = ToFloat(given->second, graph.type(output).dtype);
+    targets.push_back({output, sink.Constant(cotangent, "cotangent").id()});
   }
-  ONWARD_RETURN_IF_ERROR(sink.status());
   std::vector<ValueId> wrt;
   for (const std::string& name : c.wrt) wrt.push_back(graph.FindValue(name));
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients,
-                          AddGradients(graph, loss.id(), wrt));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients, AddGradients(graph, targets, wrt));
   for (size_t i = 0; i < wrt.size(); ++i) {
     const Expr named = expr::Identity(sink.Value(gradients[i]));
-    graph.mutable_value(named.id()).name = absl::StrCat("g_", c.wrt[i]);
+    graph.Rename(named.id(), absl::StrCat("g_", c.wrt[i]));
     graph.AddOutput(named.id());
   }
-  graph.mutable_value(loss.id()).name = "loss";
-  graph.AddOutput(loss.id());
   ONWARD_RETURN_IF_ERROR(sink.status());
   return model;
 }

@@ -35,8 +35,7 @@ struct GradientVariant {
 // The forward graph. Integer inputs that shape the outputs are constants.
 absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant& variant);
 
-// The same with the scalar output "loss", the sum of outputs times their cotangents, and its
-// gradients "g_<input>".
+// The same with outputs "g_<input>", the gradients that come of the outputs' given cotangents.
 absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientVariant& variant);
 
 // The arrays of the session's inputs; floats in `dtype`.

@@ -84,15 +84,28 @@ Result PReluRule(const GradientScope& s) {
   return {{Where(positive, dy, dy * s.input(1)), Where(positive, zero, dy * x)}};
 }
 
-// Between constant bounds, which pass the gradient to x themselves.
-Expr ClippedByConstants(const Expr& x, const Expr& dy, const Expr& low, const Expr& high) {
+// Between bounds that are given numbers. They pass nothing to x themselves.
+Expr ClippedByNumbers(const Expr& x, const Expr& dy, const Expr& low, const Expr& high) {
   Expr inside;
-  if (low.valid()) inside = GreaterOrEqual(x, low);
+  if (low.valid()) inside = Greater(x, low);
   if (high.valid()) {
-    const Expr below = LessOrEqual(x, high);
+    const Expr below = Less(x, high);
     inside = inside.valid() ? And(inside, below) : below;
   }
   return inside.valid() ? Masked(inside, dy) : dy;
+}
+
+// Whether the bound's gradient is wanted. Exporters write a number as CastLike(number, x), which
+// depends on x in form only.
+bool IsVariable(const GradientScope& s, int bound) {
+  if (!s.wants(bound)) return false;
+  const Graph& graph = s.sink().graph();
+  const NodeId producer = graph.value(s.input(bound).id()).producer;
+  if (!producer.valid() || graph.node(producer).op_type != "CastLike") return true;
+  const ValueId source = graph.node(producer).inputs[0];
+  const NodeId constant = graph.value(source).producer;
+  return !graph.is_constant(source) &&
+         !(constant.valid() && graph.node(constant).op_type == "Constant");
 }
 
 // max(x, low), then min with high: equal operands share the gradient; where the bounds cross it
@@ -100,9 +113,8 @@ Expr ClippedByConstants(const Expr& x, const Expr& dy, const Expr& low, const Ex
 Result ClipRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
   std::vector<Expr> gradients = NoGradients(s);
-  const bool constant = (!low.valid() || IsConstant(s, 1)) && (!high.valid() || IsConstant(s, 2));
-  if (constant) {
-    gradients[0] = ClippedByConstants(x, dy, low, high);
+  if (!IsVariable(s, 1) && !IsVariable(s, 2)) {
+    gradients[0] = ClippedByNumbers(x, dy, low, high);
     return gradients;
   }
   const Expr half = dy * 0.5;

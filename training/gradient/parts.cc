@@ -34,8 +34,6 @@ const Tensor* ConstantOf(const GradientScope& s, int input) {
 
 }  // namespace
 
-bool IsConstant(const GradientScope& s, int input) { return ConstantOf(s, input) != nullptr; }
-
 std::optional<std::vector<int64_t>> ConstantInts(const GradientScope& s, int input) {
   const Tensor* data = ConstantOf(s, input);
   if (data == nullptr) return std::nullopt;
@@ -77,10 +75,15 @@ Expr IntsLike(const Expr& like, const std::vector<int64_t>& values) {
   return like.sink() == nullptr ? Expr() : like.sink()->Ints(values);
 }
 
+std::vector<int64_t> AxesUpTo(int64_t n) {
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < n; ++axis) axes.push_back(axis);
+  return axes;
+}
+
 Expr SwapLastAxes(const Expr& x) {
   if (!x.valid()) return x;
-  std::vector<int64_t> perm(x.type().shape->size());
-  for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
+  std::vector<int64_t> perm = AxesUpTo(static_cast<int64_t>(x.type().shape->size()));
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return Transpose(x, perm);
 }
@@ -100,27 +103,24 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<size_t> wanted;
   std::vector<ValueId> wrt;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Expr input = s.input(static_cast<int>(i));
-    if (!input.valid()) continue;
-    inputs[i] = input;
-    if (!IsFloating(input.dtype())) continue;
-    inputs[i] = Identity(input);
+    inputs[i] = s.input(static_cast<int>(i));
+    if (!inputs[i].valid() || !s.wants(static_cast<int>(i))) continue;
+    inputs[i] = Identity(inputs[i]);
     wanted.push_back(i);
     wrt.push_back(inputs[i].id());
   }
   const std::vector<Expr> outputs = composition(inputs);
-  Expr loss;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Expr& dy = s.upstream(static_cast<int>(i));
-    if (!dy.valid() || !outputs[i].valid()) continue;
-    const Expr part = ReduceSum(outputs[i] * dy, {}, false);
-    loss = loss.valid() ? loss + part : part;
-  }
   ONWARD_RETURN_IF_ERROR(s.sink().status());
-  std::vector<Expr> gradients = NoGradients(s);
-  if (!loss.valid()) return gradients;
+  std::vector<GradientTarget> targets;
+  for (size_t i = 0; i < outputs.size() && i < s.node().outputs.size(); ++i) {
+    const Expr& dy = s.upstream(static_cast<int>(i));
+    if (dy.valid() && outputs[i].valid()) targets.push_back({outputs[i].id(), dy.id()});
+  }
+  GradientOptions options = s.options();
+  options.stop_at.clear();
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> found,
-                          AddGradients(s.sink().graph(), loss.id(), wrt));
+                          AddGradients(s.sink().graph(), targets, wrt, options));
+  std::vector<Expr> gradients = NoGradients(s);
   for (size_t i = 0; i < wanted.size(); ++i) gradients[wanted[i]] = s.sink().Value(found[i]);
   return gradients;
 }

@@ -23,16 +23,20 @@ std::vector<Expr> NoGradients(const GradientScope& s);
 absl::StatusOr<int64_t> RankOf(const Expr& x);
 
 // Elements of an input that is a constant.
-bool IsConstant(const GradientScope& s, int input);
 std::optional<std::vector<int64_t>> ConstantInts(const GradientScope& s, int input);
 std::optional<double> ConstantScalar(const GradientScope& s, int input);
 
-// int64[n] 0, 1, ..., n - 1 and dim `axis` of x as int64[1]. `axis` may count from the end.
+// 0, 1, ..., count - 1 as int64[count]; `count` is int64[1] or a scalar.
 Expr Iota(const Expr& count);
+// Dim `axis` of x as int64[1]; `axis` may count from the end.
 Expr DimOf(const Expr& x, int64_t axis);
-// int64 scalar from int64[1], and int64[1] from int64 scalar.
+// A scalar of a tensor of one element.
 Expr ScalarOf(const Expr& one);
+// int64[n] beside `like`.
 Expr IntsLike(const Expr& like, const std::vector<int64_t>& values);
+
+// 0, 1, ..., n - 1.
+std::vector<int64_t> AxesUpTo(int64_t n);
 
 // Swaps the last two axes of a tensor whose rank is known.
 Expr SwapLastAxes(const Expr& x);

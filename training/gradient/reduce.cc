@@ -1,37 +1,91 @@
-// Reductions over constant axes.
+// Reductions. Equal extremes share the gradient; a product's gradient is right where factors are 0.
+#include "graph/base/status.h"
 #include "training/gradient/families.h"
+#include "training/gradient/parts.h"
 
 namespace onward::gradient {
 namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
-using Result = absl::StatusOr<std::vector<Expr>>;
 
-// The upstream gradient with size-1 axes where the input was reduced.
-Expr WithKeptDims(const GradientScope& s) {
-  const Expr dy = s.upstream(0);
-  if (s.attributes().Int("keepdims", 1) != 0) return dy;
-  if (s.has_input(1)) return Op("Unsqueeze", {dy, s.input(1)});
-  return Reshape(dy, std::vector<int64_t>(s.input(0).type().shape->size(), 1));
+// A reduction of the node's input over the node's axes, with axes of size 1 kept.
+Expr OverAxes(const GradientScope& s, std::string_view op, const Expr& x) {
+  return Op(op, {x, s.input(1)},
+            {{"keepdims", int64_t{1}},
+             {"noop_with_empty_axes", s.attributes().Int("noop_with_empty_axes", 0)}});
 }
 
-Result ReduceSumRule(const GradientScope& s) {
-  if (!s.input(0).type().shape) return absl::UnimplementedError("the rank is not known");
-  std::vector<Expr> gradients(static_cast<size_t>(s.num_inputs()));
-  gradients[0] = Expand(WithKeptDims(s), Shape(s.input(0)));
+// An output or its gradient with size-1 axes where the input was reduced.
+absl::StatusOr<Expr> WithKeptDims(const GradientScope& s, const Expr& reduced) {
+  if (s.attributes().Int("keepdims", 1) != 0) return reduced;
+  const auto axes = s.has_input(1) ? ConstantInts(s, 1) : std::vector<int64_t>();
+  if (axes && !axes->empty()) return Unsqueeze(reduced, *axes);
+  if (axes) {
+    if (s.attributes().Int("noop_with_empty_axes", 0) != 0) return reduced;
+    ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+    return Reshape(reduced, std::vector<int64_t>(static_cast<size_t>(rank), 1));
+  }
+  return Reshape(reduced, Shape(OverAxes(s, "ReduceSum", s.input(0))), true);
+}
+
+using Slope = Expr (*)(const GradientScope& s, const Expr& x, const Expr& y, const Expr& dy);
+
+// y and dy come to `slope` with the axes of x.
+template <Slope slope>
+Gradients Rule(const GradientScope& s) {
+  ONWARD_ASSIGN_OR_RETURN(const Expr dy, WithKeptDims(s, s.upstream(0)));
+  ONWARD_ASSIGN_OR_RETURN(const Expr y, WithKeptDims(s, s.output(0)));
+  std::vector<Expr> gradients = NoGradients(s);
+  gradients[0] = slope(s, s.input(0), y, dy);
   return gradients;
 }
 
-Result ReduceMeanRule(const GradientScope& s) {
-  Result gradients = ReduceSumRule(s);
-  if (!gradients.ok()) return gradients;
-  const DType dtype = s.input(0).dtype();
-  (*gradients)[0] =
-      (*gradients)[0] * (Cast(Size(s.output(0)), dtype) / Cast(Size(s.input(0)), dtype));
-  return gradients;
+Expr SumSlope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
+  return Expand(dy, Shape(x));
+}
+Expr MeanSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
+  const Expr count = Cast(Size(x) / Size(s.output(0)), x.dtype());
+  return Expand(dy / count, Shape(x));
+}
+Expr SumSquareSlope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
+  return x * (dy * 2.0);
+}
+Expr L1Slope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
+  return Sign(x) * dy;
+}
+// 0 where the norm is.
+Expr L2Slope(const GradientScope&, const Expr& x, const Expr& y, const Expr& dy) {
+  const Expr zero = Equal(y, ScalarLike(y, 0));
+  return x * (Masked(Not(zero), dy) / Where(zero, ScalarLike(y, 1), y));
+}
+Expr LogSumSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
+  return Expand(dy / OverAxes(s, "ReduceSum", x), Shape(x));
+}
+Expr LogSumExpSlope(const GradientScope&, const Expr& x, const Expr& y, const Expr& dy) {
+  return dy * Exp(x - y);
+}
+Expr ExtremeSlope(const GradientScope& s, const Expr& x, const Expr& y, const Expr& dy) {
+  const Expr hits = Cast(Equal(x, y), x.dtype());
+  return hits * (dy / OverAxes(s, "ReduceSum", hits));
+}
+// The product of the other elements: of all but the zeros over x where there is no zero, itself
+// at the only zero.
+Expr ProdSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
+  const Expr one = ScalarLike(x, 1), zero = ScalarLike(x, 0);
+  const Expr at_zero = Equal(x, zero), others = Where(at_zero, one, x);
+  const Expr zeros = OverAxes(s, "ReduceSum", Cast(at_zero, x.dtype()));
+  const Expr product = OverAxes(s, "ReduceProd", others) * dy;
+  const Expr only = Masked(Equal(zeros, one), product), none = Masked(Equal(zeros, zero), product);
+  return Where(at_zero, only, none / others);
 }
 
-constexpr GradientEntry kRules[] = {{"ReduceMean", ReduceMeanRule}, {"ReduceSum", ReduceSumRule}};
+constexpr GradientEntry kRules[] = {
+    {"ReduceL1", Rule<L1Slope>},         {"ReduceL2", Rule<L2Slope>},
+    {"ReduceLogSum", Rule<LogSumSlope>}, {"ReduceLogSumExp", Rule<LogSumExpSlope>},
+    {"ReduceMax", Rule<ExtremeSlope>},   {"ReduceMean", Rule<MeanSlope>},
+    {"ReduceMin", Rule<ExtremeSlope>},   {"ReduceProd", Rule<ProdSlope>},
+    {"ReduceSum", Rule<SumSlope>},       {"ReduceSumSquare", Rule<SumSquareSlope>},
+};
 
 }  // namespace
 

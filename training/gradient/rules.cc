@@ -11,10 +11,13 @@ const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
     using Family = gradient::GradientList (*)();
     constexpr Family kFamilies[] = {
-        gradient::ActivationGradients,   gradient::BinaryGradients,   gradient::ConstantGradients,
-        gradient::ConvGradients,         gradient::IdentityGradients, gradient::MatMulGradients,
-        gradient::PoolGradients,         gradient::ReduceGradients,   gradient::SoftmaxGradients,
-        gradient::StopGradientGradients, gradient::UnaryGradients,
+        gradient::ActivationGradients,    gradient::BinaryGradients,
+        gradient::ConstantGradients,      gradient::ConvGradients,
+        gradient::CumulativeGradients,    gradient::EinsumGradients,
+        gradient::GatherScatterGradients, gradient::LayoutGradients,
+        gradient::MatMulGradients,        gradient::PoolGradients,
+        gradient::ReduceGradients,        gradient::SoftmaxGradients,
+        gradient::StopGradientGradients,  gradient::UnaryGradients,
     };
     std::vector<GradientEntry> all;
     for (Family family : kFamilies) {

@@ -70,6 +70,11 @@ def cases():
     yield Case("clip_low_bound", "y = Clip (x, low)", points | {"low": low}, lambda x, l: torch.clamp(x, min=l), smooth=False)
     yield Case("clip_high_bound", "y = Clip (x, , high)", points | {"high": high}, lambda x, h: torch.clamp(x, max=h),
                smooth=False)
+    yield Case("clip_bounds_constant", "low = Constant <value_float = -1.0> ()\nlo = CastLike (low, x)\n"
+               "high = Constant <value_float = 1.25> ()\nhi = CastLike (high, x)\ny = Clip (x, lo, hi)", points,
+               lambda x: torch.clamp(x, -1, 1.25), smooth=False)
+    yield Case("clip_bounds_given", "y = Clip (x, low, high)", points | {"low": low, "high": high},
+               lambda x, l, h: torch.clamp(x, -1, 1.25), wrt=("x",), smooth=False)
     for name, low, high in (("crossed", 1.0, -1.0), ("equal", 1.0, 1.0)):
         yield Case(f"clip_{name}", "y = Clip (x, low, high)",
                    {"x": np.array([-2.0, 0, 2, 1]), "low": np.array(low), "high": np.array(high)}, torch.clamp, smooth=False)
