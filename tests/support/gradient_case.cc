@@ -26,22 +26,35 @@ std::string TextName(DType dtype) {
   return dtype == DType::kFloat16 ? "float16" : "bfloat16";
 }
 
-// "double[2,1,3] x" becomes "float[n2,1,n3] x" in the graph's first line.
-std::string HeadOf(const std::string& line, const GradientVariant& variant) {
-  std::string head = absl::StrReplaceAll(line, {{"double", TextName(variant.dtype)}});
-  if (!variant.symbolic) return head;
+// "[2,1,3]" becomes "[n2,1,n3]".
+std::string Symbolic(const std::string& dims) {
   std::string result;
-  bool in_dims = false;
-  for (size_t i = 0; i < head.size(); ++i) {
-    const char c = head[i];
-    if (c == '[') in_dims = true;
-    if (c == ']') in_dims = false;
-    const bool starts = in_dims && std::isdigit(c) && !std::isdigit(head[i - 1]);
-    const bool one = c == '1' && !std::isdigit(head[i + 1]);
-    if (starts && !one && c != '0') result += 'n';
-    result += c;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool starts = std::isdigit(dims[i]) && !std::isdigit(dims[i - 1]);
+    const bool one = dims[i] == '1' && !std::isdigit(dims[i + 1]);
+    if (starts && !one && dims[i] != '0') result += 'n';
+    result += dims[i];
   }
   return result;
+}
+
+// The graph's first line, "name (double[2,1,3] x, ...) => (...) {", in the variant.
+std::string HeadOf(const GradientCase& c, const std::string& line, const GradientVariant& variant) {
+  const std::string head = absl::StrReplaceAll(line, {{"double", TextName(variant.dtype)}});
+  if (!variant.symbolic) return head;
+  std::string result;
+  size_t done = 0;
+  while (true) {
+    const size_t open = head.find('[', done);
+    if (open == std::string::npos) return result + head.substr(done);
+    const size_t close = head.find(']', open) + 1;
+    const size_t end = head.find_first_of(",)", close);
+    const std::string name = head.substr(close + 1, end - close - 1);
+    const std::string dims = head.substr(open, close - open);
+    const bool kept = std::find(c.sizes.begin(), c.sizes.end(), name) != c.sizes.end();
+    absl::StrAppend(&result, head.substr(done, open - done), kept ? dims : Symbolic(dims));
+    done = close;
+  }
 }
 
 void ReadHeader(const std::string& line, GradientCase& c) {
@@ -49,6 +62,7 @@ void ReadHeader(const std::string& line, GradientCase& c) {
       absl::StrSplit(line.substr(2), absl::MaxSplits(": ", 1));
   if (field.first == "wrt") c.wrt = absl::StrSplit(field.second, ' ');
   if (field.first == "constants") c.constants = absl::StrSplit(field.second, ' ');
+  if (field.first == "sizes") c.sizes = absl::StrSplit(field.second, ' ');
   if (field.first == "rtol") c.rtol = std::stod(field.second);
   if (field.first == "static") c.fixed = true;
   if (field.first == "smooth") c.smooth = false;
@@ -120,7 +134,7 @@ absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant&
         body, {{"<to=11>", absl::StrCat("<to=", static_cast<int>(variant.dtype), ">")}});
   }
   ONWARD_ASSIGN_OR_RETURN(Model model,
-                          ModelFromText(HeadOf(c.text.substr(0, end), variant) + body));
+                          ModelFromText(HeadOf(c, c.text.substr(0, end), variant) + body));
   for (const std::string& name : c.constants) {
     const ValueId id = model.graph.FindValue(name);
     if (!id.valid()) return absl::InvalidArgumentError(name);

@@ -13,10 +13,11 @@ namespace onward::testing {
 struct GradientCase {
   std::string family, name, text;
   std::vector<std::string> wrt, constants;
-  bool smooth = true;  // finite differences are meaningful
-  bool fixed = false;  // needs all sizes
-  bool second = true;  // the gradient has a gradient
-  bool floats = true;  // other float dtypes may stand for double
+  std::vector<std::string> sizes;  // inputs whose sizes are always known
+  bool smooth = true;              // finite differences are meaningful
+  bool fixed = false;              // needs all sizes
+  bool second = true;              // the gradient has a gradient
+  bool floats = true;              // other float dtypes may stand for double
   double rtol = 1e-9;
   std::map<std::string, Tensor> arrays;  // "x", "y", "d_y", "g_x"
 };

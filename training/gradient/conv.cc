@@ -1,99 +1,102 @@
-// Convolution. The gradient of the input is a transposed convolution; the gradient of the weights
-// is a convolution of the input by the output's gradient, with batch and channels exchanged and
-// strides and dilations too.
-#include "absl/strings/str_cat.h"
+// Convolutions: each of Conv and ConvTranspose is the other's gradient by its input.
+#include "graph/base/status.h"
 #include "training/gradient/families.h"
+#include "training/gradient/parts.h"
+#include "training/gradient/window.h"
 
 namespace onward::gradient {
 namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
-using Result = absl::StatusOr<std::vector<Expr>>;
-using Ints = std::vector<int64_t>;
 
-struct Window {
-  Ints kernel, strides, dilations, pads, input, output;
-};
-
-absl::StatusOr<Window> WindowOf(const GradientScope& s) {
-  const auto& x = s.input(0).type().shape;
-  const auto& y = s.output(0).type().shape;
-  const std::optional<Dims> w = s.input(1).type().static_dims();
-  if (s.attributes().Int("group", 1) != 1)
-    return absl::UnimplementedError("grouped convolutions cannot be differentiated");
-  if (!x || !y || !w) return absl::UnimplementedError("the shapes are not known");
-  const size_t spatial = w->size() - 2;
-  Window window;
-  window.kernel.assign(w->begin() + 2, w->end());
-  window.strides = s.attributes().Ints("strides", Ints(spatial, 1));
-  window.dilations = s.attributes().Ints("dilations", Ints(spatial, 1));
-  window.pads = s.attributes().Ints("pads", Ints(2 * spatial, 0));
-  const std::string auto_pad = s.attributes().String("auto_pad", "NOTSET");
-  for (size_t i = 0; i < spatial; ++i) {
-    if (!(*x)[2 + i].known() || !(*y)[2 + i].known())
-      return absl::UnimplementedError("the spatial sizes are not known");
-    window.input.push_back((*x)[2 + i].value());
-    window.output.push_back((*y)[2 + i].value());
-    if (auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER") continue;
-    const int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    const int64_t total =
-        std::max<int64_t>(0, (window.output[i] - 1) * window.strides[i] + extent - window.input[i]);
-    const int64_t small = total / 2;
-    window.pads[i] = auto_pad == "SAME_UPPER" ? small : total - small;
-    window.pads[spatial + i] = total - window.pads[i];
-  }
-  return window;
+// Over the batch and all positions.
+Expr BiasGradient(const Expr& dy, size_t spatial) {
+  std::vector<int64_t> axes = {0};
+  for (size_t i = 0; i < spatial; ++i) axes.push_back(static_cast<int64_t>(2 + i));
+  return ReduceSum(dy, axes, false);
 }
 
-Expr InputGradient(const GradientScope& s, const Window& w) {
-  const size_t spatial = w.kernel.size();
-  Ints output_padding;
-  for (size_t i = 0; i < spatial; ++i) {
-    const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
-    const int64_t reached =
-        (w.output[i] - 1) * w.strides[i] + extent - w.pads[i] - w.pads[spatial + i];
-    output_padding.push_back(w.input[i] - reached);
-  }
-  return Op("ConvTranspose", {s.upstream(0), s.input(1)},
-            {{"strides", w.strides},
-             {"dilations", w.dilations},
-             {"pads", w.pads},
-             {"kernel_shape", w.kernel},
-             {"output_padding", output_padding}});
-}
-
-Expr WeightGradient(const GradientScope& s, const Window& w) {
-  const size_t spatial = w.kernel.size();
-  Ints exchange = {1, 0}, axes, starts, pads = w.pads;
-  for (size_t i = 0; i < spatial; ++i) {
-    exchange.push_back(static_cast<int64_t>(2 + i));
-    axes.push_back(static_cast<int64_t>(2 + i));
-    starts.push_back(0);
-  }
-  // [filters, channels, k...]: "images" are channels, "channels" are the batch; the step of a tap
-  // is its dilation.
-  const Expr correlated =
-      Op("Conv", {Transpose(s.input(0), exchange), Transpose(s.upstream(0), exchange)},
-         {{"strides", w.dilations},
-          {"dilations", w.strides},
-          {"pads", pads},
-          {"kernel_shape", w.output}});
-  return Slice(Transpose(correlated, exchange), starts, w.kernel, axes);
-}
-
-Result ConvRule(const GradientScope& s) {
-  const absl::StatusOr<Window> window = WindowOf(s);
-  if (!window.ok()) return window.status();
-  std::vector<Expr> gradients = {InputGradient(s, *window), WeightGradient(s, *window)};
-  if (s.num_inputs() > 2) {
-    Ints axes = {0};
-    for (size_t i = 0; i < window->kernel.size(); ++i) axes.push_back(static_cast<int64_t>(2 + i));
-    gradients.push_back(ReduceSum(s.upstream(0), axes, false));
-  }
+Gradients ConvRule(const GradientScope& s) {
+  const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
+  const int64_t groups = s.attributes().Int("group", 1);
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, KernelOf(s, 1));
+  ONWARD_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(s, x, dy, std::move(kernel)));
+  std::vector<Expr> gradients = NoGradients(s);
+  if (s.wants(0)) gradients[0] = SpreadWindows(dy, weight, windows, groups);
+  if (s.wants(1)) gradients[1] = WeightGradient(x, dy, windows, groups);
+  if (s.wants(2)) gradients[2] = BiasGradient(dy, windows.spatial());
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Conv", ConvRule}};
+// Pads of a transposed convolution whose output's size is given: it decides how much is cut off.
+absl::StatusOr<std::vector<int64_t>> CutOff(const GradientScope& s,
+                                            const std::vector<int64_t>& kernel) {
+  const Attributes& attributes = s.attributes();
+  const size_t spatial = kernel.size();
+  const std::vector<int64_t> zeros(spatial, 0), ones(spatial, 1);
+  const std::string auto_pad = attributes.String("auto_pad", "NOTSET");
+  const std::vector<int64_t> wanted = attributes.Ints("output_shape");
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (wanted.empty() && !same) {
+    if (auto_pad == "VALID") return std::vector<int64_t>(2 * spatial, 0);
+    return attributes.Ints("pads", std::vector<int64_t>(2 * spatial, 0));
+  }
+  const std::vector<int64_t> strides = attributes.Ints("strides", ones),
+                             dilations = attributes.Ints("dilations", ones),
+                             extra = attributes.Ints("output_padding", zeros);
+  std::vector<int64_t> pads(2 * spatial);
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t total = (kernel[i] - 1) * dilations[i] + 1 + extra[i] - strides[i];
+    if (!wanted.empty()) {
+      const Dim& size = (*s.input(0).type().shape)[2 + i];
+      if (!size.known()) {
+        return absl::UnimplementedError(
+            "output_shape over an input whose sizes are not known cannot be differentiated");
+      }
+      total += size.value() * strides[i] - wanted[wanted.size() - spatial + i];
+    }
+    total = std::max<int64_t>(0, total);
+    pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    pads[spatial + i] = total - pads[i];
+  }
+  return pads;
+}
+
+// The windows that read the output and write the input.
+Gradients ConvTransposeRule(const GradientScope& s) {
+  const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
+  const int64_t groups = s.attributes().Int("group", 1);
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, KernelOf(s, 1));
+  ONWARD_RETURN_IF_ERROR(RankOf(x).status());
+  const size_t spatial = kernel.size();
+  const std::vector<int64_t> ones(spatial, 1);
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> begin, CutOff(s, kernel));
+  begin.resize(spatial);
+  Windows windows;
+  windows.kernel = kernel;
+  windows.strides = s.attributes().Ints("strides", ones);
+  windows.dilations = s.attributes().Ints("dilations", ones);
+  windows.begin = IntsLike(x, begin);
+  std::vector<int64_t> extents, axes;
+  for (size_t i = 0; i < spatial; ++i) {
+    extents.push_back((kernel[i] - 1) * windows.dilations[i] + 1);
+    axes.push_back(static_cast<int64_t>(2 + i));
+  }
+  const auto sizes = [](const Expr& of) { return Op("Shape", {of}, {{"start", int64_t{2}}}); };
+  const Expr read = (sizes(x) - 1.0) * IntsLike(x, windows.strides) + IntsLike(x, extents);
+  windows.end = read - sizes(dy) - windows.begin;
+  std::vector<Expr> gradients = NoGradients(s);
+  if (s.wants(0)) {
+    gradients[0] =
+        Op("Conv", {PadForWindows(dy, windows), weight},
+           {{"strides", windows.strides}, {"dilations", windows.dilations}, {"group", groups}});
+  }
+  if (s.wants(1)) gradients[1] = WeightGradient(dy, x, windows, groups);
+  if (s.wants(2)) gradients[2] = BiasGradient(dy, spatial);
+  return gradients;
+}
+
+constexpr GradientEntry kRules[] = {{"Conv", ConvRule}, {"ConvTranspose", ConvTransposeRule}};
 
 }  // namespace
 

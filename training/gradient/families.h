@@ -9,14 +9,18 @@ namespace onward::gradient {
 using GradientList = absl::Span<const GradientEntry>;
 
 GradientList ActivationGradients();
+GradientList BatchNormalizationGradients();
 GradientList BinaryGradients();
 GradientList ConstantGradients();
 GradientList ConvGradients();
 GradientList CumulativeGradients();
+GradientList DropoutGradients();
 GradientList EinsumGradients();
 GradientList GatherScatterGradients();
 GradientList LayoutGradients();
+GradientList LossGradients();
 GradientList MatMulGradients();
+GradientList NormalizationGradients();
 GradientList PoolGradients();
 GradientList ReduceGradients();
 GradientList SoftmaxGradients();

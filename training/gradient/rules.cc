@@ -11,11 +11,13 @@ const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
     using Family = gradient::GradientList (*)();
     constexpr Family kFamilies[] = {
-        gradient::ActivationGradients,    gradient::BinaryGradients,
-        gradient::ConstantGradients,      gradient::ConvGradients,
-        gradient::CumulativeGradients,    gradient::EinsumGradients,
+        gradient::ActivationGradients,    gradient::BatchNormalizationGradients,
+        gradient::BinaryGradients,        gradient::ConstantGradients,
+        gradient::ConvGradients,          gradient::CumulativeGradients,
+        gradient::DropoutGradients,       gradient::EinsumGradients,
         gradient::GatherScatterGradients, gradient::LayoutGradients,
-        gradient::MatMulGradients,        gradient::PoolGradients,
+        gradient::LossGradients,          gradient::MatMulGradients,
+        gradient::NormalizationGradients, gradient::PoolGradients,
         gradient::ReduceGradients,        gradient::SoftmaxGradients,
         gradient::StopGradientGradients,  gradient::UnaryGradients,
     };

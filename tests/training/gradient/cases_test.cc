@@ -44,12 +44,13 @@ double LargestOf(const Tensor& tensor) {
 
 void ExpectNear(const Tensor& actual, const Tensor& expected, double rtol,
                 const std::string& what) {
-  if (expected.dtype() != DType::kFloat64) {
+  if (!IsFloating(expected.dtype())) {
     EXPECT_EQ(testing::Difference(actual, expected, 0, 0), "") << what;
     return;
   }
-  EXPECT_EQ(testing::Difference(testing::ToFloat(actual, DType::kFloat64), expected, rtol,
-                                rtol * LargestOf(expected)),
+  const Tensor wide = testing::ToFloat(expected, DType::kFloat64);
+  EXPECT_EQ(testing::Difference(testing::ToFloat(actual, DType::kFloat64), wide, rtol,
+                                rtol * LargestOf(wide)),
             "")
       << what;
 }

@@ -34,6 +34,7 @@ class Case:
     static: bool = False  # the op needs all sizes
     second: bool = True  # the gradient can be differentiated once more
     floats: bool = True  # the same graph is also run in float, float16 and bfloat16
+    sizes: tuple = ()  # inputs whose sizes the op needs
     skip: str = ""  # outputs without cotangent, separated by spaces
 
 
@@ -66,7 +67,7 @@ def differentiate(case, rng):
             continue
         cotangents[name] = rng.standard_normal(result.shape)
         if result.requires_grad:
-            pairs.append((result, torch.from_numpy(np.asarray(cotangents[name]))))
+            pairs.append((result, torch.from_numpy(np.asarray(cotangents[name])).to(result.dtype)))
     gradients = torch.autograd.grad([r for r, _ in pairs], [tensors[name] for name in wrt],
                                     [c for _, c in pairs], allow_unused=True) if pairs else [None] * len(wrt)
     arrays = {name: result.detach().numpy() for name, result in outputs.items()}
@@ -90,6 +91,7 @@ def make_family(family):
         header = f"# wrt: {' '.join(wrt)}\n"
         constants = [k for k, v in case.inputs.items() if v.dtype != np.float64 and k not in case.data]
         header += f"# constants: {' '.join(constants)}\n" if constants else ""
+        header += f"# sizes: {' '.join(case.sizes)}\n" if case.sizes else ""
         for flag in ("rtol", "static"):
             header += f"# {flag}: {getattr(case, flag)}\n" if getattr(case, flag) else ""
         for flag in ("smooth", "second", "floats"):

@@ -1,0 +1,181 @@
+// Normalisations. With n = (x - mean) / deviation and g the gradient of n,
+//   dx = (g - mean(g) - n mean(g n)) / deviation,
+// the means over what was normalised together. 16-bit floats are computed in float.
+#include "graph/base/status.h"
+#include "training/gradient/families.h"
+#include "training/gradient/parts.h"
+
+namespace onward::gradient {
+namespace {
+
+using namespace expr;  // NOLINT: rules read as formulas
+
+using Axes = std::vector<int64_t>;
+
+Expr Widened(const Expr& x) {
+  const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBFloat16;
+  return narrow ? Cast(x, DType::kFloat32) : x;
+}
+Expr Like(const Expr& x, const Expr& like) {
+  return x.dtype() == like.dtype() ? x : Cast(x, like.dtype());
+}
+
+// A tensor normalised over axes.
+struct Normalized {
+  Axes axes;
+  Expr centered, inverse, normal;  // x - mean, 1 / deviation, their product
+  bool has_mean = true;
+
+  Normalized(const Expr& x, Axes over, double epsilon, bool with_mean = true)
+      : axes(std::move(over)), has_mean(with_mean) {
+    centered = with_mean ? x - ReduceMean(x, axes) : x;
+    inverse = Reciprocal(Sqrt(ReduceMean(centered * centered, axes) + epsilon));
+    normal = centered * inverse;
+  }
+  Expr InputGradient(const Expr& g) const {
+    const Expr along = normal * ReduceMean(g * normal, axes);
+    const Expr rest = has_mean ? g - ReduceMean(g, axes) : g;
+    return (rest - along) * inverse;
+  }
+};
+
+Axes From(int64_t axis, int64_t rank) {
+  Axes axes;
+  for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// The other outputs are the mean and 1 / deviation.
+Gradients LayerNormalizationRule(const GradientScope& s) {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  const Expr x = Widened(s.input(0));
+  const Normalized n(x, From(s.attributes().Int("axis", -1), rank),
+                     s.attributes().Float("epsilon", 1e-5f));
+  std::vector<Expr> gradients = NoGradients(s);
+  Expr dx;
+  const auto add = [&](const Expr& part) { dx = dx.valid() ? dx + part : part; };
+  if (s.upstream(0).valid()) {
+    const Expr dy = Widened(s.upstream(0));
+    add(n.InputGradient(dy * Widened(s.input(1))));
+    gradients[1] = Like(dy * n.normal, s.input(1));
+    if (s.has_input(2)) gradients[2] = s.upstream(0);
+  }
+  const Expr count = Cast(Size(x) / Size(n.inverse), x.dtype());
+  const int outputs = static_cast<int>(s.node().outputs.size());
+  if (outputs > 1 && s.upstream(1).valid()) add(Expand(Like(s.upstream(1), x) / count, Shape(x)));
+  if (outputs > 2 && s.upstream(2).valid()) {
+    const Expr cube = n.inverse * n.inverse * n.inverse;
+    add(-(n.centered * (Like(s.upstream(2), x) * cube / count)));
+  }
+  gradients[0] = Like(dx, s.input(0));
+  return gradients;
+}
+
+Gradients RMSNormalizationRule(const GradientScope& s) {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  const Expr x = Widened(s.input(0)), dy = Like(s.upstream(0), x);
+  const Normalized n(x, From(s.attributes().Int("axis", -1), rank),
+                     s.attributes().Float("epsilon", 1e-5f), false);
+  const Expr dx = n.InputGradient(dy * Like(s.input(1), x));
+  return {{Like(dx, s.input(0)), Like(dy * n.normal, s.input(1))}};
+}
+
+// [C] as [C, 1, ...], to be multiplied with [N, C, ...].
+Expr AsChannels(const Expr& c, int64_t rank) {
+  Axes shape(static_cast<size_t>(rank - 1), 1);
+  shape[0] = -1;
+  return Reshape(c, shape);
+}
+// All axes but that of the channels.
+Axes AllButChannels(int64_t rank) {
+  Axes axes = {0};
+  for (int64_t i = 2; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+Gradients InstanceNormalizationRule(const GradientScope& s) {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
+  const Normalized n(x, From(2, rank), s.attributes().Float("epsilon", 1e-5f));
+  const Expr dx = n.InputGradient(dy * AsChannels(Widened(s.input(1)), rank));
+  const Axes others = AllButChannels(rank);
+  return {{Like(dx, s.input(0)), Like(ReduceSum(dy * n.normal, others, false), s.input(1)),
+           Like(ReduceSum(dy, others, false), s.input(2))}};
+}
+
+// [N, C, ...] as [N, groups, ...].
+Gradients GroupNormalizationRule(const GradientScope& s) {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
+  const Axes groups = {0, s.attributes().Int("num_groups", 1), -1}, others = AllButChannels(rank);
+  const Normalized n(Reshape(x, groups), {2}, s.attributes().Float("epsilon", 1e-5f));
+  const Expr g = Reshape(dy * AsChannels(Widened(s.input(1)), rank), groups);
+  const Expr dx = Reshape(n.InputGradient(g), Shape(x), true);
+  const Expr normal = Reshape(n.normal, Shape(x), true);
+  return {{Like(dx, s.input(0)), Like(ReduceSum(dy * normal, others, false), s.input(1)),
+           Like(ReduceSum(dy, others, false), s.input(2))}};
+}
+
+// (x - mean) / (deviation + 1e-9)
+Gradients MeanVarianceNormalizationRule(const GradientScope& s) {
+  const Axes axes = s.attributes().Ints("axes", {0, 2, 3});
+  const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
+  const Expr centered = x - ReduceMean(x, axes);
+  const Expr deviation = Sqrt(ReduceMean(centered * centered, axes));
+  const Expr divisor = deviation + 1e-9;
+  const Expr along = centered * ReduceMean(dy * centered, axes) / (deviation * divisor);
+  return {{Like((dy - ReduceMean(dy, axes) - along) / divisor, s.input(0))}};
+}
+
+// Nothing comes through a row of zeros.
+Gradients LpNormalizationRule(const GradientScope& s) {
+  const Axes axis = {s.attributes().Int("axis", -1)};
+  const Expr x = s.input(0), y = s.output(0), dy = s.upstream(0);
+  const bool absolute = s.attributes().Int("p", 2) == 1;
+  const Expr norm = ReduceSum(absolute ? Abs(x) : x * x, axis);
+  const Expr zero = Equal(norm, ScalarLike(norm, 0)), one = ScalarLike(norm, 1);
+  const Expr safe = Where(zero, one, norm), divisor = absolute ? safe : Sqrt(safe);
+  const Expr along = (absolute ? Sign(x) : y) * ReduceSum(dy * y, axis);
+  return {{Masked(Not(zero), (dy - along) / divisor)}};
+}
+
+// The sum of x over `before` channels, itself and `after` channels.
+Expr ChannelSums(const Expr& x, int64_t before, int64_t after) {
+  const Expr padded = Op("Pad", {x, IntsLike(x, {before, after}), Expr(), IntsLike(x, {1})});
+  const int64_t size = before + after + 1;
+  Expr sum;
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t end = i + 1 == size ? std::numeric_limits<int64_t>::max() : i + 1 - size;
+    const Expr part = Slice(padded, {i}, {end}, {1});
+    sum = sum.valid() ? sum + part : part;
+  }
+  return sum;
+}
+
+// y = x s^-beta with s = bias + alpha / size * sum of squares over neighbouring channels.
+Gradients LRNRule(const GradientScope& s) {
+  const Expr x = s.input(0), dy = s.upstream(0);
+  const int64_t size = s.attributes().Int("size", 1), before = (size - 1) / 2;
+  const double alpha = s.attributes().Float("alpha", 1e-4f) / static_cast<double>(size),
+               beta = s.attributes().Float("beta", 0.75f), bias = s.attributes().Float("bias", 1);
+  const Expr sums = ChannelSums(x * x, before, size - 1 - before) * alpha + bias;
+  const Expr power = Pow(sums, ScalarLike(x, -beta));
+  const Expr back = ChannelSums(dy * x * power / sums, size - 1 - before, before);
+  return {{dy * power - x * back * (2 * alpha * beta)}};
+}
+
+constexpr GradientEntry kRules[] = {
+    {"GroupNormalization", GroupNormalizationRule},
+    {"InstanceNormalization", InstanceNormalizationRule},
+    {"LRN", LRNRule},
+    {"LayerNormalization", LayerNormalizationRule},
+    {"LpNormalization", LpNormalizationRule},
+    {"MeanVarianceNormalization", MeanVarianceNormalizationRule},
+    {"RMSNormalization", RMSNormalizationRule},
+};
+
+}  // namespace
+
+GradientList NormalizationGradients() { return kRules; }
+
+}  // namespace onward::gradient

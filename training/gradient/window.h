@@ -1,0 +1,44 @@
+// The windows of convolutions and pools, and what their gradients have in common: sums of windows
+// run backwards.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "training/gradient/gradient.h"
+
+namespace onward::gradient {
+
+// Windows over the axes from 2 on: output position o reads input positions
+// o * stride + k * dilation - begin for k below `kernel`. `end` are the positions that are read
+// after the last element, negative where elements at the end are not read.
+struct Windows {
+  std::vector<int64_t> kernel, strides, dilations;
+  Expr begin, end;                                             // int64[spatial]
+  std::optional<std::vector<int64_t>> fixed_begin, fixed_end;  // where the sizes are known
+
+  size_t spatial() const { return kernel.size(); }
+};
+
+// Of the node's attributes, for windows that read `x` and write `y`. Unimplemented: the rank is not
+// known.
+absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
+                                  std::vector<int64_t> kernel);
+
+// The sizes of a convolution's kernel.
+absl::StatusOr<std::vector<int64_t>> KernelOf(const GradientScope& s, int weight);
+
+// x with zeros before and after it, so that windows read nothing else.
+Expr PadForWindows(const Expr& x, const Windows& windows);
+
+// The adjoint of a convolution by its input: dy through the transposed convolution with `weight`,
+// cut to the elements of the input.
+Expr SpreadWindows(const Expr& dy, const Expr& weight, const Windows& windows, int64_t groups);
+// The same for each channel alone, with ones as weights: the adjoint of sums of windows.
+Expr SpreadEvenly(const Expr& dy, const Windows& windows);
+
+// The adjoint of a convolution by its weights [filters, channels / groups, kernel...].
+Expr WeightGradient(const Expr& x, const Expr& dy, const Windows& windows, int64_t groups);
+
+}  // namespace onward::gradient
