@@ -114,8 +114,10 @@ std::vector<Expr> ExprSink::Ops(std::string_view op, const std::vector<Expr>& in
 }
 
 std::vector<Expr> ExprSink::OpsWanted(std::string_view op, const std::vector<Expr>& inputs,
-                                      const std::vector<bool>& wanted, Attributes attributes) {
+                                      const std::vector<bool>& wanted, Attributes attributes,
+                                      std::string_view domain) {
   Node node;
+  node.domain = std::string(domain);
   node.op_type = std::string(op);
   node.attributes = std::move(attributes);
   return Write(std::move(node), inputs, wanted);

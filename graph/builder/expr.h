@@ -77,7 +77,8 @@ class ExprSink {
                         Attributes attributes = {}, std::string_view domain = "");
   // With those outputs that are wanted; the others are not valid().
   std::vector<Expr> OpsWanted(std::string_view op, const std::vector<Expr>& inputs,
-                              const std::vector<bool>& wanted, Attributes attributes = {});
+                              const std::vector<bool>& wanted, Attributes attributes = {},
+                              std::string_view domain = "");
 
   // Control flow. Bodies are written once, at once, and may use expressions of this sink; a
   // function of such expressions alone is computed outside the body (see ExprSink::Op for inside).

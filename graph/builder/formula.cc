@@ -1,5 +1,7 @@
 #include "graph/builder/formula.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <utility>
@@ -151,6 +153,22 @@ absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const Fo
   }
   schema.TypeAndShapeInferenceFunction(std::move(inference));
   return schema;
+}
+
+std::vector<onnx::OpSchema> FormulaSchemas(const std::string& domain,
+                                           absl::Span<std::vector<FormulaOp> (*const)()> families) {
+  std::vector<onnx::OpSchema> schemas;
+  for (const auto& family : families) {
+    for (const FormulaOp& op : family()) {
+      absl::StatusOr<onnx::OpSchema> schema = FormulaSchema(domain, op);
+      if (!schema.ok()) {
+        std::fprintf(stderr, "%s\n", std::string(schema.status().message()).c_str());
+        std::abort();
+      }
+      schemas.push_back(*std::move(schema));
+    }
+  }
+  return schemas;
 }
 
 bool HasFormula(const onnx::OpSchema& schema) {

@@ -66,6 +66,11 @@ struct FormulaOp {
 
 absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const FormulaOp& op);
 
+// Of every op of the families. A wrong row aborts: it is our own table, and every test would meet
+// it.
+std::vector<onnx::OpSchema> FormulaSchemas(const std::string& domain,
+                                           absl::Span<std::vector<FormulaOp> (*const)()> families);
+
 bool HasFormula(const onnx::OpSchema& schema);
 
 // Writes what the node computes; its inputs are values of the sink's graph. The results are in the

@@ -1,8 +1,5 @@
 #include "graph/microsoft/microsoft.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "graph/ops/onward_schemas.h"
 
 namespace onward {
@@ -36,19 +33,7 @@ constexpr std::vector<FormulaOp> (*kFamilies[])() = {
 }  // namespace
 
 std::vector<onnx::OpSchema> MicrosoftSchemas() {
-  std::vector<onnx::OpSchema> schemas;
-  for (const auto& family : kFamilies) {
-    for (const FormulaOp& op : family()) {
-      absl::StatusOr<onnx::OpSchema> schema = FormulaSchema(kMicrosoftDomain, op);
-      // A wrong row of our own table; every test of an op would meet it.
-      if (!schema.ok()) {
-        std::fprintf(stderr, "%s\n", std::string(schema.status().message()).c_str());
-        std::abort();
-      }
-      schemas.push_back(*std::move(schema));
-    }
-  }
-  return schemas;
+  return FormulaSchemas(kMicrosoftDomain, kFamilies);
 }
 
 }  // namespace onward

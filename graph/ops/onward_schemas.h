@@ -28,6 +28,8 @@ void RegisterOnwardSchemas();
 std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
 std::vector<onnx::OpSchema> StopGradientSchemas();
+// Steps of optimizers: graph/optimizers.
+std::vector<onnx::OpSchema> OptimizerSchemas();
 // Of com.microsoft: graph/microsoft.
 std::vector<onnx::OpSchema> MicrosoftSchemas();
 

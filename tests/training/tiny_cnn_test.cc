@@ -11,7 +11,7 @@
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/gradient/gradient.h"
-#include "training/optimizers/sgd.h"
+#include "training/optimizers/optimizer.h"
 
 namespace onward {
 namespace {
@@ -68,7 +68,9 @@ TEST(TinyCnn, LossFallsThroughTheWholeCircle) {
   }
   const auto gradients = AddGradients(model->graph, model->graph.FindValue("loss"), parameters);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  ASSERT_TRUE(AddSgd(*model, parameters, *gradients, 0.3f).ok());
+  const ParameterGroup all{"", parameters, *gradients, {}};
+  const auto settings = AddOptimizer(*model, {"SGD", {{"lr", 0.3}}, true}, {all});
+  ASSERT_TRUE(settings.ok()) << settings.status();
   // The updates survive passes, which make other values the outputs.
   ASSERT_TRUE(RunPasses(*model, PortablePipeline(), {}).ok());
   for (const UpdateBinding& update : model->updates) {
