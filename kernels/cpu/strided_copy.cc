@@ -24,6 +24,25 @@ void CopyRows(const char* from, char* to, const StridedCopy& copy, int64_t rows)
     std::memcpy(to, from, static_cast<size_t>(copy.columns));
 }
 
+// Fills through an integer of the element's size where there is one: such loops vectorise.
+template <typename T>
+void FillRow(T* out, int64_t count, const T& value) {
+  const auto fill = [&](auto* to) {
+    std::remove_pointer_t<decltype(to)> bits;
+    std::memcpy(&bits, &value, sizeof(T));
+    for (int64_t i = 0; i < count; ++i) to[i] = bits;
+  };
+  typedef uint32_t Four __attribute__((may_alias, aligned(1)));
+  typedef uint64_t Eight __attribute__((may_alias, aligned(1)));
+  if constexpr (std::is_same_v<T, Chunk<4>>) {
+    fill(reinterpret_cast<Four*>(out));
+  } else if constexpr (std::is_same_v<T, Chunk<8>>) {
+    fill(reinterpret_cast<Eight*>(out));
+  } else {
+    std::fill_n(out, count, value);
+  }
+}
+
 template <typename T>
 void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r, from += copy.row_from, to += copy.row_to) {
@@ -31,7 +50,7 @@ void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t ro
     if (copy.column_to == static_cast<int64_t>(sizeof(T))) {
       T* out = reinterpret_cast<T*>(to);
       if (copy.column_from == 0) {
-        std::fill_n(out, copy.columns, *reinterpret_cast<const T*>(source));
+        FillRow(out, copy.columns, *reinterpret_cast<const T*>(source));
         continue;
       }
       for (int64_t c = 0; c < copy.columns; ++c, source += copy.column_from)

@@ -1,6 +1,7 @@
 // ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::cpu {
 namespace {
@@ -35,8 +36,41 @@ void RunColumns(const T* x, int64_t* y, const ArgPlan& plan, int64_t columns) {
   }
 }
 
+// The same of one contiguous row: the extreme of each block first, then its place in the best one.
+template <typename T, bool max, bool last>
+int64_t RunRow(const T* x, int64_t count) {
+  using C = ComputeType<T>;
+  constexpr int64_t kBlock = 1024;
+  C best = ExtremeIdentity<max, C>();
+  int64_t at = 0;
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const Extreme<C> found = ExtremeOfRun<max>(x + i, std::min(kBlock, count - i));
+    if (found.nan) {
+      int64_t result = 0;
+      RunColumns<T, max, last>(x, &result, {1, count, 1}, 1);
+      return result;
+    }
+    const bool better = max ? found.value > best : found.value < best;
+    if (better || (last && found.value == best)) best = found.value, at = i;
+  }
+  const int64_t end = std::min(count, at + kBlock);
+  if constexpr (last) {
+    int64_t i = end - 1;
+    while (i > at && static_cast<C>(x[i]) != best) --i;
+    return i;
+  }
+  while (at + 1 < end && static_cast<C>(x[at]) != best) ++at;
+  return at;
+}
+
 template <typename T, bool max, bool last>
 void RunArg(const void* in, int64_t* out, const ArgPlan& plan, int64_t begin, int64_t end) {
+  if (plan.inner == 1) {
+    const T* x = static_cast<const T*>(in);
+    for (int64_t i = begin; i < end; ++i)
+      out[i] = RunRow<T, max, last>(x + i * plan.count, plan.count);
+    return;
+  }
   for (int64_t i = begin; i < end;) {
     const int64_t first = i % plan.inner;
     const int64_t columns = std::min({end - i, plan.inner - first, kColumns});

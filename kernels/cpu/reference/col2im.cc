@@ -13,6 +13,8 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
+constexpr int64_t kGrain = 32768;  // elements
+
 struct Col2ImState {
   int64_t axes = 0, columns = 0, block = 0, image = 0, planes = 0;
   const int64_t* image_dims = nullptr;   // per axis
@@ -77,19 +79,17 @@ class Col2Im : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& state = context.state<Col2ImState>();
-    context.ParallelFor(state.planes, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {
-        const T* in = context.in<T>(0) + plane * state.block * state.columns;
-        T* out = context.out<T>(0) + plane * state.image;
-        std::fill_n(out, state.image, T());
-        for (int64_t k = 0; k < state.block; ++k) {
-          for (int64_t column = 0; column < state.columns; ++column) {
-            const int64_t at = Target(state, k, column);
-            if (at >= 0) out[at] = static_cast<T>(out[at] + in[k * state.columns + column]);
+    const int64_t work = std::max<int64_t>(1, state.block * state.columns);
+    context.ParallelFor(
+        state.planes, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+          for (int64_t plane = begin; plane < end; ++plane) {
+            T* out = context.out<T>(0) + plane * state.image;
+            std::fill_n(out, state.image, T());
+            for (int64_t k = 0; k < state.block; ++k)
+              AddElement(state, k, context.in<T>(0) + (plane * state.block + k) * state.columns,
+                         out);
           }
-        }
-      }
-    });
+        });
     return absl::OkStatus();
   }
 
@@ -111,20 +111,41 @@ class Col2Im : public Kernel {
     const int64_t room = size + begin + end - *reach - 1;
     return room < 0 ? std::nullopt : std::optional(room / stride + 1);
   }
-  // Where element k of the block at position `column` lies in the image; -1 in the padding.
-  int64_t Target(const Col2ImState& state, int64_t k, int64_t column) const {
-    int64_t at = 0, stride = 1;
-    for (int64_t i = state.axes; i-- > 0;) {
-      const auto a = static_cast<size_t>(i);
-      const int64_t position = column % state.column_dims[i] * Of(strides_, a, 1) -
-                               Of(pads_, a, 0) + k % state.block_dims[i] * Of(dilations_, a, 1);
-      if (position < 0 || position >= state.image_dims[i]) return -1;
-      at += position * stride;
-      stride *= state.image_dims[i];
-      column /= state.column_dims[i];
-      k /= state.block_dims[i];
+  // Where along axis i the block's element `k` of that axis lies when the block stands at `column`.
+  int64_t Place(int64_t i, int64_t k, int64_t column) const {
+    const auto a = static_cast<size_t>(i);
+    return column * Of(strides_, a, 1) - Of(pads_, a, 0) + k * Of(dilations_, a, 1);
+  }
+  // Adds element k of the block at all its positions, `in`, row by row of the last axis.
+  void AddElement(const Col2ImState& state, int64_t k, const T* in, T* out) const {
+    const int64_t last = state.axes - 1, width = state.column_dims[last];
+    const int64_t step = Of(strides_, static_cast<size_t>(last), 1);
+    const int64_t start = Place(last, k % state.block_dims[last], 0);
+    // The columns whose elements lie in the image.
+    const int64_t first = start < 0 ? std::min(width, (step - 1 - start) / step) : 0;
+    const int64_t room = state.image_dims[last] - start;
+    const int64_t end = room <= 0 ? 0 : std::min(width, (room - 1) / step + 1);
+    const int64_t rows = state.columns / width;
+    for (int64_t row = 0; row < rows; ++row, in += width) {
+      int64_t base = 0, stride = state.image_dims[last];
+      int64_t at = row, element = k / state.block_dims[last];
+      for (int64_t i = last; i-- > 0 && base >= 0;) {
+        const int64_t place = Place(i, element % state.block_dims[i], at % state.column_dims[i]);
+        const bool inside = place >= 0 && place < state.image_dims[i];
+        base = inside ? base + place * stride : -1;
+        stride *= state.image_dims[i];
+        element /= state.block_dims[i];
+        at /= state.column_dims[i];
+      }
+      if (base >= 0) AddRow(in, first, end, step, out + base + start);
     }
-    return at;
+  }
+  static void AddRow(const T* in, int64_t first, int64_t end, int64_t step, T* out) {
+    if (step == 1) {
+      for (int64_t j = first; j < end; ++j) out[j] = static_cast<T>(out[j] + in[j]);
+    } else {
+      for (int64_t j = first; j < end; ++j) out[j * step] = static_cast<T>(out[j * step] + in[j]);
+    }
   }
   std::vector<int64_t> dilations_, pads_, strides_;
 };

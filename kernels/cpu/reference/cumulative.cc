@@ -18,12 +18,20 @@ void RunColumns(const T* x, T* y, const CumulativePlan& plan, int64_t columns, b
   using C = ComputeType<T>;
   C total[kColumns];
   std::fill(total, total + columns, std::is_same_v<F, functors::Add> ? C(0) : C(1));
-  for (int64_t step = 0; step < plan.count; ++step) {
-    const int64_t offset = (reverse ? plan.count - 1 - step : step) * plan.inner;
-    for (int64_t j = 0; j < columns; ++j) {
-      const C next = F()(total[j], static_cast<C>(x[offset + j]));
-      y[offset + j] = static_cast<T>(exclusive ? total[j] : next);
-      total[j] = next;
+  const int64_t stride = reverse ? -plan.inner : plan.inner;
+  if (reverse) x += (plan.count - 1) * plan.inner, y += (plan.count - 1) * plan.inner;
+  for (int64_t step = 0; step < plan.count; ++step, x += stride, y += stride) {
+    if (exclusive) {
+      for (int64_t j = 0; j < columns; ++j) {
+        const C next = F()(total[j], static_cast<C>(x[j]));
+        y[j] = static_cast<T>(total[j]);
+        total[j] = next;
+      }
+    } else {
+      for (int64_t j = 0; j < columns; ++j) {
+        total[j] = F()(total[j], static_cast<C>(x[j]));
+        y[j] = static_cast<T>(total[j]);
+      }
     }
   }
 }
@@ -73,7 +81,9 @@ class Cumulative : public Kernel {
     const CumulativePlan& plan = context.state<CumulativePlan>();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
-    const int64_t grain = std::max<int64_t>(1, kCheapGrain / std::max<int64_t>(1, plan.count));
+    // Whole tiles of columns: narrow ones read a few elements of every row.
+    const int64_t grain = std::max<int64_t>(plan.inner == 1 ? 1 : kColumns,
+                                            kCheapGrain / std::max<int64_t>(1, plan.count));
     context.ParallelFor(plan.outer * plan.inner, grain, [&](int64_t begin, int64_t end) {
       loop_(in, out, plan, begin, end, exclusive_, reverse_);
     });

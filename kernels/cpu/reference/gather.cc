@@ -149,12 +149,24 @@ class GatherElements : public Kernel {
     for (int64_t i = last; i-- > 0; rest /= indices.dim(i)) {
       if (i != state.axis) in += rest % indices.dim(i) * state.strides[i];
     }
-    const int64_t step = state.axis == last ? 0 : 1;
-    for (int64_t c = 0, position = row * columns; c < columns; ++c, ++position) {
-      const int64_t at = Wrapped(IndexAt(indices, position), dim);
-      if (at < 0) return fault.Report(position);
-      out[position] = in[c * step + at * stride];
+    const int64_t step = state.axis == last ? 0 : 1, position = row * columns;
+    const int64_t done = indices.dtype == DType::kInt32
+                             ? Pick(in, step, stride, indices.as<const int32_t>() + position, dim,
+                                    columns, out + position)
+                             : Pick(in, step, stride, indices.as<const int64_t>() + position, dim,
+                                    columns, out + position);
+    if (done < columns) fault.Report(position + done);
+  }
+  // out[c] = in[c * step + index[c] * stride]; the first place of a bad index, or `columns`.
+  template <typename T, typename Index>
+  static int64_t Pick(const T* in, int64_t step, int64_t stride, const Index* index, int64_t dim,
+                      int64_t columns, T* out) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const int64_t at = Wrapped(index[c], dim);
+      if (at < 0) return c;
+      out[c] = in[c * step + at * stride];
     }
+    return columns;
   }
   int64_t axis_;
 };

@@ -95,65 +95,94 @@ struct Tap {
   int64_t offset;
   double weight;
 };
-using Taps = absl::InlinedVector<Tap, 64>;
 
-double GridCoordinate(const TensorView& grid, int64_t i) {
-  double value = 0;
-  DispatchDType(FloatTypes(), grid.dtype, [&](auto tag) {
-    value = static_cast<double>(grid.as<typename decltype(tag)::type>()[i]);
-  });
-  return value;
-}
+// The taps of some samples that follow each other, those without weight left out.
+struct SampleTaps {
+  std::vector<Tap> taps;
+  std::vector<int64_t> ends;  // sample i has the taps up to ends[i]
+};
 
-// The product of the axes' taps for sample `sample` of the grid; taps without weight are left out.
-void CollectTaps(const GridOptions& options, const TensorView& grid, DimsView space, int64_t sample,
-                 Taps& taps) {
+// Appends the product of the axes' taps for sample `sample` of the grid.
+template <typename G>
+void CollectTaps(const GridOptions& options, const G* grid, DimsView space, int64_t sample,
+                 SampleTaps& samples) {
   const auto axes = static_cast<int64_t>(space.size());
-  taps.assign(1, {0, 1});
+  std::vector<Tap>& taps = samples.taps;
+  const size_t begin = taps.size();
+  taps.push_back({0, 1});
   for (int64_t a = 0; a < axes; ++a) {
     const int64_t size = space[static_cast<size_t>(a)];
     // The grid names the last axis first.
-    const double at = GridCoordinate(grid, sample * axes + axes - 1 - a);
+    const double at = static_cast<double>(grid[sample * axes + axes - 1 - a]);
     const AxisTaps axis = TapsOf(options, at, size);
-    Taps next;
-    for (const Tap& tap : taps) {
+    const size_t end = taps.size();
+    for (size_t t = begin; t < end; ++t) {
+      const Tap tap = taps[t];
       for (int64_t i = 0; i < axis.count; ++i) {
         if (axis.weights[i] != 0)
-          next.push_back({tap.offset * size + axis.positions[i], tap.weight * axis.weights[i]});
+          taps.push_back({tap.offset * size + axis.positions[i], tap.weight * axis.weights[i]});
       }
     }
-    taps.swap(next);
+    taps.erase(taps.begin() + static_cast<int64_t>(begin),
+               taps.begin() + static_cast<int64_t>(end));
   }
+  samples.ends.push_back(static_cast<int64_t>(taps.size()));
 }
 
-// Writes channel values of one sample.
-using Sum = void (*)(const Taps& taps, const void* in, int64_t in_stride, void* out,
-                     int64_t out_stride, int64_t channels);
+using Collect = void (*)(const GridOptions& options, const void* grid, DimsView space,
+                         int64_t begin, int64_t end, SampleTaps& samples);
+
+template <typename G>
+void CollectSamples(const GridOptions& options, const void* grid, DimsView space, int64_t begin,
+                    int64_t end, SampleTaps& samples) {
+  samples.taps.clear();
+  samples.ends.clear();
+  for (int64_t s = begin; s < end; ++s)
+    CollectTaps(options, static_cast<const G*>(grid), space, s, samples);
+}
+
+// Writes the values of one channel of the samples.
+using Sum = void (*)(const SampleTaps& samples, const void* in, void* out);
 
 template <typename T>
-void SumTaps(const Taps& taps, const void* in, int64_t in_stride, void* out, int64_t out_stride,
-             int64_t channels) {
+void SumTaps(const SampleTaps& samples, const void* in, void* out) {
   using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const T* from = static_cast<const T*>(in);
-  for (int64_t c = 0; c < channels; ++c, from += in_stride) {
+  T* to = static_cast<T*>(out);
+  const Tap* tap = samples.taps.data();
+  const auto term = [from](const Tap& t) {
+    return static_cast<A>(t.weight) * static_cast<A>(from[t.offset]);
+  };
+  int64_t begin = 0;
+  for (const int64_t end : samples.ends) {
     A sum = 0;
-    for (const Tap& tap : taps)
-      sum += static_cast<A>(tap.weight) * static_cast<A>(from[tap.offset]);
-    static_cast<T*>(out)[c * out_stride] = static_cast<T>(sum);
+    if (end - begin == 4) {  // most samples of two axes
+      sum = term(tap[0]);
+      for (int i = 1; i < 4; ++i) sum += term(tap[i]);
+      tap += 4;
+    } else {
+      for (int64_t i = begin; i < end; ++i) sum += term(*tap++);
+    }
+    *to++ = static_cast<T>(sum);
+    begin = end;
   }
 }
 
 template <typename T>
-void MoveTap(const Taps& taps, const void* in, int64_t in_stride, void* out, int64_t out_stride,
-             int64_t channels) {
+void MoveTap(const SampleTaps& samples, const void* in, void* out) {
   const T* from = static_cast<const T*>(in);
-  for (int64_t c = 0; c < channels; ++c, from += in_stride)
-    static_cast<T*>(out)[c * out_stride] = taps.empty() ? T() : from[taps[0].offset];
+  T* to = static_cast<T*>(out);
+  int64_t begin = 0;
+  for (const int64_t end : samples.ends) {
+    *to++ = begin == end ? T() : from[samples.taps[static_cast<size_t>(begin)].offset];
+    begin = end;
+  }
 }
 
 class GridSample : public Kernel {
  public:
-  GridSample(GridOptions options, Sum sum) : options_(options), sum_(sum) {}
+  GridSample(GridOptions options, Collect collect, Sum sum)
+      : options_(options), collect_(collect), sum_(sum) {}
   absl::Status Bind(BindContext& context) const override {
     const DimsView in = context.input_dims(0), grid = context.input_dims(1);
     bool fits = in.size() >= 3 && grid.size() == in.size() && in[0] == grid[0] &&
@@ -175,22 +204,29 @@ class GridSample : public Kernel {
     const int64_t samples = NumElements(grid.dims, 1, grid.rank() - 1);
     const int64_t size = ElementStride(in.dtype);
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
-    const int64_t grain = std::max<int64_t>(1, 4096 / (channels + 4));
-    context.ParallelFor(in.dim(0) * samples, grain, [&](int64_t begin, int64_t end) {
-      Taps taps;
-      for (int64_t s = begin; s < end; ++s) {
-        const int64_t n = s / samples;
-        CollectTaps(options_, grid, in.dims.subspan(2), s, taps);
-        sum_(taps, context.in<char>(0) + n * channels * image * size, image,
-             context.out<char>(0) + (n * channels * samples + s % samples) * size, samples,
-             channels);
+    // Blocks of samples of one image.
+    const int64_t blocks = (samples + kBlock - 1) / kBlock;
+    const int64_t grain =
+        std::max<int64_t>(1, 4096 / ((channels + 16) * std::min(samples, kBlock)));
+    context.ParallelFor(in.dim(0) * blocks, grain, [&](int64_t begin, int64_t end) {
+      SampleTaps taps;
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t n = b / blocks, first = b % blocks * kBlock;
+        collect_(options_, grid.data, in.dims.subspan(2), n * samples + first,
+                 n * samples + std::min(samples, first + kBlock), taps);
+        for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
+          sum_(taps, context.in<char>(0) + c * image * size,
+               context.out<char>(0) + (c * samples + first) * size);
+        }
       }
     });
     return absl::OkStatus();
   }
 
  private:
+  static constexpr int64_t kBlock = 256;
   GridOptions options_;
+  Collect collect_;
   Sum sum_;
 };
 
@@ -222,7 +258,11 @@ Made MakeGridSample(const NodeSpec& spec) {
                   [&](auto tag) { sum = SumTaps<typename decltype(tag)::type>; });
   }
   if (sum == nullptr) return absl::UnimplementedError("dtype with a mode that interpolates");
-  return std::make_unique<GridSample>(options, sum);
+  Collect collect = nullptr;
+  DispatchDType(FloatTypes(), spec.input_dtype(1),
+                [&](auto tag) { collect = CollectSamples<typename decltype(tag)::type>; });
+  if (collect == nullptr) return absl::UnimplementedError("dtype of the grid");
+  return std::make_unique<GridSample>(options, collect, sum);
 }
 
 // theta [N, k, k + 1] times the homogeneous coordinates of each position of an image.

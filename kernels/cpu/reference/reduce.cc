@@ -4,6 +4,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/reference/cast_convert.h"
+#include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::cpu {
 namespace {
@@ -122,7 +123,7 @@ struct Prod : Sum {
 };
 
 template <typename Pick>
-struct Extreme {
+struct Extremum {
   template <typename T, typename P>
   static P Map(T x) {
     return static_cast<P>(x);
@@ -136,18 +137,16 @@ struct Extreme {
     return static_cast<T>(total);
   }
 };
-struct Maximum : Extreme<functors::Max> {
+struct Maximum : Extremum<functors::Max> {
   template <typename P>
   static P Initial() {
-    using Limits = std::numeric_limits<P>;
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    return ExtremeIdentity<true, P>();
   }
 };
-struct Minimum : Extreme<functors::Min> {
+struct Minimum : Extremum<functors::Min> {
   template <typename P>
   static P Initial() {
-    using Limits = std::numeric_limits<P>;
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    return ExtremeIdentity<false, P>();
   }
 };
 
@@ -163,6 +162,12 @@ using TotalOf = std::conditional_t<kIsExtreme<R>, ComputeType<T>, TotalType<T>>;
 template <typename R, typename T>
 PartialOf<R, T> ReduceRun(const T* x, int64_t count) {
   using P = PartialOf<R, T>;
+  if constexpr (kIsExtreme<R>) {
+    const Extreme<P> found = ExtremeOfRun<std::is_same_v<R, Maximum>>(x, count);
+    if constexpr (std::is_floating_point_v<P>)
+      return found.nan ? std::numeric_limits<P>::quiet_NaN() : found.value;
+    return found.value;
+  }
   constexpr int kLanes = 8;
   P lanes[kLanes];
   for (P& lane : lanes) lane = R::template Initial<P>();

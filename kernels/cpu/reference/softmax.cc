@@ -1,6 +1,7 @@
 // Softmax, LogSoftmax and Hardmax along one axis.
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::cpu {
 namespace {
@@ -16,14 +17,29 @@ enum class SoftmaxKind { kSoftmax, kLogSoftmax, kHardmax };
 constexpr int64_t kColumns = 64;
 
 template <typename T>
+void RunHardmaxRow(const T* x, T* y, int64_t count) {
+  using C = ComputeType<T>;
+  const Extreme<C> top = ExtremeOfRun<true>(x, count);
+  int64_t best = 0;
+  // The first NaN wins, as in NumPy's argmax.
+  for (; best + 1 < count; ++best) {
+    const C value = static_cast<C>(x[best]);
+    if (top.nan ? value != value : value == top.value) break;
+  }
+  std::fill_n(reinterpret_cast<unsigned char*>(y), count * static_cast<int64_t>(sizeof(T)),
+              static_cast<unsigned char>(0));
+  y[best] = T(1);
+}
+
+template <typename T>
 void RunHardmaxTile(const T* x, T* y, const AxisSplit& split, int64_t columns) {
   using C = ComputeType<T>;
+  if (split.inner == 1) return RunHardmaxRow(x, y, split.count);
   for (int64_t j = 0; j < columns; ++j) {
     int64_t best = 0;
     for (int64_t i = 0; i < split.count; ++i) {
       const C value = static_cast<C>(x[i * split.inner + j]);
       const C top = static_cast<C>(x[best * split.inner + j]);
-      // The first NaN wins, as in NumPy's argmax.
       if (value > top || (value != value && top == top)) best = i;
       y[i * split.inner + j] = T(0);
     }

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/elementwise_functors.h"
 
 namespace onward::cpu {
 namespace {
@@ -75,6 +76,19 @@ class TopK : public Kernel {
   }
 
  private:
+  static constexpr int64_t kBlock = 32;
+  // Whether no element of a block comes before a candidate of this value and a lower index. Without
+  // a branch, so that the loop vectorises; false as well where a NaN takes part.
+  static bool NoneBefore(const T* x, T worst) {
+    using C = ComputeType<T>;
+    const C bound = static_cast<C>(worst);
+    int fits = 1;
+    for (int64_t i = 0; i < kBlock; ++i) {
+      const C value = static_cast<C>(x[i]);
+      fits &= kLargest ? value <= bound : value >= bound;
+    }
+    return fits != 0;
+  }
   static void SelectLine(const RunContext& context, const State& state, int64_t line,
                          Candidate<T>* candidates) {
     const int64_t o = line / state.inner, i = line % state.inner;
@@ -84,6 +98,11 @@ class TopK : public Kernel {
       // The worst of the best k so far stands at the heap's top; few elements get past it.
       int64_t count = 0;
       for (int64_t j = 0; j < state.dim; ++j) {
+        while (count == state.k && state.inner == 1 && j + kBlock <= state.dim &&
+               NoneBefore(in + j, candidates[0].value)) {
+          j += kBlock;
+        }
+        if (j == state.dim) break;
         const Candidate<T> candidate = {in[j * state.inner], j};
         if (count < state.k) {
           candidates[count++] = candidate;

@@ -1,6 +1,8 @@
 // Unique.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
@@ -43,10 +45,109 @@ struct Groups {
   std::vector<int64_t> inverse;  // per slice its group
 };
 
+// Numbers one by one: an open-addressed table of groups finds each element's group in one pass, and
+// only the distinct ones are sorted.
+template <typename T>
+class NumberTable {
+ public:
+  // The group of x[i], a new one if no equal element came before.
+  static Groups Group(const T* x, int64_t count) {
+    NumberTable table(x);
+    table.groups_.inverse.resize(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+      table.groups_.inverse[static_cast<size_t>(i)] = table.Insert(i);
+    return std::move(table.groups_);
+  }
+
+ private:
+  explicit NumberTable(const T* x) : x_(x), places_(size_t{1} << 10, -1) {}
+
+  // Equal numbers have equal hashes: -0 that of 0, all NaNs one.
+  static uint64_t Hash(T value) {
+    uint64_t bits = 0;
+    if (value != value) {
+      bits = ~uint64_t{0};
+    } else if (value != T(0)) {
+      std::memcpy(&bits, &value, sizeof(T));
+    }
+    bits *= 0x9e3779b97f4a7c15u;
+    return bits ^ bits >> 32;
+  }
+  static bool Same(T a, T b) { return a == b || (a != a && b != b); }
+
+  // The table's place of `value`: of its group, or the free one where it belongs.
+  size_t Find(T value) const {
+    const size_t mask = places_.size() - 1;
+    size_t at = static_cast<size_t>(Hash(value)) & mask;
+    while (places_[at] >= 0 && !Same(x_[groups_.first[static_cast<size_t>(places_[at])]], value)) {
+      at = (at + 1) & mask;
+    }
+    return at;
+  }
+  int64_t Insert(int64_t i) {
+    size_t at = Find(x_[i]);
+    if (places_[at] < 0) {
+      if (2 * groups_.first.size() >= places_.size()) {
+        Grow();
+        at = Find(x_[i]);
+      }
+      places_[at] = static_cast<int64_t>(groups_.first.size());
+      groups_.first.push_back(i);
+      groups_.counts.push_back(0);
+    }
+    ++groups_.counts[static_cast<size_t>(places_[at])];
+    return places_[at];
+  }
+  void Grow() {
+    places_.assign(4 * places_.size(), -1);
+    for (size_t group = 0; group < groups_.first.size(); ++group)
+      places_[Find(x_[groups_.first[group]])] = static_cast<int64_t>(group);
+  }
+
+  const T* x_;
+  std::vector<int64_t> places_;  // groups, -1 where free; a power of two, at most half full
+  Groups groups_;
+};
+
+// The groups in the order `by_rank`, which lists them.
+Groups Reordered(const Groups& groups, const std::vector<int64_t>& by_rank) {
+  Groups result;
+  std::vector<int64_t> place(by_rank.size());
+  for (size_t i = 0; i < by_rank.size(); ++i) {
+    const auto from = static_cast<size_t>(by_rank[i]);
+    place[from] = static_cast<int64_t>(i);
+    result.first.push_back(groups.first[from]);
+    result.counts.push_back(groups.counts[from]);
+  }
+  for (const int64_t group : groups.inverse)
+    result.inverse.push_back(place[static_cast<size_t>(group)]);
+  return result;
+}
+
+std::vector<int64_t> CountUp(size_t size) {
+  std::vector<int64_t> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+template <typename T>
+Groups GroupNumbers(const Slices<T>& slices, bool sorted) {
+  Groups groups = NumberTable<T>::Group(slices.data, slices.count);
+  if (!sorted) return groups;
+  std::vector<int64_t> by_value = CountUp(groups.first.size());
+  std::sort(by_value.begin(), by_value.end(), [&](int64_t a, int64_t b) {
+    return slices.Compare(groups.first[static_cast<size_t>(a)],
+                          groups.first[static_cast<size_t>(b)]) < 0;
+  });
+  return Reordered(groups, by_value);
+}
+
 template <typename T>
 Groups GroupSlices(const Slices<T>& slices, bool sorted) {
-  std::vector<int64_t> order(static_cast<size_t>(slices.count));
-  std::iota(order.begin(), order.end(), 0);
+  if constexpr (!std::is_same_v<T, std::string>) {
+    if (slices.outer == 1 && slices.inner == 1) return GroupNumbers(slices, sorted);
+  }
+  std::vector<int64_t> order = CountUp(static_cast<size_t>(slices.count));
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     const int compared = slices.Compare(a, b);
     return compared != 0 ? compared < 0 : a < b;
@@ -62,21 +163,11 @@ Groups GroupSlices(const Slices<T>& slices, bool sorted) {
     groups.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(groups.first.size()) - 1;
   }
   if (sorted) return groups;
-  // By first occurrence instead.
-  std::vector<int64_t> by_first(groups.first.size()), place(groups.first.size());
-  std::iota(by_first.begin(), by_first.end(), 0);
+  std::vector<int64_t> by_first = CountUp(groups.first.size());
   std::sort(by_first.begin(), by_first.end(), [&](int64_t a, int64_t b) {
     return groups.first[static_cast<size_t>(a)] < groups.first[static_cast<size_t>(b)];
   });
-  Groups result = groups;
-  for (size_t i = 0; i < by_first.size(); ++i) {
-    const auto from = static_cast<size_t>(by_first[i]);
-    place[from] = static_cast<int64_t>(i);
-    result.first[i] = groups.first[from];
-    result.counts[i] = groups.counts[from];
-  }
-  for (int64_t& group : result.inverse) group = place[static_cast<size_t>(group)];
-  return result;
+  return Reordered(groups, by_first);
 }
 
 template <typename T>

@@ -10,10 +10,21 @@ namespace {
 using WhereLoop = void (*)(const BroadcastTile<3>& tile, const bool* condition, const void* x,
                            const void* y, void* out);
 
+// Without a branch for numbers, so that loops vectorise.
+template <typename T>
+T Pick(uint8_t condition, const T& x, const T& y) {
+  if constexpr (std::is_integral_v<T>) {
+    const T mask = static_cast<T>(-static_cast<T>(condition != 0));
+    return static_cast<T>((x & mask) | (y & ~mask));
+  } else {
+    return condition != 0 ? x : y;
+  }
+}
+
 template <typename T>
 void RunWhere(const BroadcastTile<3>& tile, const bool* condition, const void* x_data,
               const void* y_data, void* out_data) {
-  const bool* c = condition + tile.offset[0];
+  const auto* c = reinterpret_cast<const uint8_t*>(condition) + tile.offset[0];
   const T* x = static_cast<const T*>(x_data) + tile.offset[1];
   const T* y = static_cast<const T*>(y_data) + tile.offset[2];
   T* out = static_cast<T*>(out_data) + tile.out_offset;
@@ -21,10 +32,13 @@ void RunWhere(const BroadcastTile<3>& tile, const bool* condition, const void* x
                 sy = tile.column_stride[2];
   for (int64_t row = 0; row < tile.rows; ++row) {
     if (sc != 0 && sx != 0 && sy != 0) {
-      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? x[i] : y[i];
+      for (int64_t i = 0; i < n; ++i) out[i] = Pick<T>(c[i], x[i], y[i]);
     } else if (sc != 0 && sx == 0 && sy != 0) {
       const T value = *x;
-      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? value : y[i];
+      for (int64_t i = 0; i < n; ++i) out[i] = Pick<T>(c[i], value, y[i]);
+    } else if (sc != 0 && sx != 0) {
+      const T value = *y;
+      for (int64_t i = 0; i < n; ++i) out[i] = Pick<T>(c[i], x[i], value);
     } else if (sc == 0) {
       const T* from = *c ? x : y;
       if ((*c ? sx : sy) != 0) {
@@ -33,7 +47,8 @@ void RunWhere(const BroadcastTile<3>& tile, const bool* condition, const void* x
         std::fill(out, out + n, T(*from));
       }
     } else {
-      for (int64_t i = 0; i < n; ++i) out[i] = c[i] ? x[i * sx] : y[i * sy];
+      const T yes = *x, no = *y;
+      for (int64_t i = 0; i < n; ++i) out[i] = Pick<T>(c[i], yes, no);
     }
     c += tile.row_stride[0];
     x += tile.row_stride[1];
