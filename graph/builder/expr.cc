@@ -233,6 +233,19 @@ std::vector<Expr> ExprSink::Scan(const std::vector<Expr>& carried, const std::ve
   return Write(std::move(node), inputs, AllOf(result.carried.size() + result.collected.size()));
 }
 
+std::vector<Expr> GraphSink::Add(Node node, size_t num_outputs) {
+  std::vector<Expr> results(num_outputs, Expr(this, {}));
+  if (!status().ok()) return results;
+  node.schema = FindSchema(node.op_type, node.domain);
+  const absl::StatusOr<std::vector<ValueId>> outputs = AddNode(std::move(node), AllOf(num_outputs));
+  if (!outputs.ok()) {
+    Fail(outputs.status());
+    return results;
+  }
+  for (size_t i = 0; i < results.size(); ++i) results[i] = Expr(this, (*outputs)[i]);
+  return results;
+}
+
 std::string GraphSink::NewName(std::string_view base) {
   const std::string wanted = absl::StrCat(prefix_, std::string(base));
   int& count = used_names_[wanted];

@@ -125,6 +125,9 @@ class GraphSink : public ExprSink {
 
   Graph& graph() { return graph_; }
   Expr Value(ValueId id) { return Expr(this, id); }
+  // Adds a node whose inputs and captures are values of this graph, with `num_outputs` new outputs;
+  // its schema is found by its op.
+  std::vector<Expr> Add(Node node, size_t num_outputs);
   // What is known of elements, by value index; may be added to for inputs.
   KnownElements& known() { return known_; }
   const std::string& prefix() const { return prefix_; }

@@ -12,6 +12,7 @@ GradientList ActivationGradients();
 GradientList BatchNormalizationGradients();
 GradientList BinaryGradients();
 GradientList ConstantGradients();
+GradientList ControlFlowGradients();
 GradientList ConvGradients();
 GradientList CumulativeGradients();
 GradientList DropoutGradients();

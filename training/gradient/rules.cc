@@ -13,9 +13,10 @@ const std::vector<GradientEntry>& GradientRules() {
     constexpr Family kFamilies[] = {
         gradient::ActivationGradients,    gradient::BatchNormalizationGradients,
         gradient::BinaryGradients,        gradient::ConstantGradients,
-        gradient::ConvGradients,          gradient::CumulativeGradients,
-        gradient::DropoutGradients,       gradient::EinsumGradients,
-        gradient::GatherScatterGradients, gradient::LayoutGradients,
+        gradient::ControlFlowGradients,   gradient::ConvGradients,
+        gradient::CumulativeGradients,    gradient::DropoutGradients,
+        gradient::EinsumGradients,        gradient::GatherScatterGradients,
+        gradient::IdentityGradients,      gradient::LayoutGradients,
         gradient::LossGradients,          gradient::MatMulGradients,
         gradient::NormalizationGradients, gradient::PoolGradients,
         gradient::ReduceGradients,        gradient::SoftmaxGradients,
