@@ -10,6 +10,7 @@
 #include "training/gradient/cotangent.h"
 #include "training/gradient/expand_bodies.h"
 #include "training/gradient/path.h"
+#include "training/gradient/static_sequences.h"
 
 namespace onward::gradient {
 namespace {
@@ -23,6 +24,7 @@ class ReverseWalk {
   }
 
   absl::Status Run(absl::Span<const GradientTarget> targets) {
+    ONWARD_RETURN_IF_ERROR(ResolveStaticSequences(graph_));
     ONWARD_RETURN_IF_ERROR(ExpandWhereNoRule(graph_, sources_, targets_, options_.stop_at));
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
     paths_ = FindPaths(graph_, order, sources_, targets_, options_.stop_at);

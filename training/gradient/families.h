@@ -24,6 +24,7 @@ GradientList MatMulGradients();
 GradientList NormalizationGradients();
 GradientList PoolGradients();
 GradientList ReduceGradients();
+GradientList SequenceGradients();
 GradientList SoftmaxGradients();
 GradientList StopGradientGradients();
 GradientList UnaryGradients();

@@ -19,8 +19,9 @@ const std::vector<GradientEntry>& GradientRules() {
         gradient::IdentityGradients,      gradient::LayoutGradients,
         gradient::LossGradients,          gradient::MatMulGradients,
         gradient::NormalizationGradients, gradient::PoolGradients,
-        gradient::ReduceGradients,        gradient::SoftmaxGradients,
-        gradient::StopGradientGradients,  gradient::UnaryGradients,
+        gradient::ReduceGradients,        gradient::SequenceGradients,
+        gradient::SoftmaxGradients,       gradient::StopGradientGradients,
+        gradient::UnaryGradients,
     };
     std::vector<GradientEntry> all;
     for (Family family : kFamilies) {

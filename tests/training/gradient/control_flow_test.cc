@@ -2,60 +2,10 @@
 // ONNX Runtime computing the same.
 #include <gtest/gtest.h>
 
-#include "graph/ir/verify.h"
-#include "tests/support/kernel_runner.h"
-#include "tests/support/onnxruntime.h"
-#include "tests/support/text_model.h"
-#include "tests/training/gradient/finite_differences.h"
-#include "training/gradient/gradient_model.h"
+#include "tests/training/gradient/gradient_checks.h"
 
 namespace onward {
 namespace {
-
-Model Parsed(const std::string& text) {
-  auto model = testing::ModelFromText(text);
-  EXPECT_TRUE(model.ok()) << model.status();
-  return model.ok() ? *std::move(model) : Model();
-}
-
-// The gradients of all float64 outputs with respect to all float64 inputs, here and there.
-void ExpectSameInOnnxRuntime(Model model, Session::Inputs inputs) {
-  if (!testing::HasOnnxRuntime()) return;
-  const Session::Outputs forward = RunModel(model, inputs);
-  GradientModelOptions options;
-  for (const ValueId id : model.graph.outputs()) {
-    const std::string name = model.graph.value(id).name;
-    if (model.graph.type(id).dtype != DType::kFloat64) continue;
-    options.of.push_back(name);
-    inputs["grad/" + name] = Value(RandomDoubles(forward.at(name).tensor().dims(), 31));
-  }
-  for (const ValueId id : model.graph.inputs()) {
-    if (model.graph.type(id).dtype == DType::kFloat64)
-      options.wrt.push_back(model.graph.value(id).name);
-  }
-  const auto names = MakeGradientModel(model, options);
-  ASSERT_TRUE(names.ok()) << names.status();
-  for (auto it = inputs.begin(); it != inputs.end();)
-    it = model.graph.FindValue(it->first).valid() ? std::next(it) : inputs.erase(it);
-  ASSERT_TRUE(Verify(model.graph).ok()) << Verify(model.graph);
-  const Session::Outputs ours = RunModel(model, inputs);
-  const auto theirs = testing::RunInOnnxRuntime(model, inputs);
-  ASSERT_TRUE(theirs.ok()) << theirs.status();
-  for (const auto& [name, value] : ours) {
-    EXPECT_EQ(testing::Difference(value.tensor(), theirs->at(name).tensor(), 1e-9, 1e-12), "")
-        << name;
-  }
-}
-
-void Check(const std::string& text, const Session::Inputs& inputs) {
-  const Model model = Parsed(text);
-  ExpectFiniteDifferences(model, inputs);
-  ExpectSameInOnnxRuntime(model, inputs);
-}
-
-Value Doubles(DimsView dims, unsigned seed) { return Value(RandomDoubles(dims, seed)); }
-Value Flag(bool value) { return Value(Tensor::Scalar(value)); }
-Value Count(int64_t value) { return Value(Tensor::Scalar(value)); }
 
 TEST(ControlFlowGradient, IfWithCaptures) {
   const std::string text =
@@ -65,10 +15,10 @@ TEST(ControlFlowGradient, IfWithCaptures) {
       "Identity(h) },"
       "else_branch = e () => (double[n,3] p, double[n,3] q) { p = Exp(x) q = Mul(x, x) }> }";
   for (const bool c : {true, false}) {
-    Check(text, {{"x", Doubles({2, 3}, 1)},
-                 {"w", Doubles({3}, 2)},
-                 {"unused", Doubles({1}, 3)},
-                 {"c", Flag(c)}});
+    CheckGradients(text, {{"x", Doubles({2, 3}, 1)},
+                          {"w", Doubles({3}, 2)},
+                          {"unused", Doubles({1}, 3)},
+                          {"c", Flag(c)}});
   }
 }
 
@@ -82,7 +32,8 @@ TEST(ControlFlowGradient, IfWithinIf) {
       "else_branch = e () => (double[3] b) { b = Exp(x) }> }";
   for (const bool c : {true, false}) {
     for (const bool d : {true, false}) {
-      Check(text, {{"x", Doubles({3}, 1)}, {"w", Doubles({3}, 2)}, {"c", Flag(c)}, {"d", Flag(d)}});
+      CheckGradients(
+          text, {{"x", Doubles({3}, 1)}, {"w", Doubles({3}, 2)}, {"c", Flag(c)}, {"d", Flag(d)}});
     }
   }
 }
@@ -98,12 +49,13 @@ TEST(ControlFlowGradient, LoopWithTripCount) {
       "c2 = Identity(c) p = MatMul(h, w) h2 = Tanh(p) two = Constant<value = int64 {2}>() "
       "count2 = Add(count, two) f = Cast<to = 11>(count2) out = Mul(h2, f) }> }";
   for (const int64_t trips : {4, 1}) {
-    Check(text, {{"x", Doubles({2, 3}, 1)}, {"w", Doubles({3, 3}, 2)}, {"trips", Count(trips)}});
+    CheckGradients(text,
+                   {{"x", Doubles({2, 3}, 1)}, {"w", Doubles({3, 3}, 2)}, {"trips", Count(trips)}});
   }
 }
 
 TEST(ControlFlowGradient, LoopWithoutIterations) {
-  Check(
+  CheckGradients(
       "g (double[2] x, double[2] w, int64 trips) => (double[2] y, double[k,2] all) {"
       "y, all = Loop(trips, , x) <body = b (int64 i, bool c, double[2] h) => (bool c2, double[2] "
       "h2, double[2] out) { c2 = Identity(c) h2 = Mul(h, w) out = Sin(h) }> }",
@@ -111,7 +63,7 @@ TEST(ControlFlowGradient, LoopWithoutIterations) {
 }
 
 TEST(ControlFlowGradient, LoopThatEndsByItsCondition) {
-  Check(
+  CheckGradients(
       "g (double x, double r, bool go) => (double y) <int64 many = {50}> {"
       "y = Loop(many, go, x) <body = b (int64 i, bool c, double h) => (bool c2, double h2) {"
       "h2 = Mul(h, r) limit = Constant<value = double {5.0}>() c2 = Less(h2, limit) }> }",
@@ -120,7 +72,7 @@ TEST(ControlFlowGradient, LoopThatEndsByItsCondition) {
 
 // A state that grows, so that it cannot be stacked.
 TEST(ControlFlowGradient, LoopWithAGrowingState) {
-  Check(
+  CheckGradients(
       "g (double[n] x, double[1] w, int64 trips) => (double[m] y) {"
       "y = Loop(trips, , x) <body = b (int64 i, bool c, double[p] h) => (bool c2, double[q] h2) {"
       "c2 = Identity(c) s = ReduceSum<keepdims = 1>(h) t = Mul(s, w) u = Sin(h) v = Mul(u, u) "
@@ -130,7 +82,7 @@ TEST(ControlFlowGradient, LoopWithAGrowingState) {
 
 // The body's If reads the state, an inner Loop the outer one's capture.
 TEST(ControlFlowGradient, Nested) {
-  Check(
+  CheckGradients(
       "g (double[3] x, double[3] w, int64 trips) => (double[3] y) <int64 two = {2}> {"
       "y = Loop(trips, , x) <body = b (int64 i, bool c, double[3] h) => (bool c2, double[3] h2) {"
       "c2 = Identity(c) r = Mod(i, two) one = Constant<value = int64 {1}>() odd = Equal(r, one) "
@@ -143,7 +95,7 @@ TEST(ControlFlowGradient, Nested) {
 }
 
 TEST(ControlFlowGradient, ScanForward) {
-  Check(
+  CheckGradients(
       "g (double[n,2] h0, double[t,n,3] x, double[3,2] w) => (double[n,2] h, double[t,n,2] all) {"
       "h, all = Scan<num_scan_inputs = 1, body = b (double[n,2] s, double[n,3] e) => (double[n,2] "
       "s2, double[n,2] o) { p = MatMul(e, w) q = Add(p, s) s2 = Tanh(q) o = Mul(s2, s) }>(h0, x) }",
@@ -154,23 +106,24 @@ TEST(ControlFlowGradient, ScanForward) {
 TEST(ControlFlowGradient, ScanAxesAndDirections) {
   for (const int in : {0, 1}) {
     for (const int out : {0, 1}) {
-      Check(absl::StrCat(
-                "g (double[2] s0, double[2,t] x, double[t,2] z) => (double[2] s, double[2,t] a, "
-                "double[t,2] b) {"
-                "s, a, b = Scan<num_scan_inputs = 2, scan_input_axes = [-1, 0], "
-                "scan_input_directions = [",
-                in, ", 1], scan_output_axes = [1, 0], scan_output_directions = [", out,
-                ", 0], body = f (double[2] s1, double[2] p, double[2] q) => (double[2] s2, "
-                "double[2] o, double[2] r) { m = Mul(s1, p) s2 = Add(m, q) o = Sin(s2) r = "
-                "Mul(p, q) }>(s0, x, z) }"),
-            {{"s0", Doubles({2}, 1)}, {"x", Doubles({2, 3}, 2)}, {"z", Doubles({3, 2}, 3)}});
+      CheckGradients(
+          absl::StrCat(
+              "g (double[2] s0, double[2,t] x, double[t,2] z) => (double[2] s, double[2,t] a, "
+              "double[t,2] b) {"
+              "s, a, b = Scan<num_scan_inputs = 2, scan_input_axes = [-1, 0], "
+              "scan_input_directions = [",
+              in, ", 1], scan_output_axes = [1, 0], scan_output_directions = [", out,
+              ", 0], body = f (double[2] s1, double[2] p, double[2] q) => (double[2] s2, "
+              "double[2] o, double[2] r) { m = Mul(s1, p) s2 = Add(m, q) o = Sin(s2) r = "
+              "Mul(p, q) }>(s0, x, z) }"),
+          {{"s0", Doubles({2}, 1)}, {"x", Doubles({2, 3}, 2)}, {"z", Doubles({3, 2}, 3)}});
     }
   }
 }
 
 // No state: what is captured alone gets a gradient, and a state that the body does not read.
 TEST(ControlFlowGradient, ScanWithoutStates) {
-  Check(
+  CheckGradients(
       "g (double[t,2] x, double[2] w) => (double[t,2] y) {"
       "y = Scan<num_scan_inputs = 1, body = f (double[2] e) => (double[2] o) { p = Mul(e, w) o = "
       "Sin(p) }>(x) }",
@@ -178,7 +131,7 @@ TEST(ControlFlowGradient, ScanWithoutStates) {
 }
 
 TEST(ControlFlowGradient, StatesThatTheBodyOverwrites) {
-  Check(
+  CheckGradients(
       "g (double[2] x, double[2] w, int64 trips) => (double[2] y, double[2] z) {"
       "y, z = Loop(trips, , x, x) <body = b (int64 i, bool c, double[2] h, double[2] k) => (bool "
       "c2, double[2] h2, double[2] k2) { c2 = Identity(c) h2 = Sin(w) k2 = Identity(h) }> }",
@@ -195,7 +148,7 @@ TEST(ControlFlowGradient, SecondOrder) {
            "g (double[2] x, double[t,2] w) => (double[2] y) {"
            "y = Scan<num_scan_inputs = 1, body = b (double[2] h, double[2] e) => (double[2] h2) "
            "{ m = Mul(h, e) h2 = Sin(m) }>(x, w) }"}) {
-    Model model = Parsed(text);
+    Model model = ParsedModel(text);
     const bool loop = text.find("Loop") != std::string::npos;
     const auto names = MakeGradientModel(model, {{"y"}, {"x", "w"}});
     ASSERT_TRUE(names.ok()) << names.status();
