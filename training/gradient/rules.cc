@@ -11,17 +11,16 @@ const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
     using Family = gradient::GradientList (*)();
     constexpr Family kFamilies[] = {
-        gradient::ActivationGradients,    gradient::BatchNormalizationGradients,
-        gradient::BinaryGradients,        gradient::ConstantGradients,
-        gradient::ControlFlowGradients,   gradient::ConvGradients,
-        gradient::CumulativeGradients,    gradient::DropoutGradients,
-        gradient::EinsumGradients,        gradient::GatherScatterGradients,
-        gradient::IdentityGradients,      gradient::LayoutGradients,
-        gradient::LossGradients,          gradient::MatMulGradients,
-        gradient::NormalizationGradients, gradient::PoolGradients,
-        gradient::ReduceGradients,        gradient::SequenceGradients,
-        gradient::SoftmaxGradients,       gradient::StopGradientGradients,
-        gradient::UnaryGradients,
+        gradient::ActivationGradients,   gradient::BatchNormalizationGradients,
+        gradient::BinaryGradients,       gradient::ConstantGradients,
+        gradient::ControlFlowGradients,  gradient::ConvGradients,
+        gradient::CumulativeGradients,   gradient::DropoutGradients,
+        gradient::EinsumGradients,       gradient::GatherScatterGradients,
+        gradient::LayoutGradients,       gradient::LossGradients,
+        gradient::MatMulGradients,       gradient::NormalizationGradients,
+        gradient::PoolGradients,         gradient::ReduceGradients,
+        gradient::SequenceGradients,     gradient::SoftmaxGradients,
+        gradient::StopGradientGradients, gradient::UnaryGradients,
     };
     std::vector<GradientEntry> all;
     for (Family family : kFamilies) {
