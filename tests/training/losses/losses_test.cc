@@ -1,0 +1,160 @@
+// Values and gradients of losses are PyTorch's (make_cases.py), in double.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "executors/session.h"
+#include "graph/builder/functions.h"
+#include "onnx_io/npy.h"
+#include "training/gradient/gradient.h"
+#include "training/losses/loss.h"
+
+namespace onward {
+namespace {
+
+using loss::ClassOptions;
+using loss::Reduction;
+using Arguments = std::vector<Expr>;
+using Function = std::function<Expr(const Arguments&)>;
+
+ClassOptions Weighted(const Expr& weight, double smoothing = 0,
+                      Reduction reduction = Reduction::kMean) {
+  return {weight, -100, smoothing, reduction};
+}
+
+const std::map<std::string, Function>& Losses() {
+  static const auto* losses = new std::map<std::string, Function>{
+      {"cross_entropy", [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1]); }},
+      {"cross_entropy_sum",
+       [](const Arguments& a) {
+         return loss::CrossEntropy(a[0], a[1], Weighted({}, 0, Reduction::kSum));
+       }},
+      {"cross_entropy_none",
+       [](const Arguments& a) {
+         return loss::CrossEntropy(a[0], a[1], Weighted({}, 0, Reduction::kNone));
+       }},
+      {"cross_entropy_one", [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1]); }},
+      {"cross_entropy_ignore", [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1]); }},
+      {"cross_entropy_weight",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1], Weighted(a[2])); }},
+      {"cross_entropy_smooth",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1], Weighted({}, 0.1)); }},
+      {"cross_entropy_smooth_weight",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1], Weighted(a[2], 0.2)); }},
+      {"cross_entropy_image",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1], Weighted(a[2], 0.2)); }},
+      {"cross_entropy_probabilities",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1]); }},
+      {"cross_entropy_probabilities_smooth",
+       [](const Arguments& a) { return loss::CrossEntropy(a[0], a[1], Weighted(a[2], 0.3)); }},
+      {"nll", [](const Arguments& a) { return loss::NegativeLogLikelihood(a[0], a[1]); }},
+      {"nll_weight_none",
+       [](const Arguments& a) {
+         return loss::NegativeLogLikelihood(a[0], a[1], Weighted(a[2], 0, Reduction::kNone));
+       }},
+      {"bce", [](const Arguments& a) { return loss::BinaryCrossEntropy(a[0], a[1]); }},
+      {"bce_bounds", [](const Arguments& a) { return loss::BinaryCrossEntropy(a[0], a[1]); }},
+      {"bce_weight",
+       [](const Arguments& a) {
+         return loss::BinaryCrossEntropy(a[0], a[1], a[2], Reduction::kSum);
+       }},
+      {"bce_logits",
+       [](const Arguments& a) { return loss::BinaryCrossEntropyWithLogits(a[0], a[1]); }},
+      {"bce_logits_weights",
+       [](const Arguments& a) {
+         return loss::BinaryCrossEntropyWithLogits(a[0], a[1], a[2], a[3]);
+       }},
+      {"mse", [](const Arguments& a) { return loss::MeanSquaredError(a[0], a[1]); }},
+      {"l1", [](const Arguments& a) { return loss::L1(a[0], a[1], Reduction::kSum); }},
+      {"huber", [](const Arguments& a) { return loss::Huber(a[0], a[1], 0.7); }},
+      {"smooth_l1", [](const Arguments& a) { return loss::SmoothL1(a[0], a[1], 0.6); }},
+      {"smooth_l1_zero", [](const Arguments& a) { return loss::SmoothL1(a[0], a[1], 0); }},
+      {"kl", [](const Arguments& a) { return loss::KullbackLeibler(a[0], a[1]); }},
+      {"kl_log",
+       [](const Arguments& a) {
+         return loss::KullbackLeibler(a[0], a[1], true, false, Reduction::kSum);
+       }},
+      {"kl_batch",
+       [](const Arguments& a) { return loss::KullbackLeibler(a[0], a[1], false, true); }},
+      {"poisson",
+       [](const Arguments& a) { return loss::PoissonNegativeLogLikelihood(a[0], a[1]); }},
+      {"poisson_linear",
+       [](const Arguments& a) { return loss::PoissonNegativeLogLikelihood(a[0], a[1], false); }},
+      {"gaussian",
+       [](const Arguments& a) { return loss::GaussianNegativeLogLikelihood(a[0], a[1], a[2]); }},
+      {"cosine_embedding",
+       [](const Arguments& a) { return loss::CosineEmbedding(a[0], a[1], a[2], 0.1); }},
+      {"triplet", [](const Arguments& a) { return loss::TripletMargin(a[0], a[1], a[2]); }},
+      {"triplet_swap",
+       [](const Arguments& a) {
+         return loss::TripletMargin(a[0], a[1], a[2], 0.5, 1e-6, true, Reduction::kNone);
+       }},
+      {"hinge", [](const Arguments& a) { return loss::HingeEmbedding(a[0], a[1], 0.8); }},
+      {"margin_ranking",
+       [](const Arguments& a) { return loss::MarginRanking(a[0], a[1], a[2], 0.2); }},
+      {"soft_margin", [](const Arguments& a) { return loss::SoftMargin(a[0], a[1]); }},
+  };
+  return *losses;
+}
+
+void ExpectClose(const Tensor& got, const Tensor& want, const std::string& what) {
+  ASSERT_EQ(got.dims(), want.dims()) << what;
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    const double a = got.data<double>()[i], b = want.data<double>()[i];
+    EXPECT_NEAR(a, b, 1e-10 * std::max(1.0, std::fabs(b))) << what << ", element " << i;
+  }
+}
+
+class LossTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(LossTest, IsPyTorchs) {
+  const std::string path = ONWARD_SOURCE_DIR "/tests/training/losses/cases/" + GetParam() + ".npz";
+  const auto data = ReadNpz(path);
+  ASSERT_TRUE(data.ok()) << data.status();
+  Model model;
+  model.opsets[""] = 28;
+  GraphSink sink(model.graph);
+  Arguments arguments;
+  std::vector<ValueId> differentiated;
+  Session::Inputs inputs;
+  for (int i = 0; data->contains("argument" + std::to_string(i)); ++i) {
+    const std::string name = "argument" + std::to_string(i);
+    const Tensor& value = data->at(name);
+    const Dims dims(value.dims().begin(), value.dims().end());
+    arguments.push_back(sink.Value(model.graph.AddInput(name, Type::Tensor(value.dtype(), dims))));
+    inputs[name] = value;
+    if (data->contains("gradient" + std::to_string(i))) differentiated.push_back(arguments[i].id());
+  }
+  const Expr value = Losses().at(GetParam())(arguments);
+  ASSERT_TRUE(sink.status().ok()) << sink.status();
+  model.graph.AddOutput(value.id());
+  const Expr sum = ReduceSum(value, {}, false);
+  const auto gradients = AddGradients(model.graph, sum.id(), differentiated);
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  for (const ValueId id : *gradients) model.graph.AddOutput(id);
+  std::vector<std::string> names;
+  for (const ValueId id : model.graph.outputs()) names.push_back(model.graph.value(id).name);
+  auto session = Session::Create(std::move(model));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto outputs = (*session)->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ExpectClose(outputs->at(names[0]).tensor(), data->at("loss"), "loss");
+  for (size_t i = 0; i < differentiated.size(); ++i) {
+    ExpectClose(outputs->at(names[i + 1]).tensor(), data->at("gradient" + std::to_string(i)),
+                "gradient " + std::to_string(i));
+  }
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : Losses()) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, LossTest, testing::ValuesIn(Names()),
+                         [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace onward

@@ -1,0 +1,108 @@
+// Cross entropy over classes and of two outcomes.
+#include "graph/base/dtype.h"
+#include "training/losses/reduction.h"
+
+namespace onward::loss {
+namespace {
+
+int64_t ClassAxis(const Expr& scores) {
+  return scores.type().shape && scores.type().shape->size() == 1 ? 0 : 1;
+}
+
+// What the loss needs of integer targets: the element of `values` of each target's class, the
+// weight of each target (0 for ignored ones).
+struct Targets {
+  Expr index;   // with a class axis of size 1; ignored ones point at class 0
+  Expr counts;  // 1 or 0, in the scores' dtype, without class axis
+  Expr weight;  // counts times the class's weight
+};
+
+Targets ReadTargets(const Expr& scores, const Expr& target, const ClassOptions& options) {
+  Targets read;
+  const Expr kept =
+      Not(Equal(target, ScalarLike(target, static_cast<double>(options.ignore_index))));
+  const Expr safe = Where(kept, target, ZerosLike(target));
+  read.index = Unsqueeze(safe, {ClassAxis(scores)});
+  read.counts = Cast(kept, scores.dtype());
+  read.weight = options.weight.valid() ? Gather(options.weight, safe) * read.counts : read.counts;
+  return read;
+}
+
+Expr Picked(const Expr& values, const Targets& targets, int64_t axis) {
+  Attributes attributes;
+  attributes.Set("axis", Attribute(axis));
+  return Squeeze(expr::Op("GatherElements", {values, targets.index}, std::move(attributes)),
+                 {axis});
+}
+
+// A weight per class in the place of the class axis.
+Expr AlongClasses(const Expr& weight, const Expr& scores) {
+  std::vector<int64_t> axes;
+  for (int64_t i = 2; i < static_cast<int64_t>(scores.type().shape->size()); ++i)
+    axes.push_back(i - 1);
+  return axes.empty() ? weight : Unsqueeze(weight, axes);
+}
+
+Expr WeightedMean(const Expr& elements, const Expr& weight, Reduction reduction) {
+  if (reduction != Reduction::kMean) return Reduced(elements, reduction);
+  return ReduceSum(elements, {}, false) / ReduceSum(weight, {}, false);
+}
+
+Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
+                                 const ClassOptions& options, const Expr& classes) {
+  const int64_t axis = ClassAxis(scores);
+  const Expr smooth = options.label_smoothing == 0 ? target
+                                                   : target * (1 - options.label_smoothing) +
+                                                         options.label_smoothing / classes;
+  Expr each = LogSoftmax(scores, axis) * smooth;
+  if (options.weight.valid()) each = each * AlongClasses(options.weight, scores);
+  const Expr loss = -ReduceSum(each, {axis}, false);
+  return Reduced(loss, options.reduction);
+}
+
+}  // namespace
+
+Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
+                           const ClassOptions& options) {
+  const Targets targets = ReadTargets(log_probabilities, target, options);
+  const Expr loss =
+      -(Picked(log_probabilities, targets, ClassAxis(log_probabilities)) * targets.weight);
+  return WeightedMean(loss, targets.weight, options.reduction);
+}
+
+Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options) {
+  const int64_t axis = ClassAxis(scores);
+  const Expr classes = Cast(Shape(scores, axis, axis + 1), scores.dtype());
+  if (IsFloating(target.dtype()))
+    return CrossEntropyOfProbabilities(scores, target, options, Squeeze(classes, {0}));
+  const Expr log_probabilities = LogSoftmax(scores, axis);
+  const Expr hard = NegativeLogLikelihood(log_probabilities, target, options);
+  if (options.label_smoothing == 0) return hard;
+  const Targets targets = ReadTargets(scores, target, options);
+  const Expr weighted = options.weight.valid()
+                            ? log_probabilities * AlongClasses(options.weight, scores)
+                            : log_probabilities;
+  const Expr spread = -(ReduceSum(weighted, {axis}, false) * targets.counts);
+  const Expr soft = WeightedMean(spread, targets.weight, options.reduction);
+  return hard * (1 - options.label_smoothing) +
+         soft * (options.label_smoothing / Squeeze(classes, {0}));
+}
+
+Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight,
+                        Reduction reduction) {
+  const Expr yes = AtLeast(Log(probability), -100), no = AtLeast(Log(1.0 - probability), -100);
+  const Expr loss = (target - 1.0) * no - target * yes;
+  return Reduced(weight.valid() ? loss * weight : loss, reduction);
+}
+
+Expr BinaryCrossEntropyWithLogits(const Expr& score, const Expr& target, const Expr& weight,
+                                  const Expr& positive_weight, Reduction reduction) {
+  // -log(sigmoid(x)) is softplus(-x), and -log(1 - sigmoid(x)) is x more.
+  const Expr softplus = Softplus(-score);
+  const Expr scaled =
+      positive_weight.valid() ? softplus * ((positive_weight - 1.0) * target + 1.0) : softplus;
+  const Expr loss = (1.0 - target) * score + scaled;
+  return Reduced(weight.valid() ? loss * weight : loss, reduction);
+}
+
+}  // namespace onward::loss

@@ -1,0 +1,46 @@
+// Losses of distances and margins.
+#include "training/losses/reduction.h"
+
+namespace onward::loss {
+namespace {
+
+Expr Dot(const Expr& a, const Expr& b) { return ReduceSum(a * b, {-1}, false); }
+
+// Of rows, as PyTorch's pairwise_distance: epsilon is added to each difference.
+Expr Distance(const Expr& a, const Expr& b, double epsilon) {
+  const Expr difference = a - b + epsilon;
+  return Sqrt(Dot(difference, difference));
+}
+
+Expr IsOne(const Expr& target) { return Equal(target, ScalarLike(target, 1)); }
+
+}  // namespace
+
+Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double margin,
+                     Reduction reduction) {
+  constexpr double kTiny = 1e-12;
+  const Expr cosine = Dot(a, b) / Sqrt((Dot(a, a) + kTiny) * (Dot(b, b) + kTiny));
+  return Reduced(Where(IsOne(target), 1.0 - cosine, AtLeast(cosine - margin, 0)), reduction);
+}
+
+Expr TripletMargin(const Expr& anchor, const Expr& positive, const Expr& negative, double margin,
+                   double epsilon, bool swap, Reduction reduction) {
+  Expr away = Distance(anchor, negative, epsilon);
+  if (swap) away = Min(away, Distance(positive, negative, epsilon));
+  return Reduced(AtLeast(Distance(anchor, positive, epsilon) - away + margin, 0), reduction);
+}
+
+Expr HingeEmbedding(const Expr& x, const Expr& target, double margin, Reduction reduction) {
+  return Reduced(Where(IsOne(target), x, AtLeast(margin - x, 0)), reduction);
+}
+
+Expr MarginRanking(const Expr& a, const Expr& b, const Expr& target, double margin,
+                   Reduction reduction) {
+  return Reduced(AtLeast(margin - target * (a - b), 0), reduction);
+}
+
+Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction) {
+  return Reduced(Softplus(-(target * x)), reduction);
+}
+
+}  // namespace onward::loss

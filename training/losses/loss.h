@@ -1,0 +1,70 @@
+// Losses as functions of expressions, with PyTorch's meaning and reductions (torch.nn.functional).
+// Written in standard ops; whatever dims are symbolic stay so. Each is of the input's dtype.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/builder/expr.h"
+
+namespace onward::loss {
+
+enum class Reduction : uint8_t { kNone, kMean, kSum };
+
+struct ClassOptions {
+  Expr weight;                  // per class, or none
+  int64_t ignore_index = -100;  // targets that count for nothing
+  double label_smoothing = 0;   // CrossEntropy alone
+  Reduction reduction = Reduction::kMean;
+};
+
+// Of scores [classes] or [batch, classes, ...]. Targets are integer classes without the class axis,
+// or probabilities of the scores' shape. The mean is over the targets that count, by weight.
+Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options = {});
+// Of log-probabilities, with integer targets.
+Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
+                           const ClassOptions& options = {});
+
+// Of probabilities; logarithms are at least -100.
+Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight = {},
+                        Reduction reduction = Reduction::kMean);
+// `positive_weight` multiplies the positive part and broadcasts.
+Expr BinaryCrossEntropyWithLogits(const Expr& score, const Expr& target, const Expr& weight = {},
+                                  const Expr& positive_weight = {},
+                                  Reduction reduction = Reduction::kMean);
+
+Expr MeanSquaredError(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
+Expr L1(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
+// Quadratic up to delta, then linear.
+Expr Huber(const Expr& x, const Expr& target, double delta = 1,
+           Reduction reduction = Reduction::kMean);
+// Huber divided by beta; beta 0 is L1.
+Expr SmoothL1(const Expr& x, const Expr& target, double beta = 1,
+              Reduction reduction = Reduction::kMean);
+
+// target * (log(target) - x) of log-probabilities x; `log_target`: the target is a logarithm too.
+// `per_batch` divides the sum by the first dim in place of `reduction`.
+Expr KullbackLeibler(const Expr& x, const Expr& target, bool log_target = false,
+                     bool per_batch = false, Reduction reduction = Reduction::kMean);
+Expr PoissonNegativeLogLikelihood(const Expr& x, const Expr& target, bool log_input = true,
+                                  double epsilon = 1e-8, Reduction reduction = Reduction::kMean);
+Expr GaussianNegativeLogLikelihood(const Expr& x, const Expr& target, const Expr& variance,
+                                   double epsilon = 1e-6, Reduction reduction = Reduction::kMean);
+
+// Of pairs of rows; targets are 1 (alike) or -1.
+Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double margin = 0,
+                     Reduction reduction = Reduction::kMean);
+// max(0, d(anchor, positive) - d(anchor, negative) + margin) with Euclidean distances of rows;
+// `swap` takes d(positive, negative) where that is smaller.
+Expr TripletMargin(const Expr& anchor, const Expr& positive, const Expr& negative,
+                   double margin = 1, double epsilon = 1e-6, bool swap = false,
+                   Reduction reduction = Reduction::kMean);
+// x where the target is 1, max(0, margin - x) where it is -1.
+Expr HingeEmbedding(const Expr& x, const Expr& target, double margin = 1,
+                    Reduction reduction = Reduction::kMean);
+// max(0, -target * (a - b) + margin).
+Expr MarginRanking(const Expr& a, const Expr& b, const Expr& target, double margin = 0,
+                   Reduction reduction = Reduction::kMean);
+// log(1 + exp(-target * x)).
+Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
+
+}  // namespace onward::loss

@@ -1,0 +1,60 @@
+// Losses of differences and of distributions.
+#include "training/losses/reduction.h"
+
+namespace onward::loss {
+
+Expr MeanSquaredError(const Expr& x, const Expr& target, Reduction reduction) {
+  const Expr difference = x - target;
+  return Reduced(difference * difference, reduction);
+}
+
+Expr L1(const Expr& x, const Expr& target, Reduction reduction) {
+  return Reduced(Abs(x - target), reduction);
+}
+
+Expr Huber(const Expr& x, const Expr& target, double delta, Reduction reduction) {
+  const Expr size = Abs(x - target);
+  const Expr loss = Where(LessOrEqual(size, ScalarLike(size, delta)), size * size * 0.5,
+                          (size - delta / 2) * delta);
+  return Reduced(loss, reduction);
+}
+
+Expr SmoothL1(const Expr& x, const Expr& target, double beta, Reduction reduction) {
+  if (beta == 0) return L1(x, target, reduction);
+  const Expr size = Abs(x - target);
+  const Expr loss =
+      Where(Less(size, ScalarLike(size, beta)), size * size * (0.5 / beta), size - beta / 2);
+  return Reduced(loss, reduction);
+}
+
+Expr KullbackLeibler(const Expr& x, const Expr& target, bool log_target, bool per_batch,
+                     Reduction reduction) {
+  Expr loss;
+  if (log_target) {
+    loss = Exp(target) * (target - x);
+  } else {
+    // 0 * log(0) is 0.
+    const Expr zero = ScalarLike(target, 0);
+    const Expr positive = Greater(target, zero);
+    const Expr safe = Where(positive, target, ScalarLike(target, 1));
+    loss = Where(positive, target * Log(safe), zero) - target * x;
+  }
+  if (!per_batch) return Reduced(loss, reduction);
+  return ReduceSum(loss, {}, false) / Squeeze(Cast(Shape(x, 0, 1), x.dtype()), {0});
+}
+
+Expr PoissonNegativeLogLikelihood(const Expr& x, const Expr& target, bool log_input, double epsilon,
+                                  Reduction reduction) {
+  return Reduced(log_input ? Exp(x) - target * x : x - target * Log(x + epsilon), reduction);
+}
+
+Expr GaussianNegativeLogLikelihood(const Expr& x, const Expr& target, const Expr& variance,
+                                   double epsilon, Reduction reduction) {
+  // The bound changes the value, and the gradient goes past it.
+  const Expr excess = AtLeast(variance, epsilon) - variance;
+  const Expr bounded = variance + expr::Op("StopGradient", {excess}, {}, "onward");
+  const Expr difference = x - target;
+  return Reduced((Log(bounded) + difference * difference / bounded) * 0.5, reduction);
+}
+
+}  // namespace onward::loss
