@@ -66,7 +66,6 @@ KernelList ReferenceNonZero();
 KernelList ReferenceNormalization();
 KernelList ReferenceOneHot();
 KernelList ReferenceOptimizers();
-KernelList OptimizerSteps();
 KernelList ReferenceOptional();
 KernelList ReferencePad();
 KernelList ReferencePool();

@@ -66,7 +66,6 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceNonZero,
         cpu::ReferenceNormalization,
         cpu::ReferenceOneHot,
-        cpu::OptimizerSteps,
         cpu::ReferenceOptimizers,
         cpu::ReferenceOptional,
         cpu::ReferencePad,

@@ -51,7 +51,8 @@ std::string HeadOf(const GradientCase& c, const std::string& line, const Gradien
     const size_t end = head.find_first_of(",)", close);
     const std::string name = head.substr(close + 1, end - close - 1);
     const std::string dims = head.substr(open, close - open);
-    const bool kept = std::find(c.sizes.begin(), c.sizes.end(), name) != c.sizes.end();
+    const bool kept = std::count(c.sizes.begin(), c.sizes.end(), name) != 0 ||
+                      std::count(c.constants.begin(), c.constants.end(), name) != 0;
     absl::StrAppend(&result, head.substr(done, open - done), kept ? dims : Symbolic(dims));
     done = close;
   }
@@ -65,6 +66,11 @@ void ReadHeader(const std::string& line, GradientCase& c) {
   if (field.first == "sizes") c.sizes = absl::StrSplit(field.second, ' ');
   if (field.first == "rtol") c.rtol = std::stod(field.second);
   if (field.first == "static") c.fixed = true;
+  if (field.first == "single") {
+    c.dtype = DType::kFloat32;
+    c.rtol = 2e-5;
+    c.smooth = false;
+  }
   if (field.first == "smooth") c.smooth = false;
   if (field.first == "second") c.second = false;
   if (field.first == "floats") c.floats = false;

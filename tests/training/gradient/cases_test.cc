@@ -79,8 +79,8 @@ void CheckExpected(const GradientCase& c, const GradientVariant& variant, bool o
 
 TEST_P(GradientCasesTest, EqualPyTorch) {
   ForEachCase([](const GradientCase& c) {
-    CheckExpected(c, {DType::kFloat64, false}, true, c.rtol);
-    if (!c.fixed) CheckExpected(c, {DType::kFloat64, true}, false, c.rtol);
+    CheckExpected(c, {c.dtype, false}, true, c.rtol);
+    if (!c.fixed) CheckExpected(c, {c.dtype, true}, false, c.rtol);
   });
 }
 

@@ -32,6 +32,7 @@ class Case:
     smooth: bool = True  # finite differences are meaningful here
     rtol: float = 0  # instead of the test's
     static: bool = False  # the op needs all sizes
+    single: bool = False  # the op has no double: the case runs in float
     second: bool = True  # the gradient can be differentiated once more
     floats: bool = True  # the same graph is also run in float, float16 and bfloat16
     sizes: tuple = ()  # inputs whose sizes the op needs
@@ -92,7 +93,7 @@ def make_family(family):
         constants = [k for k, v in case.inputs.items() if v.dtype != np.float64 and k not in case.data]
         header += f"# constants: {' '.join(constants)}\n" if constants else ""
         header += f"# sizes: {' '.join(case.sizes)}\n" if case.sizes else ""
-        for flag in ("rtol", "static"):
+        for flag in ("rtol", "static", "single"):
             header += f"# {flag}: {getattr(case, flag)}\n" if getattr(case, flag) else ""
         for flag in ("smooth", "second", "floats"):
             header += f"# {flag}: False\n" if not getattr(case, flag) else ""
