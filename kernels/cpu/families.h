@@ -66,6 +66,7 @@ KernelList ReferenceNonZero();
 KernelList ReferenceNormalization();
 KernelList ReferenceOneHot();
 KernelList ReferenceOptimizers();
+KernelList OptimizerSteps();
 KernelList ReferenceOptional();
 KernelList ReferencePad();
 KernelList ReferencePool();

@@ -66,6 +66,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceNonZero,
         cpu::ReferenceNormalization,
         cpu::ReferenceOneHot,
+        cpu::OptimizerSteps,
         cpu::ReferenceOptimizers,
         cpu::ReferenceOptional,
         cpu::ReferencePad,
