@@ -27,13 +27,8 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace
-
-bool HasOnnxRuntime() { return std::filesystem::exists(Python()); }
-
-absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
-                                                  const Session::Inputs& inputs) {
-  const ScratchDirectory directory;
+absl::Status WriteCall(const Model& model, const Session::Inputs& inputs,
+                       const ScratchDirectory& directory) {
   ONWARD_RETURN_IF_ERROR(ExportFile(model, directory.path("model.onnx")));
   const Graph& graph = model.graph;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -44,10 +39,13 @@ absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
     }
     ONWARD_RETURN_IF_ERROR(WriteNpy(it->second.tensor(), directory.path(absl::StrCat(i, ".npy"))));
   }
-  const std::string command =
-      absl::StrCat(Python(), " ", ONWARD_SOURCE_DIR, "/tests/support/run_onnxruntime.py ",
-                   directory.path(), " >", directory.path("log"), " 2>&1");
-  if (std::system(command.c_str()) != 0) return absl::InternalError(ReadAll(directory.path("log")));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Outputs> ReadOutputs(const Graph& graph,
+                                             const ScratchDirectory& directory) {
+  const std::string error = ReadAll(directory.path("error"));
+  if (!error.empty()) return absl::InternalError(error);
   Session::Outputs outputs;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor,
@@ -55,6 +53,41 @@ absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
     outputs[graph.value(graph.outputs()[i]).name] = Value(std::move(tensor));
   }
   return outputs;
+}
+
+}  // namespace
+
+bool HasOnnxRuntime() { return std::filesystem::exists(Python()); }
+
+std::vector<absl::StatusOr<Session::Outputs>> RunInOnnxRuntime(
+    const std::vector<OnnxRuntimeCall>& calls) {
+  const std::vector<ScratchDirectory> directories(calls.size());
+  std::vector<absl::Status> written;
+  const ScratchDirectory own;
+  std::string command =
+      absl::StrCat(Python(), " ", ONWARD_SOURCE_DIR, "/tests/support/run_onnxruntime.py");
+  for (size_t i = 0; i < calls.size(); ++i) {
+    written.push_back(WriteCall(calls[i].model, calls[i].inputs, directories[i]));
+    if (written.back().ok()) absl::StrAppend(&command, " ", directories[i].path());
+  }
+  absl::StrAppend(&command, " >", own.path("log"), " 2>&1");
+  const bool ran = std::system(command.c_str()) == 0;
+  std::vector<absl::StatusOr<Session::Outputs>> results;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (!written[i].ok()) {
+      results.emplace_back(written[i]);
+      continue;
+    }
+    results.push_back(ReadOutputs(calls[i].model.graph, directories[i]));
+    if (!ran && !results[i].ok() && ReadAll(directories[i].path("error")).empty())
+      results[i] = absl::InternalError(ReadAll(own.path("log")));
+  }
+  return results;
+}
+
+absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
+                                                  const Session::Inputs& inputs) {
+  return RunInOnnxRuntime({{model, inputs}})[0];
 }
 
 }  // namespace onward::testing

@@ -13,6 +13,16 @@ namespace onward::testing {
 // Whether the environment is there ($ONWARD_PEERS, else ~/.cache/onward/peers).
 bool HasOnnxRuntime();
 
+struct OnnxRuntimeCall {
+  Model model;
+  Session::Inputs inputs;
+};
+
+// Exports the models, has onnx.checker check them fully, and runs them, all in one process. Outputs
+// by name, of each.
+std::vector<absl::StatusOr<Session::Outputs>> RunInOnnxRuntime(
+    const std::vector<OnnxRuntimeCall>& calls);
+
 // Exports the model, has onnx.checker check it fully, and runs it. Outputs by name.
 absl::StatusOr<Session::Outputs> RunInOnnxRuntime(const Model& model,
                                                   const Session::Inputs& inputs);

@@ -1,7 +1,8 @@
 """Runs models in ONNX Runtime after a full check by onnx.checker.
 
 Usage: run_onnxruntime.py DIRECTORY...; each has model.onnx and one <number>.npy per input, in the
-model's order; gets output_<number>.npy per output. Ends with 1 and the reason where a model fails.
+model's order; gets output_<number>.npy per output, or "error" with the reason. Ends with 1 where a
+model fails.
 """
 
 import pathlib
@@ -24,8 +25,11 @@ def run(directory):
         numpy.save(directory / f"output_{i}.npy", output)
 
 
+failures = []
 for name in sys.argv[1:]:
     try:
         run(pathlib.Path(name))
     except Exception as error:  # the test shows it
-        sys.exit(f"{name}: {type(error).__name__}: {error}")
+        failures.append(f"{name}: {type(error).__name__}: {error}")
+        (pathlib.Path(name) / "error").write_text(failures[-1])
+sys.exit("\n".join(failures))

@@ -112,9 +112,15 @@ Gradients PadRule(const GradientScope& s) {
   return gradients;
 }
 
-// The other one of the pair undoes each.
+// The other one of the pair undoes each; SpaceToDepth of old opsets has one order of depth alone.
 Gradients DepthToSpaceRule(const GradientScope& s) {
-  return {{Op("SpaceToDepth", {s.upstream(0)}, s.attributes())}};
+  const int64_t block = s.attributes().Int("blocksize", 1);
+  const Expr dy = s.upstream(0), x = s.input(0);
+  if (s.attributes().String("mode", "DCR") == "DCR")
+    return {{Op("SpaceToDepth", {dy}, {{"blocksize", block}})}};
+  const Expr sizes = IntsLike(dy, {block}), height = DimOf(x, 2), width = DimOf(x, 3);
+  const Expr split = expr::Concat({Shape(dy, 0, 2), height, sizes, width, sizes}, 0);
+  return {{Reshape(Transpose(Reshape(dy, split, true), {0, 1, 3, 5, 2, 4}), Shape(x), true)}};
 }
 Gradients SpaceToDepthRule(const GradientScope& s) {
   return {{Op("DepthToSpace", {s.upstream(0)}, s.attributes())}};
