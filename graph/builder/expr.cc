@@ -213,7 +213,7 @@ std::vector<Expr> ExprSink::Loop(const Expr& trips, const Expr& condition,
 }
 
 std::vector<Expr> ExprSink::Scan(const std::vector<Expr>& carried, const std::vector<Expr>& scanned,
-                                 const ScanBody& scan) {
+                                 const ScanBody& scan, bool reversed) {
   BodySink body(*this, "body");
   std::vector<Expr> inner;
   std::vector<Expr> elements;
@@ -227,6 +227,10 @@ std::vector<Expr> ExprSink::Scan(const std::vector<Expr>& carried, const std::ve
   Node node;
   node.op_type = "Scan";
   node.attributes.Set("num_scan_inputs", static_cast<int64_t>(scanned.size()));
+  if (reversed) {
+    node.attributes.Set("scan_input_directions", std::vector<int64_t>(scanned.size(), 1));
+    node.attributes.Set("scan_output_directions", std::vector<int64_t>(result.collected.size(), 1));
+  }
   node.subgraphs.push_back(body.Take());
   std::vector<Expr> inputs = carried;
   inputs.insert(inputs.end(), scanned.begin(), scanned.end());

@@ -87,9 +87,10 @@ class ExprSink {
   // `trips` and `condition` may be omitted. Answers the carried values, then the collected ones.
   std::vector<Expr> Loop(const Expr& trips, const Expr& condition, const std::vector<Expr>& carried,
                          const LoopBody& body);
-  // Over axis 0 of `scanned`.
+  // Over axis 0 of `scanned`, from the end when `reversed`; then the collected values too are in
+  // the order of `scanned`.
   std::vector<Expr> Scan(const std::vector<Expr>& carried, const std::vector<Expr>& scanned,
-                         const ScanBody& body);
+                         const ScanBody& body, bool reversed = false);
 
   virtual const Type& TypeOf(ValueId id) const = 0;
   virtual const std::string& NameOf(ValueId id) const = 0;

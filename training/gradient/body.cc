@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
-#include "graph/ops/facts.h"
+#include "graph/rewrite/match.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/path.h"
 
@@ -16,14 +16,12 @@ Subgraph CopyOf(const Subgraph& subgraph) {
   return {subgraph.attribute, std::make_unique<Graph>(*subgraph.graph), subgraph.captures};
 }
 
-bool IsRandom(const Node& node) {
-  const OpFacts* facts = FindFacts(node.op_type, node.domain);
-  return facts != nullptr && facts->random;
-}
+// Whether the node itself draws; ONNX calls those that own bodies random too.
+bool Draws(const Node& node) { return node.subgraphs.empty() && IsRandom(node); }
 
 bool HoldsRandom(const Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
-    if (IsRandom(graph.node(id))) return true;
+    if (Draws(graph.node(id))) return true;
     for (const Subgraph& subgraph : graph.node(id).subgraphs) {
       if (HoldsRandom(*subgraph.graph)) return true;
     }
@@ -35,24 +33,21 @@ bool HoldsRandom(const Graph& graph) {
 absl::Status TakeDrawn(const Graph& body, BodyGradient& gradient) {
   Graph& graph = *gradient.graph;
   for (const NodeId id : body.node_ids()) {
-    const Node& node = body.node(id);
-    for (const ValueId output : node.outputs) {
+    if (!Draws(body.node(id))) continue;
+    for (const ValueId output : body.node(id).outputs) {
       if (!output.valid() || !gradient.Needs(output)) continue;
-      const ValueId copy = gradient.copies[static_cast<size_t>(output.index)];
-      const bool holds =
-          std::any_of(node.subgraphs.begin(), node.subgraphs.end(),
-                      [](const Subgraph& subgraph) { return HoldsRandom(*subgraph.graph); });
-      if (holds) {
-        return absl::UnimplementedError(
-            absl::StrCat(body.Describe(id), " draws random numbers within two bodies"));
-      }
-      if (!IsRandom(node)) continue;
+      ValueId& copy = gradient.copies[static_cast<size_t>(output.index)];
       const ValueId input =
           graph.AddInput(graph.UniqueName(graph.value(copy).name + "/drawn"), graph.type(copy));
       graph.ReplaceUses(copy, input);
-      gradient.copies[static_cast<size_t>(output.index)] = input;
       gradient.drawn.emplace_back(output, input);
+      copy = input;
     }
+  }
+  RemoveUnread(graph, {}, 0);
+  if (HoldsRandom(graph)) {
+    return absl::UnimplementedError(
+        "its gradient needs random numbers again that are drawn within two bodies");
   }
   return absl::OkStatus();
 }
@@ -144,7 +139,8 @@ void Refine(Graph& graph, ValueId id, const Type& type) {
 
 absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<const ValueId> targets,
                                                absl::Span<const ValueId> wrt,
-                                               const GradientOptions& options) {
+                                               const GradientOptions& options,
+                                               const std::string& prefix) {
   BodyGradient result;
   result.graph = std::make_unique<Graph>();
   Graph& graph = *result.graph;
@@ -168,7 +164,7 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
   std::vector<ValueId> sources;
   for (const ValueId id : wrt) sources.push_back(copier.Of(id));
   result.copies = copier.TakeMap();
-  GraphSink sink(graph, "backward/");
+  GraphSink sink(graph, prefix);
   GradientOptions inner = options;
   inner.stop_at.clear();
   ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> gradients,
@@ -179,8 +175,27 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
   }
   RemoveUnread(graph, {}, 0);
   ONWARD_RETURN_IF_ERROR(TakeDrawn(body, result));
-  RemoveUnread(graph, {}, 0);
   return result;
+}
+
+void GiveMasks(const GradientScope& scope) {
+  Graph& graph = scope.sink().graph();
+  for (Subgraph& subgraph : graph.mutable_node(scope.id()).subgraphs) {
+    Graph& body = *subgraph.graph;
+    for (const NodeId id : body.node_ids()) {
+      const Node& node = body.node(id);
+      if (node.op_type != "Dropout" || !IsRandom(node)) continue;
+      if (node.outputs.size() > 1 && node.outputs[1].valid()) continue;
+      Node masked = NodeLike(node);
+      masked.inputs = node.inputs;
+      Type type = body.type(node.outputs[0]);
+      type.dtype = DType::kBool;
+      const std::string name = body.UniqueName(body.value(node.outputs[0]).name + "/mask");
+      masked.outputs = {node.outputs[0], body.AddValue(name, type)};
+      body.RemoveNode(id);
+      body.AddNode(std::move(masked));
+    }
+  }
 }
 
 Node NodeLike(const Node& node) {

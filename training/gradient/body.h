@@ -70,9 +70,14 @@ struct BodyGradient {
   bool Needs(ValueId body_value) const;
 };
 
+// Names of new values begin with `prefix`.
 absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<const ValueId> targets,
                                                absl::Span<const ValueId> wrt,
-                                               const GradientOptions& options);
+                                               const GradientOptions& options,
+                                               const std::string& prefix = "backward/");
+
+// Gives the Dropout nodes of the node's bodies the masks that their gradients read.
+void GiveMasks(const GradientScope& scope);
 
 // The type of the gradient of a value of type `type`.
 Type CotangentType(const Type& type);

@@ -28,6 +28,7 @@ GradientList LossGradients();
 GradientList MatMulGradients();
 GradientList NormalizationGradients();
 GradientList PoolGradients();
+GradientList RecurrentGradients();
 GradientList ReduceGradients();
 GradientList ResizeGradients();
 GradientList RoiGradients();

@@ -271,6 +271,9 @@ class LoopGradientWriter {
 
 }  // namespace
 
-Result LoopRule(const GradientScope& scope) { return LoopGradientWriter(scope).Run(); }
+Result LoopRule(const GradientScope& scope) {
+  GiveMasks(scope);
+  return LoopGradientWriter(scope).Run();
+}
 
 }  // namespace onward::gradient

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/gradient/body.h"
 
 namespace onward::gradient {
 
@@ -98,30 +99,54 @@ Expr ScatterFlat(const Expr& x, const Expr& indices, const Expr& dy) {
 Expr FlatPositions(const Expr& x) { return Reshape(Iota(Size(x)), Shape(x), true); }
 
 Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
-  // Copies of the inputs cut the composition off from what computes them.
+  // In a graph of its own: the work is that of the composition, not of the whole graph.
+  Graph body;
+  const std::string prefix = absl::StrCat(
+      s.sink().prefix(), s.node().name.empty() ? s.node().op_type : s.node().name, "/");
+  GraphSink sink(body, prefix);
   std::vector<Expr> inputs = NoGradients(s);
   std::vector<size_t> wanted;
   std::vector<ValueId> wrt;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i] = s.input(static_cast<int>(i));
-    if (!inputs[i].valid() || !s.wants(static_cast<int>(i))) continue;
-    inputs[i] = Identity(inputs[i]);
+    const Expr given = s.input(static_cast<int>(i));
+    if (!given.valid()) continue;
+    const bool wants = s.wants(static_cast<int>(i));
+    const Graph& graph = s.sink().graph();
+    const ValueData& value = graph.value(given.id());
+    const bool constant = graph.is_constant(given.id()) && !graph.is_input(given.id()) && !wants;
+    inputs[i] = sink.Value(constant ? body.AddConstant(value.name, *value.constant)
+                                    : body.AddInput(body.UniqueName(value.name), value.type));
+    if (!wants) continue;
     wanted.push_back(i);
     wrt.push_back(inputs[i].id());
   }
   const std::vector<Expr> outputs = composition(inputs);
-  ONWARD_RETURN_IF_ERROR(s.sink().status());
-  std::vector<GradientTarget> targets;
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  std::vector<ValueId> targets;
+  std::vector<Expr> upstream;
   for (size_t i = 0; i < outputs.size() && i < s.node().outputs.size(); ++i) {
     const Expr& dy = s.upstream(static_cast<int>(i));
-    if (dy.valid() && outputs[i].valid()) targets.push_back({outputs[i].id(), dy.id()});
+    if (!dy.valid() || !outputs[i].valid()) continue;
+    targets.push_back(outputs[i].id());
+    upstream.push_back(dy);
   }
-  GradientOptions options = s.options();
-  options.stop_at.clear();
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> found,
-                          AddGradients(s.sink().graph(), targets, wrt, options));
+  ONWARD_ASSIGN_OR_RETURN(const BodyGradient gradient,
+                          DifferentiateBody(body, targets, wrt, s.options(), prefix));
+  std::vector<ValueId> map(static_cast<size_t>(gradient.graph->num_values()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid()) continue;
+    const ValueId copy = gradient.copies[static_cast<size_t>(inputs[i].id().index)];
+    if (copy.valid()) map[static_cast<size_t>(copy.index)] = s.input(static_cast<int>(i)).id();
+  }
+  for (size_t i = 0; i < upstream.size(); ++i)
+    map[static_cast<size_t>(gradient.cotangents[i].index)] = upstream[i].id();
+  GraphCopier copier(*gradient.graph, s.sink().graph(), std::move(map));
+  ONWARD_RETURN_IF_ERROR(copier.CopyNodes());
   std::vector<Expr> gradients = NoGradients(s);
-  for (size_t i = 0; i < wanted.size(); ++i) gradients[wanted[i]] = s.sink().Value(found[i]);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (gradient.gradients[i].valid())
+      gradients[wanted[i]] = s.sink().Value(copier.Of(gradient.gradients[i]));
+  }
   return gradients;
 }
 

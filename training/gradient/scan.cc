@@ -233,6 +233,9 @@ class ScanGradient {
 
 }  // namespace
 
-Result ScanRule(const GradientScope& scope) { return ScanGradient(scope).Run(); }
+Result ScanRule(const GradientScope& scope) {
+  GiveMasks(scope);
+  return ScanGradient(scope).Run();
+}
 
 }  // namespace onward::gradient

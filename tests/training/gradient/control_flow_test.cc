@@ -138,6 +138,48 @@ TEST(ControlFlowGradient, StatesThatTheBodyOverwrites) {
       {{"x", Doubles({2}, 1)}, {"w", Doubles({2}, 2)}, {"trips", Count(1)}});
 }
 
+// What a body draws is drawn once: where y = x / kept, the gradient is 1 / kept, else 0.
+TEST(ControlFlowGradient, RandomDrawsAreSaved) {
+  const std::string dropout =
+      "ratio = Constant<value = double {0.5}>() yes = Constant<value = bool {1}>() ";
+  for (const std::string& text : std::vector<std::string>{
+           "g (double[64] x, bool c) => (double[64] y) { y = If(c) <"
+           "then_branch = t () => (double[64] a) { " +
+               dropout +
+               "a = Dropout(x, ratio, yes) }, else_branch = e () => (double[64] b) { b = Exp(x) }> "
+               "}",
+           "g (double[64] x, bool c) => (double[64] y) <int64 trips = {2}> { y = Loop(trips, , x) "
+           "<body = b (int64 i, bool d, double[64] h) => (bool d2, double[64] h2) {"
+           "d2 = Identity(d) " +
+               dropout + "h2 = Dropout(h, ratio, yes) }> }",
+           "g (double[64] x, bool c) => (double[64] y) { s = Reshape(x, shape) "
+           "t = Scan<num_scan_inputs = 1, body = b (double[32] h) => (double[32] h2) {" +
+               dropout +
+               "h2 = Dropout(h, ratio, yes) }>(s) flat = Constant<value = int64[1] "
+               "{-1}>() y = Reshape(t, flat) }"}) {
+    std::string model_text = text;
+    const size_t at = model_text.find("s = Reshape(x, shape)");
+    if (at != std::string::npos)
+      model_text.insert(at, "shape = Constant<value = int64[2] {2, 32}>() ");
+    Model model = ParsedModel(model_text);
+    const auto names = MakeGradientModel(model, {{"y"}, {"x"}});
+    ASSERT_TRUE(names.ok()) << names.status();
+    Tensor ones(DType::kFloat64, Dims{64});
+    std::fill_n(ones.mutable_data<double>(), 64, 1.0);
+    const auto outputs =
+        RunModel(model, {{"x", Value(ones)}, {"c", Flag(true)}, {"grad/y", Value(ones)}});
+    const auto y = outputs.at("y").tensor().span<double>();
+    const auto dx = outputs.at("grad/x").tensor().span<double>();
+    int dropped = 0;
+    for (size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(y[i], dx[i]) << i;
+      dropped += y[i] == 0;
+    }
+    EXPECT_GT(dropped, 10);
+    EXPECT_LT(dropped, 64);
+  }
+}
+
 // d2/dx2 through a loop, from its gradient graph's gradient.
 TEST(ControlFlowGradient, SecondOrder) {
   for (const std::string& text : std::vector<std::string>{
