@@ -21,24 +21,31 @@ inline Model ParsedModel(const std::string& text) {
 }
 
 inline Value Doubles(DimsView dims, unsigned seed) { return Value(RandomDoubles(dims, seed)); }
+inline Value Floats(DimsView dims, unsigned seed) {
+  Tensor floats(DType::kFloat32, dims);
+  const Tensor doubles = RandomDoubles(dims, seed);
+  std::copy_n(doubles.data<double>(), doubles.num_elements(), floats.mutable_data<float>());
+  return Value(floats);
+}
 inline Value Flag(bool value) { return Value(Tensor::Scalar(value)); }
 inline Value Count(int64_t value) { return Value(Tensor::Scalar(value)); }
 
-// The gradients of all float64 outputs with respect to all float64 inputs, here and there. Passes
+// The gradients of all outputs of `dtype` with respect to all inputs of it, here and there. Passes
 // where ONNX Runtime is not installed.
-inline void ExpectSameInOnnxRuntime(Model model, Session::Inputs inputs, double rtol = 1e-9) {
+inline void ExpectSameInOnnxRuntime(Model model, Session::Inputs inputs, double rtol = 1e-9,
+                                    DType dtype = DType::kFloat64) {
   if (!testing::HasOnnxRuntime()) return;
   const Session::Outputs forward = RunModel(model, inputs);
   GradientModelOptions options;
   for (const ValueId id : model.graph.outputs()) {
     const std::string name = model.graph.value(id).name;
-    if (model.graph.type(id).dtype != DType::kFloat64) continue;
+    if (model.graph.type(id).dtype != dtype) continue;
     options.of.push_back(name);
-    inputs["grad/" + name] = Value(RandomDoubles(forward.at(name).tensor().dims(), 31));
+    const DimsView dims = forward.at(name).tensor().dims();
+    inputs["grad/" + name] = dtype == DType::kFloat64 ? Doubles(dims, 31) : Floats(dims, 31);
   }
   for (const ValueId id : model.graph.inputs()) {
-    if (model.graph.type(id).dtype == DType::kFloat64)
-      options.wrt.push_back(model.graph.value(id).name);
+    if (model.graph.type(id).dtype == dtype) options.wrt.push_back(model.graph.value(id).name);
   }
   const auto names = MakeGradientModel(model, options);
   ASSERT_TRUE(names.ok()) << names.status();
@@ -49,7 +56,9 @@ inline void ExpectSameInOnnxRuntime(Model model, Session::Inputs inputs, double 
   const auto theirs = testing::RunInOnnxRuntime(model, inputs);
   ASSERT_TRUE(theirs.ok()) << theirs.status();
   for (const auto& [name, value] : ours) {
-    EXPECT_EQ(testing::Difference(value.tensor(), theirs->at(name).tensor(), rtol, rtol / 1000), "")
+    EXPECT_EQ(testing::Difference(value.tensor(), theirs->at(name).tensor(), rtol,
+                                  dtype == DType::kFloat64 ? rtol / 1000 : rtol),
+              "")
         << name;
   }
 }

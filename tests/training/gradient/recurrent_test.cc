@@ -71,14 +71,14 @@ struct Built {
   Session::Inputs inputs;
 };
 
-absl::StatusOr<Built> Build(const Variant& v, bool symbolic) {
+absl::StatusOr<Built> Build(const Variant& v, bool symbolic, DType dtype = DType::kFloat64) {
   GraphBuilder builder;
   Session::Inputs inputs;
   unsigned seed = 5;
   const auto input = [&](const std::string& name, const Dims& dims, SymbolicDims shape) {
     if (!symbolic) shape = SymbolicDims(dims.begin(), dims.end());
-    inputs[name] = Doubles(dims, seed++);
-    return builder.Input(name, Type::Tensor(DType::kFloat64, std::move(shape)));
+    inputs[name] = dtype == DType::kFloat64 ? Doubles(dims, seed++) : Floats(dims, seed++);
+    return builder.Input(name, Type::Tensor(dtype, std::move(shape)));
   };
   const int64_t gates = v.op == "LSTM" ? 4 : v.op == "GRU" ? 3 : 1;
   const int64_t d = v.attributes.String("direction") == "bidirectional" ? 2 : 1;
@@ -119,6 +119,18 @@ TEST(RecurrentGradient, AgreesWithFiniteDifferences) {
       ASSERT_TRUE(built.ok()) << built.status();
       ExpectFiniteDifferences(built->model, built->inputs);
     }
+  }
+}
+
+// ONNX Runtime has these ops in float, without layout 1 and with its own idea of some activations.
+TEST(RecurrentGradient, RunsInOnnxRuntime) {
+  if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers installs ONNX Runtime";
+  for (const Variant& variant : Variants()) {
+    if (variant.attributes.Has("layout") || variant.attributes.Has("activations")) continue;
+    SCOPED_TRACE(variant.name);
+    const auto built = Build(variant, true, DType::kFloat32);
+    ASSERT_TRUE(built.ok()) << built.status();
+    ExpectSameInOnnxRuntime(built->model, built->inputs, 2e-5, DType::kFloat32);
   }
 }
 
