@@ -98,25 +98,55 @@ Expr ScatterFlat(const Expr& x, const Expr& indices, const Expr& dy) {
 
 Expr FlatPositions(const Expr& x) { return Reshape(Iota(Size(x)), Shape(x), true); }
 
+namespace {
+
+// A graph beside the node's: values of the node's graph become inputs.
+class CompositionSink : public GraphSink {
+ public:
+  CompositionSink(Graph& graph, const std::string& prefix, GraphSink& outer)
+      : GraphSink(graph, prefix, &outer), outer_(outer.graph()) {}
+
+  ValueId Input(ValueId outer) {
+    const ValueData& value = outer_.value(outer);
+    const ValueId input = graph().AddInput(graph().UniqueName(value.name), value.type);
+    inputs_.emplace_back(outer, input);
+    return input;
+  }
+  // Pairs of a value of the node's graph and an input.
+  const std::vector<std::pair<ValueId, ValueId>>& inputs() const { return inputs_; }
+
+ protected:
+  ValueId Capture(ValueId outer) override {
+    if (outer_.is_constant(outer) && !outer_.is_input(outer))
+      return graph().AddConstant(graph().UniqueName(outer_.value(outer).name),
+                                 *outer_.constant(outer));
+    for (const auto& [known, input] : captured_) {
+      if (known == outer) return input;
+    }
+    captured_.emplace_back(outer, Input(outer));
+    return captured_.back().second;
+  }
+
+ private:
+  const Graph& outer_;
+  std::vector<std::pair<ValueId, ValueId>> inputs_, captured_;
+};
+
+}  // namespace
+
 Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   // In a graph of its own: the work is that of the composition, not of the whole graph.
   Graph body;
   const std::string prefix = absl::StrCat(
       s.sink().prefix(), s.node().name.empty() ? s.node().op_type : s.node().name, "/");
-  GraphSink sink(body, prefix);
+  CompositionSink sink(body, prefix, s.sink());
   std::vector<Expr> inputs = NoGradients(s);
   std::vector<size_t> wanted;
   std::vector<ValueId> wrt;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Expr given = s.input(static_cast<int>(i));
-    if (!given.valid()) continue;
-    const bool wants = s.wants(static_cast<int>(i));
-    const Graph& graph = s.sink().graph();
-    const ValueData& value = graph.value(given.id());
-    const bool constant = graph.is_constant(given.id()) && !graph.is_input(given.id()) && !wants;
-    inputs[i] = sink.Value(constant ? body.AddConstant(value.name, *value.constant)
-                                    : body.AddInput(body.UniqueName(value.name), value.type));
-    if (!wants) continue;
+    inputs[i] = s.input(static_cast<int>(i));
+    if (!inputs[i].valid() || !s.wants(static_cast<int>(i))) continue;
+    inputs[i] = sink.Value(sink.Input(inputs[i].id()));
     wanted.push_back(i);
     wrt.push_back(inputs[i].id());
   }
@@ -126,17 +156,17 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<Expr> upstream;
   for (size_t i = 0; i < outputs.size() && i < s.node().outputs.size(); ++i) {
     const Expr& dy = s.upstream(static_cast<int>(i));
-    if (!dy.valid() || !outputs[i].valid()) continue;
+    // What is not of this sink depends on nothing that is wanted.
+    if (!dy.valid() || !outputs[i].valid() || outputs[i].sink() != &sink) continue;
     targets.push_back(outputs[i].id());
     upstream.push_back(dy);
   }
   ONWARD_ASSIGN_OR_RETURN(const BodyGradient gradient,
                           DifferentiateBody(body, targets, wrt, s.options(), prefix));
   std::vector<ValueId> map(static_cast<size_t>(gradient.graph->num_values()));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].valid()) continue;
-    const ValueId copy = gradient.copies[static_cast<size_t>(inputs[i].id().index)];
-    if (copy.valid()) map[static_cast<size_t>(copy.index)] = s.input(static_cast<int>(i)).id();
+  for (const auto& [outer, input] : sink.inputs()) {
+    const ValueId copy = gradient.copies[static_cast<size_t>(input.index)];
+    map[static_cast<size_t>(copy.index)] = outer;
   }
   for (size_t i = 0; i < upstream.size(); ++i)
     map[static_cast<size_t>(gradient.cotangents[i].index)] = upstream[i].id();
