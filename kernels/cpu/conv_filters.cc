@@ -57,18 +57,24 @@ TapRanges NarrowToLiveTaps(WindowAxes& axes) {
 
 void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* packed,
                      FilterCounts counts, const TapRanges& taps, float* live) {
-  const KeptTaps rows = taps.size() > 1 ? taps[0] : KeptTaps{{0, 1}, 1};
-  const KeptTaps columns = taps.back();
+  // Axes that are not there have one tap.
+  const auto axis = [&](size_t from_last) {
+    return from_last < taps.size() ? taps[taps.size() - 1 - from_last] : KeptTaps{{0, 1}, 1};
+  };
+  const KeptTaps columns = axis(0), rows = axis(1), slices = axis(2);
   // `width` filters lie side by side at every step of k.
   const auto copy = [&](int64_t width) {
+    const int64_t floats = (columns.range.end - columns.range.begin) * width;
     for (int64_t c = 0; c < counts.channels; ++c) {
-      for (int64_t y = rows.range.begin; y < rows.range.end; ++y) {
-        const int64_t step = (c * rows.of + y) * columns.of + columns.range.begin;
-        const int64_t floats = (columns.range.end - columns.range.begin) * width;
-        live = std::copy_n(packed + step * width, floats, live);
+      for (int64_t z = slices.range.begin; z < slices.range.end; ++z) {
+        for (int64_t y = rows.range.begin; y < rows.range.end; ++y) {
+          const int64_t row = (c * slices.of + z) * rows.of + y;
+          live =
+              std::copy_n(packed + (row * columns.of + columns.range.begin) * width, floats, live);
+        }
       }
     }
-    packed += counts.channels * rows.of * columns.of * width;
+    packed += counts.channels * slices.of * rows.of * columns.of * width;
   };
   const int64_t row_tiles = CeilDiv(counts.filters, tiles.tile_rows);
   const int64_t panels = CeilDiv(counts.filters, tiles.tile_cols);

@@ -16,12 +16,12 @@ absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, 
 // Filters of a group as PackFilters lays them, those that fill the last panel included.
 int64_t PackedFilters(const GemmTileKernels& tiles, ConvForm form, int64_t filters);
 
-// Along one axis or two: the taps that are kept, of how many.
+// Along one to three axes: the taps that are kept, of how many.
 struct KeptTaps {
   TapRange range;
   int64_t of = 1;
 };
-using TapRanges = absl::InlinedVector<KeptTaps, 2>;
+using TapRanges = absl::InlinedVector<KeptTaps, 3>;
 
 // Narrows kernels and padding to the taps that meet the input; empty where all do.
 TapRanges NarrowToLiveTaps(WindowAxes& axes);

@@ -8,8 +8,11 @@ namespace onward::cpu {
 
 // SIMD kernels: kernels/cpu/<family>.cc
 KernelList BinaryKernels();
+KernelList CastKernels();
 KernelList ConvKernels();
+KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();
+KernelList EinsumKernels();
 KernelList MatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();
@@ -20,6 +23,7 @@ KernelList NormalizationKernels();
 KernelList QuantizeKernels();
 KernelList QuantizedConvKernels();
 KernelList QuantizedMatMulKernels();
+KernelList ReduceKernels();
 KernelList SoftmaxKernels();
 KernelList UnaryKernels();
 

@@ -12,7 +12,10 @@ const std::vector<KernelEntry>& CpuKernels() {
         // clang-format off
         cpu::DepthwiseConvKernels,
         cpu::ConvKernels,
+        cpu::ConvVolumeKernels,
         cpu::BinaryKernels,
+        cpu::CastKernels,
+        cpu::EinsumKernels,
         cpu::MatMulKernels,
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,
@@ -23,6 +26,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::QuantizeKernels,
         cpu::QuantizedConvKernels,
         cpu::QuantizedMatMulKernels,
+        cpu::ReduceKernels,
         cpu::SoftmaxKernels,
         cpu::UnaryKernels,
         cpu::ReferenceArgReduce,

@@ -73,6 +73,7 @@ constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
 
 constexpr FastKernelRow kRows[] = {
     Row<FloatUnary::kAbs>("Abs", "abs"),
+    Row<FloatUnary::kAtan>("Atan", "atan"),
     Row<FloatUnary::kCeil>("Ceil", "ceil"),
     Row<FloatUnary::kCelu>("Celu", "celu"),
     Row<FloatUnary::kCos>("Cos", "cos"),

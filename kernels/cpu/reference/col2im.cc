@@ -15,11 +15,14 @@ using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
 constexpr int64_t kGrain = 32768;  // elements
 
+// Sizes along an axis, and products of those of the axes after it.
+struct Col2ImAxis {
+  int64_t image = 0, block = 0, columns = 0;  // columns: positions of the block
+  int64_t image_inner = 1, block_inner = 1, columns_inner = 1;
+};
 struct Col2ImState {
   int64_t axes = 0, columns = 0, block = 0, image = 0, planes = 0;
-  const int64_t* image_dims = nullptr;   // per axis
-  const int64_t* block_dims = nullptr;   // likewise
-  const int64_t* column_dims = nullptr;  // positions of the block
+  const Col2ImAxis* of_axis = nullptr;
 };
 
 // Adds every column's elements to the places of the image that they were taken from.
@@ -44,7 +47,7 @@ class Col2Im : public Kernel {
         !has(dilations_, axes) || !has(pads_, 2 * axes) || !has(strides_, axes)) {
       return absl::InvalidArgumentError("shapes and attributes disagree on the number of axes");
     }
-    auto* columns = context.NewArray<int64_t>(static_cast<int64_t>(axes));
+    auto* of_axis = context.NewArray<Col2ImAxis>(static_cast<int64_t>(axes));
     Dims out = {in[0], 1};
     for (const int64_t size : image->span<int64_t>()) out.push_back(size);
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
@@ -57,7 +60,7 @@ class Col2Im : public Kernel {
       const auto elements = positions ? CheckedMul(state->block, kernel) : std::nullopt;
       if (!all || !elements)
         return absl::InvalidArgumentError(absl::StrCat("the block does not fit axis ", i));
-      columns[i] = *positions;
+      of_axis[i] = {size, kernel, *positions};
       state->columns = *all;
       state->block = *elements;
     }
@@ -70,9 +73,13 @@ class Col2Im : public Kernel {
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
     state->planes = out[0] * out[1];
     state->image = NumElements(out, 2, static_cast<int64_t>(out.size()));
-    state->image_dims = context.Keep<int64_t>(image->span<int64_t>()).data();
-    state->block_dims = context.Keep<int64_t>(block->span<int64_t>()).data();
-    state->column_dims = columns;
+    for (size_t i = axes - 1; i-- > 0;) {
+      const Col2ImAxis& inner = of_axis[i + 1];
+      of_axis[i].image_inner = inner.image * inner.image_inner;
+      of_axis[i].block_inner = inner.block * inner.block_inner;
+      of_axis[i].columns_inner = inner.columns * inner.columns_inner;
+    }
+    state->of_axis = of_axis;
     context.SetOutput(0, out);
     return absl::OkStatus();
   }
@@ -86,8 +93,8 @@ class Col2Im : public Kernel {
             T* out = context.out<T>(0) + plane * state.image;
             std::fill_n(out, state.image, T());
             for (int64_t k = 0; k < state.block; ++k)
-              AddElement(state, k, context.in<T>(0) + (plane * state.block + k) * state.columns,
-                         out);
+              AddElement(state, 0, k, context.in<T>(0) + (plane * state.block + k) * state.columns,
+                         out, 0);
           }
         });
     return absl::OkStatus();
@@ -111,40 +118,33 @@ class Col2Im : public Kernel {
     const int64_t room = size + begin + end - *reach - 1;
     return room < 0 ? std::nullopt : std::optional(room / stride + 1);
   }
-  // Where along axis i the block's element `k` of that axis lies when the block stands at `column`.
-  int64_t Place(int64_t i, int64_t k, int64_t column) const {
+  // Adds element k of the block at all its positions, `in`, from axis i on; the axes before have
+  // chosen the image's part at `at`.
+  void AddElement(const Col2ImState& state, int64_t i, int64_t k, const T* in, T* out,
+                  int64_t at) const {
     const auto a = static_cast<size_t>(i);
-    return column * Of(strides_, a, 1) - Of(pads_, a, 0) + k * Of(dilations_, a, 1);
-  }
-  // Adds element k of the block at all its positions, `in`, row by row of the last axis.
-  void AddElement(const Col2ImState& state, int64_t k, const T* in, T* out) const {
-    const int64_t last = state.axes - 1, width = state.column_dims[last];
-    const int64_t step = Of(strides_, static_cast<size_t>(last), 1);
-    const int64_t start = Place(last, k % state.block_dims[last], 0);
+    const Col2ImAxis& axis = state.of_axis[i];
+    const int64_t step = Of(strides_, a, 1);
+    const int64_t start =
+        k / axis.block_inner % axis.block * Of(dilations_, a, 1) - Of(pads_, a, 0);
     // The columns whose elements lie in the image.
-    const int64_t first = start < 0 ? std::min(width, (step - 1 - start) / step) : 0;
-    const int64_t room = state.image_dims[last] - start;
-    const int64_t end = room <= 0 ? 0 : std::min(width, (room - 1) / step + 1);
-    const int64_t rows = state.columns / width;
-    for (int64_t row = 0; row < rows; ++row, in += width) {
-      int64_t base = 0, stride = state.image_dims[last];
-      int64_t at = row, element = k / state.block_dims[last];
-      for (int64_t i = last; i-- > 0 && base >= 0;) {
-        const int64_t place = Place(i, element % state.block_dims[i], at % state.column_dims[i]);
-        const bool inside = place >= 0 && place < state.image_dims[i];
-        base = inside ? base + place * stride : -1;
-        stride *= state.image_dims[i];
-        element /= state.block_dims[i];
-        at /= state.column_dims[i];
-      }
-      if (base >= 0) AddRow(in, first, end, step, out + base + start);
+    const int64_t first = start < 0 ? std::min(axis.columns, (step - 1 - start) / step) : 0;
+    const int64_t room = axis.image - start;
+    const int64_t end = room <= 0 ? 0 : std::min(axis.columns, (room - 1) / step + 1);
+    at += (start + first * step) * axis.image_inner;
+    in += first * axis.columns_inner;
+    if (i + 1 == state.axes) return AddRow(in, end - first, step, out + at);
+    for (int64_t j = first; j < end; ++j) {
+      AddElement(state, i + 1, k, in, out, at);
+      at += step * axis.image_inner;
+      in += axis.columns_inner;
     }
   }
-  static void AddRow(const T* in, int64_t first, int64_t end, int64_t step, T* out) {
+  static void AddRow(const T* in, int64_t count, int64_t step, T* out) {
     if (step == 1) {
-      for (int64_t j = first; j < end; ++j) out[j] = static_cast<T>(out[j] + in[j]);
+      for (int64_t j = 0; j < count; ++j) out[j] = static_cast<T>(out[j] + in[j]);
     } else {
-      for (int64_t j = first; j < end; ++j) out[j * step] = static_cast<T>(out[j * step] + in[j]);
+      for (int64_t j = 0; j < count; ++j) out[j * step] = static_cast<T>(out[j * step] + in[j]);
     }
   }
   std::vector<int64_t> dilations_, pads_, strides_;

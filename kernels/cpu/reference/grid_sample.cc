@@ -59,10 +59,10 @@ AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
       x = std::clamp(x, 0.0, extent - 1);
     if (options.padding == Padding::kReflection) x = static_cast<float>(Reflect(x, low, high));
   }
-  const double floor = options.mode == Mode::kNearest ? std::trunc(x) : std::floor(x);
-  const double t = x - floor;
+  auto first = static_cast<int64_t>(x);  // x is small enough, see above
+  if (options.mode != Mode::kNearest && x < static_cast<double>(first)) --first;
+  const double t = x - static_cast<double>(first);
   AxisTaps taps;
-  auto first = static_cast<int64_t>(floor);
   switch (options.mode) {
     case Mode::kNearest:
       taps = {1, {}, {1}};
@@ -94,12 +94,14 @@ AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
 struct Tap {
   int64_t offset;
   double weight;
+  float float_weight;
 };
 
 // The taps of some samples that follow each other, those without weight left out.
 struct SampleTaps {
   std::vector<Tap> taps;
   std::vector<int64_t> ends;  // sample i has the taps up to ends[i]
+  std::vector<Tap> before;    // of one sample, over fewer axes
 };
 
 // Appends the product of the axes' taps for sample `sample` of the grid.
@@ -108,23 +110,22 @@ void CollectTaps(const GridOptions& options, const G* grid, DimsView space, int6
                  SampleTaps& samples) {
   const auto axes = static_cast<int64_t>(space.size());
   std::vector<Tap>& taps = samples.taps;
-  const size_t begin = taps.size();
-  taps.push_back({0, 1});
+  const auto begin = static_cast<int64_t>(taps.size());
+  taps.push_back({0, 1, 1});
   for (int64_t a = 0; a < axes; ++a) {
     const int64_t size = space[static_cast<size_t>(a)];
     // The grid names the last axis first.
     const double at = static_cast<double>(grid[sample * axes + axes - 1 - a]);
     const AxisTaps axis = TapsOf(options, at, size);
-    const size_t end = taps.size();
-    for (size_t t = begin; t < end; ++t) {
-      const Tap tap = taps[t];
+    samples.before.assign(taps.begin() + begin, taps.end());
+    taps.resize(static_cast<size_t>(begin));
+    for (const Tap& tap : samples.before) {
       for (int64_t i = 0; i < axis.count; ++i) {
-        if (axis.weights[i] != 0)
-          taps.push_back({tap.offset * size + axis.positions[i], tap.weight * axis.weights[i]});
+        if (axis.weights[i] == 0) continue;
+        const double weight = tap.weight * axis.weights[i];
+        taps.push_back({tap.offset * size + axis.positions[i], weight, static_cast<float>(weight)});
       }
     }
-    taps.erase(taps.begin() + static_cast<int64_t>(begin),
-               taps.begin() + static_cast<int64_t>(end));
   }
   samples.ends.push_back(static_cast<int64_t>(taps.size()));
 }
@@ -151,7 +152,10 @@ void SumTaps(const SampleTaps& samples, const void* in, void* out) {
   T* to = static_cast<T*>(out);
   const Tap* tap = samples.taps.data();
   const auto term = [from](const Tap& t) {
-    return static_cast<A>(t.weight) * static_cast<A>(from[t.offset]);
+    if constexpr (std::is_same_v<A, float>)
+      return t.float_weight * static_cast<float>(from[t.offset]);
+    else
+      return t.weight * from[t.offset];
   };
   int64_t begin = 0;
   for (const int64_t end : samples.ends) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "graph/base/small_float.h"
+#include "kernels/cpu/simd/product_tile.h"
 #include "kernels/kernel.h"
 
 namespace onward::cpu {
@@ -58,10 +59,6 @@ struct AccumulatorOf<uint8_t> {
 template <typename T>
 using Accumulator = typename AccumulatorOf<T>::Type;
 
-inline constexpr int64_t kTileRows = 32;
-inline constexpr int64_t kTileColumns = 64;
-inline constexpr int64_t kTileDepth = 128;
-
 template <typename Acc>
 struct Tiles {
   alignas(64) Acc a[kTileRows * kTileDepth];     // row-major, kTileDepth apart
@@ -69,10 +66,17 @@ struct Tiles {
   alignas(64) Acc c[kTileRows * kTileColumns];
 };
 
-// c += a * b for the first `rows` x `columns` of the tile; cells beyond, up to multiples of 4 rows
-// and 8 columns, become anything.
+// c += a * b as ProductTile says.
 template <typename Acc>
 void MultiplyTiles(Tiles<Acc>& tiles, int64_t rows, int64_t columns, int64_t depth) {
+  if constexpr (std::is_floating_point_v<Acc>) {
+    const ProductTiles& products =
+        ForSet(BestInstructionSet(), baseline::Products, avx2::Products, avx512::Products)();
+    if constexpr (std::is_same_v<Acc, float>)
+      return products.of_float(tiles.a, tiles.b, tiles.c, rows, columns, depth);
+    else
+      return products.of_double(tiles.a, tiles.b, tiles.c, rows, columns, depth);
+  }
   typedef Acc Vector __attribute__((vector_size(16), may_alias));
   constexpr int64_t kLanes = 16 / sizeof(Acc), kRows = 4;
   for (int64_t j = 0; j < columns; j += 2 * kLanes) {

@@ -18,6 +18,7 @@ using UnaryLoop = void (*)(const void* in, void* out, int64_t count, const LoopP
 // values[0] is alpha, values[1] beta or gamma.
 enum class FloatUnary : uint8_t {
   kAbs,
+  kAtan,
   kCeil,
   kCelu,
   kCos,

@@ -36,10 +36,18 @@ ONWARD_INLINE Vec Expm1Reduced(Vec r) {
 // 2^n for -126 <= n <= 127.
 ONWARD_INLINE Vec PowerOfTwo(IVec n) { return FromBits((n + 127) << 23); }
 
+// x 2^n, n integral.
+#if defined(ONWARD_TARGET_AVX512)
+ONWARD_INLINE Vec Scale(Vec x, Vec n) { return _mm512_maskz_scalef_ps(0xffff, x, n); }
+#endif
+
 ONWARD_INLINE Vec Exp(Vec x) {
   // Below, the result rounds to 0; above, to infinity.
   x = Min(Set(90.0f), Max(Set(-105.0f), x));
   const ReducedExp e = ReduceExp(x);
+#if defined(ONWARD_TARGET_AVX512)
+  return Scale(Expm1Reduced(e.r) + 1.0f, e.n);
+#endif
   const IVec half = e.n_bits >> 1;
   const Vec low = PowerOfTwo(half);
   return Fma(Expm1Reduced(e.r), low, low) * PowerOfTwo(e.n_bits - half);
@@ -133,6 +141,21 @@ ONWARD_INLINE Vec Mish(Vec x) {
   const Vec e = Exp(Min(Set(20.0f), x));
   const Vec n = e * (e + 2.0f);
   return x * (n / (n + 2.0f));
+}
+
+// Of 1 / t and of (t - 1) / (t + 1) where t = |x| is large or near 1.
+ONWARD_INLINE Vec Atan(Vec x) {
+  const Vec t = Abs(x), one = Set(1.0f);
+  const IVec large = t > Set(2.41421356f), middle = t > Set(0.414213562f);
+  const Vec above = Select(large, -one, t - one), below = Select(large, t, t + one);
+  const Vec r = Select(middle, above / below, t);
+  const Vec u = r * r;
+  const Vec p =
+      Polynomial(u, -3.33329491539e-1f, 1.99777106478e-1f, -1.38776856032e-1f, 8.05374449538e-2f);
+  // pi / 2 or pi / 4, and what rounding it left out.
+  const Vec turn = Select(large, Set(1.57079633f), Select(middle, Set(0.785398163f), Vec{}));
+  const Vec rest = Select(large, Set(-4.37113900e-8f), Select(middle, Set(-2.18556941e-8f), Vec{}));
+  return CopySign(turn + (Fma(p * u, r, r) + rest), x);
 }
 
 ONWARD_INLINE Vec RoundEven(Vec x) {

@@ -11,6 +11,7 @@ template <FloatUnary kOp>
 ONWARD_INLINE Vec Apply(Vec x, [[maybe_unused]] Vec a, [[maybe_unused]] Vec b) {
   const Vec zero = {}, one = Set(1.0f);
   if constexpr (kOp == FloatUnary::kAbs) return Abs(x);
+  if constexpr (kOp == FloatUnary::kAtan) return Atan(x);
   if constexpr (kOp == FloatUnary::kCeil) return -Floor(-x);
   if constexpr (kOp == FloatUnary::kCelu) return Select(x < zero, a * Expm1(x / a), x);
   if constexpr (kOp == FloatUnary::kCos) return Cos(x);

@@ -33,6 +33,8 @@ std::vector<Function> Functions() {
   const double selu_alpha = 1.67326319217681884765625, selu_gamma = 1.05070102214813232421875;
   return {
       {"Abs", [](double x) { return std::fabs(x); }, -9, 9, 0},
+      {"Atan", [](double x) { return std::atan(x); }, -9, 9, 3e-7},
+      {"Atan", [](double x) { return std::atan(x); }, -1e-3f, 1e-3f, 3e-7},
       {"Ceil", [](double x) { return std::ceil(x); }, -9, 9, 0},
       {"Celu",
        [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; },

@@ -1,0 +1,159 @@
+// ReduceMax, ReduceMin and ReduceLogSumExp of float32, on the vectors of one instruction set.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reduce_plan.h"
+#include "kernels/cpu/simd/reduce_loops.h"
+
+namespace onward::cpu {
+namespace {
+
+enum class Reduction : uint8_t { kMax, kMin, kLogSumExp };
+
+constexpr int64_t kColumns = 256;  // reduced side by side
+constexpr int64_t kBlock = 512;    // rows whose sums are added in float
+
+class FloatReduce : public Kernel {
+ public:
+  FloatReduce(const ReduceLoops& loops, Reduction reduction, bool keep_dims, bool noop)
+      : loops_(loops), reduction_(reduction), keep_dims_(keep_dims), noop_(noop) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    uint64_t reduced = 0;
+    bool known = false;
+    ONWARD_RETURN_IF_ERROR(
+        ReducedAxes(context, static_cast<int64_t>(dims.size()), noop_, &reduced, &known));
+    if (!known) return context.Defer();
+    context.SetOutput(0, ReducedDims(dims, reduced, keep_dims_));
+    return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const ReducePlan& plan = context.state<ReducePlan>();
+    const float* x = context.in<float>(0);
+    float* y = context.out<float>(0);
+    if (plan.reduced_count == 0) {
+      std::fill_n(y, plan.kept_count, OfNone());
+      return absl::OkStatus();
+    }
+    const int64_t grain = std::max<int64_t>(1, kCheapGrain / plan.reduced_count);
+    if (plan.innermost_is_reduced()) {
+      context.ParallelFor(plan.kept_count, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          y[i] = ReduceRuns(plan,
+                            x + LoopOffset(plan.kept_rank, plan.kept_dims, plan.kept_strides, i));
+        }
+      });
+      return absl::OkStatus();
+    }
+    const int64_t inner = plan.kept_rank > 0 ? plan.kept_dims[0] : 1;
+    const int64_t tiles = CeilDiv(inner, kColumns);
+    const int64_t tile_grain = std::max<int64_t>(1, grain / std::min(inner, kColumns));
+    context.ParallelFor(
+        plan.kept_count / inner * tiles, tile_grain, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t first = i % tiles * kColumns;
+            const int64_t at = i / tiles * inner + first;
+            const float* from =
+                x + LoopOffset(plan.kept_rank, plan.kept_dims, plan.kept_strides, at);
+            ReduceColumns(plan, from, std::min(kColumns, inner - first), y + at);
+          }
+        });
+    return absl::OkStatus();
+  }
+
+ private:
+  float OfNone() const {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return reduction_ == Reduction::kMin ? kInfinity : -kInfinity;
+  }
+  float Further(float a, float b) const {
+    if (a != a || b != b) return std::numeric_limits<float>::quiet_NaN();
+    return reduction_ == Reduction::kMin ? std::min(a, b) : std::max(a, b);
+  }
+
+  // One output whose innermost reduced loop is contiguous.
+  float ReduceRuns(const ReducePlan& plan, const float* x) const {
+    const int64_t run = plan.reduced_dims[0], runs = plan.reduced_count / run;
+    const auto at = [&](int64_t r) {
+      return x +
+             LoopOffset(plan.reduced_rank - 1, plan.reduced_dims + 1, plan.reduced_strides + 1, r);
+    };
+    const auto extreme = reduction_ == Reduction::kMin ? loops_.min : loops_.max;
+    float top = extreme(x, run);
+    for (int64_t r = 1; r < runs; ++r) top = Further(top, extreme(at(r), run));
+    // The logarithm of infinite sums, and of sums of nothing but 0, is the greatest element itself.
+    if (reduction_ != Reduction::kLogSumExp || !std::isfinite(top)) return top;
+    double sum = 0;
+    for (int64_t r = 0; r < runs; ++r) sum += loops_.sum_exp(at(r), run, top);
+    return static_cast<float>(std::log(sum) + static_cast<double>(top));
+  }
+
+  // `columns` neighbouring outputs whose inputs are contiguous.
+  void ReduceColumns(const ReducePlan& plan, const float* x, int64_t columns, float* y) const {
+    const auto row = [&](int64_t r) {
+      return x + LoopOffset(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, r);
+    };
+    float top[kColumns], partial[kColumns];
+    double sums[kColumns];
+    std::copy_n(x, columns, top);
+    const auto into = reduction_ == Reduction::kMin ? loops_.min_into : loops_.max_into;
+    for (int64_t r = 1; r < plan.reduced_count; ++r) into(row(r), columns, top);
+    if (reduction_ != Reduction::kLogSumExp) return static_cast<void>(std::copy_n(top, columns, y));
+    std::fill_n(sums, columns, 0.0);
+    for (int64_t begin = 0; begin < plan.reduced_count; begin += kBlock) {
+      std::fill_n(partial, columns, 0.0f);
+      const int64_t end = std::min(plan.reduced_count, begin + kBlock);
+      for (int64_t r = begin; r < end; ++r) loops_.add_exp(row(r), top, columns, partial);
+      for (int64_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(partial[j]);
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      y[j] = std::isfinite(top[j])
+                 ? static_cast<float>(std::log(sums[j]) + static_cast<double>(top[j]))
+                 : top[j];
+    }
+  }
+
+  const ReduceLoops& loops_;
+  Reduction reduction_;
+  bool keep_dims_, noop_;
+};
+
+template <Reduction kReduction, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  if (!Supports(kSet) || spec.input_dtype(0) != DType::kFloat32)
+    return absl::UnimplementedError("float32 only, on a processor that has the instructions");
+  return std::make_unique<FloatReduce>(
+      ForSet(kSet, baseline::Reductions, avx2::Reductions, avx512::Reductions)(), kReduction,
+      spec.attributes().Int("keepdims", 1) != 0,
+      spec.attributes().Int("noop_with_empty_axes", 0) != 0);
+}
+
+template <Reduction kReduction>
+constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
+  return {"",
+          op,
+          name,
+          {Make<kReduction, InstructionSet::kBaseline>, Make<kReduction, InstructionSet::kAvx2>,
+           Make<kReduction, InstructionSet::kAvx512>}};
+}
+
+constexpr FastKernelRow kRows[] = {
+    Row<Reduction::kLogSumExp>("ReduceLogSumExp", "reduce_log_sum_exp"),
+    Row<Reduction::kMax>("ReduceMax", "reduce_max"),
+    Row<Reduction::kMin>("ReduceMin", "reduce_min"),
+};
+
+}  // namespace
+
+KernelList ReduceKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,37 @@
+// The inner kernel of kernels/cpu/reference/tiled_product.h for floating-point sums, per
+// instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+inline constexpr int64_t kTileRows = 32;
+inline constexpr int64_t kTileColumns = 64;
+inline constexpr int64_t kTileDepth = 128;
+
+// c += a * b for the first `rows` x `columns` of a tile: a is row-major with rows kTileDepth apart,
+// b and c with rows kTileColumns apart. Cells beyond, up to multiples of 8 rows and 32 columns,
+// become anything. Every sum runs over `depth` in order.
+template <typename T>
+using ProductTile = void (*)(const T* a, const T* b, T* c, int64_t rows, int64_t columns,
+                             int64_t depth);
+
+struct ProductTiles {
+  ProductTile<float> of_float;
+  ProductTile<double> of_double;
+};
+
+namespace baseline {
+const ProductTiles& Products();
+}
+namespace avx2 {
+const ProductTiles& Products();
+}
+namespace avx512 {
+const ProductTiles& Products();
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/product_tile_inl.h"

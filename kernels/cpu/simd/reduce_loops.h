@@ -1,0 +1,33 @@
+// Extremes and sums of exponentials over contiguous float32 elements, per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+struct ReduceLoops {
+  // The greatest or least element, NaN if one is; an infinity of none.
+  float (*max)(const float* x, int64_t count);
+  float (*min)(const float* x, int64_t count);
+  // The same of to[i] and x[i], into to[i].
+  void (*max_into)(const float* x, int64_t count, float* to);
+  void (*min_into)(const float* x, int64_t count, float* to);
+  // The sum of e^(x[i] - shift), no x[i] above `shift`.
+  double (*sum_exp)(const float* x, int64_t count, float shift);
+  // sums[i] += e^(x[i] - shifts[i])
+  void (*add_exp)(const float* x, const float* shifts, int64_t count, float* sums);
+};
+
+namespace baseline {
+const ReduceLoops& Reductions();
+}
+namespace avx2 {
+const ReduceLoops& Reductions();
+}
+namespace avx512 {
+const ReduceLoops& Reductions();
+}
+
+}  // namespace onward::cpu

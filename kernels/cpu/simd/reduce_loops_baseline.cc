@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/reduce_loops_inl.h"

@@ -1,0 +1,78 @@
+// Conversions between float32 and float16 by processor instructions give the bits of the plain
+// ones, for every float16 and for floats around every rounding boundary.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+#include "graph/base/small_float.h"
+#include "kernels/cpu/simd/half_loops.h"
+#include "tests/support/fast_kernels.h"
+
+namespace onward {
+namespace {
+
+using cases::OpCase;
+using testing::ExpectFastKernels;
+
+OpCase CastCase(std::string name, Tensor x, Tensor y) {
+  OpCase c;
+  c.op = "Cast";
+  c.name = std::move(name);
+  c.attributes = {{"to", static_cast<int64_t>(y.dtype())}};
+  c.inputs = {std::move(x)};
+  c.expected = {std::move(y)};
+  return c;
+}
+
+TEST(HalfCast, EveryFloat16) {
+  Tensor x(DType::kFloat16, {65536}), y(DType::kFloat32, {65536});
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    Float16 half;
+    half.bits = static_cast<uint16_t>(bits);
+    x.mutable_data<Float16>()[bits] = half;
+    // By definition: (-1)^s 2^(e - 25) (1024 + m), or 2^-24 m.
+    const int exponent = static_cast<int>(bits >> 10 & 31),
+              mantissa = static_cast<int>(bits & 1023);
+    double value =
+        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+    if (exponent == 31)
+      value = mantissa == 0 ? std::numeric_limits<double>::infinity()
+                            : std::numeric_limits<double>::quiet_NaN();
+    y.mutable_data<float>()[bits] = static_cast<float>(bits >> 15 ? -value : value);
+  }
+  ExpectFastKernels(CastCase("from float16", x, y));
+}
+
+TEST(HalfCast, FloatsAroundEveryBoundary) {
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    Float16 half;
+    half.bits = static_cast<uint16_t>(bits);
+    const uint32_t raw = std::bit_cast<uint32_t>(static_cast<float>(half));
+    for (const uint32_t near : {raw, raw + 0x0fff, raw + 0x1000, raw + 0x1001})
+      values.push_back(std::bit_cast<float>(near | (bits & 1) << 31));
+  }
+  for (const uint32_t raw : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0x477fefffu, 0x477ff000u,
+                             0x33000000u, 0x33000001u, 0x00000001u, 0x80000000u})
+    values.push_back(std::bit_cast<float>(raw));
+  Tensor x = Tensor::Of<float>({static_cast<int64_t>(values.size())}, values);
+  Tensor y(DType::kFloat16, x.dims());
+  for (size_t i = 0; i < values.size(); ++i) y.mutable_data<Float16>()[i] = Float16(values[i]);
+  ExpectFastKernels(CastCase("to float16", x, y));
+}
+
+TEST(HalfCast, EveryLength) {
+  for (int64_t n = 0; n < 40; ++n) {
+    Tensor x(DType::kFloat32, {n}), y(DType::kFloat16, {n});
+    for (int64_t i = 0; i < n; ++i) {
+      x.mutable_data<float>()[i] = static_cast<float>(i) / 4;
+      y.mutable_data<Float16>()[i] = Float16(static_cast<float>(i) / 4);
+    }
+    ExpectFastKernels(CastCase("to float16", x, y));
+    ExpectFastKernels(CastCase("from float16", y, x));
+  }
+}
+
+}  // namespace
+}  // namespace onward
