@@ -28,7 +28,24 @@ template <typename From, typename To>
 void RunConvert(const void* from_data, void* to_data, int64_t count) {
   const From* from = static_cast<const From*>(from_data);
   To* to = static_cast<To*>(to_data);
-  for (int64_t i = 0; i < count; ++i) to[i] = Convert<To>(from[i]);
+  int64_t i = 0;
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) >= 4) {
+    // Blocks without NaN and values out of range take the processor's conversion.
+    using Whole = std::conditional_t<std::is_same_v<To, int32_t>, int32_t, int64_t>;
+    constexpr From kLimit = From(std::is_same_v<Whole, int32_t> ? 0x1p31 : 0x1p63);
+    constexpr int64_t kRun = 64;
+    while (i + kRun <= count) {
+      int inside = 1;
+      for (int64_t j = i; j < i + kRun; ++j) inside &= (from[j] > -kLimit) & (from[j] < kLimit);
+      if (inside == 0) {
+        for (const int64_t end = i + kRun; i < end; ++i) to[i] = Convert<To>(from[i]);
+        continue;
+      }
+      for (const int64_t end = i + kRun; i < end; ++i)
+        to[i] = static_cast<To>(static_cast<Whole>(from[i]));
+    }
+  }
+  for (; i < count; ++i) to[i] = Convert<To>(from[i]);
 }
 
 ConvertLoop FindConvert(DType from, DType to) {

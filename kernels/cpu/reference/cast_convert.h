@@ -39,21 +39,14 @@ To FloatToInteger(From value) {
     if (value < From(-2147483648.0)) return std::numeric_limits<int32_t>::min();
     return static_cast<int32_t>(value);
   } else {
-    constexpr From kEnd = From(9223372036854775808.0);
+    if (!(value == value)) return 0;
+    if (value < From(-9223372036854775808.0))
+      return static_cast<To>(std::numeric_limits<int64_t>::min());
+    if (value < From(9223372036854775808.0)) return static_cast<To>(static_cast<int64_t>(value));
     if constexpr (std::is_same_v<To, uint64_t>) {
-      if (value >= kEnd) {
-        return value < From(18446744073709551616.0) ? static_cast<uint64_t>(value)
-                                                    : std::numeric_limits<uint64_t>::max();
-      }
+      if (value < From(18446744073709551616.0)) return static_cast<uint64_t>(value);
     }
-    // No branches. The number below kEnd of either type is kEnd (1 - epsilon / 2).
-    constexpr From kLast = kEnd - kEnd / 2 * std::numeric_limits<From>::epsilon();
-    From bounded = value > -kEnd ? value : -kEnd;  // of NaN too
-    bounded = bounded < kLast ? bounded : kLast;
-    const auto inside = static_cast<uint64_t>(static_cast<int64_t>(bounded));
-    const uint64_t above = uint64_t{0} - static_cast<uint64_t>(value >= kEnd);
-    const uint64_t number = uint64_t{0} - static_cast<uint64_t>(value == value);
-    return static_cast<To>(((inside & ~above) | (above >> 1)) & number);
+    return std::numeric_limits<To>::max();
   }
 }
 

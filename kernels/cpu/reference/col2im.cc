@@ -7,6 +7,7 @@
 #include "graph/base/checked.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/elementwise_loops.h"
 
 namespace onward::cpu {
 namespace {
@@ -141,6 +142,13 @@ class Col2Im : public Kernel {
     }
   }
   static void AddRow(const T* in, int64_t count, int64_t step, T* out) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (step == 1) {
+        static const FloatBinaryLoop add = ForSet(BestInstructionSet(), baseline::Binary,
+                                                  avx2::Binary, avx512::Binary)(FloatBinary::kAdd);
+        return add(out, 1, in, 1, out, count);
+      }
+    }
     if (step == 1) {
       for (int64_t j = 0; j < count; ++j) out[j] = static_cast<T>(out[j] + in[j]);
     } else {

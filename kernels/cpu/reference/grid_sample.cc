@@ -43,14 +43,20 @@ double Reflect(double x, double low, double high) {
   return (x < low) == even ? low + rest : high - rest;
 }
 
-// `at`: a grid coordinate in which -1 and 1 are the borders.
+// Where in an image of `size` elements a grid coordinate is, of which -1 and 1 are the borders.
+double PositionOf(const GridOptions& options, double at, int64_t size) {
+  const auto extent = static_cast<double>(size);
+  // The standard's reference keeps this coordinate in float32.
+  return static_cast<float>(options.align_corners ? (at + 1) / 2 * (extent - 1)
+                                                  : ((at + 1) * extent - 1) / 2);
+}
+
+// `at`: a grid coordinate.
 AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
   const auto extent = static_cast<double>(size);
   const double low = options.align_corners ? 0 : -0.5;
   const double high = options.align_corners ? extent - 1 : extent - 0.5;
-  // The standard's reference keeps this coordinate in float32.
-  double x = static_cast<float>(options.align_corners ? (at + 1) / 2 * (extent - 1)
-                                                      : ((at + 1) * extent - 1) / 2);
+  double x = PositionOf(options, at, size);
   x = x == x ? std::clamp(x, -1e12, 1e12) : -1e12;
   if (options.mode == Mode::kNearest) x = std::rint(x);
   if (x < low || x > high) {
@@ -130,6 +136,33 @@ void CollectTaps(const GridOptions& options, const G* grid, DimsView space, int6
   samples.ends.push_back(static_cast<int64_t>(taps.size()));
 }
 
+// What CollectTaps appends for a sample that four elements of an image surround; false for others.
+template <typename G>
+bool CollectSurrounding(const GridOptions& options, const G* grid, DimsView space, int64_t sample,
+                        SampleTaps& samples) {
+  const int64_t height = space[0], width = space[1];
+  const double x = PositionOf(options, static_cast<double>(grid[2 * sample]), width);
+  const double y = PositionOf(options, static_cast<double>(grid[2 * sample + 1]), height);
+  if (!(x > 0 && y > 0 && x < static_cast<double>(width - 1) &&
+        y < static_cast<double>(height - 1)))
+    return false;
+  const auto left = static_cast<int64_t>(x), top = static_cast<int64_t>(y);
+  const double right_weight = x - static_cast<double>(left);
+  const double bottom_weight = y - static_cast<double>(top);
+  if (right_weight == 0 || bottom_weight == 0) return false;
+  const int64_t at = top * width + left;
+  const double above = 1 - bottom_weight, before = 1 - right_weight;
+  const double weights[4] = {above * before, above * right_weight, bottom_weight * before,
+                             bottom_weight * right_weight};
+  samples.taps.insert(samples.taps.end(),
+                      {{at, weights[0], static_cast<float>(weights[0])},
+                       {at + 1, weights[1], static_cast<float>(weights[1])},
+                       {at + width, weights[2], static_cast<float>(weights[2])},
+                       {at + width + 1, weights[3], static_cast<float>(weights[3])}});
+  samples.ends.push_back(static_cast<int64_t>(samples.taps.size()));
+  return true;
+}
+
 using Collect = void (*)(const GridOptions& options, const void* grid, DimsView space,
                          int64_t begin, int64_t end, SampleTaps& samples);
 
@@ -138,8 +171,12 @@ void CollectSamples(const GridOptions& options, const void* grid, DimsView space
                     int64_t end, SampleTaps& samples) {
   samples.taps.clear();
   samples.ends.clear();
-  for (int64_t s = begin; s < end; ++s)
-    CollectTaps(options, static_cast<const G*>(grid), space, s, samples);
+  const G* from = static_cast<const G*>(grid);
+  const bool bilinear = options.mode == Mode::kLinear && space.size() == 2;
+  for (int64_t s = begin; s < end; ++s) {
+    if (!bilinear || !CollectSurrounding(options, from, space, s, samples))
+      CollectTaps(options, from, space, s, samples);
+  }
 }
 
 // Writes the values of one channel of the samples.

@@ -211,10 +211,24 @@ void ReduceColumns(const T* x, T* y, const ReducePlan& plan, int64_t columns) {
   for (int64_t begin = 0; begin < plan.reduced_count; begin += kBlock) {
     std::fill(partial, partial + columns, R::template Initial<P>());
     const int64_t end = std::min(plan.reduced_count, begin + kBlock);
-    for (int64_t r = begin; r < end; ++r) {
-      const T* row = x + LoopOffset(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, r);
+    const auto row = [&](int64_t r) {
+      return x + LoopOffset(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, r);
+    };
+    int64_t r = begin;
+    for (; r + 4 <= end; r += 4) {  // partial results are read and written once per four rows
+      const T *a = row(r), *b = row(r + 1), *c = row(r + 2), *d = row(r + 3);
+      for (int64_t j = 0; j < columns; ++j) {
+        const P ab =
+            R::template Combine<P>(R::template Map<T, P>(a[j]), R::template Map<T, P>(b[j]));
+        const P cd =
+            R::template Combine<P>(R::template Map<T, P>(c[j]), R::template Map<T, P>(d[j]));
+        partial[j] = R::template Combine<P>(partial[j], R::template Combine<P>(ab, cd));
+      }
+    }
+    for (; r < end; ++r) {
+      const T* last = row(r);
       for (int64_t j = 0; j < columns; ++j)
-        partial[j] = R::template Combine<P>(partial[j], R::template Map<T, P>(row[j]));
+        partial[j] = R::template Combine<P>(partial[j], R::template Map<T, P>(last[j]));
     }
     for (int64_t j = 0; j < columns; ++j)
       total[j] = R::template Combine<A>(total[j], static_cast<A>(partial[j]));

@@ -56,6 +56,9 @@ template <typename T, template <typename> typename Op>
 void WriteUpdates(const void* updates, int64_t update_at, void* out, int64_t at, int64_t count) {
   const T* from = static_cast<const T*>(updates) + update_at;
   T* to = static_cast<T*>(out) + at;
+  if constexpr (std::is_same_v<Op<T>, Assign<T>>) {
+    if (count > 1) return CopyRun(from, count, to);
+  }
   for (int64_t i = 0; i < count; ++i) to[i] = Op<T>::Apply(to[i], from[i]);
 }
 
