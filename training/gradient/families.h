@@ -28,6 +28,7 @@ GradientList LossGradients();
 GradientList MatMulGradients();
 GradientList NormalizationGradients();
 GradientList PoolGradients();
+GradientList QuantizeGradients();
 GradientList RecurrentGradients();
 GradientList ReduceGradients();
 GradientList ResizeGradients();

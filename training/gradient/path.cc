@@ -24,6 +24,14 @@ bool Blocks(const Node& node) {
   return rule && *rule == nullptr;
 }
 
+// Whether the value has a gradient: floats do, and what is quantized of them.
+bool CarriesGradient(const Graph& graph, ValueId id) {
+  if (IsDifferentiable(graph.type(id))) return true;
+  const NodeId producer = graph.value(id).producer;
+  return producer.valid() && graph.node(producer).op_type == "QuantizeLinear" &&
+         graph.node(producer).domain.empty();
+}
+
 bool Any(const std::vector<bool>& marked, absl::Span<const ValueId> values) {
   return std::any_of(values.begin(), values.end(),
                      [&](ValueId id) { return id.valid() && marked[At(id)]; });
@@ -107,7 +115,7 @@ Paths FindPaths(const Graph& graph, absl::Span<const NodeId> order,
     const Node& node = graph.node(id);
     if (Blocks(node) || !Any(paths.active, Operands(node))) continue;
     for (const ValueId output : node.outputs) {
-      if (output.valid() && !stopped[At(output)] && IsDifferentiable(graph.type(output)))
+      if (output.valid() && !stopped[At(output)] && CarriesGradient(graph, output))
         paths.active[At(output)] = true;
     }
   }
@@ -119,8 +127,7 @@ Paths FindPaths(const Graph& graph, absl::Span<const NodeId> order,
     });
     if (!useful || Blocks(node)) continue;
     for (const ValueId operand : Operands(node)) {
-      if (operand.valid() && IsDifferentiable(graph.type(operand)))
-        paths.useful[At(operand)] = true;
+      if (operand.valid() && CarriesGradient(graph, operand)) paths.useful[At(operand)] = true;
     }
   }
   return paths;

@@ -31,6 +31,7 @@ const std::vector<GradientEntry>& GradientRules() {
         gradient::MatMulGradients,
         gradient::NormalizationGradients,
         gradient::PoolGradients,
+        gradient::QuantizeGradients,
         gradient::RecurrentGradients,
         gradient::ReduceGradients,
         gradient::ResizeGradients,

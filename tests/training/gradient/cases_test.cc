@@ -94,7 +94,7 @@ TEST_P(GradientCasesTest, RunInEveryFloat) {
       const auto forward = testing::ForwardModel(c, variant);
       if (!forward.ok() || !Session::Create(*forward).ok()) continue;
       if (dtype == DType::kFloat32) {
-        CheckExpected(c, variant, true, 2e-4);
+        CheckExpected(c, variant, true, std::max(2e-4, c.rtol));
         continue;
       }
       const auto session = SessionOf(testing::DifferentiatedModel(c, variant));

@@ -93,7 +93,7 @@ def make_family(family):
         constants = [k for k, v in case.inputs.items() if v.dtype != np.float64 and k not in case.data]
         header += f"# constants: {' '.join(constants)}\n" if constants else ""
         header += f"# sizes: {' '.join(case.sizes)}\n" if case.sizes else ""
-        for flag in ("rtol", "static", "single"):
+        for flag in ("single", "rtol", "static"):
             header += f"# {flag}: {getattr(case, flag)}\n" if getattr(case, flag) else ""
         for flag in ("smooth", "second", "floats"):
             header += f"# {flag}: False\n" if not getattr(case, flag) else ""

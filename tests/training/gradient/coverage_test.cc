@@ -1,0 +1,106 @@
+// Every differentiable operator of the standard has a gradient, and every rule has a case.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "onnx/defs/schema.h"
+#include "tests/support/gradient_case.h"
+#include "training/gradient/gradient.h"
+
+namespace onward {
+namespace {
+
+const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/gradient/cases");
+
+// The operators that the standard marks as differentiable, and others of use in training.
+std::set<std::string> Wanted() {
+  std::set<std::string> ops = {"AffineGrid",
+                               "Attention",
+                               "DFT",
+                               "DeformConv",
+                               "DequantizeLinear",
+                               "If",
+                               "LayerNormalization",
+                               "Loop",
+                               "OneHot",
+                               "QuantizeLinear",
+                               "RMSNormalization",
+                               "ReverseSequence",
+                               "RoiAlign",
+                               "RotaryEmbedding",
+                               "STFT",
+                               "Scan"};
+  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas()) {
+    if (!schema.domain().empty() || schema.Deprecated()) continue;
+    for (const auto& input : schema.inputs()) {
+      if (input.GetDifferentiationCategory() == onnx::OpSchema::Differentiable)
+        ops.insert(schema.Name());
+    }
+  }
+  return ops;
+}
+
+// Differentiated through what their bodies are made of.
+const std::set<std::string> kByBody = {"CausalConvWithState", "LinearAttention", "RotaryEmbedding",
+                                       "SwiGLU"};
+
+TEST(GradientCoverage, EveryDifferentiableOperatorHasARuleOrABody) {
+  const std::set<std::string> wanted = Wanted();
+  EXPECT_GE(wanted.size(), 130);
+  for (const std::string& op : wanted) {
+    if (FindGradient("", op)) {
+      EXPECT_EQ(kByBody.count(op), 0) << op;
+      continue;
+    }
+    EXPECT_EQ(kByBody.count(op), 1) << op << " has no gradient";
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, 28, "");
+    ASSERT_NE(schema, nullptr) << op;
+    EXPECT_TRUE(schema->HasFunction() || schema->HasContextDependentFunction()) << op;
+  }
+}
+
+// Rules with tests of their own beside this one.
+const std::set<std::string> kElsewhere = {"ConcatFromSequence",
+                                          "Dropout",
+                                          "GRU",
+                                          "If",
+                                          "LSTM",
+                                          "Loop",
+                                          "Optional",
+                                          "OptionalGetElement",
+                                          "RNN",
+                                          "Scan",
+                                          "SequenceAt",
+                                          "SequenceConstruct",
+                                          "SequenceErase",
+                                          "SequenceInsert",
+                                          "SplitToSequence",
+                                          "StopGradient"};
+
+TEST(GradientCoverage, EveryRuleHasACase) {
+  std::string text;
+  int cases = 0;
+  for (const std::string& family : testing::GradientFamilies(kFolder)) {
+    std::ifstream file(absl::StrCat(kFolder, "/", family, ".txt"));
+    std::stringstream all;
+    all << file.rdbuf();
+    text += all.str();
+  }
+  for (size_t at = text.find("\n}\n"); at != std::string::npos; at = text.find("\n}\n", at + 1))
+    ++cases;
+  EXPECT_GE(cases, 300);
+  for (const GradientEntry& entry : GradientRules()) {
+    if (entry.rule == nullptr || kElsewhere.count(std::string(entry.op)) != 0) continue;
+    const std::string call = absl::StrCat("= ", std::string(entry.op), " ");
+    EXPECT_NE(text.find(call), std::string::npos) << entry.op << " has no case";
+  }
+  for (const std::string& op : kByBody)
+    EXPECT_NE(text.find(absl::StrCat("= ", op, " ")), std::string::npos) << op << " has no case";
+}
+
+}  // namespace
+}  // namespace onward
