@@ -85,7 +85,8 @@ class ReverseWalk {
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].valid() || !wanted[i]) continue;
       const Type &have = gradients[i].type(), &want = graph_.type(operands[i]);
-      if (have.is_tensor() && IsDifferentiable(want) && have.dtype != want.dtype) {
+      const bool float_tensor = want.is_tensor() && IsDifferentiable(want);
+      if (have.is_tensor() && float_tensor && have.dtype != want.dtype) {
         return absl::InternalError(absl::StrCat("its gradient rule gives ", have.ToString(),
                                                 " for operand ", i, " of ", want.ToString()));
       }
