@@ -112,16 +112,20 @@ class CompositionSink : public GraphSink {
     inputs_.emplace_back(outer, input);
     return input;
   }
-  // Pairs of a value of the node's graph and an input.
+  // Pairs of a value of the node's graph and what stands for it.
   const std::vector<std::pair<ValueId, ValueId>>& inputs() const { return inputs_; }
 
- protected:
+  // A constant, or an input: one for each value.
   ValueId Capture(ValueId outer) override {
-    if (outer_.is_constant(outer) && !outer_.is_input(outer))
-      return graph().AddConstant(graph().UniqueName(outer_.value(outer).name),
-                                 *outer_.constant(outer));
     for (const auto& [known, input] : captured_) {
       if (known == outer) return input;
+    }
+    if (outer_.is_constant(outer) && !outer_.is_input(outer)) {
+      const ValueData& value = outer_.value(outer);
+      const ValueId constant = graph().AddConstant(graph().UniqueName(value.name), *value.constant);
+      inputs_.emplace_back(outer, constant);
+      captured_.emplace_back(outer, constant);
+      return constant;
     }
     captured_.emplace_back(outer, Input(outer));
     return captured_.back().second;
@@ -144,9 +148,11 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<size_t> wanted;
   std::vector<ValueId> wrt;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i] = s.input(static_cast<int>(i));
-    if (!inputs[i].valid() || !s.wants(static_cast<int>(i))) continue;
-    inputs[i] = sink.Value(sink.Input(inputs[i].id()));
+    const Expr given = s.input(static_cast<int>(i));
+    if (!given.valid()) continue;
+    const bool wants = s.wants(static_cast<int>(i));
+    inputs[i] = sink.Value(wants ? sink.Input(given.id()) : sink.Capture(given.id()));
+    if (!wants) continue;
     wanted.push_back(i);
     wrt.push_back(inputs[i].id());
   }
@@ -156,7 +162,7 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<Expr> upstream;
   for (size_t i = 0; i < outputs.size() && i < s.node().outputs.size(); ++i) {
     const Expr& dy = s.upstream(static_cast<int>(i));
-    // What is not of this sink depends on nothing that is wanted.
+    // What was written beside the node depends on nothing that is wanted.
     if (!dy.valid() || !outputs[i].valid() || outputs[i].sink() != &sink) continue;
     targets.push_back(outputs[i].id());
     upstream.push_back(dy);
@@ -166,7 +172,7 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<ValueId> map(static_cast<size_t>(gradient.graph->num_values()));
   for (const auto& [outer, input] : sink.inputs()) {
     const ValueId copy = gradient.copies[static_cast<size_t>(input.index)];
-    map[static_cast<size_t>(copy.index)] = outer;
+    if (copy.valid()) map[static_cast<size_t>(copy.index)] = outer;
   }
   for (size_t i = 0; i < upstream.size(); ++i)
     map[static_cast<size_t>(gradient.cotangents[i].index)] = upstream[i].id();
