@@ -31,7 +31,7 @@ Result ModRule(const GradientScope& s) {
 }
 
 Expr PowByBase(const Expr& a, const Expr& dy, double exponent) {
-  if (exponent == 0) return dy * 0.0;
+  if (exponent == 0) return ZerosLike(a);
   if (exponent == 1) return dy;
   if (exponent == 2) return dy * a * 2.0;
   return dy * Pow(a, ScalarLike(a, exponent - 1)) * exponent;

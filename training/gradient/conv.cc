@@ -76,21 +76,9 @@ Gradients ConvTransposeRule(const GradientScope& s) {
   windows.kernel = kernel;
   windows.strides = s.attributes().Ints("strides", ones);
   windows.dilations = s.attributes().Ints("dilations", ones);
-  windows.begin = IntsLike(x, begin);
-  std::vector<int64_t> extents, axes;
-  for (size_t i = 0; i < spatial; ++i) {
-    extents.push_back((kernel[i] - 1) * windows.dilations[i] + 1);
-    axes.push_back(static_cast<int64_t>(2 + i));
-  }
-  const auto sizes = [](const Expr& of) { return Op("Shape", {of}, {{"start", int64_t{2}}}); };
-  const Expr read = (sizes(x) - 1.0) * IntsLike(x, windows.strides) + IntsLike(x, extents);
-  windows.end = read - sizes(dy) - windows.begin;
+  PlaceWindows(dy, x, std::move(begin), windows);
   std::vector<Expr> gradients = NoGradients(s);
-  if (s.wants(0)) {
-    gradients[0] =
-        Op("Conv", {PadForWindows(dy, windows), weight},
-           {{"strides", windows.strides}, {"dilations", windows.dilations}, {"group", groups}});
-  }
+  if (s.wants(0)) gradients[0] = Convolve(dy, weight, windows, groups);
   if (s.wants(1)) gradients[1] = WeightGradient(dy, x, windows, groups);
   if (s.wants(2)) gradients[2] = BiasGradient(dy, spatial);
   return gradients;

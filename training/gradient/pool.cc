@@ -50,6 +50,25 @@ Expr CountsOf(const GradientScope& s, const Expr& x, const Windows& w) {
             {{"strides", w.strides}, {"dilations", w.dilations}});
 }
 
+// Whether the windows are tiles of the input: every element is in one.
+bool AreTiles(const Windows& w) {
+  const std::vector<int64_t> zeros(w.spatial(), 0), ones(w.spatial(), 1);
+  return w.kernel == w.strides && w.dilations == ones && w.fixed_begin == zeros &&
+         w.fixed_end == zeros;
+}
+
+// Each element of dy for all elements of its tile.
+Expr FillTiles(const Expr& dy, const Expr& x, const Windows& w) {
+  std::vector<int64_t> axes;
+  std::vector<Expr> sizes = {Shape(dy, 0, 2)};
+  for (size_t i = 0; i < w.spatial(); ++i) {
+    axes.push_back(static_cast<int64_t>(3 + 2 * i));
+    sizes.push_back(DimOf(dy, static_cast<int64_t>(2 + i)));
+    sizes.push_back(IntsLike(dy, {w.kernel[i]}));
+  }
+  return Reshape(Expand(Unsqueeze(dy, axes), expr::Concat(sizes, 0)), Shape(x), true);
+}
+
 Gradients AveragePoolRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
   ONWARD_ASSIGN_OR_RETURN(const Windows windows,
@@ -57,6 +76,7 @@ Gradients AveragePoolRule(const GradientScope& s) {
   const Expr counts = CountsOf(s, x, windows);
   double all = 1;
   for (const int64_t size : windows.kernel) all *= static_cast<double>(size);
+  if (AreTiles(windows)) return {{FillTiles(dy / all, x, windows)}};
   return {{SpreadEvenly(counts.valid() ? dy / counts : dy / all, windows)}};
 }
 

@@ -43,6 +43,12 @@ void PlaceSame(const Expr& x, const Expr& y, bool upper, Windows& w) {
   w.begin = upper ? small : total - small;
 }
 
+// What is read after the last element, where sizes are open.
+Expr OpenEnd(const Expr& x, const Expr& y, const Windows& w) {
+  const Expr read = (SpatialShape(y) - 1.0) * IntsLike(x, w.strides) + IntsLike(x, Extents(w));
+  return read - SpatialShape(x) - w.begin;
+}
+
 void PlaceFixed(const Ints& input, const Ints& output, const std::string& auto_pad, Ints pads,
                 Windows& w) {
   const Ints extents = Extents(w);
@@ -59,7 +65,7 @@ void PlaceFixed(const Ints& input, const Ints& output, const std::string& auto_p
   w.fixed_end = std::move(end);
 }
 
-// 0, 1, then the axes from 2 on.
+// `head`, then the axes from 2 on.
 Ints WithBatch(Ints head, size_t spatial) {
   for (size_t i = 0; i < spatial; ++i) head.push_back(static_cast<int64_t>(2 + i));
   return head;
@@ -92,9 +98,20 @@ absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const E
     pads.resize(spatial);
     w.begin = IntsLike(x, pads);
   }
-  const Expr read = (SpatialShape(y) - 1.0) * IntsLike(x, w.strides) + IntsLike(x, Extents(w));
-  w.end = read - SpatialShape(x) - w.begin;
+  w.end = OpenEnd(x, y, w);
   return w;
+}
+
+void PlaceWindows(const Expr& x, const Expr& y, Ints before, Windows& w) {
+  const auto input = SpatialSizes(x), output = SpatialSizes(y);
+  if (input && output) {
+    PlaceFixed(*input, *output, "NOTSET", std::move(before), w);
+    w.begin = IntsLike(x, *w.fixed_begin);
+    w.end = IntsLike(x, *w.fixed_end);
+    return;
+  }
+  w.begin = IntsLike(x, before);
+  w.end = OpenEnd(x, y, w);
 }
 
 absl::StatusOr<Ints> KernelOf(const GradientScope& s, int weight) {
@@ -108,6 +125,19 @@ absl::StatusOr<Ints> KernelOf(const GradientScope& s, int weight) {
 Expr PadForWindows(const Expr& x, const Windows& w) {
   const Expr axes = IntsLike(x, WithBatch({}, w.spatial()));
   return Op("Pad", {x, expr::Concat({w.begin, w.end}, 0), Expr(), axes});
+}
+
+Expr Convolve(const Expr& x, const Expr& weight, const Windows& w, int64_t groups) {
+  Attributes attributes = {{"strides", w.strides}, {"dilations", w.dilations}, {"group", groups}};
+  const auto negative = [](int64_t pad) { return pad < 0; };
+  const bool plain = w.fixed_begin && w.fixed_end &&
+                     std::none_of(w.fixed_begin->begin(), w.fixed_begin->end(), negative) &&
+                     std::none_of(w.fixed_end->begin(), w.fixed_end->end(), negative);
+  if (!plain) return Op("Conv", {PadForWindows(x, w), weight}, attributes);
+  Ints pads = *w.fixed_begin;
+  pads.insert(pads.end(), w.fixed_end->begin(), w.fixed_end->end());
+  attributes.Set("pads", pads);
+  return Op("Conv", {x, weight}, attributes);
 }
 
 Expr SpreadWindows(const Expr& dy, const Expr& weight, const Windows& w, int64_t groups) {

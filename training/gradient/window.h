@@ -29,9 +29,15 @@ absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const E
 // The sizes of a convolution's kernel.
 absl::StatusOr<std::vector<int64_t>> KernelOf(const GradientScope& s, int weight);
 
+// For windows whose strides and dilations are set: where they lie when `before` positions are read
+// before the first element.
+void PlaceWindows(const Expr& x, const Expr& y, std::vector<int64_t> before, Windows& windows);
+
 // x with zeros before and after it, so that windows read nothing else.
 Expr PadForWindows(const Expr& x, const Windows& windows);
 
+// The convolution itself.
+Expr Convolve(const Expr& x, const Expr& weight, const Windows& windows, int64_t groups);
 // The adjoint of a convolution by its input: dy through the transposed convolution with `weight`,
 // cut to the elements of the input.
 Expr SpreadWindows(const Expr& dy, const Expr& weight, const Windows& windows, int64_t groups);

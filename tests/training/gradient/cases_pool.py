@@ -32,6 +32,7 @@ def cases():
         "pads": ((1, 2, 5, 4), dict(kernel_shape=[3, 3], strides=[2, 1], pads=[1, 1, 1, 1])),
         "uneven_pads": ((1, 2, 5, 4), dict(kernel_shape=[3, 3], strides=[2, 2], pads=[1, 0, 0, 2])),
         "dilations": ((1, 2, 6, 6), dict(kernel_shape=[2, 3], dilations=[3, 2])),
+        "tiles": ((1, 2, 4, 6), dict(kernel_shape=[2, 3], strides=[2, 3])),
         "one": ((2, 2, 7), dict(kernel_shape=[3], strides=[2])),
         "three": ((1, 2, 3, 4, 3), dict(kernel_shape=[2, 2, 2], strides=[1, 2, 1])),
     }

@@ -40,3 +40,9 @@ def cases():
     yield Case("dequantize", "y = DequantizeLinear (q, s, z)",
                {"q": rng.integers(-9, 9, (3, 4)).astype(np.int8), "s": np.array(0.5), "z": np.array(2, np.int8)},
                lambda q, s, z: (q.double() - z) * s, data=("q", "z"), single=True)
+    levels, scales = rng.integers(0, 16, (5, 2, 16)), rng.uniform(0.05, 0.2, (5, 2))
+    packed = (levels[..., ::2] | levels[..., 1::2] << 4).astype(np.uint8)
+    weights = torch.from_numpy((levels - 8).astype(float))
+    yield Case("matmul_nbits", "y = com.microsoft.MatMulNBits <K = 32, N = 5, bits = 4, block_size = 16> (x, w, s)",
+               {"x": rng.uniform(-1, 1, (3, 32)), "w": packed, "s": scales},
+               lambda x, w, s: x @ (weights * s[..., None]).reshape(5, 32).T, data=("w",), single=True, sizes=("w", "s"))
