@@ -41,7 +41,7 @@ std::string Symbolic(const std::string& dims) {
 // The graph's first line, "name (double[2,1,3] x, ...) => (...) {", in the variant.
 std::string HeadOf(const GradientCase& c, const std::string& line, const GradientVariant& variant) {
   const std::string head = absl::StrReplaceAll(line, {{"double", TextName(variant.dtype)}});
-  if (!variant.symbolic) return head;
+  if (variant.sizes == Sizes::kKnown) return head;
   std::string result;
   size_t done = 0;
   while (true) {
@@ -53,7 +53,8 @@ std::string HeadOf(const GradientCase& c, const std::string& line, const Gradien
     const std::string dims = head.substr(open, close - open);
     const bool kept = std::count(c.sizes.begin(), c.sizes.end(), name) != 0 ||
                       std::count(c.constants.begin(), c.constants.end(), name) != 0;
-    absl::StrAppend(&result, head.substr(done, open - done), kept ? dims : Symbolic(dims));
+    const std::string other = variant.sizes == Sizes::kOpen ? "[]" : Symbolic(dims);
+    absl::StrAppend(&result, head.substr(done, open - done), kept ? dims : other);
     done = close;
   }
 }

@@ -28,10 +28,13 @@ std::vector<std::string> GradientFamilies(const std::string& folder);
 absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
                                                         const std::string& family);
 
+// What the graph's types say: the sizes of inputs, symbols for those above 1, or not even the rank.
+enum class Sizes { kKnown, kSymbols, kOpen };
+
 // How the case's graph is made of its text.
 struct GradientVariant {
   DType dtype = DType::kFloat64;
-  bool symbolic = false;  // sizes above 1 become symbols
+  Sizes sizes = Sizes::kKnown;
 };
 
 // The forward graph. Integer inputs that shape the outputs are constants.

@@ -1,6 +1,5 @@
 // Attention, written as products and a softmax whose rows may be masked entirely. The node itself
 // stays as it is.
-#include "graph/base/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -13,9 +12,15 @@ Expr Infinity(const Expr& like) {
   return ScalarLike(like, std::numeric_limits<double>::infinity());
 }
 
-// [batch, length, heads * size] as [batch, heads, length, size]; others as they are.
-Expr SplitHeads(const Expr& x, int64_t heads) {
-  if (x.type().shape->size() != 3) return x;
+// Whether heads are packed: [batch, length, heads * size].
+bool IsPacked(const GradientScope& s) {
+  const auto& shape = s.input(0).type().shape;
+  return shape ? shape->size() == 3 : s.attributes().Int("q_num_heads", 0) > 0;
+}
+
+// Packed heads as [batch, heads, length, size]; others as they are.
+Expr SplitHeads(const Expr& x, int64_t heads, bool packed) {
+  if (!packed) return x;
   return Transpose(Reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
 }
 
@@ -58,8 +63,6 @@ Expr Visible(const Call& call, const Expr& scores) {
     if (right >= 0) add(LessOrEqual(keys, at + static_cast<double>(right)));
     if (left >= 0) add(GreaterOrEqual(keys, at - static_cast<double>(left)));
   }
-  if (visible.valid() && visible.type().shape && visible.type().shape->size() == 2)
-    visible = Unsqueeze(visible, {0, 1});
   return visible;
 }
 
@@ -101,9 +104,10 @@ Expr GroupedProduct(const Expr& a, const Expr& b, const Expr& groups) {
 
 std::vector<Expr> Compose(const Call& call) {
   const int64_t q_heads = call.Int("q_num_heads", 0), kv_heads = call.Int("kv_num_heads", 0);
-  const bool packed = call.inputs[0].type().shape->size() == 3;
-  const Expr q = SplitHeads(call.inputs[0], q_heads);
-  Expr k = SplitHeads(call.inputs[1], kv_heads), v = SplitHeads(call.inputs[2], kv_heads);
+  const bool packed = IsPacked(call.s);
+  const Expr q = SplitHeads(call.inputs[0], q_heads, packed);
+  Expr k = SplitHeads(call.inputs[1], kv_heads, packed),
+       v = SplitHeads(call.inputs[2], kv_heads, packed);
   if (call.input(4).valid()) {
     k = expr::Concat({call.input(4), k}, 2);
     v = expr::Concat({call.input(5), v}, 2);
@@ -123,7 +127,6 @@ std::vector<Expr> Compose(const Call& call) {
 }
 
 Gradients AttentionRule(const GradientScope& s) {
-  for (int i = 0; i < 3; ++i) ONWARD_RETURN_IF_ERROR(RankOf(s.input(i)).status());
   const Expr past = s.has_input(4) ? DimOf(s.input(4), 2) : s.sink().Ints({0});
   return GradientsOf(s, [&](const std::vector<Expr>& inputs) {
     return Compose({s, inputs, past});

@@ -1,6 +1,6 @@
-// Det. The gradient is the matrix of cofactors: determinants of minors, right for singular matrices
-// too. Of large matrices it is the determinant times the transposed inverse, which the standard has
-// no op for.
+// Det and Inverse. The gradient of a determinant is the matrix of cofactors: determinants of
+// minors, right for singular matrices too. Of large matrices it is the determinant times the
+// transposed inverse, which the standard has no op for.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "training/gradient/families.h"
@@ -49,7 +49,12 @@ Gradients DetRule(const GradientScope& s) {
   return {{dy * Cofactors(x, rows.value(), rank)}};
 }
 
-constexpr GradientEntry kRules[] = {{"Det", DetRule}};
+Gradients InverseRule(const GradientScope& s) {
+  const Expr transposed = SwapLastAxes(s.output(0));
+  return {{-MatMul(MatMul(transposed, s.upstream(0)), transposed)}};
+}
+
+constexpr GradientEntry kRules[] = {{"Det", DetRule}, {"Inverse", InverseRule, "com.microsoft"}};
 
 }  // namespace
 

@@ -17,8 +17,12 @@ Attributes With(int64_t axis, const std::string& reduction) {
 // Rows of x, with the gathered axis first, get the sums of the rows taken from them.
 Gradients GatherRule(const GradientScope& s) {
   const Expr x = s.input(0), indices = s.input(1);
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t taken, RankOf(indices));
+  if (!x.type().shape || !indices.type().shape) {
+    const Expr positions = Op("Gather", {FlatPositions(x), indices}, s.attributes());
+    return {{ScatterFlat(x, positions, s.upstream(0)), Expr()}};
+  }
+  const auto rank = static_cast<int64_t>(x.type().shape->size()),
+             taken = static_cast<int64_t>(indices.type().shape->size());
   int64_t axis = s.attributes().Int("axis", 0);
   if (axis < 0) axis += rank;
   std::vector<int64_t> rows, back, front = {axis};

@@ -1,5 +1,4 @@
 // Matrix products.
-#include "graph/base/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -8,21 +7,23 @@ namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-// Vectors count as a row on the left and as a column on the right.
+bool IsVector(const Expr& x) { return x.type().shape && x.type().shape->size() == 1; }
+
+// Vectors count as a row on the left and as a column on the right. What has no known rank is taken
+// for matrices.
 Gradients MatMulRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t left, RankOf(s.input(0)));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t right, RankOf(s.input(1)));
   Expr a = s.input(0), b = s.input(1), dy = s.upstream(0);
-  if (right == 1) {
+  const bool left = IsVector(a), right = IsVector(b);
+  if (right) {
     b = Unsqueeze(b, {1});
     dy = Unsqueeze(dy, {-1});
   }
-  if (left == 1) {
+  if (left) {
     a = Unsqueeze(a, {0});
     dy = Unsqueeze(dy, {-2});
   }
   Expr db = MatMul(SwapLastAxes(a), dy);
-  if (right == 1) db = Squeeze(db, {-1});
+  if (right) db = Squeeze(db, {-1});
   return {{MatMul(dy, SwapLastAxes(b)), db}};
 }
 

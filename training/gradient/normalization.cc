@@ -39,18 +39,22 @@ struct Normalized {
   }
 };
 
-Axes From(int64_t axis, int64_t rank) {
+// The axes from `axis` on; a negative one needs no rank.
+absl::StatusOr<Axes> AxesFrom(const Expr& x, int64_t axis) {
+  int64_t end = 0;
+  if (axis >= 0) {
+    ONWARD_ASSIGN_OR_RETURN(end, RankOf(x));
+  }
   Axes axes;
-  for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) axes.push_back(i);
+  for (int64_t i = axis; i < end; ++i) axes.push_back(i);
   return axes;
 }
 
 // The other outputs are the mean and 1 / deviation.
 Gradients LayerNormalizationRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  ONWARD_ASSIGN_OR_RETURN(const Axes axes, AxesFrom(s.input(0), s.attributes().Int("axis", -1)));
   const Expr x = Widened(s.input(0));
-  const Normalized n(x, From(s.attributes().Int("axis", -1), rank),
-                     s.attributes().Float("epsilon", 1e-5f));
+  const Normalized n(x, axes, s.attributes().Float("epsilon", 1e-5f));
   std::vector<Expr> gradients = NoGradients(s);
   Expr dx;
   const auto add = [&](const Expr& part) { dx = dx.valid() ? dx + part : part; };
@@ -72,10 +76,9 @@ Gradients LayerNormalizationRule(const GradientScope& s) {
 }
 
 Gradients RMSNormalizationRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  ONWARD_ASSIGN_OR_RETURN(const Axes axes, AxesFrom(s.input(0), s.attributes().Int("axis", -1)));
   const Expr x = Widened(s.input(0)), dy = Like(s.upstream(0), x);
-  const Normalized n(x, From(s.attributes().Int("axis", -1), rank),
-                     s.attributes().Float("epsilon", 1e-5f), false);
+  const Normalized n(x, axes, s.attributes().Float("epsilon", 1e-5f), false);
   const Expr dx = n.InputGradient(dy * Like(s.input(1), x));
   return {{Like(dx, s.input(0)), Like(dy * n.normal, s.input(1))}};
 }
@@ -96,7 +99,8 @@ Axes AllButChannels(int64_t rank) {
 Gradients InstanceNormalizationRule(const GradientScope& s) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
   const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
-  const Normalized n(x, From(2, rank), s.attributes().Float("epsilon", 1e-5f));
+  ONWARD_ASSIGN_OR_RETURN(const Axes axes, AxesFrom(x, 2));
+  const Normalized n(x, axes, s.attributes().Float("epsilon", 1e-5f));
   const Expr dx = n.InputGradient(dy * AsChannels(Widened(s.input(1)), rank));
   const Axes others = AllButChannels(rank);
   return {{Like(dx, s.input(0)), Like(ReduceSum(dy * n.normal, others, false), s.input(1)),

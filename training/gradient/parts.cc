@@ -84,6 +84,7 @@ std::vector<int64_t> AxesUpTo(int64_t n) {
 
 Expr SwapLastAxes(const Expr& x) {
   if (!x.valid()) return x;
+  if (!x.type().shape) return Op("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
   std::vector<int64_t> perm = AxesUpTo(static_cast<int64_t>(x.type().shape->size()));
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return Transpose(x, perm);

@@ -38,7 +38,7 @@ Expr IntsLike(const Expr& like, const std::vector<int64_t>& values);
 // 0, 1, ..., n - 1.
 std::vector<int64_t> AxesUpTo(int64_t n);
 
-// Swaps the last two axes of a tensor whose rank is known.
+// Swaps the last two axes of a tensor that has them.
 Expr SwapLastAxes(const Expr& x);
 
 // The gradient of elements of `x` that y picked: zeros of x's shape, to which `dy` is added at the

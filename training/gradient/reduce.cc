@@ -1,5 +1,4 @@
 // Reductions. Equal extremes share the gradient; a product's gradient is right where factors are 0.
-#include "graph/base/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -16,15 +15,13 @@ Expr OverAxes(const GradientScope& s, std::string_view op, const Expr& x) {
 }
 
 // An output or its gradient with size-1 axes where the input was reduced.
-absl::StatusOr<Expr> WithKeptDims(const GradientScope& s, const Expr& reduced) {
+Expr WithKeptDims(const GradientScope& s, const Expr& reduced) {
   if (s.attributes().Int("keepdims", 1) != 0) return reduced;
   const auto axes = s.has_input(1) ? ConstantInts(s, 1) : std::vector<int64_t>();
   if (axes && !axes->empty()) return Unsqueeze(reduced, *axes);
-  if (axes) {
-    if (s.attributes().Int("noop_with_empty_axes", 0) != 0) return reduced;
-    ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
-    return Reshape(reduced, std::vector<int64_t>(static_cast<size_t>(rank), 1));
-  }
+  if (axes && s.attributes().Int("noop_with_empty_axes", 0) != 0) return reduced;
+  if (axes && s.input(0).type().shape)
+    return Reshape(reduced, std::vector<int64_t>(s.input(0).type().shape->size(), 1));
   return Reshape(reduced, Shape(OverAxes(s, "ReduceSum", s.input(0))), true);
 }
 
@@ -33,8 +30,7 @@ using Slope = Expr (*)(const GradientScope& s, const Expr& x, const Expr& y, con
 // y and dy come to `slope` with the axes of x.
 template <Slope slope>
 Gradients Rule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const Expr dy, WithKeptDims(s, s.upstream(0)));
-  ONWARD_ASSIGN_OR_RETURN(const Expr y, WithKeptDims(s, s.output(0)));
+  const Expr dy = WithKeptDims(s, s.upstream(0)), y = WithKeptDims(s, s.output(0));
   std::vector<Expr> gradients = NoGradients(s);
   gradients[0] = slope(s, s.input(0), y, dy);
   return gradients;

@@ -21,10 +21,9 @@ struct Windows {
   size_t spatial() const { return kernel.size(); }
 };
 
-// Of the node's attributes, for windows that read `x` and write `y`. Unimplemented: the rank is not
-// known.
-absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
-                                  std::vector<int64_t> kernel);
+// Of the node's attributes, for windows that read `x` and write `y`.
+Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
+                  std::vector<int64_t> kernel);
 
 // The sizes of a convolution's kernel.
 absl::StatusOr<std::vector<int64_t>> KernelOf(const GradientScope& s, int weight);

@@ -55,8 +55,8 @@ TEST_P(GradientInOnnxRuntime, IsTheSame) {
   std::vector<const GradientCase*> ran;
   for (const GradientCase& c : *cases) {
     if (!c.floats) continue;
-    auto forward = testing::ForwardModel(c, {DType::kFloat32, false});
-    auto gradient = testing::DifferentiatedModel(c, {DType::kFloat32, false});
+    auto forward = testing::ForwardModel(c, {DType::kFloat32});
+    auto gradient = testing::DifferentiatedModel(c, {DType::kFloat32});
     if (!forward.ok()) continue;
     ASSERT_TRUE(gradient.ok()) << c.name << " " << gradient.status();
     const Session::Inputs inputs = InputsOf(c, forward->graph);
