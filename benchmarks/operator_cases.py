@@ -36,13 +36,36 @@ def case(op, *operands, name=None, outputs=1, domain="", **attributes):
     return (name or op, op, operands, outputs, domain, attributes)
 
 
+def forest(trees, depth, features):
+    """Attributes of a TreeEnsembleRegressor: full trees that test random features."""
+    generator = np.random.default_rng(3)
+    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
+    each = np.arange(nodes)
+    branch = np.where(each < inner, 1, 0)
+    leaves = np.arange(inner, nodes)
+    return {
+        "n_targets": 1,
+        "nodes_treeids": np.repeat(np.arange(trees), nodes).tolist(),
+        "nodes_nodeids": np.tile(each, trees).tolist(),
+        "nodes_featureids": (generator.integers(0, features, (trees, nodes)) * branch).ravel().tolist(),
+        "nodes_values": (generator.uniform(-2, 2, (trees, nodes)) * branch).ravel().tolist(),
+        "nodes_modes": ["BRANCH_LEQ" if i < inner else "LEAF" for i in each] * trees,
+        "nodes_truenodeids": np.tile(np.where(each < inner, 2 * each + 1, 0), trees).tolist(),
+        "nodes_falsenodeids": np.tile(np.where(each < inner, 2 * each + 2, 0), trees).tolist(),
+        "target_treeids": np.repeat(np.arange(trees), len(leaves)).tolist(),
+        "target_nodeids": np.tile(leaves, trees).tolist(),
+        "target_ids": [0] * (trees * len(leaves)),
+        "target_weights": generator.uniform(-1, 1, trees * len(leaves)).tolist(),
+    }
+
+
 M = (1024, 1024)
 IMAGE = (1, 64, 56, 56)
 
 CASES = [
     # Element by element.
     *[case(op, fill(M)) for op in (
-        "Abs Neg Relu LeakyRelu Elu Selu Celu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Mish Erf Exp Sin Cos Tan Atan Sinh "
+        "Abs Neg Relu LeakyRelu Elu Selu Celu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Mish Erf Exp Log Sqrt Sin Cos Tan Atan Sinh "
         "Asinh Ceil Floor Round Sign IsNaN ThresholdedRelu Gelu").split()],
     case("Abs", fill(M, I64), name="Abs int64"),
     *[case(op, fill(M), fill(M)) for op in "Add Sub Mul Div Max Min Greater Equal".split()],
@@ -136,6 +159,7 @@ CASES = [
     case("Conv", fill((1, 256, 28, 28)), weight(256, 8, 3, 3), name="Conv 32 groups", pads=[1] * 4, group=32),
     case("Conv", fill((1, 128, 28, 28)), weight(128, 32, 3, 3), name="Conv 4 groups", pads=[1] * 4, group=4),
     case("Conv", fill((1, 144, 56, 56)), weight(144, 1, 5, 5), name="Conv depthwise 5x5", pads=[2] * 4, group=144),
+    case("Conv", fill((1, 144, 56, 56)), weight(144, 1, 7, 7), name="Conv depthwise 7x7", pads=[3] * 4, group=144),
     case("Conv", fill((1, 144, 56, 56)), weight(144, 1, 3, 3), name="Conv depthwise 3x3s2", pads=[1] * 4, group=144, strides=[2, 2]),
     case("Conv", fill((1, 17, 56, 56)), weight(30, 17, 3, 3), name="Conv 17 to 30", pads=[1] * 4),
     case("Conv", fill((1, 256, 1000)), weight(256, 1, 31), name="Conv 1-D depthwise", pads=[15, 15], group=256),
@@ -156,6 +180,9 @@ CASES = [
     case("NonMaxSuppression", np.random.default_rng(1).random((1, 1000, 4)).astype(F), fill((1, 4, 1000)), const(100), const(0.5, dtype=F),
          const(0.1, dtype=F)),
     case("Col2Im", fill((1, 64 * 9, 54 * 54)), const(56, 56), const(3, 3)),
+    # Trees.
+    *[case("TreeEnsembleRegressor", fill((batch, 50)), name=f"Trees batch {batch}", domain="ai.onnx.ml", **forest(100, 6, 50))
+      for batch in (1, 1000)],
 ]
 
 
@@ -172,8 +199,8 @@ def model_of(a_case, opset):
             dtype = helper.np_dtype_to_tensor_dtype(np.dtype(operand[2]))
             inputs.append(helper.make_tensor_value_info(name, dtype, operand[1]))
         else:
-            constants.append(numpy_helper.from_array(np.ascontiguousarray(operand), name))
+            constants.append(numpy_helper.from_array(np.array(operand, order="C"), name))
     results = [f"y{i}" for i in range(outputs)]
     node = helper.make_node(op, names, results, op, domain=domain, **attributes)
     graph = helper.make_graph([node], op, inputs, [helper.make_empty_tensor_value_info(r) for r in results], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=10)
