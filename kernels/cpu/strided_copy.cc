@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 1 << 16;
 constexpr int64_t kGrainBytes = 1 << 17;
+constexpr int64_t kLeastSquare = 4;  // shorter runs are not worth transposing
 
 struct Axis {
   int64_t dim, from, to;
@@ -43,6 +44,22 @@ void FillRow(T* out, int64_t count, const T& value) {
   }
 }
 
+using Lanes = uint32_t __attribute__((vector_size(16)));
+
+// Every other of the first 4-byte elements, by vectors; sets *done to how many were taken and
+// returns where the next is.
+const char* TakeEven(const char* from, int64_t count, char* to, int64_t* done) {
+  // The last vector would read past the last element.
+  for (; *done + 4 < count; *done += 4, from += 32, to += 16) {
+    Lanes a, b;
+    std::memcpy(&a, from, 16);
+    std::memcpy(&b, from + 16, 16);
+    const Lanes even = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+    std::memcpy(to, &even, 16);
+  }
+  return from;
+}
+
 template <typename T>
 void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r, from += copy.row_from, to += copy.row_to) {
@@ -53,7 +70,11 @@ void CopyStrided(const char* from, char* to, const StridedCopy& copy, int64_t ro
         FillRow(out, copy.columns, *reinterpret_cast<const T*>(source));
         continue;
       }
-      for (int64_t c = 0; c < copy.columns; ++c, source += copy.column_from)
+      int64_t c = 0;
+      if constexpr (sizeof(T) == 4) {
+        if (copy.column_from == 8) source = TakeEven(source, copy.columns, to, &c);
+      }
+      for (; c < copy.columns; ++c, source += copy.column_from)
         out[c] = *reinterpret_cast<const T*>(source);
       continue;
     }
@@ -75,8 +96,6 @@ void TransposeScalar(const char* from, char* to, const StridedCopy& copy, int64_
       *reinterpret_cast<T*>(target) = source[r];
   }
 }
-
-using Lanes = uint32_t __attribute__((vector_size(16)));
 
 void Transpose4x4(const char* from, int64_t from_stride, char* to, int64_t to_stride) {
   Lanes a, b, c, d;
@@ -191,7 +210,7 @@ void ChooseLoops(bool is_string, int64_t size, Axes& axes, StridedCopy& copy) {
     if (last.to == size && last.from != size && last.from != 0) {
       const auto contiguous = std::find_if(axes.begin(), axes.end(),
                                            [size](const Axis& axis) { return axis.from == size; });
-      if (contiguous != axes.end()) {
+      if (contiguous != axes.end() && contiguous->dim >= kLeastSquare) {
         chosen = contiguous;
         copy.inner = loops.transposed;
       }

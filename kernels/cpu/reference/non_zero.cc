@@ -75,15 +75,14 @@ class Compress : public AtRun {
       inner = NumElements(in.dims, normalized + 1, in.rank());
       out.assign(in.dims.begin(), in.dims.end());
     }
-    int64_t kept = 0, last = 0;
+    std::vector<int64_t> positions;
     for (size_t i = 0; i < condition.size(); ++i) {
-      if (!condition[i]) continue;
-      ++kept;
-      last = static_cast<int64_t>(i);
+      if (condition[i]) positions.push_back(static_cast<int64_t>(i));
     }
-    if (kept > 0 && last >= dim) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("condition selects position ", last, " of an axis of size ", dim));
+    const auto kept = static_cast<int64_t>(positions.size());
+    if (kept > 0 && positions.back() >= dim) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "condition selects position ", positions.back(), " of an axis of size ", dim));
     }
     out[axis] = kept;
     ONWARD_ASSIGN_OR_RETURN(const TensorView result, context.AllocateOutput(0, in.dtype, out));
@@ -91,13 +90,13 @@ class Compress : public AtRun {
       using T = typename decltype(tag)::type;
       const T* from = in.as<const T>();
       T* to = result.as<T>();
-      for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; kept > 0 && i <= last; ++i) {
-          if (!condition[static_cast<size_t>(i)]) continue;
-          CopyRun(from + (o * dim + i) * inner, inner, to);
-          to += inner;
+      const int64_t grain = std::max<int64_t>(1, CopyGrain<T>() / std::max<int64_t>(1, inner));
+      context.ParallelFor(outer * kept, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const int64_t at = row / kept * dim + positions[static_cast<size_t>(row % kept)];
+          CopyRun(from + at * inner, inner, to + row * inner);
         }
-      }
+      });
     });
     return absl::OkStatus();
   }

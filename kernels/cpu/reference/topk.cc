@@ -1,10 +1,11 @@
 // TopK.
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/elementwise_functors.h"
 
 namespace onward::cpu {
 namespace {
@@ -76,18 +77,64 @@ class TopK : public Kernel {
   }
 
  private:
-  static constexpr int64_t kBlock = 32;
-  // Whether no element of a block comes before a candidate of this value and a lower index. Without
-  // a branch, so that the loop vectorises; false as well where a NaN takes part.
+  static constexpr int64_t kBlock = 16;
+  // Whether no element of a block comes before a candidate of this value and a lower index; false
+  // as well where a NaN takes part.
   static bool NoneBefore(const T* x, T worst) {
-    using C = ComputeType<T>;
-    const C bound = static_cast<C>(worst);
-    int fits = 1;
-    for (int64_t i = 0; i < kBlock; ++i) {
-      const C value = static_cast<C>(x[i]);
-      fits &= kLargest ? value <= bound : value >= bound;
+    if constexpr (std::is_arithmetic_v<T>) {
+      typedef T Vector __attribute__((vector_size(16)));
+      constexpr int64_t kLanes = 16 / sizeof(T);
+      const Vector bound = Vector{} + worst;
+      auto fits = bound == bound;
+      for (int64_t i = 0; i < kBlock; i += kLanes) {
+        Vector v;
+        std::memcpy(&v, x + i, sizeof(v));
+        fits &= kLargest ? v <= bound : v >= bound;
+      }
+      uint64_t halves[2];
+      std::memcpy(halves, &fits, sizeof(fits));
+      return (halves[0] & halves[1]) == ~uint64_t{0};
+    } else {
+      const auto bound = static_cast<float>(worst);
+      int fits = 1;
+      for (int64_t i = 0; i < kBlock; ++i) {
+        const auto value = static_cast<float>(x[i]);
+        fits &= kLargest ? value <= bound : value >= bound;
+      }
+      return fits != 0;
     }
-    return fits != 0;
+  }
+  // Leaves the first k of all in candidates[0, k). Elements that may be among them are gathered;
+  // when there is no room the best k stay, the worst of which few later ones get past.
+  static void SelectFew(const T* in, const State& state, Candidate<T>* candidates) {
+    const auto before = Before<T, kLargest>;
+    const int64_t room = std::min(state.dim, 4 * state.k);
+    int64_t count = 0;
+    Candidate<T> worst = {};
+    bool full = false;
+    const auto keep_best = [&] {
+      std::nth_element(candidates, candidates + state.k - 1, candidates + count, before);
+      worst = candidates[state.k - 1];
+      count = state.k;
+      full = true;
+    };
+    for (int64_t j = 0; j < state.dim;) {
+      const int64_t end = std::min(state.dim, j + kBlock);
+      if (full && state.inner == 1 && end - j == kBlock && NoneBefore(in + j, worst.value)) {
+        j = end;
+        continue;
+      }
+      for (; j < end; ++j) {
+        const Candidate<T> candidate = {in[j * state.inner], j};
+        // Of equal values the earlier one stays.
+        if (full && (kLargest ? candidate.value <= worst.value : candidate.value >= worst.value))
+          continue;
+        if (full && !before(candidate, worst)) continue;
+        candidates[count++] = candidate;
+        if (count == room) keep_best();
+      }
+    }
+    keep_best();
   }
   static void SelectLine(const RunContext& context, const State& state, int64_t line,
                          Candidate<T>* candidates) {
@@ -95,24 +142,7 @@ class TopK : public Kernel {
     const T* in = context.in<T>(0) + o * state.dim * state.inner + i;
     const auto before = Before<T, kLargest>;
     if (state.k * 8 < state.dim) {
-      // The worst of the best k so far stands at the heap's top; few elements get past it.
-      int64_t count = 0;
-      for (int64_t j = 0; j < state.dim; ++j) {
-        while (count == state.k && state.inner == 1 && j + kBlock <= state.dim &&
-               NoneBefore(in + j, candidates[0].value)) {
-          j += kBlock;
-        }
-        if (j == state.dim) break;
-        const Candidate<T> candidate = {in[j * state.inner], j};
-        if (count < state.k) {
-          candidates[count++] = candidate;
-          if (count == state.k) std::make_heap(candidates, candidates + count, before);
-        } else if (before(candidate, candidates[0])) {
-          std::pop_heap(candidates, candidates + count, before);
-          candidates[count - 1] = candidate;
-          std::push_heap(candidates, candidates + count, before);
-        }
-      }
+      SelectFew(in, state, candidates);
     } else {
       for (int64_t j = 0; j < state.dim; ++j) candidates[j] = {in[j * state.inner], j};
       if (state.k < state.dim)

@@ -44,60 +44,89 @@ struct Ensemble {
         "X has shape ", DimsString(dims), ", the trees test ", trees.features, " features"));
   }
 
-  // `voted` has one element per target.
-  void Score(const double* row, absl::Span<double> scores, absl::Span<bool> voted) const {
-    std::fill(scores.begin(), scores.end(), 0);
-    std::fill(voted.begin(), voted.end(), false);
-    for (const int32_t root : trees.roots) {
-      for (const Vote& vote : trees.votes_of(trees.Walk(root, row))) {
-        double& score = scores[static_cast<size_t>(vote.target)];
-        bool& seen = voted[static_cast<size_t>(vote.target)];
-        if (aggregate == Aggregate::kMin) {
-          score = seen ? std::min(score, vote.weight) : vote.weight;
-        } else if (aggregate == Aggregate::kMax) {
-          score = seen ? std::max(score, vote.weight) : vote.weight;
-        } else {
-          score += vote.weight;
-        }
-        seen = true;
+  // `scores` and `voted` have one element per row and target. At most kWalks rows.
+  void Score(const double* rows, int64_t columns, int64_t count, double* scores,
+             bool* voted) const {
+    std::fill_n(scores, count * targets, 0.0);
+    std::fill_n(voted, count * targets, false);
+    const bool flat = !trees.flat.empty() &&
+                      std::none_of(rows, rows + count * columns, [](double x) { return x != x; });
+    int32_t leaves[TreeModel::kWalks];
+    // Some rows down one tree, or one row down some trees.
+    const size_t step = count == 1 ? TreeModel::kWalks : 1;
+    for (size_t tree = 0; tree < trees.roots.size(); tree += step) {
+      const auto roots = absl::MakeConstSpan(trees.roots).subspan(tree, step);
+      const int64_t walks = count == 1 ? static_cast<int64_t>(roots.size()) : count;
+      for (int64_t i = 0; i < walks; ++i)
+        leaves[i] = roots[count == 1 ? static_cast<size_t>(i) : 0];
+      if (flat) {
+        trees.WalkFlat(rows, count == 1 ? 0 : columns, walks, leaves);
+      } else {
+        for (int64_t i = 0; i < walks; ++i)
+          leaves[i] = trees.Walk(leaves[i], rows + (count == 1 ? 0 : i * columns));
+      }
+      for (int64_t i = 0; i < walks; ++i) {
+        const int64_t row = count == 1 ? 0 : i * targets;
+        for (const Vote& vote : trees.votes_of(leaves[i]))
+          Count(vote, scores[row + vote.target], voted[row + vote.target]);
       }
     }
-    for (size_t i = 0; i < scores.size(); ++i) {
+    for (int64_t i = 0; i < count * targets; ++i) {
       if (aggregate == Aggregate::kAverage) scores[i] /= static_cast<double>(trees.roots.size());
-      if (!base.empty()) scores[i] += base[base.size() == 1 ? 0 : i];
+      if (!base.empty()) scores[i] += base[base.size() == 1 ? 0 : static_cast<size_t>(i % targets)];
     }
+  }
+
+ private:
+  void Count(const Vote& vote, double& score, bool& seen) const {
+    if (aggregate == Aggregate::kMin) {
+      score = seen ? std::min(score, vote.weight) : vote.weight;
+    } else if (aggregate == Aggregate::kMax) {
+      score = seen ? std::max(score, vote.weight) : vote.weight;
+    } else {
+      score += vote.weight;
+    }
+    seen = true;
   }
 };
 
+using Scores = absl::InlinedVector<double, 16>;
+
 class TreeKernel : public Kernel {
  public:
-  explicit TreeKernel(Ensemble ensemble) : ensemble_(std::move(ensemble)) {}
+  explicit TreeKernel(Ensemble ensemble) : ensemble_(std::move(ensemble)) {
+    ensemble_.trees.Flatten();
+  }
 
  protected:
   // Calls finish(row, scores) for every row.
   template <typename Finish>
   void ForEachRow(const RunContext& context, const Finish& finish) const {
-    const int64_t columns = context.input(0).dim(1);
+    const int64_t columns = context.input(0).dim(1), all = context.input(0).dim(0);
+    const int64_t targets = ensemble_.targets;
     const auto trees = static_cast<int64_t>(ensemble_.trees.roots.size());
-    context.ParallelFor(
-        context.input(0).dim(0), std::max<int64_t>(1, 512 / (trees + 1)),
-        [&](int64_t begin, int64_t end) {
-          absl::InlinedVector<double, 64> row(static_cast<size_t>(columns));
-          absl::InlinedVector<double, 16> scores(static_cast<size_t>(ensemble_.targets));
-          absl::InlinedVector<bool, 16> voted(scores.size());
-          for (int64_t r = begin; r < end; ++r) {
-            for (int64_t c = 0; c < columns; ++c)
-              row[static_cast<size_t>(c)] = ensemble_.read(context.input(0).data, r * columns + c);
-            scores.resize(static_cast<size_t>(ensemble_.targets));
-            ensemble_.Score(row.data(), absl::MakeSpan(scores), absl::MakeSpan(voted));
-            finish(r, scores);
-          }
-        });
+    constexpr int64_t kBlock = TreeModel::kWalks;
+    const int64_t grain = std::max<int64_t>(1, 512 / (trees + 1) / kBlock);
+    context.ParallelFor((all + kBlock - 1) / kBlock, grain, [&](int64_t begin, int64_t end) {
+      const auto most = static_cast<size_t>(std::min(kBlock, all));
+      absl::InlinedVector<double, 512> rows(most * static_cast<size_t>(columns));
+      absl::InlinedVector<double, 64> scores(most * static_cast<size_t>(targets));
+      absl::InlinedVector<bool, 64> voted(scores.size());
+      Scores row;
+      for (int64_t first = begin * kBlock; first < std::min(all, end * kBlock); first += kBlock) {
+        const int64_t count = std::min(kBlock, all - first);
+        for (int64_t i = 0; i < count * columns; ++i)
+          rows[static_cast<size_t>(i)] = ensemble_.read(context.input(0).data, first * columns + i);
+        ensemble_.Score(rows.data(), columns, count, scores.data(), voted.data());
+        for (int64_t i = 0; i < count; ++i) {
+          row.assign(scores.data() + i * targets, scores.data() + (i + 1) * targets);
+          finish(first + i, row);
+        }
+      }
+    });
   }
   Ensemble ensemble_;
 };
-
-using Scores = absl::InlinedVector<double, 16>;
 
 void StoreRow(const Scores& scores, const TensorView& out, int64_t row) {
   const auto count = static_cast<int64_t>(scores.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -97,6 +98,41 @@ absl::Status TreeModel::Check() const {
       return absl::InvalidArgumentError("a node has two parents, or a child that is not there");
   }
   return absl::OkStatus();
+}
+
+void TreeModel::Flatten() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<FlatNode> made;
+  for (const TreeNode& node : nodes) {
+    // x < v is x <= (the number before v); the other comparisons are the opposites.
+    const bool strict = node.test == TreeTest::kLess || node.test == TreeTest::kGreaterOrEqual;
+    const bool opposite = node.test == TreeTest::kGreater || node.test == TreeTest::kGreaterOrEqual;
+    if (!(strict || opposite || node.test == TreeTest::kLessOrEqual)) return;
+    if (std::isnan(node.value) || node.value == -kInfinity ||
+        node.feature > std::numeric_limits<int32_t>::max()) {
+      return;
+    }
+    made.push_back(
+        {strict ? std::nextafter(node.value, -kInfinity) : node.value,
+         static_cast<int32_t>(node.feature),
+         {opposite ? node.if_true : node.if_false, opposite ? node.if_false : node.if_true}});
+  }
+  flat = std::move(made);
+}
+
+void TreeModel::WalkFlat(const double* rows, int64_t stride, int64_t count, int32_t* ends) const {
+  // Reads of different walks overlap; walks that are at a leaf stay there.
+  for (bool any = true; any;) {
+    any = false;
+    for (int64_t i = 0; i < count; ++i) {
+      const int32_t at = ends[i];
+      const FlatNode& node = flat[static_cast<size_t>(std::max(at, 0))];
+      const int32_t next = node.next[rows[i * stride + node.feature] <= node.value ? 1 : 0];
+      ends[i] = at < 0 ? at : next;
+      any |= ends[i] >= 0;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) ends[i] = ~ends[i];
 }
 
 int32_t TreeModel::Walk(int32_t root, const double* row) const {

@@ -29,6 +29,13 @@ struct TreeNode {
   int32_t if_true = 0, if_false = 0;
 };
 
+// A node in its flat form: next[x <= value].
+struct FlatNode {
+  double value = 0;
+  int32_t feature = 0;
+  int32_t next[2] = {};
+};
+
 struct Vote {
   int64_t target;
   double weight;
@@ -41,11 +48,18 @@ struct TreeModel {
   std::vector<Vote> votes;
   std::vector<int32_t> leaf_begins;  // leaf i votes [leaf_begins[i], leaf_begins[i + 1])
   int64_t features = 0;              // one more than the greatest feature tested
+  std::vector<FlatNode> flat;        // the nodes, if all compare; empty before Flatten
 
   // Fails when a node lies in no tree's order: every walk from a root must end.
   absl::Status Check() const;
   // The leaf that a row of features ends in.
   int32_t Walk(int32_t root, const double* row) const;
+  // Makes `flat`, where every node compares with a number.
+  void Flatten();
+  // Walks that step together: walk i starts at the root ends[i], ends at the leaf that replaces it
+  // and reads the row, without NaN, at rows + i * stride. Needs `flat`.
+  static constexpr int64_t kWalks = 8;
+  void WalkFlat(const double* rows, int64_t stride, int64_t count, int32_t* ends) const;
   absl::Span<const Vote> votes_of(int32_t leaf) const {
     const auto begin = static_cast<size_t>(leaf_begins[static_cast<size_t>(leaf)]);
     const auto end = static_cast<size_t>(leaf_begins[static_cast<size_t>(leaf) + 1]);
