@@ -1,0 +1,291 @@
+// Ops whose portable kernels work by blocks, tables or several walks at once, on inputs long enough
+// to meet all of them, against plain definitions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/kernels.h"
+#include "tests/support/fast_kernels.h"
+
+namespace onward {
+namespace {
+
+using cases::OpCase;
+using testing::RandomFloats;
+
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Through every CPU kernel that takes the case, on one and on three threads.
+void ExpectKernels(const OpCase& c) {
+  int ran = 0;
+  for (const KernelEntry& entry : CpuKernels()) {
+    if (entry.op != c.op || entry.domain != c.domain) continue;
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(absl::StrCat(std::string(entry.name), " ", c.name));
+      const auto results = testing::RunKernel(entry, c, threads);
+      if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
+      ASSERT_TRUE(results.ok()) << results.status();
+      ++ran;
+      for (size_t i = 0; i < results->size(); ++i)
+        EXPECT_EQ(testing::Difference((*results)[i], c.expected[i], c.rtol, c.atol), "") << i;
+    }
+  }
+  EXPECT_GT(ran, 0) << c.op;
+}
+
+// Floats on a grid, so that many are equal; some NaN.
+std::vector<float> Coarse(int64_t count, int levels, int64_t nans, std::mt19937& random) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& v : values) v = static_cast<float>(static_cast<int>(random() % levels)) - 3;
+  for (int64_t i = 0; i < nans; ++i) values[random() % values.size()] = kNan;
+  return values;
+}
+
+// NaN is greater than every number; equal values keep their order.
+std::vector<int64_t> Ranked(const std::vector<float>& values, bool largest) {
+  std::vector<int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    const float a = values[static_cast<size_t>(i)], b = values[static_cast<size_t>(j)];
+    const float first = largest ? b : a, second = largest ? a : b;
+    return first < second || (first == first && second != second);
+  });
+  return order;
+}
+
+TEST(PlainLoops, TopKOfLongRows) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t dim = 200 + static_cast<int64_t>(random() % 900), k = 1 + seed % 24;
+    const bool largest = seed % 2 == 0;
+    const std::vector<float> values =
+        Coarse(dim, seed % 3 == 0 ? 20 : 100000, seed % 4 == 0 ? 30 : 0, random);
+    const std::vector<int64_t> order = Ranked(values, largest);
+    std::vector<float> top;
+    for (int64_t i = 0; i < k; ++i)
+      top.push_back(values[static_cast<size_t>(order[static_cast<size_t>(i)])]);
+    OpCase c;
+    c.op = "TopK";
+    c.attributes = {{"largest", int64_t{largest}}};
+    c.inputs = {Tensor::Of<float>({dim}, values), Tensor::Of<int64_t>({1}, {k})};
+    c.expected = {
+        Tensor::Of<float>({k}, top),
+        Tensor::Of<int64_t>({k}, absl::MakeConstSpan(order).first(static_cast<size_t>(k)))};
+    ExpectKernels(c);
+  }
+}
+
+TEST(PlainLoops, ArgumentsOfLongRows) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t dim = 1 + static_cast<int64_t>(random() % 4000);
+    const bool last = seed % 2 == 0, max = seed % 4 < 2;
+    std::vector<float> values = Coarse(dim, 500, seed % 5 == 0 ? 2 : 0, random);
+    if (seed == 7) std::fill(values.begin(), values.end(), -kInfinity);
+    int64_t best = 0;
+    for (int64_t i = 1; i < dim; ++i) {
+      const float v = values[static_cast<size_t>(i)], top = values[static_cast<size_t>(best)];
+      const bool better = top == top && (v != v || (max ? v > top : v < top));
+      if (better || (last && (v == top || (v != v && top != top)))) best = i;
+    }
+    OpCase c;
+    c.op = max ? "ArgMax" : "ArgMin";
+    c.attributes = {{"select_last_index", int64_t{last}}, {"axis", int64_t{0}}};
+    c.inputs = {Tensor::Of<float>({dim}, values)};
+    c.expected = {Tensor::Of<int64_t>({1}, {best})};
+    ExpectKernels(c);
+    if (last || !max) continue;
+    c.op = "Hardmax";
+    c.attributes = {};
+    std::vector<float> hot(values.size());
+    hot[static_cast<size_t>(best)] = 1;
+    c.expected = {Tensor::Of<float>({dim}, hot)};
+    ExpectKernels(c);
+  }
+}
+
+TEST(PlainLoops, UniqueOfManyNumbers) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const int64_t count = seed == 0 ? 1 : 6000;
+    std::vector<float> values = Coarse(count, seed % 2 == 0 ? 5000 : 40, seed % 3, random);
+    if (seed == 4) values[17] = -0.0f;
+    std::vector<int64_t> by_first, counts, inverse(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      size_t group = 0;
+      for (; group < by_first.size(); ++group) {
+        const float other = values[static_cast<size_t>(by_first[group])];
+        if (values[i] == other || (values[i] != values[i] && other != other)) break;
+      }
+      if (group == by_first.size()) {
+        by_first.push_back(static_cast<int64_t>(i));
+        counts.push_back(0);
+      }
+      ++counts[group];
+      inverse[i] = static_cast<int64_t>(group);
+    }
+    std::vector<float> distinct;
+    for (const int64_t i : by_first) distinct.push_back(values[static_cast<size_t>(i)]);
+    for (const bool sorted : {false, true}) {
+      std::vector<int64_t> order = Ranked(distinct, false);
+      if (!sorted) std::iota(order.begin(), order.end(), 0);
+      std::vector<float> y;
+      std::vector<int64_t> first, number, place(order.size()), group(inverse.size());
+      for (size_t i = 0; i < order.size(); ++i) {
+        const auto from = static_cast<size_t>(order[i]);
+        y.push_back(distinct[from]);
+        first.push_back(by_first[from]);
+        number.push_back(counts[from]);
+        place[from] = static_cast<int64_t>(i);
+      }
+      for (size_t i = 0; i < group.size(); ++i) group[i] = place[static_cast<size_t>(inverse[i])];
+      const auto groups = static_cast<int64_t>(order.size());
+      OpCase c;
+      c.op = "Unique";
+      c.attributes = {{"sorted", int64_t{sorted}}};
+      c.inputs = {Tensor::Of<float>({count}, values)};
+      c.expected = {Tensor::Of<float>({groups}, y), Tensor::Of<int64_t>({groups}, first),
+                    Tensor::Of<int64_t>({count}, group), Tensor::Of<int64_t>({groups}, number)};
+      ExpectKernels(c);
+    }
+  }
+}
+
+TEST(PlainLoops, IntegersOfManyFloats) {
+  std::mt19937 random(2);
+  Tensor x = RandomFloats({1000}, random, -2e9f, 2e9f);
+  const float specials[] = {kNan, kInfinity, -kInfinity, 2147483648.0f, -2147483648.0f, 1e30f};
+  for (int i = 0; i < 6; ++i) x.mutable_data<float>()[130 * i + 5] = specials[i];
+  Tensor narrow(DType::kInt32, {1000}), wide(DType::kInt64, {1000});
+  for (int64_t i = 0; i < 1000; ++i) {
+    const float v = x.data<float>()[i];
+    const double bounded = v != v ? 0 : std::clamp(static_cast<double>(v), -0x1p31, 0x1p31 - 1);
+    narrow.mutable_data<int32_t>()[i] = static_cast<int32_t>(bounded);
+    wide.mutable_data<int64_t>()[i] = v != v         ? 0
+                                      : v >= 0x1p63f ? std::numeric_limits<int64_t>::max()
+                                      : v < -0x1p63f ? std::numeric_limits<int64_t>::min()
+                                                     : static_cast<int64_t>(v);
+  }
+  for (const Tensor& y : {narrow, wide}) {
+    OpCase c;
+    c.op = "Cast";
+    c.attributes = {{"to", static_cast<int64_t>(y.dtype())}};
+    c.inputs = {x};
+    c.expected = {y};
+    ExpectKernels(c);
+  }
+}
+
+struct Node {
+  int64_t feature;
+  float value;
+  std::string mode;
+  int64_t yes, no, missing;
+  float weight;  // of a leaf
+};
+
+float WalkNaively(const std::vector<Node>& tree, const float* row) {
+  size_t at = 0;
+  while (tree[at].mode != "LEAF") {
+    const Node& node = tree[at];
+    const float x = row[node.feature];
+    const bool passes = x != x                      ? node.missing != 0
+                        : node.mode == "BRANCH_LEQ" ? x <= node.value
+                        : node.mode == "BRANCH_LT"  ? x < node.value
+                        : node.mode == "BRANCH_GT"  ? x > node.value
+                        : node.mode == "BRANCH_GTE" ? x >= node.value
+                        : node.mode == "BRANCH_EQ"  ? x == node.value
+                                                    : x != node.value;
+    at = static_cast<size_t>(passes ? node.yes : node.no);
+  }
+  return tree[at].weight;
+}
+
+// An unbalanced tree: every branch is cut off with some chance.
+int64_t Grow(std::vector<Node>& tree, int depth, int modes, std::mt19937& random) {
+  const auto at = static_cast<int64_t>(tree.size());
+  const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT",
+                          "BRANCH_GTE", "BRANCH_EQ", "BRANCH_NEQ"};
+  tree.push_back({0, 0, "LEAF", 0, 0, 0, static_cast<float>(random() % 64) / 8});
+  if (depth == 0 || random() % 5 == 0) return at;
+  Node node = {static_cast<int64_t>(random() % 6),
+               static_cast<float>(random() % 5),
+               "",
+               0,
+               0,
+               static_cast<int64_t>(random() % 2),
+               0};
+  node.mode = kModes[random() % static_cast<unsigned>(modes)];
+  node.yes = Grow(tree, depth - 1, modes, random);
+  node.no = Grow(tree, depth - 1, modes, random);
+  tree[static_cast<size_t>(at)] = node;
+  return at;
+}
+
+TEST(PlainLoops, TreesOfAnyShape) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    std::vector<int64_t> tree_ids, node_ids, features, yes, no, missing, leaf_trees, leaf_nodes;
+    std::vector<float> values, weights;
+    std::vector<std::string> modes;
+    std::vector<std::vector<Node>> trees(1 + seed % 19);
+    for (size_t t = 0; t < trees.size(); ++t) {
+      Grow(trees[t], 6, seed % 3 == 0 ? 6 : 4, random);
+      for (size_t i = 0; i < trees[t].size(); ++i) {
+        const Node& node = trees[t][i];
+        tree_ids.push_back(static_cast<int64_t>(t));
+        node_ids.push_back(static_cast<int64_t>(i));
+        features.push_back(node.feature);
+        values.push_back(node.value);
+        modes.push_back(node.mode);
+        yes.push_back(node.yes);
+        no.push_back(node.no);
+        missing.push_back(node.missing);
+        if (node.mode != "LEAF") continue;
+        leaf_trees.push_back(static_cast<int64_t>(t));
+        leaf_nodes.push_back(static_cast<int64_t>(i));
+        weights.push_back(node.weight);
+      }
+    }
+    const int64_t rows = seed % 4 == 0 ? 1 : 1 + static_cast<int64_t>(random() % 40);
+    std::vector<float> x = Coarse(rows * 6, 12, seed % 5 == 0 ? 3 : 0, random), y;
+    for (int64_t r = 0; r < rows; ++r) {
+      float sum = 0;
+      for (const std::vector<Node>& tree : trees) sum += WalkNaively(tree, x.data() + r * 6);
+      y.push_back(sum);
+    }
+    OpCase c;
+    c.op = "TreeEnsembleRegressor";
+    c.domain = "ai.onnx.ml";
+    c.attributes = {{"n_targets", int64_t{1}},
+                    {"nodes_treeids", tree_ids},
+                    {"nodes_nodeids", node_ids},
+                    {"nodes_featureids", features},
+                    {"nodes_values", values},
+                    {"nodes_modes", modes},
+                    {"nodes_truenodeids", yes},
+                    {"nodes_falsenodeids", no},
+                    {"nodes_missing_value_tracks_true", missing},
+                    {"target_treeids", leaf_trees},
+                    {"target_nodeids", leaf_nodes},
+                    {"target_ids", std::vector<int64_t>(leaf_trees.size())},
+                    {"target_weights", weights}};
+    c.inputs = {Tensor::Of<float>({rows, 6}, x)};
+    c.expected = {Tensor::Of<float>({rows, 1}, y)};
+    ExpectKernels(c);
+  }
+}
+
+}  // namespace
+}  // namespace onward
