@@ -221,6 +221,9 @@ absl::StatusOr<std::vector<ValueId>> ReplaceNode(GraphSink& sink, NodeId id,
   node.inputs.insert(node.inputs.end(), extra_inputs.begin(), extra_inputs.end());
   node.outputs = graph.node(id).outputs;
   node.subgraphs = std::move(subgraphs);
+  // Outputs may be left out at the end; a Loop's body also gives a condition.
+  const size_t given = node.subgraphs[0].graph->outputs().size() - inserted - appended;
+  node.outputs.resize(given - (node.op_type == "Loop" ? 1 : 0));
   const auto new_value = [&] {
     return graph.AddValue(graph.UniqueName(absl::StrCat(sink.prefix(), node.op_type, "/state")),
                           Type());

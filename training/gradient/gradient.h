@@ -47,7 +47,10 @@ class GradientScope {
   Expr output(int i) const { return sink_.Value(node().outputs[static_cast<size_t>(i)]); }
   // The gradient of output i; omitted when nothing depends on it. Of a sequence it is a sequence of
   // equal length, of an optional the gradient of its element.
-  const Expr& upstream(int i) const { return upstream_[static_cast<size_t>(i)]; }
+  const Expr& upstream(int i) const {
+    static const Expr* omitted = new Expr();
+    return static_cast<size_t>(i) < upstream_.size() ? upstream_[static_cast<size_t>(i)] : *omitted;
+  }
   // Whether somebody wants the gradient of operand i: of input i or, from num_inputs() on, of what
   // the subgraphs capture. A rule may compute others too; what nobody reads is removed.
   bool wants(int i) const {

@@ -142,8 +142,12 @@ class CompositionSink : public GraphSink {
 Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   // In a graph of its own: the work is that of the composition, not of the whole graph.
   Graph body;
-  const std::string prefix = absl::StrCat(
-      s.sink().prefix(), s.node().name.empty() ? s.node().op_type : s.node().name, "/");
+  std::string prefix = s.sink().prefix();
+  for (const ValueId output : s.node().outputs) {
+    if (!output.valid()) continue;
+    absl::StrAppend(&prefix, s.sink().NameOf(output), "/");
+    break;
+  }
   CompositionSink sink(body, prefix, s.sink());
   std::vector<Expr> inputs = NoGradients(s);
   std::vector<size_t> wanted;

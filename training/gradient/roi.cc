@@ -90,13 +90,13 @@ Expr GreatestNeighbour(const Expr& images, const Samples& rows, const Samples& c
   return ReduceMax(Reshape(present, bins), {3, 5}, false);
 }
 
+// The regions get no gradient, as in torchvision.
 Gradients RoiAlignRule(const GradientScope& s) {
   const Attributes& a = s.attributes();
   const AlignOptions o = {a.String("coordinate_transformation_mode", "half_pixel") == "half_pixel",
                           a.String("mode", "avg") == "max", a.Int("sampling_ratio", 0),
                           a.Float("spatial_scale", 1)};
   const int64_t height = a.Int("output_height", 1), width = a.Int("output_width", 1);
-  if (s.wants(1)) return absl::UnimplementedError("the regions have no gradient");
   const Expr x = s.input(0);
   const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBFloat16;
   const DType dtype = narrow ? DType::kFloat32 : x.dtype();
@@ -137,7 +137,6 @@ Expr Covered(const Expr& from, const Expr& to, double scale, int64_t bins, const
 Gradients MaxRoiPoolRule(const GradientScope& s) {
   const std::vector<int64_t> bins = s.attributes().Ints("pooled_shape");
   const double scale = s.attributes().Float("spatial_scale", 1);
-  if (s.wants(1)) return absl::UnimplementedError("the regions have no gradient");
   const Expr rois = Cast(s.input(1), DType::kFloat32), x = s.input(0);
   const Expr down = Covered(Column(rois, 2), Column(rois, 4), scale, bins[0], DimOf(x, 2));
   const Expr right = Covered(Column(rois, 1), Column(rois, 3), scale, bins[1], DimOf(x, 3));
