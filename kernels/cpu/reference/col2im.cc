@@ -94,8 +94,8 @@ class Col2Im : public Kernel {
             T* out = context.out<T>(0) + plane * state.image;
             std::fill_n(out, state.image, T());
             for (int64_t k = 0; k < state.block; ++k)
-              AddElement(state, 0, k, context.in<T>(0) + (plane * state.block + k) * state.columns,
-                         out, 0);
+              AddElement(state, RangesOf(state, k), 0,
+                         context.in<T>(0) + (plane * state.block + k) * state.columns, out);
           }
         });
     return absl::OkStatus();
@@ -119,26 +119,38 @@ class Col2Im : public Kernel {
     const int64_t room = size + begin + end - *reach - 1;
     return room < 0 ? std::nullopt : std::optional(room / stride + 1);
   }
-  // Adds element k of the block at all its positions, `in`, from axis i on; the axes before have
-  // chosen the image's part at `at`.
-  void AddElement(const Col2ImState& state, int64_t i, int64_t k, const T* in, T* out,
-                  int64_t at) const {
-    const auto a = static_cast<size_t>(i);
+  // The columns of an axis at which an element of the block lies in the image, and where.
+  struct Range {
+    int64_t first = 0, count = 0, at = 0, step = 1;
+  };
+  using Ranges = absl::InlinedVector<Range, 4>;
+  // Those of element k.
+  Ranges RangesOf(const Col2ImState& state, int64_t k) const {
+    Ranges ranges(static_cast<size_t>(state.axes));
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const Col2ImAxis& axis = state.of_axis[i];
+      const int64_t step = Of(strides_, i, 1);
+      const int64_t start =
+          k / axis.block_inner % axis.block * Of(dilations_, i, 1) - Of(pads_, i, 0);
+      const int64_t first = start < 0 ? std::min(axis.columns, (step - 1 - start) / step) : 0;
+      const int64_t room = axis.image - start;
+      const int64_t end = room <= 0 ? 0 : std::min(axis.columns, (room - 1) / step + 1);
+      ranges[i] = {first, std::max<int64_t>(0, end - first), start + first * step, step};
+    }
+    return ranges;
+  }
+  // Adds one element of the block at all its positions, `in`, from axis i on.
+  static void AddElement(const Col2ImState& state, const Ranges& ranges, size_t i, const T* in,
+                         T* out) {
     const Col2ImAxis& axis = state.of_axis[i];
-    const int64_t step = Of(strides_, a, 1);
-    const int64_t start =
-        k / axis.block_inner % axis.block * Of(dilations_, a, 1) - Of(pads_, a, 0);
-    // The columns whose elements lie in the image.
-    const int64_t first = start < 0 ? std::min(axis.columns, (step - 1 - start) / step) : 0;
-    const int64_t room = axis.image - start;
-    const int64_t end = room <= 0 ? 0 : std::min(axis.columns, (room - 1) / step + 1);
-    at += (start + first * step) * axis.image_inner;
-    in += first * axis.columns_inner;
-    if (i + 1 == state.axes) return AddRow(in, end - first, step, out + at);
-    for (int64_t j = first; j < end; ++j) {
-      AddElement(state, i + 1, k, in, out, at);
-      at += step * axis.image_inner;
-      in += axis.columns_inner;
+    const Range& range = ranges[i];
+    if (range.count == 0) return;
+    in += range.first * axis.columns_inner;
+    out += range.at * axis.image_inner;
+    if (i + 1 == ranges.size()) return AddRow(in, range.count, range.step, out);
+    for (int64_t j = 0; j < range.count; ++j) {
+      AddElement(state, ranges, i + 1, in + j * axis.columns_inner,
+                 out + j * range.step * axis.image_inner);
     }
   }
   static void AddRow(const T* in, int64_t count, int64_t step, T* out) {

@@ -20,6 +20,15 @@ void RunColumns(const T* x, T* y, const CumulativePlan& plan, int64_t columns, b
   std::fill(total, total + columns, std::is_same_v<F, functors::Add> ? C(0) : C(1));
   const int64_t stride = reverse ? -plan.inner : plan.inner;
   if (reverse) x += (plan.count - 1) * plan.inner, y += (plan.count - 1) * plan.inner;
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<F, functors::Add>) {
+    if (!exclusive && columns >= 16) {
+      static const FloatBinaryLoop add = ForSet(BestInstructionSet(), baseline::Binary,
+                                                avx2::Binary, avx512::Binary)(FloatBinary::kAdd);
+      for (int64_t step = 0; step < plan.count; ++step, x += stride, y += stride)
+        add(step == 0 ? total : y - stride, 1, x, 1, y, columns);
+      return;
+    }
+  }
   for (int64_t step = 0; step < plan.count; ++step, x += stride, y += stride) {
     if (exclusive) {
       for (int64_t j = 0; j < columns; ++j) {

@@ -154,11 +154,9 @@ bool CollectSurrounding(const GridOptions& options, const G* grid, DimsView spac
   const double above = 1 - bottom_weight, before = 1 - right_weight;
   const double weights[4] = {above * before, above * right_weight, bottom_weight * before,
                              bottom_weight * right_weight};
-  samples.taps.insert(samples.taps.end(),
-                      {{at, weights[0], static_cast<float>(weights[0])},
-                       {at + 1, weights[1], static_cast<float>(weights[1])},
-                       {at + width, weights[2], static_cast<float>(weights[2])},
-                       {at + width + 1, weights[3], static_cast<float>(weights[3])}});
+  const int64_t offsets[4] = {at, at + 1, at + width, at + width + 1};
+  for (int i = 0; i < 4; ++i)
+    samples.taps.push_back({offsets[i], weights[i], static_cast<float>(weights[i])});
   samples.ends.push_back(static_cast<int64_t>(samples.taps.size()));
   return true;
 }
@@ -179,44 +177,59 @@ void CollectSamples(const GridOptions& options, const void* grid, DimsView space
   }
 }
 
-// Writes the values of one channel of the samples.
-using Sum = void (*)(const SampleTaps& samples, const void* in, void* out);
+// Writes the values of `channels` channels of the samples, which lie `in_stride` and `out_stride`
+// elements apart.
+using Sum = void (*)(const SampleTaps& samples, const void* in, int64_t in_stride, void* out,
+                     int64_t out_stride, int64_t channels);
 
-template <typename T>
-void SumTaps(const SampleTaps& samples, const void* in, void* out) {
+template <typename A, typename T>
+A Term(const Tap& tap, const T* from) {
+  if constexpr (std::is_same_v<A, float>) {
+    return tap.float_weight * static_cast<float>(from[tap.offset]);
+  } else {
+    return tap.weight * from[tap.offset];
+  }
+}
+
+// kChannels channels side by side: taps are read once for all.
+template <int kChannels, typename T>
+void SumChannels(const SampleTaps& samples, const T* in, int64_t in_stride, T* out,
+                 int64_t out_stride) {
   using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  const T* from = static_cast<const T*>(in);
-  T* to = static_cast<T*>(out);
   const Tap* tap = samples.taps.data();
-  const auto term = [from](const Tap& t) {
-    if constexpr (std::is_same_v<A, float>)
-      return t.float_weight * static_cast<float>(from[t.offset]);
-    else
-      return t.weight * from[t.offset];
-  };
-  int64_t begin = 0;
-  for (const int64_t end : samples.ends) {
-    A sum = 0;
-    if (end - begin == 4) {  // most samples of two axes
-      sum = term(tap[0]);
-      for (int i = 1; i < 4; ++i) sum += term(tap[i]);
-      tap += 4;
-    } else {
-      for (int64_t i = begin; i < end; ++i) sum += term(*tap++);
+  for (size_t s = 0; s < samples.ends.size(); ++s) {
+    A sums[kChannels] = {};
+    for (const Tap* end = samples.taps.data() + samples.ends[s]; tap < end; ++tap) {
+      for (int c = 0; c < kChannels; ++c) sums[c] += Term<A>(*tap, in + c * in_stride);
     }
-    *to++ = static_cast<T>(sum);
-    begin = end;
+    for (int c = 0; c < kChannels; ++c)
+      out[c * out_stride + static_cast<int64_t>(s)] = static_cast<T>(sums[c]);
   }
 }
 
 template <typename T>
-void MoveTap(const SampleTaps& samples, const void* in, void* out) {
+void SumTaps(const SampleTaps& samples, const void* in, int64_t in_stride, void* out,
+             int64_t out_stride, int64_t channels) {
   const T* from = static_cast<const T*>(in);
   T* to = static_cast<T*>(out);
-  int64_t begin = 0;
-  for (const int64_t end : samples.ends) {
-    *to++ = begin == end ? T() : from[samples.taps[static_cast<size_t>(begin)].offset];
-    begin = end;
+  int64_t c = 0;
+  for (; c + 4 <= channels; c += 4)
+    SumChannels<4>(samples, from + c * in_stride, in_stride, to + c * out_stride, out_stride);
+  for (; c < channels; ++c)
+    SumChannels<1>(samples, from + c * in_stride, in_stride, to + c * out_stride, out_stride);
+}
+
+template <typename T>
+void MoveTap(const SampleTaps& samples, const void* in, int64_t in_stride, void* out,
+             int64_t out_stride, int64_t channels) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const T* from = static_cast<const T*>(in) + c * in_stride;
+    T* to = static_cast<T*>(out) + c * out_stride;
+    int64_t begin = 0;
+    for (const int64_t end : samples.ends) {
+      *to++ = begin == end ? T() : from[samples.taps[static_cast<size_t>(begin)].offset];
+      begin = end;
+    }
   }
 }
 
@@ -255,10 +268,8 @@ class GridSample : public Kernel {
         const int64_t n = b / blocks, first = b % blocks * kBlock;
         collect_(options_, grid.data, in.dims.subspan(2), n * samples + first,
                  n * samples + std::min(samples, first + kBlock), taps);
-        for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
-          sum_(taps, context.in<char>(0) + c * image * size,
-               context.out<char>(0) + (c * samples + first) * size);
-        }
+        sum_(taps, context.in<char>(0) + n * channels * image * size, image,
+             context.out<char>(0) + (n * channels * samples + first) * size, samples, channels);
       }
     });
     return absl::OkStatus();

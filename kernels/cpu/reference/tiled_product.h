@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "graph/base/small_float.h"
@@ -139,6 +140,12 @@ template <typename T, typename Acc>
 void PackRows(const T* data, int64_t row_stride, int64_t column_stride, int64_t rows,
               int64_t columns, int64_t to_stride, Acc* to) {
   for (int64_t i = 0; i < rows; ++i, data += row_stride, to += to_stride) {
+    if constexpr (std::is_same_v<T, Acc>) {
+      if (column_stride == 1) {
+        std::memcpy(to, data, static_cast<size_t>(columns) * sizeof(T));
+        continue;
+      }
+    }
     if (column_stride == 1) {
       for (int64_t j = 0; j < columns; ++j) to[j] = static_cast<Acc>(data[j]);
     } else {

@@ -55,11 +55,17 @@ ONWARD_INLINE Vec Exp(Vec x) {
 
 // Exp for x <= 0 that gives 0 instead of denormals: for softmax.
 ONWARD_INLINE Vec ExpOfNegative(Vec x) {
+#if defined(ONWARD_TARGET_AVX512)
+  const ReducedExp reduced = ReduceExp(Max(Set(-87.0f), x));
+  const __mmask16 in_range = _mm512_cmp_ps_mask(x, Set(-87.0f), _CMP_NLT_UQ);  // or NaN
+  return _mm512_maskz_scalef_ps(in_range, Expm1Reduced(reduced.r) + 1.0f, reduced.n);
+#else
   const IVec in_range = x >= Set(-87.0f);
   const ReducedExp e = ReduceExp(Max(Set(-87.0f), x));
   const Vec scale = PowerOfTwo(e.n_bits);
   const Vec result = Fma(Expm1Reduced(e.r), scale, scale);
   return Select(in_range | (x != x), result, Vec{});
+#endif
 }
 
 ONWARD_INLINE Vec Expm1(Vec x) {
