@@ -1,175 +1,259 @@
-// LSTM, GRU and RNN: the gradient of the recurrence written as a Scan of standard ops, which
-// computes the states again. The products of X with W are outside of it.
-#include "kernels/shapes/recurrent.h"
-
-#include <cmath>
+// LSTM, GRU and RNN. The gates before their activations are computed again from the states that Y
+// has, for all steps in one product; a Scan then goes through the steps from the last to the first
+// with the gradients of the states. It gives the gradients of the gates, from which those of X and
+// of the weights are products over all steps.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "training/gradient/body.h"
+#include "training/gradient/driver.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
+#include "training/gradient/recurrent_cell.h"
 
 namespace onward::gradient {
 namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-enum Input { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kPeepholes };
-
-Expr Apply(const RecurrentActivation& f, const Expr& x) {
-  const double alpha = f.alpha, beta = f.beta;
-  switch (f.kind) {
-    case GateFunction::kRelu:
-      return Relu(x);
-    case GateFunction::kTanh:
-      return Tanh(x);
-    case GateFunction::kSigmoid:
-      return Sigmoid(x);
-    case GateFunction::kAffine:
-      return x * alpha + beta;
-    case GateFunction::kLeakyRelu:
-      return Op("LeakyRelu", {x}, {{"alpha", f.alpha}});
-    case GateFunction::kThresholdedRelu:
-      return Where(GreaterOrEqual(x, ScalarLike(x, alpha)), x, ScalarLike(x, 0));
-    case GateFunction::kScaledTanh:
-      return Tanh(x * beta) * alpha;
-    case GateFunction::kHardSigmoid:
-      return Op("HardSigmoid", {x}, {{"alpha", f.alpha}, {"beta", f.beta}});
-    case GateFunction::kElu:
-      return Op("Elu", {x}, {{"alpha", f.alpha}});
-    case GateFunction::kSoftsign:
-      return Op("Softsign", {x});
-    case GateFunction::kSoftplus:
-      return Op("Softplus", {x});
-  }
-  return x;
+// The node's Y; a node without that output is replaced by one that has it.
+absl::StatusOr<Expr> OutputY(const GradientScope& s) {
+  if (s.node().outputs[0].valid()) return s.output(0);
+  Graph& graph = s.sink().graph();
+  Node node = NodeLike(s.node());
+  node.inputs = s.node().inputs;
+  node.outputs = s.node().outputs;
+  const std::string name = absl::StrCat(s.sink().prefix(), node.op_type, "/y");
+  node.outputs[0] = graph.AddValue(graph.UniqueName(name), Type());
+  const ValueId y = node.outputs[0];
+  graph.RemoveNode(s.id());
+  ONWARD_RETURN_IF_ERROR(InferNode(graph, graph.AddNode(std::move(node)), &s.sink().known()));
+  return s.sink().Value(y);
 }
 
-// One direction of a node.
-class Direction {
+// Gradients of one direction's inputs, in the order of RecurrentInput.
+class DirectionGradient {
  public:
-  Direction(const RecurrentAttributes& attributes, const std::vector<Expr>& inputs, int direction)
-      : a_(attributes), inputs_(inputs), direction_(direction) {
-    x_ = a_.batch_first ? Transpose(inputs[kX], {1, 0, 2}) : inputs[kX];
-    r_ = Transpose(Own(kR, 0), {1, 0});
-    if (Has(kPeepholes)) peepholes_ = Parts(Own(kPeepholes, 0), 0, 3);
-    if (!Has(kB)) return;
-    const std::vector<Expr> biases = Parts(Own(kB, 0), 0, 2);
-    input_bias_ = biases[0];
-    recurrent_bias_ = biases[1];
-  }
+  // `y`: [steps, batch, hidden]; `upstream`: of y and of the last states, may be omitted.
+  DirectionGradient(const RecurrentDirection& direction, const Expr& y, std::vector<Expr> upstream)
+      : d_(direction), y_(y), upstream_(std::move(upstream)) {}
 
-  // Y of [steps, batch, hidden], then the last states of [batch, hidden].
-  std::vector<Expr> Write() {
-    const Expr projected = Projected();
-    std::vector<Expr> states = {Initial(kInitialH)}, scanned = {projected};
-    if (a_.op == RecurrentOp::kLstm) states.push_back(Initial(kInitialC));
-    if (Has(kLens)) scanned.push_back(Iota(Shape(x_, 0, 1)));
-    std::vector<Expr> results = x_.sink()->Scan(
-        states, scanned,
-        [&](ExprSink&, const std::vector<Expr>& carried, const std::vector<Expr>& elements) {
-          return Step(carried, elements);
-        },
-        a_.reversed(direction_));
-    results.insert(results.begin(), results.back());
-    results.pop_back();
-    return results;
+  absl::StatusOr<std::vector<Expr>> Write() {
+    h_ = StatesBefore();
+    Expr product = MatMul(h_, d_.r());
+    if (d_.late_bias().valid()) product = product + d_.late_bias();
+    ONWARD_RETURN_IF_ERROR(ScanBack(d_.Projected(), product));
+    std::vector<Expr> gradients(8);
+    const Expr dx = Flat(results_[0]), dp = Flat(results_[1]);
+    gradients[kX] = MatMul(results_[0], d_.w());
+    gradients[kW] = MatMul(Transpose(dx, {1, 0}), Flat(d_.x()));
+    gradients[kR] = MatMul(Transpose(dp, {1, 0}), Flat(h_));
+    if (d_.Has(kB))
+      gradients[kB] = expr::Concat({ReduceSum(dx, {0}, false), ReduceSum(dp, {0}, false)}, 0);
+    gradients[kInitialH] = states_[0];
+    if (d_.is_lstm()) gradients[kInitialC] = states_[1];
+    if (d_.Has(kPeepholes)) gradients[kPeepholes] = states_.back();
+    return gradients;
   }
 
  private:
-  bool Has(Input i) const { return i < inputs_.size() && inputs_[i].valid(); }
-  // The direction's part of an input.
-  Expr Own(Input i, int64_t axis) const {
-    return Gather(inputs_[i], inputs_[i].sink()->Scalar(direction_, DType::kInt64), axis);
+  // [steps * batch, n].
+  static Expr Flat(const Expr& x) { return Op("Flatten", {x}, {{"axis", int64_t{2}}}); }
+
+  // h before each step: [steps, batch, hidden]. Where a sequence begins at its end, it is the
+  // initial state, and not the zero that Y has behind the end.
+  Expr StatesBefore() const {
+    constexpr int64_t kEnd = INT64_MAX;
+    const Expr first = Unsqueeze(d_.Initial(kInitialH), {0});
+    if (!d_.reversed()) return expr::Concat({first, Slice(y_, {0}, {-1}, {0})}, 0);
+    const Expr after = expr::Concat({Slice(y_, {1}, {kEnd}, {0}), first}, 0);
+    if (!d_.Has(kLens)) return after;
+    const Expr next = Unsqueeze(d_.Times() + 1.0, {1});
+    return Where(Unsqueeze(TimesGoOn(next), {2}), after, first);
   }
-  static std::vector<Expr> Parts(const Expr& x, int64_t axis, int count) {
-    return Ops("Split", {x}, count, {{"axis", axis}, {"num_outputs", int64_t{count}}});
+  // bool[steps, batch] for times of [steps, 1].
+  Expr TimesGoOn(const Expr& times) const { return Squeeze(d_.GoesOn(times), {1}); }
+
+  Expr FirstGradient(size_t output, const Expr& state) const {
+    return upstream_[output].valid() ? upstream_[output] : ZerosLike(state);
   }
 
-  Expr Initial(Input i) const {
-    if (Has(i)) return Own(i, a_.batch_first ? 1 : 0);
-    return Expand(ScalarLike(x_, 0), expr::Concat({Shape(x_, 1, 2), Shape(r_, 0, 1)}, 0));
+  // c before each step.
+  Expr CellsBefore(const Expr& gates, const Expr& product, const Expr& first) const {
+    std::vector<Expr> scanned = {gates + product};
+    if (d_.Has(kLens)) scanned.push_back(d_.Times());
+    return gates.sink()->Scan(
+        {first}, scanned,
+        [&](ExprSink& body, const std::vector<Expr>& c, const std::vector<Expr>& e) {
+          const Expr none = body.Scalar(0, e[0].dtype());
+          Expr next = d_.Cell(e[0], none, {Expr(), c[0]}, d_.peepholes())[1];
+          if (e.size() > 1) next = Where(d_.GoesOn(e[1]), next, c[0]);
+          return BodyResult{{}, {next}, {Identity(c[0])}};
+        },
+        d_.reversed())[1];
   }
 
-  // X W^T and the biases that are added before the recurrent product.
-  Expr Projected() {
-    Expr sum = MatMul(x_, Transpose(Own(kW, 0), {1, 0}));
-    if (!input_bias_.valid()) return sum;
-    sum = sum + input_bias_;
-    if (a_.op != RecurrentOp::kGru || !a_.linear_before_reset) return sum + recurrent_bias_;
-    const std::vector<Expr> parts = Parts(recurrent_bias_, 0, 3);
-    late_bias_ = parts[2];
-    return sum + expr::Concat({parts[0], parts[1], parts[2] * 0.0}, 0);
-  }
-
-  Expr Activate(int function, const Expr& x) const {
-    const Expr limit = std::isinf(a_.clip) ? Expr() : ScalarLike(x, a_.clip);
-    const auto index = static_cast<size_t>(direction_ * a_.functions() + function);
-    return Apply(a_.activations[index], limit.valid() ? Clip(x, -limit, limit) : x);
-  }
-
-  BodyResult Step(const std::vector<Expr>& carried, const std::vector<Expr>& elements) const {
-    const std::vector<Expr> next = a_.op == RecurrentOp::kLstm  ? Lstm(carried, elements[0])
-                                   : a_.op == RecurrentOp::kGru ? Gru(carried[0], elements[0])
-                                                                : Rnn(carried[0], elements[0]);
-    if (elements.size() == 1) return {{}, next, {next[0]}};
-    // A sequence that has ended, or not begun from its end, keeps its states and gives zeros.
-    const Expr lens = Cast(inputs_[kLens], DType::kInt64);
-    const Expr goes_on = Unsqueeze(Less(elements[1], lens), {1});
-    std::vector<Expr> kept;
-    for (size_t i = 0; i < next.size(); ++i) kept.push_back(Where(goes_on, next[i], carried[i]));
-    return {{}, kept, {Masked(goes_on, next[0])}};
-  }
-
-  std::vector<Expr> Rnn(const Expr& h, const Expr& x) const {
-    return {Activate(0, x + MatMul(h, r_))};
-  }
-
-  std::vector<Expr> Lstm(const std::vector<Expr>& carried, const Expr& x) const {
-    const std::vector<Expr> gates = Parts(x + MatMul(carried[0], r_), 1, 4);  // i, o, f, c
-    const auto gate = [&](size_t k, const Expr& c) {
-      return Activate(0, peepholes_.empty() ? gates[k] : gates[k] + peepholes_[k] * c);
-    };
-    const Expr in = gate(0, carried[1]);
-    const Expr forget = a_.input_forget ? 1.0 - in : gate(2, carried[1]);
-    const Expr c = forget * carried[1] + in * Activate(1, gates[3]);
-    return {gate(1, c) * Activate(2, c), c};
-  }
-
-  std::vector<Expr> Gru(const Expr& h, const Expr& x) const {
-    const std::vector<Expr> own = Parts(x, 1, 3);  // update, reset, candidate
-    const std::vector<Expr> r = Parts(r_, 1, 3);
-    const Expr update = Activate(0, own[0] + MatMul(h, r[0]));
-    const Expr reset = Activate(0, own[1] + MatMul(h, r[1]));
-    Expr candidate;
-    if (a_.linear_before_reset) {
-      const Expr product = MatMul(h, r[2]);
-      candidate = reset * (late_bias_.valid() ? product + late_bias_ : product);
-    } else {
-      candidate = MatMul(reset * h, r[2]);
+  absl::Status ScanBack(const Expr& gates, const Expr& product) {
+    std::vector<Expr> scanned = {gates, product, h_};
+    const Expr h0 = d_.Initial(kInitialH);
+    std::vector<Expr> first = {FirstGradient(1, h0)};
+    if (d_.is_lstm()) {
+      const Expr c0 = d_.Initial(kInitialC);
+      first.push_back(FirstGradient(2, c0));
+      scanned.push_back(CellsBefore(gates, product, c0));
     }
-    return {(1.0 - update) * Activate(1, own[2] + candidate) + update * h};
+    if (d_.Has(kPeepholes)) first.push_back(ZerosLike(d_.peepholes()));
+    if (upstream_[0].valid()) scanned.push_back(upstream_[0]);
+    if (d_.Has(kLens)) scanned.push_back(d_.Times());
+    absl::Status status;
+    std::vector<Expr> all = gates.sink()->Scan(
+        first, scanned,
+        [&](ExprSink& body, const std::vector<Expr>& carried, const std::vector<Expr>& elements) {
+          return StepBack(dynamic_cast<GraphSink&>(body), carried, elements, status);
+        },
+        !d_.reversed());
+    ONWARD_RETURN_IF_ERROR(status);
+    ONWARD_RETURN_IF_ERROR(gates.sink()->status());
+    const auto count = static_cast<std::ptrdiff_t>(first.size());
+    states_.assign(all.begin(), all.begin() + count);
+    results_.assign(all.begin() + count, all.end());
+    return absl::OkStatus();
   }
 
-  const RecurrentAttributes& a_;
-  const std::vector<Expr>& inputs_;
-  const int direction_;
-  Expr x_, r_;  // [steps, batch, input], [hidden, gates * hidden]
-  Expr input_bias_, recurrent_bias_, late_bias_;
-  std::vector<Expr> peepholes_;
+  // Carried: the gradients of h and c after the step, and the sum of the peepholes'.
+  BodyResult StepBack(GraphSink& body, const std::vector<Expr>& carried,
+                      const std::vector<Expr>& elements, absl::Status& status) const {
+    const size_t states = d_.is_lstm() ? 2 : 1;
+    const Expr peepholes = d_.peepholes().valid() ? body.Op("Identity", {d_.peepholes()}) : Expr();
+    const std::vector<Expr> before(elements.begin() + 2,
+                                   elements.begin() + 2 + static_cast<std::ptrdiff_t>(states));
+    const std::vector<Expr> after = d_.Cell(elements[0], elements[1], before, peepholes);
+    std::vector<Expr> flowing(carried.begin(),
+                              carried.begin() + static_cast<std::ptrdiff_t>(states));
+    if (upstream_[0].valid()) flowing[0] = flowing[0] + elements[2 + states];
+    const Expr goes_on = d_.Has(kLens) ? d_.GoesOn(elements.back()) : Expr();
+    std::vector<GradientTarget> targets;
+    for (size_t i = 0; i < states; ++i) {
+      if (goes_on.valid()) flowing[i] = Masked(goes_on, flowing[i]);
+      targets.push_back({after[i].id(), flowing[i].id()});
+    }
+    std::vector<ValueId> wrt = {elements[0].id(), elements[1].id()};
+    for (const Expr& state : before) wrt.push_back(state.id());
+    if (peepholes.valid()) wrt.push_back(peepholes.id());
+    if (status = body.status(); !status.ok()) return {};
+    const auto found = Differentiate(body, targets, wrt, GradientOptions());
+    if (status = found.status(); !status.ok()) return {};
+    std::vector<Expr> next;
+    for (size_t i = 0; i < states; ++i) {
+      Expr gradient = (*found)[2 + i];
+      if (i == 0) {
+        const Expr through = MatMul((*found)[1], body.Op("Transpose", {d_.r()}));
+        gradient = gradient.valid() ? gradient + through : through;
+      }
+      next.push_back(goes_on.valid() ? Where(goes_on, gradient, carried[i]) : gradient);
+    }
+    if (peepholes.valid()) next.push_back(carried.back() + found->back());
+    return {{}, next, {(*found)[0], (*found)[1]}};
+  }
+
+  const RecurrentDirection& d_;
+  const Expr y_;
+  const std::vector<Expr> upstream_;
+  Expr h_;
+  std::vector<Expr> states_, results_;
 };
 
-// The directions beside each other, in the node's layout.
-Expr Joined(const std::vector<Expr>& parts, bool batch_first) {
-  const bool is_y = parts[0].type().shape && parts[0].type().shape->size() == 3;
+// Both directions' parts beside each other.
+Expr Stacked(const std::vector<Expr>& parts, int64_t axis) {
   std::vector<Expr> own;
-  int64_t axis = is_y ? 1 : 0;
-  if (batch_first) ++axis;
-  for (const Expr& part : parts) {
-    own.push_back(Unsqueeze(is_y && batch_first ? Transpose(part, {1, 0, 2}) : part, {axis}));
-  }
+  for (const Expr& part : parts) own.push_back(Unsqueeze(part, {axis}));
   return own.size() == 1 ? own[0] : expr::Concat(own, axis);
+}
+
+Expr WideOf(const Expr& x) {
+  const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBFloat16;
+  return narrow ? Cast(x, DType::kFloat32) : x;
+}
+
+// [steps, batch, hidden] of the direction.
+Expr StepsOf(const RecurrentDirection& direction, const Expr& y, bool batch_first) {
+  if (!batch_first) return direction.Own(y, 1);
+  return Transpose(direction.Own(y, 2), {1, 0, 2});
+}
+
+Gradients FromStates(const GradientScope& s, const RecurrentAttributes& a) {
+  std::vector<Expr> given, inputs, gradients = NoGradients(s);
+  for (int i = 0; i < s.num_inputs(); ++i) {
+    given.push_back(s.input(i));
+    inputs.push_back(WideOf(given.back()));
+  }
+  ONWARD_ASSIGN_OR_RETURN(const Expr output, OutputY(s));  // may replace the node
+  const int64_t state_axis = a.batch_first ? 1 : 0;
+  std::vector<std::vector<Expr>> by_input(8);
+  for (int d = 0; d < a.directions; ++d) {
+    const RecurrentDirection direction(a, inputs, d);
+    std::vector<Expr> upstream(3);
+    if (s.upstream(0).valid())
+      upstream[0] = StepsOf(direction, WideOf(s.upstream(0)), a.batch_first);
+    for (int i = 1; i < 3; ++i) {
+      if (s.upstream(i).valid())
+        upstream[static_cast<size_t>(i)] = direction.Own(WideOf(s.upstream(i)), state_axis);
+    }
+    DirectionGradient gradient(direction, StepsOf(direction, WideOf(output), a.batch_first),
+                               std::move(upstream));
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> own, gradient.Write());
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (own[i].valid()) by_input[i].push_back(own[i]);
+    }
+  }
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const std::vector<Expr>& parts = by_input[i];
+    if (parts.empty() || !s.wants(static_cast<int>(i))) continue;
+    if (i == kX) {
+      const Expr sum = parts.size() == 1 ? parts[0] : parts[0] + parts[1];
+      gradients[i] = a.batch_first ? Transpose(sum, {1, 0, 2}) : sum;
+    } else if (i == kR) {
+      gradients[i] = Stacked(parts, 0);
+    } else {
+      gradients[i] = Stacked(parts, i == kInitialH || i == kInitialC ? state_axis : 0);
+    }
+    const DType dtype = given[i].dtype();
+    if (gradients[i].dtype() != dtype) gradients[i] = Cast(gradients[i], dtype);
+  }
+  return gradients;
+}
+
+// A GRU that multiplies twice per step: through a Scan as long as the recurrence.
+Gradients ThroughScan(const GradientScope& s, const RecurrentAttributes& a) {
+  const DType dtype = s.input(kX).dtype();
+  return GradientsOf(s, [&](const std::vector<Expr>& given) {
+    std::vector<Expr> inputs, ys, states;
+    for (const Expr& input : given) inputs.push_back(WideOf(input));
+    for (int d = 0; d < a.directions; ++d) {
+      const RecurrentDirection direction(a, inputs, d);
+      std::vector<Expr> scanned = {direction.Projected()};
+      if (direction.Has(kLens)) scanned.push_back(direction.Times());
+      const std::vector<Expr> results = scanned[0].sink()->Scan(
+          {direction.Initial(kInitialH)}, scanned,
+          [&](ExprSink&, const std::vector<Expr>& h, const std::vector<Expr>& e) {
+            const Expr next = direction.GruStep(e[0], h[0]);
+            if (e.size() == 1) return BodyResult{{}, {next}, {next}};
+            const Expr goes_on = direction.GoesOn(e[1]);
+            return BodyResult{{}, {Where(goes_on, next, h[0])}, {Masked(goes_on, next)}};
+          },
+          direction.reversed());
+      ys.push_back(a.batch_first ? Transpose(results[1], {1, 0, 2}) : results[1]);
+      states.push_back(results[0]);
+    }
+    std::vector<Expr> outputs = {Stacked(ys, a.batch_first ? 2 : 1),
+                                 Stacked(states, a.batch_first ? 1 : 0)};
+    for (Expr& output : outputs) {
+      if (output.dtype() != dtype) output = Cast(output, dtype);
+    }
+    return outputs;
+  });
 }
 
 template <RecurrentOp kOp>
@@ -178,26 +262,8 @@ Gradients RecurrentRule(const GradientScope& s) {
   ONWARD_ASSIGN_OR_RETURN(
       const RecurrentAttributes attributes,
       RecurrentAttributes::Parse(NodeSpec(s.sink().graph(), s.id(), options), kOp));
-  const DType dtype = s.input(kX).dtype();
-  const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-  return GradientsOf(s, [&](const std::vector<Expr>& given) {
-    std::vector<Expr> inputs = given;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (narrow && i != kLens && inputs[i].valid()) inputs[i] = Cast(inputs[i], DType::kFloat32);
-    }
-    std::vector<std::vector<Expr>> by_output;
-    for (int d = 0; d < attributes.directions; ++d) {
-      const std::vector<Expr> results = Direction(attributes, inputs, d).Write();
-      by_output.resize(results.size());
-      for (size_t i = 0; i < results.size(); ++i) by_output[i].push_back(results[i]);
-    }
-    std::vector<Expr> outputs;
-    for (const std::vector<Expr>& parts : by_output) {
-      const Expr joined = Joined(parts, attributes.batch_first);
-      outputs.push_back(narrow ? Cast(joined, dtype) : joined);
-    }
-    return outputs;
-  });
+  const bool twice = kOp == RecurrentOp::kGru && !attributes.linear_before_reset;
+  return twice ? ThroughScan(s, attributes) : FromStates(s, attributes);
 }
 
 constexpr GradientEntry kRules[] = {{"GRU", RecurrentRule<RecurrentOp::kGru>},
