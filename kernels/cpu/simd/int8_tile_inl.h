@@ -142,7 +142,8 @@ void Tile(const void* a, int64_t a_row, int rows, const void* b, int64_t units, 
 }
 
 // Adds what belongs to row r; unsigned, so that it may wrap.
-inline void Adjust(const int32_t* sums, int r, int cols, const Int8Finish& f, int32_t* to) {
+inline __attribute__((always_inline)) void Adjust(const int32_t* sums, int r, int cols,
+                                                  const Int8Finish& f, int32_t* to) {
   const uint32_t add = f.row_add == nullptr ? 0 : static_cast<uint32_t>(f.row_add[r]);
   for (int j = 0; j < cols; ++j) to[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) + add);
   if (f.col_add != nullptr) {
@@ -164,7 +165,8 @@ inline void FinishInt32(const int32_t* sums, int rows, int cols, const Int8Finis
 }
 
 // c * scale of one row.
-inline void Scale(const int32_t* c, int r, int cols, const Int8Finish& f, float* to) {
+inline __attribute__((always_inline)) void Scale(const int32_t* c, int r, int cols,
+                                                 const Int8Finish& f, float* to) {
   if (f.col_scale != nullptr) {
     for (int j = 0; j < cols; ++j) to[j] = static_cast<float>(c[j]) * f.col_scale[j];
   } else {
@@ -185,8 +187,9 @@ inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finis
   }
 }
 
-inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
-                       int64_t y_row) {
+inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, int rows, int cols,
+                                                          const Int8Finish& f, uint8_t* y,
+                                                          int64_t y_row) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const float low = f.low - f.zero, high = f.high - f.zero;
   const int32_t zero = static_cast<int32_t>(f.zero);
@@ -202,6 +205,13 @@ inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish
       to[j] = static_cast<uint8_t>(static_cast<int32_t>((value + kRound) - kRound) + zero);
     }
   }
+}
+
+inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
+                       int64_t y_row) {
+  // A number known when compiling leaves no rest to the vectors.
+  if (cols == kCols) return FinishByteRows(sums, rows, kCols, f, y, y_row);
+  FinishByteRows(sums, rows, cols, f, y, y_row);
 }
 
 const Int8TileKernels& Int8Tiles() {
