@@ -39,7 +39,7 @@ endfunction()
 set(ONWARD_PRECOMPILED
     <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <optional> <set> <string> <string_view>
     <unordered_map> <utility> <vector> <absl/container/inlined_vector.h> <absl/status/status.h> <absl/status/statusor.h>
-    <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/types/span.h>)
+    <absl/strings/str_cat.h> <absl/strings/str_join.h> <absl/types/span.h> <onnx/defs/schema.h>)
 
 # onward_precompiled_headers(<target> <owner> <header>...): <owner> compiles the headers, all other targets use its file.
 function(onward_precompiled_headers target owner)

@@ -20,11 +20,15 @@ using MapData = std::variant<std::map<int64_t, Tensor>, std::map<std::string, Te
 
 class Value {
  public:
-  Value() = default;                                  // an absent optional
-  Value(Tensor tensor) : data_(std::move(tensor)) {}  // NOLINT: a tensor is a value
-  explicit Value(SequenceData sequence)
-      : data_(std::make_shared<const SequenceData>(std::move(sequence))) {}
-  explicit Value(MapData map) : data_(std::make_shared<const MapData>(std::move(map))) {}
+  Value();               // an absent optional
+  Value(Tensor tensor);  // NOLINT: a tensor is a value
+  explicit Value(SequenceData sequence);
+  explicit Value(MapData map);
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
 
   bool has_value() const { return !std::holds_alternative<std::monostate>(data_); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(data_); }

@@ -22,6 +22,44 @@ bool SameAttribute(const Attribute& a, const Attribute& b) {
       a);
 }
 
+Attributes::Attributes() = default;
+Attributes::Attributes(std::initializer_list<Map::value_type> init) : map_(init) {}
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
+
+void Attributes::Set(std::string name, Attribute value) {
+  map_.insert_or_assign(std::move(name), std::move(value));
+}
+
+template <typename T>
+T Attributes::Get(std::string_view name, T otherwise) const {
+  const Attribute* attribute = Find(name);
+  if (attribute == nullptr || !std::holds_alternative<T>(*attribute)) return otherwise;
+  return std::get<T>(*attribute);
+}
+
+int64_t Attributes::Int(std::string_view name, int64_t otherwise) const {
+  return Get<int64_t>(name, otherwise);
+}
+float Attributes::Float(std::string_view name, float otherwise) const {
+  return Get<float>(name, otherwise);
+}
+std::string Attributes::String(std::string_view name, std::string otherwise) const {
+  return Get<std::string>(name, std::move(otherwise));
+}
+std::vector<int64_t> Attributes::Ints(std::string_view name, std::vector<int64_t> otherwise) const {
+  return Get<std::vector<int64_t>>(name, std::move(otherwise));
+}
+std::vector<float> Attributes::Floats(std::string_view name, std::vector<float> otherwise) const {
+  return Get<std::vector<float>>(name, std::move(otherwise));
+}
+std::vector<std::string> Attributes::Strings(std::string_view name) const {
+  return Get<std::vector<std::string>>(name, {});
+}
+
 const Attribute* Attributes::Find(std::string_view name) const {
   const auto it = map_.find(name);
   return it == map_.end() ? nullptr : &it->second;

@@ -21,38 +21,32 @@ using Attribute = std::variant<int64_t, float, std::string, Tensor, Type, std::v
 // Equal kind and contents; tensors by bits.
 bool SameAttribute(const Attribute& a, const Attribute& b);
 
-// A node's attributes by name. Getters answer the given default when the attribute is absent or of
-// another kind (kinds are checked against the schema at import).
+// A node's attributes by name. What the map and the variant instantiate stays in attribute.cc:
+// nearly every source would compile it again. Getters answer the given default when the attribute
+// is absent or of another kind (kinds are checked against the schema at import).
 class Attributes {
  public:
   using Map = std::map<std::string, Attribute, std::less<>>;
 
-  Attributes() = default;
-  Attributes(std::initializer_list<Map::value_type> init) : map_(init) {}
+  Attributes();
+  Attributes(std::initializer_list<Map::value_type> init);
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
 
-  bool Has(std::string_view name) const { return map_.find(name) != map_.end(); }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
   const Attribute* Find(std::string_view name) const;
-  void Set(std::string name, Attribute value) {
-    map_.insert_or_assign(std::move(name), std::move(value));
-  }
+  void Set(std::string name, Attribute value);
   void Erase(std::string_view name);
 
-  int64_t Int(std::string_view name, int64_t otherwise) const {
-    return Get<int64_t>(name, otherwise);
-  }
-  float Float(std::string_view name, float otherwise) const { return Get<float>(name, otherwise); }
-  std::string String(std::string_view name, std::string otherwise = "") const {
-    return Get<std::string>(name, std::move(otherwise));
-  }
-  std::vector<int64_t> Ints(std::string_view name, std::vector<int64_t> otherwise = {}) const {
-    return Get<std::vector<int64_t>>(name, std::move(otherwise));
-  }
-  std::vector<float> Floats(std::string_view name, std::vector<float> otherwise = {}) const {
-    return Get<std::vector<float>>(name, std::move(otherwise));
-  }
-  std::vector<std::string> Strings(std::string_view name) const {
-    return Get<std::vector<std::string>>(name, {});
-  }
+  int64_t Int(std::string_view name, int64_t otherwise) const;
+  float Float(std::string_view name, float otherwise) const;
+  std::string String(std::string_view name, std::string otherwise = "") const;
+  std::vector<int64_t> Ints(std::string_view name, std::vector<int64_t> otherwise = {}) const;
+  std::vector<float> Floats(std::string_view name, std::vector<float> otherwise = {}) const;
+  std::vector<std::string> Strings(std::string_view name) const;
   // Null when absent or not a tensor.
   const Tensor* TensorOrNull(std::string_view name) const;
 
@@ -61,11 +55,7 @@ class Attributes {
 
  private:
   template <typename T>
-  T Get(std::string_view name, T otherwise) const {
-    const Attribute* attribute = Find(name);
-    if (attribute == nullptr || !std::holds_alternative<T>(*attribute)) return otherwise;
-    return std::get<T>(*attribute);
-  }
+  T Get(std::string_view name, T otherwise) const;
 
   Map map_;
 };

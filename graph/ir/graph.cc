@@ -14,7 +14,23 @@ const Subgraph* Node::FindSubgraph(std::string_view attribute) const {
   return nullptr;
 }
 
+Node::Node() = default;
+Node::Node(Node&& other) noexcept = default;
+Node& Node::operator=(Node&& other) noexcept = default;
+Node::~Node() = default;
+
+Model::Model() = default;
+Model::Model(const Model& other) = default;
+Model::Model(Model&& other) noexcept = default;
+Model& Model::operator=(const Model& other) = default;
+Model& Model::operator=(Model&& other) noexcept = default;
+Model::~Model() = default;
+
+Graph::Graph() = default;
 Graph::Graph(const Graph& other) { *this = other; }
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+Graph::~Graph() = default;
 
 Graph& Graph::operator=(const Graph& other) {
   if (this == &other) return *this;

@@ -54,6 +54,11 @@ struct Subgraph {
 };
 
 struct Node {
+  Node();
+  Node(Node&& other) noexcept;
+  Node& operator=(Node&& other) noexcept;
+  ~Node();
+
   const onnx::OpSchema* schema =
       nullptr;         // null: an op that no schema describes (kept for inspection)
   std::string domain;  // "" is ai.onnx
@@ -83,11 +88,12 @@ struct ValueData {
 
 class Graph {
  public:
-  Graph() = default;
+  Graph();
   Graph(const Graph& other);  // deep: subgraphs are copied, tensors share their buffers
   Graph& operator=(const Graph& other);
-  Graph(Graph&&) = default;
-  Graph& operator=(Graph&&) = default;
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
 
   std::string name;
   std::string doc_string;
@@ -180,6 +186,13 @@ struct UpdateBinding {
 
 // A graph and what a model file says about it.
 struct Model {
+  Model();
+  Model(const Model& other);
+  Model(Model&& other) noexcept;
+  Model& operator=(const Model& other);
+  Model& operator=(Model&& other) noexcept;
+  ~Model();
+
   Graph graph;
   std::vector<UpdateBinding> updates;
   std::map<std::string, int64_t>
