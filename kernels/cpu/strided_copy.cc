@@ -1,6 +1,8 @@
 #include "kernels/cpu/strided_copy.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/elements.h"
 
@@ -25,20 +27,16 @@ void CopyRows(const char* from, char* to, const StridedCopy& copy, int64_t rows)
     std::memcpy(to, from, static_cast<size_t>(copy.columns));
 }
 
-// Fills through an integer of the element's size where there is one: such loops vectorise.
+// Blocks of repeated values are copied: such loops take whole vectors.
 template <typename T>
 void FillRow(T* out, int64_t count, const T& value) {
-  const auto fill = [&](auto* to) {
-    std::remove_pointer_t<decltype(to)> bits;
-    std::memcpy(&bits, &value, sizeof(T));
-    for (int64_t i = 0; i < count; ++i) to[i] = bits;
-  };
-  typedef uint32_t Four __attribute__((may_alias, aligned(1)));
-  typedef uint64_t Eight __attribute__((may_alias, aligned(1)));
-  if constexpr (std::is_same_v<T, Chunk<4>>) {
-    fill(reinterpret_cast<Four*>(out));
-  } else if constexpr (std::is_same_v<T, Chunk<8>>) {
-    fill(reinterpret_cast<Eight*>(out));
+  if constexpr (std::is_trivially_copyable_v<T> && 64 % sizeof(T) == 0) {
+    char block[64];
+    for (size_t i = 0; i < sizeof(block); i += sizeof(T)) std::memcpy(block + i, &value, sizeof(T));
+    char* to = reinterpret_cast<char*>(out);
+    int64_t left = count * static_cast<int64_t>(sizeof(T));
+    for (; left >= 64; left -= 64, to += 64) std::memcpy(to, block, 64);
+    std::memcpy(to, block, static_cast<size_t>(left));
   } else {
     std::fill_n(out, count, value);
   }
