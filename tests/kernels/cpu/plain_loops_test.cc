@@ -186,6 +186,34 @@ TEST(PlainLoops, IntegersOfManyFloats) {
   }
 }
 
+TEST(PlainLoops, RunningSumsOfWideRows) {
+  std::mt19937 random(9);
+  const int64_t outer = 2, count = 40, inner = 300;
+  const Tensor x = RandomFloats({outer, count, inner}, random);
+  for (const bool reverse : {false, true}) {
+    for (const bool exclusive : {false, true}) {
+      Tensor y(DType::kFloat32, x.dims());
+      for (int64_t column = 0; column < outer * inner; ++column) {
+        const int64_t base = column / inner * count * inner + column % inner;
+        double sum = 0;
+        for (int64_t step = 0; step < count; ++step) {
+          const int64_t at = base + (reverse ? count - 1 - step : step) * inner;
+          const double before = sum;
+          sum += static_cast<double>(x.data<float>()[at]);
+          y.mutable_data<float>()[at] = static_cast<float>(exclusive ? before : sum);
+        }
+      }
+      OpCase c;
+      c.op = "CumSum";
+      c.attributes = {{"reverse", int64_t{reverse}}, {"exclusive", int64_t{exclusive}}};
+      c.inputs = {x, Tensor::Of<int64_t>({1}, {1})};
+      c.expected = {y};
+      c.atol = 1e-5;
+      ExpectKernels(c);
+    }
+  }
+}
+
 struct Node {
   int64_t feature;
   float value;
