@@ -88,6 +88,19 @@ TEST(ExpandGradient, OfAGradient) {
   EXPECT_EQ(*outputs.at("d2").tensor().data<float>(), 12);
 }
 
+// y = x^4 by a loop that squares twice: dy/dx = 4x^3, its derivative 12x^2.
+TEST(ExpandGradient, ThroughALoop) {
+  const auto outputs = Evaluate(
+      "g (float x) => (float d1, float d2) <int64 two = {2}> {"
+      "y = Loop(two, , x) <body = b (int64 i, bool c, float h) => (bool c2, float h2) {"
+      "c2 = Identity(c) h2 = Mul(h, h) }> d1 = " +
+          kGradient + " <xs = [\"x\"], y = \"y\"> (x) d2 = " + kGradient +
+          " <xs = [\"x\"], y = \"d1\"> (x) }",
+      {{"x", Value(Tensor::Scalar(2.0f))}});
+  EXPECT_EQ(*outputs.at("d1").tensor().data<float>(), 32);
+  EXPECT_EQ(*outputs.at("d2").tensor().data<float>(), 48);
+}
+
 TEST(ExpandGradient, Errors) {
   EXPECT_THAT(Error("g (float a) => (float d) { c = Mul(a, a) d = " + kGradient +
                     " <xs = [\"a\"], y = \"nothing\"> (a) }"),

@@ -19,16 +19,6 @@ Subgraph CopyOf(const Subgraph& subgraph) {
 // Whether the node itself draws; ONNX calls those that own bodies random too.
 bool Draws(const Node& node) { return node.subgraphs.empty() && IsRandom(node); }
 
-bool HoldsRandom(const Graph& graph) {
-  for (const NodeId id : graph.node_ids()) {
-    if (Draws(graph.node(id))) return true;
-    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
-      if (HoldsRandom(*subgraph.graph)) return true;
-    }
-  }
-  return false;
-}
-
 // Results of random nodes that the gradients need become inputs.
 absl::Status TakeDrawn(const Graph& body, BodyGradient& gradient) {
   Graph& graph = *gradient.graph;
@@ -53,6 +43,16 @@ absl::Status TakeDrawn(const Graph& body, BodyGradient& gradient) {
 }
 
 }  // namespace
+
+bool HoldsRandom(const Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    if (Draws(graph.node(id))) return true;
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+      if (HoldsRandom(*subgraph.graph)) return true;
+    }
+  }
+  return false;
+}
 
 ValueId GraphCopier::Of(ValueId id) {
   ValueId& copy = map_[static_cast<size_t>(id.index)];

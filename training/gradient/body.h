@@ -76,6 +76,9 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
                                                const GradientOptions& options,
                                                const std::string& prefix = "backward/");
 
+// Whether a node of the graph, or of a body in it, draws random numbers.
+bool HoldsRandom(const Graph& graph);
+
 // Gives the Dropout nodes of the node's bodies the masks that their gradients read.
 void GiveMasks(const GradientScope& scope);
 

@@ -48,23 +48,26 @@ absl::StatusOr<std::vector<ValueId>> Variables(const Graph& graph, const Node& n
   return values;
 }
 
-// `y`, or the sum of its elements.
-absl::StatusOr<ValueId> LossOf(Graph& graph, const std::string& name) {
+// The gradient of the sum of y's elements flows into y as ones.
+absl::StatusOr<GradientTarget> SumOf(Graph& graph, const std::string& name) {
   ONWARD_ASSIGN_OR_RETURN(const ValueId y, Named(graph, name));
   const std::optional<Dims> dims = graph.type(y).static_dims();
-  if (dims && NumElements(*dims) == 1) return y;
+  if (!IsFloating(graph.type(y).dtype) || (dims && NumElements(*dims) == 1))
+    return GradientTarget{y, {}};
   GraphSink sink(graph, absl::StrCat(graph.value(y).name, "/"));
-  const Expr sum = ReduceSum(sink.Value(y), {}, false);
+  const Expr value = sink.Value(y);
+  const Expr ones = expr::Expand(ScalarLike(value, 1), Shape(value));
   ONWARD_RETURN_IF_ERROR(sink.status());
-  return sum.id();
+  return GradientTarget{y, ones.id()};
 }
 
 absl::Status Expand(Graph& graph, NodeId id) {
   const std::vector<ValueId> outputs = graph.node(id).outputs;
   const std::string y = graph.node(id).attributes.String("y");
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> wrt, Variables(graph, graph.node(id)));
-  ONWARD_ASSIGN_OR_RETURN(const ValueId loss, LossOf(graph, y));
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients, AddGradients(graph, loss, wrt));
+  ONWARD_ASSIGN_OR_RETURN(const GradientTarget target, SumOf(graph, y));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients,
+                          AddGradients(graph, absl::MakeConstSpan(&target, 1), wrt));
   Patch patch("gradient", graph);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].valid()) patch.Replace(outputs[i], gradients[i]);

@@ -22,12 +22,18 @@ std::vector<Type> StateTypes(const GradientScope& s) {
   return types;
 }
 
-// A value of each iteration that the forward loop gives to the backward one.
+// How the backward loop gets a value of each iteration.
+enum class From {
+  kStack,     // a stacked output of the forward loop
+  kSequence,  // a sequence that the forward loop fills, where shapes change
+  kPrefix,    // the iterations before are run again: for sequences, which cannot be in a sequence
+};
 struct Saved {
   ValueId value;   // of the body
   ValueId target;  // of the differentiated body
-  bool stacked = true;
-  ValueId outer;  // the output of the forward loop
+  From from = From::kStack;
+  size_t state = 0;    // its number, for kPrefix
+  ValueId outer = {};  // the output of the forward loop
 };
 
 class LoopGradientWriter {
@@ -98,14 +104,17 @@ class LoopGradientWriter {
     for (size_t k = 0; k < states_; ++k) {
       if (!needed[k]) continue;
       const ValueId state = parts_.states_in[k];
-      if (!body_.type(state).is_tensor()) {
+      const From from = !body_.type(state).is_tensor() ? From::kPrefix
+                        : typed_.invariant[k]          ? From::kStack
+                                                       : From::kSequence;
+      if (from == From::kPrefix && HoldsRandom(original_)) {
         return absl::UnimplementedError(
-            absl::StrCat("its gradient needs the state '", body_.value(state).name, "' of type ",
-                         body_.type(state).ToString(), " of each iteration"));
+            absl::StrCat("its gradient needs the state '", body_.value(state).name,
+                         "' of each iteration, and iterations that draw cannot be run again"));
       }
-      saved_.push_back({state, Copy(state), typed_.invariant[k], {}});
+      saved_.push_back({state, Copy(state), from, k});
     }
-    for (const auto& [value, target] : values.drawn) saved_.push_back({value, target, true, {}});
+    for (const auto& [value, target] : values.drawn) saved_.push_back({value, target});
     return absl::OkStatus();
   }
 
@@ -116,8 +125,9 @@ class LoopGradientWriter {
     std::vector<ValueId> outputs = extended->outputs(), states, stacks;
     std::vector<ValueId> empty;
     for (const Saved& saved : saved_) {
+      if (saved.from == From::kPrefix) continue;
       const Expr value = sink.Value(saved.value);
-      if (saved.stacked) {
+      if (saved.from == From::kStack) {
         stacks.push_back(Identity(value).id());
         continue;
       }
@@ -147,7 +157,10 @@ class LoopGradientWriter {
     ONWARD_ASSIGN_OR_RETURN(outputs_, ReplaceNode(s_.sink(), s_.id(), std::move(subgraphs), empty,
                                                   states_, states.size(), stacked));
     size_t sequence = states_, stack = outputs_.size() - stacked;
-    for (Saved& saved : saved_) saved.outer = outputs_[saved.stacked ? stack++ : sequence++];
+    for (Saved& saved : saved_) {
+      if (saved.from == From::kStack) saved.outer = outputs_[stack++];
+      if (saved.from == From::kSequence) saved.outer = outputs_[sequence++];
+    }
     iterations_ = outputs_.back();
     return absl::OkStatus();
   }
@@ -180,6 +193,32 @@ class LoopGradientWriter {
     return type;
   }
 
+  // The value in the iteration at hand.
+  Expr Load(const Saved& saved) {
+    if (saved.from == From::kPrefix) return PrefixState(saved.state);
+    const Expr all = writer_.Capture(saved.outer);
+    if (saved.from == From::kSequence) return expr::Op("SequenceAt", {all, iteration_});
+    const Expr one = Gather(all, iteration_);
+    Refine(writer_.graph(), one.id(), body_.type(saved.value));
+    return one;
+  }
+
+  // State k as the iterations before give it.
+  Expr PrefixState(size_t k) {
+    if (prefix_.empty()) {
+      Node node;
+      node.op_type = "Loop";
+      node.inputs = {iteration_.id(), ValueId()};
+      for (size_t i = kFirstState; i < inputs_.size(); ++i)
+        node.inputs.push_back(writer_.Capture(inputs_[i]).id());
+      std::vector<ValueId> captures;
+      for (const ValueId capture : captures_) captures.push_back(writer_.Capture(capture).id());
+      node.subgraphs.push_back({"body", std::make_unique<Graph>(original_), std::move(captures)});
+      prefix_ = writer_.sink().Add(std::move(node), original_.outputs().size() - 1);
+    }
+    return prefix_[k];
+  }
+
   // What the differentiated body reads from outside.
   void MapReads() {
     const auto map_if_needed = [&](ValueId body_value, auto&& make) {
@@ -190,11 +229,7 @@ class LoopGradientWriter {
     for (size_t i = 0; i < captures_.size(); ++i)
       map_if_needed(body_.captures()[i], [&] { return writer_.Capture(captures_[i]); });
     for (const Saved& saved : saved_) {
-      const Expr all = writer_.Capture(saved.outer);
-      const Expr one =
-          saved.stacked ? Gather(all, iteration_) : expr::Op("SequenceAt", {all, iteration_});
-      if (saved.stacked) Refine(writer_.graph(), one.id(), body_.type(saved.value));
-      Map(saved.target, one);
+      Map(saved.target, Load(saved));
     }
     for (size_t i = 0; i < flow_.collected.size(); ++i) {
       const size_t o = flow_.collected[i];
@@ -261,7 +296,8 @@ class LoopGradientWriter {
   LoopFlow flow_;
   LoopGradient gradient_;
   std::vector<Saved> saved_;
-  ValueId iterations_;  // of the forward loop, stacked: as many as it made
+  std::vector<Expr> prefix_;  // results of the iterations before the one at hand
+  ValueId iterations_;        // of the forward loop, stacked: as many as it made
   Expr trips_, iteration_, go_on_;
   std::vector<Expr> initial_;   // states of the backward loop
   std::vector<Expr> incoming_;  // gradients of states, in the body

@@ -79,6 +79,20 @@ TEST(SequenceGradient, WithinLoops) {
       {{"x", Doubles({3, 2}, 1)}, {"w", Doubles({2}, 2)}, {"trips", Count(3)}});
 }
 
+// Every iteration reads what the list ends with, and an element before it.
+TEST(SequenceGradient, AListThatALoopReadsAndFills) {
+  CheckGradients(
+      "g (double[2] x, double[2] w, int64 trips) => (double[k,2] y) <int64 last = {-1}, int64 zero "
+      "= "
+      "{0}> { start = SequenceConstruct(x) "
+      "ys = Loop(trips, , start) <body = b (int64 i, bool c, seq(double[2]) l) "
+      "=> (bool c2, seq(double[2]) l2) {"
+      "c2 = Identity(c) e = SequenceAt(l, last) f = SequenceAt(l, zero) m = Mul(e, w) s = Sin(m) "
+      "t = Mul(s, f) l2 = SequenceInsert(l, t) }> "
+      "y = ConcatFromSequence<axis = 0, new_axis = 1>(ys) }",
+      {{"x", Doubles({2}, 1)}, {"w", Doubles({2}, 2)}, {"trips", Count(4)}});
+}
+
 TEST(SequenceGradient, Optionals) {
   CheckGradients(
       "g (double[2] x) => (double[2] y) { a = Sin(x) o = Optional(a) b = OptionalGetElement(o) "
