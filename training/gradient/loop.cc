@@ -7,6 +7,7 @@
 #include "training/gradient/control_flow.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/loop_body.h"
+#include "training/gradient/loop_forward.h"
 #include "training/gradient/loop_states.h"
 
 namespace onward::gradient {
@@ -22,30 +23,13 @@ std::vector<Type> StateTypes(const GradientScope& s) {
   return types;
 }
 
-// How the backward loop gets a value of each iteration.
-enum class From {
-  kStack,     // a stacked output of the forward loop
-  kSequence,  // a sequence that the forward loop fills, where shapes change
-  kPrefix,    // the iterations before are run again: for sequences, which cannot be in a sequence
-};
-struct Saved {
-  ValueId value;   // of the body
-  ValueId target;  // of the differentiated body
-  From from = From::kStack;
-  size_t state = 0;    // its number, for kPrefix
-  ValueId outer = {};  // the output of the forward loop
-};
-
 class LoopGradientWriter {
  public:
   explicit LoopGradientWriter(const GradientScope& s)
       : s_(s),
         writer_(s.sink().graph()),
         original_(*s.node().subgraphs[0].graph),
-        typed_(
-            FindStateTypes(original_, StateTypes(s),
-                           s.sink().NameOf(original_.outputs().size() > 1 ? FirstOutput(s.node())
-                                                                          : s.node().inputs[0]))),
+        typed_(FindStateTypes(original_, StateTypes(s), s.sink().NameOf(FirstOutput(s.node())))),
         body_(typed_.graph),
         inputs_(s.node().inputs),
         captures_(s.node().subgraphs[0].captures),
@@ -57,13 +41,15 @@ class LoopGradientWriter {
     ONWARD_RETURN_IF_ERROR(FindFlow(parts_, flow_));
     ONWARD_ASSIGN_OR_RETURN(gradient_, DifferentiateIteration(parts_, flow_, s_.options()));
     ONWARD_RETURN_IF_ERROR(ChooseSaved());
-    ONWARD_RETURN_IF_ERROR(ExtendForward());
+    ONWARD_ASSIGN_OR_RETURN(outputs_, ExtendForward(s_, original_, states_, saved_));
+    iterations_ = outputs_.back();
     WriteInputs();
     ONWARD_RETURN_IF_ERROR(WriteBody());
     return Finish();
   }
 
  private:
+  // A rule is called for a node of which something is read.
   static ValueId FirstOutput(const Node& node) {
     for (const ValueId output : node.outputs) {
       if (output.valid()) return output;
@@ -112,56 +98,9 @@ class LoopGradientWriter {
             absl::StrCat("its gradient needs the state '", body_.value(state).name,
                          "' of each iteration, and iterations that draw cannot be run again"));
       }
-      saved_.push_back({state, Copy(state), from, k});
+      saved_.push_back({state, Copy(state), from, k, {}});
     }
     for (const auto& [value, target] : values.drawn) saved_.push_back({value, target});
-    return absl::OkStatus();
-  }
-
-  // Outputs of the body are reordered as Loop wants them: states, then what is stacked.
-  absl::Status ExtendForward() {
-    auto extended = std::make_unique<Graph>(original_);
-    GraphSink sink(*extended, "saved/");
-    std::vector<ValueId> outputs = extended->outputs(), states, stacks;
-    std::vector<ValueId> empty;
-    for (const Saved& saved : saved_) {
-      if (saved.from == From::kPrefix) continue;
-      const Expr value = sink.Value(saved.value);
-      if (saved.from == From::kStack) {
-        stacks.push_back(Identity(value).id());
-        continue;
-      }
-      const Type type = Type::Tensor(body_.type(saved.value).dtype);
-      const Expr before = sink.Value(
-          extended->AddInput(extended->UniqueName("saved/sequence"), Type::Sequence(type)));
-      states.push_back(expr::Op("SequenceInsert", {before, value}).id());
-      empty.push_back(
-          s_.sink().Op("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(type.dtype)}}).id());
-    }
-    stacks.push_back(Identity(sink.Value(extended->inputs()[0])).id());
-    ONWARD_RETURN_IF_ERROR(sink.status());
-    ONWARD_RETURN_IF_ERROR(s_.sink().status());
-    outputs.insert(outputs.begin() + static_cast<std::ptrdiff_t>(1 + states_), states.begin(),
-                   states.end());
-    outputs.insert(outputs.end(), stacks.begin(), stacks.end());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (i < extended->outputs().size()) {
-        extended->SetOutput(static_cast<int>(i), outputs[i]);
-      } else {
-        extended->AddOutput(outputs[i]);
-      }
-    }
-    std::vector<Subgraph> subgraphs;
-    subgraphs.push_back({"body", std::move(extended), captures_});
-    const size_t stacked = stacks.size();
-    ONWARD_ASSIGN_OR_RETURN(outputs_, ReplaceNode(s_.sink(), s_.id(), std::move(subgraphs), empty,
-                                                  states_, states.size(), stacked));
-    size_t sequence = states_, stack = outputs_.size() - stacked;
-    for (Saved& saved : saved_) {
-      if (saved.from == From::kStack) saved.outer = outputs_[stack++];
-      if (saved.from == From::kSequence) saved.outer = outputs_[sequence++];
-    }
-    iterations_ = outputs_.back();
     return absl::OkStatus();
   }
 
