@@ -75,6 +75,7 @@ void ReadHeader(const std::string& line, GradientCase& c) {
   if (field.first == "smooth") c.smooth = false;
   if (field.first == "second") c.second = false;
   if (field.first == "floats") c.floats = false;
+  if (field.first == "narrow") c.narrow = false;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct GradientCase {
   bool fixed = false;              // needs all sizes
   bool second = true;              // the gradient has a gradient
   bool floats = true;              // other float dtypes may stand for double
+  bool narrow = true;              // 16-bit inputs give nearly the same
   DType dtype = DType::kFloat64;   // float for ops without double
   double rtol = 1e-9;
   std::map<std::string, Tensor> arrays;  // "x", "y", "d_y", "g_x"

@@ -15,7 +15,8 @@ struct Samples {
 };
 
 Samples SamplesOf(const GradientScope& s) {
-  const Expr labels = s.input(1), weights = s.input(2), dy = s.upstream(0);
+  // Sums of samples outgrow 16-bit floats.
+  const Expr labels = s.input(1), weights = s.input(2), dy = Widened(s.upstream(0));
   Expr classes = labels, counts, counted;
   if (s.attributes().Has("ignore_index")) {
     const Expr ignored = Equal(
@@ -25,7 +26,7 @@ Samples SamplesOf(const GradientScope& s) {
     counts = Cast(counted, dy.dtype());
   }
   if (weights.valid()) {
-    const Expr own = Gather(weights, classes);
+    const Expr own = Like(Gather(weights, classes), dy);
     counts = counts.valid() ? own * counts : own;
   }
   if (!counts.valid()) counts = Expand(ScalarLike(dy, 1), Shape(labels));
@@ -34,7 +35,7 @@ Samples SamplesOf(const GradientScope& s) {
     gradient = gradient / ReduceSum(counts, {}, false);
   gradient = gradient * counts;
   if (counted.valid()) gradient = Masked(counted, gradient);  // though all are ignored
-  return {Unsqueeze(gradient, {1}), Unsqueeze(classes, {1})};
+  return {Like(Unsqueeze(gradient, {1}), s.input(0)), Unsqueeze(classes, {1})};
 }
 
 absl::Status CheckWeights(const GradientScope& s) {

@@ -12,14 +12,6 @@ using namespace expr;  // NOLINT: rules read as formulas
 
 using Axes = std::vector<int64_t>;
 
-Expr Widened(const Expr& x) {
-  const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBFloat16;
-  return narrow ? Cast(x, DType::kFloat32) : x;
-}
-Expr Like(const Expr& x, const Expr& like) {
-  return x.dtype() == like.dtype() ? x : Cast(x, like.dtype());
-}
-
 // A tensor normalised over axes.
 struct Normalized {
   Axes axes;

@@ -18,6 +18,18 @@ std::vector<Expr> NoGradients(const GradientScope& s) {
   return std::vector<Expr>(static_cast<size_t>(s.num_inputs()));
 }
 
+Expr Widened(const Expr& x) {
+  const bool narrow = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBFloat16;
+  return narrow ? Cast(x, DType::kFloat32) : x;
+}
+Expr Like(const Expr& x, const Expr& like) {
+  return x.dtype() == like.dtype() ? x : Cast(x, like.dtype());
+}
+Expr DividedByCount(const Expr& x, const Expr& count) {
+  const Expr wide = Widened(x);
+  return Like(wide / Cast(count, wide.dtype()), x);
+}
+
 absl::StatusOr<int64_t> RankOf(const Expr& x) {
   if (x.type().shape) return static_cast<int64_t>(x.type().shape->size());
   return absl::UnimplementedError(absl::StrCat("the gradient needs the rank of ",

@@ -19,6 +19,13 @@ Expr Masked(const Expr& condition, const Expr& yes);
 // One entry for each input of the node, none given yet.
 std::vector<Expr> NoGradients(const GradientScope& s);
 
+// A 16-bit float as float32, others as they are; x in the dtype of `like`.
+Expr Widened(const Expr& x);
+Expr Like(const Expr& x, const Expr& like);
+
+// x over a number of elements, which a 16-bit float cannot hold.
+Expr DividedByCount(const Expr& x, const Expr& count);
+
 // The rank; Unimplemented when it is not known.
 absl::StatusOr<int64_t> RankOf(const Expr& x);
 

@@ -106,8 +106,7 @@ Gradients GlobalLpPoolRule(const GradientScope& s) {
 
 Gradients GlobalAveragePoolRule(const GradientScope& s) {
   const Expr x = s.input(0);
-  const Expr count = Cast(Size(x) / Size(s.output(0)), x.dtype());
-  return {{Expand(s.upstream(0) / count, Shape(x))}};
+  return {{Expand(DividedByCount(s.upstream(0), Size(x) / Size(s.output(0))), Shape(x))}};
 }
 
 Gradients GlobalMaxPoolRule(const GradientScope& s) {

@@ -125,7 +125,7 @@ def deforms(numbers):
 
         def f(x, w, o, b=None, m=None, stride=stride, pad=pad, dilation=dilation):
             return torchvision.ops.deform_conv2d(x, o, w, b, stride, pad, dilation, m)
-        yield Case(f"deform_{name}", f"y = DeformConv {attributes(**given)} ({names})", inputs, f, sizes=("w",))
+        yield Case(f"deform_{name}", f"y = DeformConv {attributes(**given)} ({names})", inputs, f, sizes=("w",), narrow=False)
 
 
 def cases():

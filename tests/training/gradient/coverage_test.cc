@@ -63,6 +63,31 @@ TEST(GradientCoverage, EveryDifferentiableOperatorHasARuleOrABody) {
   }
 }
 
+bool AllowsFloat(const std::vector<onnx::OpSchema::FormalParameter>& parameters) {
+  for (const auto& parameter : parameters) {
+    for (const auto* type : parameter.GetTypes()) {
+      if (type->find("float)") != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+// Ops from floats to floats without a gradient, each with the reason.
+const std::map<std::string, std::string> kWithout = {
+    {"MelWeightMatrix", "its floats are limits of frequency bands, which are rounded to bins"},
+    {"Unique", "which elements are equal is decided by all of them"},
+};
+
+TEST(GradientCoverage, EveryOperatorOnFloatsIsDecided) {
+  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas()) {
+    if (!schema.domain().empty() || schema.Deprecated()) continue;
+    if (!AllowsFloat(schema.inputs()) || !AllowsFloat(schema.outputs())) continue;
+    const bool body = schema.HasFunction() || schema.HasContextDependentFunction();
+    const bool decided = FindGradient("", schema.Name()).has_value() || body;
+    EXPECT_NE(decided, kWithout.count(schema.Name()) != 0) << schema.Name();
+  }
+}
+
 // Rules with tests of their own beside this one.
 const std::set<std::string> kElsewhere = {"ConcatFromSequence",
                                           "Dropout",

@@ -36,6 +36,7 @@ class Case:
     second: bool = True  # the gradient can be differentiated once more
     floats: bool = True  # the same graph is also run in float, float16 and bfloat16
     sizes: tuple = ()  # inputs whose sizes the op needs
+    narrow: bool = True  # 16-bit inputs give nearly the same: no jump or tie is near
     skip: str = ""  # outputs without cotangent, separated by spaces
 
 
@@ -95,7 +96,7 @@ def make_family(family):
         header += f"# sizes: {' '.join(case.sizes)}\n" if case.sizes else ""
         for flag in ("single", "rtol", "static"):
             header += f"# {flag}: {getattr(case, flag)}\n" if getattr(case, flag) else ""
-        for flag in ("smooth", "second", "floats"):
+        for flag in ("smooth", "second", "floats", "narrow"):
             header += f"# {flag}: False\n" if not getattr(case, flag) else ""
         texts.append(header + graph_text(case, {k: made[k] for k in case.outputs}))
         for name, array in (case.inputs | made).items():
