@@ -1,4 +1,4 @@
-// Pooling over regions of interest; only the image has a gradient.
+// Pooling over regions of interest. As in PyTorch only the image has a gradient.
 #include "graph/base/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"

@@ -149,6 +149,11 @@ def cases():
                            x, torch.cat([b[:, None].double(), r], 1), (2, 3), scale, ratio if ratio else -1, aligned),
                        wrt=("x",), data=("b",))
 
+    yield Case("roi_align_regions", 'y = RoiAlign <output_height = 2, output_width = 3, sampling_ratio = 2> (x, r, b)',
+               {"x": numbers(2, 2, 6, 7), "r": rois, "b": batch},
+               lambda x, r, b: torchvision.ops.roi_align(x, torch.cat([b[:, None].double(), r.detach()], 1), (2, 3), 1.0, 2, True),
+               smooth=False, data=("b",))
+
     def greatest(x, r, b):
         """The standard's maximum: over the four weighted neighbours of every sample."""
         rows = []
