@@ -19,18 +19,11 @@ constexpr int64_t kBlock = 512;    // rows whose sums are added in float
 
 class FloatReduce : public Kernel {
  public:
-  FloatReduce(const ReduceLoops& loops, Reduction reduction, bool keep_dims, bool noop)
-      : loops_(loops), reduction_(reduction), keep_dims_(keep_dims), noop_(noop) {}
+  FloatReduce(const ReduceLoops& loops, Reduction reduction, ReduceAttributes attributes)
+      : loops_(loops), reduction_(reduction), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    uint64_t reduced = 0;
-    bool known = false;
-    ONWARD_RETURN_IF_ERROR(
-        ReducedAxes(context, static_cast<int64_t>(dims.size()), noop_, &reduced, &known));
-    if (!known) return context.Defer();
-    context.SetOutput(0, ReducedDims(dims, reduced, keep_dims_));
-    return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
+    return BindReduce(context, attributes_);
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -121,7 +114,7 @@ class FloatReduce : public Kernel {
 
   const ReduceLoops& loops_;
   Reduction reduction_;
-  bool keep_dims_, noop_;
+  ReduceAttributes attributes_;
 };
 
 template <Reduction kReduction, InstructionSet kSet>
@@ -130,8 +123,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
     return absl::UnimplementedError("float32 only, on a processor that has the instructions");
   return std::make_unique<FloatReduce>(
       ForSet(kSet, baseline::Reductions, avx2::Reductions, avx512::Reductions)(), kReduction,
-      spec.attributes().Int("keepdims", 1) != 0,
-      spec.attributes().Int("noop_with_empty_axes", 0) != 0);
+      ReduceAttributes(spec));
 }
 
 template <Reduction kReduction>

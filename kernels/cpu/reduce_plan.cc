@@ -30,6 +30,9 @@ absl::Status BuildReducePlan(DimsView dims, uint64_t reduced, ReducePlan* plan) 
   return absl::OkStatus();
 }
 
+namespace {
+
+// Reads the axes as a set of bits; false in `*known` when their value is not known yet.
 absl::Status ReducedAxes(const BindContext& context, int64_t rank, bool noop, uint64_t* reduced,
                          bool* known) {
   *known = true;
@@ -59,6 +62,7 @@ absl::Status ReducedAxes(const BindContext& context, int64_t rank, bool noop, ui
   return absl::OkStatus();
 }
 
+// `dims` with the reduced axes set to 1 (keep) or dropped.
 Dims ReducedDims(DimsView dims, uint64_t reduced, bool keep) {
   Dims result;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -69,6 +73,19 @@ Dims ReducedDims(DimsView dims, uint64_t reduced, bool keep) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes) {
+  const DimsView dims = context.input_dims(0);
+  uint64_t reduced = 0;
+  bool known = false;
+  ONWARD_RETURN_IF_ERROR(
+      ReducedAxes(context, static_cast<int64_t>(dims.size()), attributes.noop, &reduced, &known));
+  if (!known) return context.Defer();
+  context.SetOutput(0, ReducedDims(dims, reduced, attributes.keep_dims));
+  return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
 }
 
 }  // namespace onward::cpu

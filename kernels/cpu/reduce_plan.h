@@ -38,12 +38,17 @@ inline int64_t LoopOffset(int rank, const int64_t* dims, const int64_t* strides,
   return offset;
 }
 
-// Reads the axes of a Reduce op's input 1 as a set of bits. `noop`: no axes mean none rather than
-// all. False in `*known` when the axes' value is not known yet.
-absl::Status ReducedAxes(const BindContext& context, int64_t rank, bool noop, uint64_t* reduced,
-                         bool* known);
+// What a Reduce op's attributes say.
+struct ReduceAttributes {
+  explicit ReduceAttributes(const NodeSpec& spec)
+      : keep_dims(spec.attributes().Int("keepdims", 1) != 0),
+        noop(spec.attributes().Int("noop_with_empty_axes", 0) != 0) {}
+  bool keep_dims;
+  bool noop;  // no axes mean none rather than all
+};
 
-// `dims` with the reduced axes set to 1 (keep) or dropped.
-Dims ReducedDims(DimsView dims, uint64_t reduced, bool keep);
+// Binds a Reduce op: sets output 0 and the state, a ReducePlan; or defers while the axes, its
+// input 1, are not known.
+absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes);
 
 }  // namespace onward::cpu

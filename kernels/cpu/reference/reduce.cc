@@ -290,18 +290,10 @@ using ReduceLoop = void (*)(const void* in, void* out, const ReducePlan& plan, i
 
 class Reduce : public Kernel {
  public:
-  Reduce(ReduceLoop loop, bool keep_dims, bool noop)
-      : loop_(loop), keep_dims_(keep_dims), noop_(noop) {}
+  Reduce(ReduceLoop loop, ReduceAttributes attributes) : loop_(loop), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    uint64_t reduced = 0;
-    bool known = false;
-    ONWARD_RETURN_IF_ERROR(
-        ReducedAxes(context, static_cast<int64_t>(dims.size()), noop_, &reduced, &known));
-    if (!known) return context.Defer();
-    context.SetOutput(0, ReducedDims(dims, reduced, keep_dims_));
-    return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
+    return BindReduce(context, attributes_);
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -317,7 +309,7 @@ class Reduce : public Kernel {
 
  private:
   ReduceLoop loop_;
-  bool keep_dims_, noop_;
+  ReduceAttributes attributes_;
 };
 
 using ReduceTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, uint32_t, uint64_t>>;
@@ -325,8 +317,7 @@ using ExtremeTypes = Concat<ReduceTypes, TypeList<int8_t, uint8_t, bool>>;
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithLoop(const NodeSpec& spec, ReduceLoop loop) {
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<Reduce>(loop, spec.attributes().Int("keepdims", 1) != 0,
-                                  spec.attributes().Int("noop_with_empty_axes", 0) != 0);
+  return std::make_unique<Reduce>(loop, ReduceAttributes(spec));
 }
 
 template <typename R, typename Types>
