@@ -221,7 +221,7 @@ class Conv : public Kernel {
     context.SetOutput(0, g.output);
     if (context.has_input(3)) context.AllowInPlace(0, 3);
     ConvState* state = context.NewState<ConvState>();
-    if (!packed_.empty()) state->live_filters = LeaveDeadTapsOut(context, g);
+    state->live_filters = LeaveDeadTapsOut(context, tiles_, form_, packed_, g);
     state->plan = PlanConv(tiles_, form_, g);
     state->tap_offsets = KeepTapOffsets(context, state->plan.window);
     state->patches_offset = CeilDiv(state->plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
@@ -275,18 +275,6 @@ class Conv : public Kernel {
     return {offsets, static_cast<size_t>(w.taps())};
   }
 
-  // Narrows the geometry to the taps that meet the input and answers the filters for them; null
-  // where all do.
-  const float* LeaveDeadTapsOut(BindContext& context, ConvGeometry& g) const {
-    const TapRanges taps = NarrowToLiveTaps(g.axes);
-    if (taps.empty()) return nullptr;
-    const int64_t filters = g.filters / g.group, channels = g.channels / g.group;
-    float* live = context.NewArray<float>(g.group * PackedFilters(tiles_, form_, filters) *
-                                          channels * g.kernel_size());
-    CopyLiveFilters(tiles_, form_, packed_.data<float>(), {g.group, filters, channels}, taps, live);
-    return live;
-  }
-
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
   ConvAttributes attributes_;
@@ -315,12 +303,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const GemmTileKernels& tiles = GemmTiles(kSet);
   const ConvForm form = FormFor(spec, attributes, tiles);
-  Tensor packed;
-  const Tensor* w = spec.constant(1);
-  if (w != nullptr && w->num_elements() > 0 && w->dims()[0] % attributes.group == 0) {
-    ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, form, *w, attributes.group));
-    spec.ReleaseConstant(1);
-  }
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstantFilters(spec, tiles, form, attributes.group));
   return std::make_unique<Conv>(kSet, attributes, activation, form, std::move(packed));
 }
 

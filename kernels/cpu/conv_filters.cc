@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
+#include "graph/base/conv_taps.h"
 #include "kernels/cpu/fast_float.h"
 
 namespace onward::cpu {
+namespace {
 
+// Filters of a group as they are packed, those that fill the last panel included.
 int64_t PackedFilters(const GemmTileKernels& tiles, ConvForm form, int64_t filters) {
   const int64_t panels = CeilDiv(filters, tiles.tile_cols);
   return form == ConvForm::kPixelLanes ? filters : panels * tiles.tile_cols;
@@ -38,6 +42,14 @@ absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, ConvForm form, 
   return packed;
 }
 
+// Along one to three axes: the taps that are kept, of how many.
+struct KeptTaps {
+  TapRange range;
+  int64_t of = 1;
+};
+using TapRanges = absl::InlinedVector<KeptTaps, 3>;
+
+// Narrows kernels and padding to the taps that meet the input; empty where all do.
 TapRanges NarrowToLiveTaps(WindowAxes& axes) {
   TapRanges kept;
   bool any = false;
@@ -55,6 +67,12 @@ TapRanges NarrowToLiveTaps(WindowAxes& axes) {
   return any ? kept : TapRanges();
 }
 
+struct FilterCounts {
+  int64_t groups, filters, channels;  // filters and channels of one group
+};
+
+// Copies what PackFilters made to `live` (PackedFilters of each group, with their channels and kept
+// taps), leaving the other taps out.
 void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* packed,
                      FilterCounts counts, const TapRanges& taps, float* live) {
   // Axes that are not there have one tap.
@@ -85,6 +103,30 @@ void CopyLiveFilters(const GemmTileKernels& tiles, ConvForm form, const float* p
       for (int64_t i = 0; i < panels; ++i) copy(tiles.tile_cols);
     }
   }
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> PackConstantFilters(const NodeSpec& spec, const GemmTileKernels& tiles,
+                                           ConvForm form, int64_t groups) {
+  const Tensor* w = spec.constant(1);
+  if (w == nullptr || w->num_elements() == 0 || w->dims()[0] % groups != 0) return Tensor();
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackFilters(tiles, form, *w, groups));
+  spec.ReleaseConstant(1);
+  return packed;
+}
+
+const float* LeaveDeadTapsOut(BindContext& context, const GemmTileKernels& tiles, ConvForm form,
+                              const Tensor& packed, ConvGeometry& geometry) {
+  if (packed.empty()) return nullptr;
+  const TapRanges taps = NarrowToLiveTaps(geometry.axes);
+  if (taps.empty()) return nullptr;
+  const FilterCounts counts = {geometry.group, geometry.filters / geometry.group,
+                               geometry.channels / geometry.group};
+  float* live = context.NewArray<float>(counts.groups * PackedFilters(tiles, form, counts.filters) *
+                                        counts.channels * geometry.kernel_size());
+  CopyLiveFilters(tiles, form, packed.data<float>(), counts, taps, live);
+  return live;
 }
 
 }  // namespace onward::cpu

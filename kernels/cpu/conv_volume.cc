@@ -141,7 +141,7 @@ class ConvVolume : public Kernel {
                                      context.has_input(2) ? &bias : nullptr));
     context.SetOutput(0, g.output);
     auto* state = context.NewState<VolumeState>();
-    if (!packed_.empty()) state->live_filters = LeaveDeadTapsOut(context, g);
+    state->live_filters = LeaveDeadTapsOut(context, tiles_, ConvForm::kPixelLanes, packed_, g);
     Plan(context, g, *state);
     if (NumElements(g.output) == 0) return absl::OkStatus();
     const int64_t planes =
@@ -213,18 +213,6 @@ class ConvVolume : public Kernel {
     state.worker_floats = state.panels_per_chunk * state.k_block * tiles_.tile_cols;
   }
 
-  // Narrows the geometry to the taps that meet the input and answers the filters for them; null
-  // where all do.
-  const float* LeaveDeadTapsOut(BindContext& context, ConvGeometry& g) const {
-    const TapRanges taps = NarrowToLiveTaps(g.axes);
-    if (taps.empty()) return nullptr;
-    const int64_t filters = g.filters / g.group, channels = g.channels / g.group;
-    float* live = context.NewArray<float>(g.filters * channels * g.kernel_size());
-    CopyLiveFilters(tiles_, ConvForm::kPixelLanes, packed_.data<float>(),
-                    {g.group, filters, channels}, taps, live);
-    return live;
-  }
-
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
   ConvAttributes attributes_;
@@ -237,13 +225,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvVolume(const NodeSpec& spec) {
   const auto& shape = spec.input_type(1).shape;
   if (!shape || shape->size() != 5) return absl::UnimplementedError("three spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
-  Tensor packed;
-  const Tensor* w = spec.constant(1);
-  if (w != nullptr && w->num_elements() > 0 && w->dims()[0] % attributes.group == 0) {
-    ONWARD_ASSIGN_OR_RETURN(
-        packed, PackFilters(GemmTiles(kSet), ConvForm::kPixelLanes, *w, attributes.group));
-    spec.ReleaseConstant(1);
-  }
+  ONWARD_ASSIGN_OR_RETURN(
+      Tensor packed,
+      PackConstantFilters(spec, GemmTiles(kSet), ConvForm::kPixelLanes, attributes.group));
   return std::make_unique<ConvVolume>(kSet, attributes, std::move(packed));
 }
 
