@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/quantized_range.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/quantize_plan.h"
@@ -16,13 +17,6 @@ constexpr int64_t kGrain = 32 * 1024;  // elements
 
 const QuantizeLoops& LoopsOf(InstructionSet set) {
   return *ForSet(set, &baseline::Quantization(), &avx2::Quantization(), &avx512::Quantization());
-}
-
-struct ByteRange {
-  float low, high;
-};
-ByteRange RangeOf(DType dtype) {
-  return dtype == DType::kInt8 ? ByteRange{-128, 127} : ByteRange{0, 255};
 }
 
 // Calls body(first, count, scale index) for runs of elements that share a scale.
@@ -51,13 +45,14 @@ class Linear : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const float* scales = context.in<float>(1);
     const LineValues<float> zeros(OptionalInput(context, 2));
-    const ByteRange range = RangeOf(dtype_);
+    const QuantizedRange range = QuantizedRangeOf(dtype_);
+    const auto low = static_cast<float>(range.low), high = static_cast<float>(range.high);
     ForEachRun(context, context.state<QuantizePlan>(),
                [&](int64_t first, int64_t count, int64_t line) {
                  const float scale = scales[line], zero = zeros[line];
                  if (quantizes_) {
-                   loops_.quantize(context.in<float>(0) + first, count, scale, zero, range.low,
-                                   range.high, context.out<uint8_t>(0) + first);
+                   loops_.quantize(context.in<float>(0) + first, count, scale, zero, low, high,
+                                   context.out<uint8_t>(0) + first);
                  } else if (dtype_ == DType::kInt8) {
                    loops_.dequantize_int8(context.in<int8_t>(0) + first, count, scale, zero,
                                           context.out<float>(0) + first);

@@ -1,6 +1,7 @@
 // Quantized values pass gradients straight through: of a quantized tensor it is a float32 tensor,
 // as if it were not rounded, and 0 where it saturates.
 #include "absl/strings/str_cat.h"
+#include "graph/base/quantized_range.h"
 #include "graph/base/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -11,43 +12,6 @@ namespace {
 using namespace expr;  // NOLINT: rules read as formulas
 
 Expr Wide(const Expr& x) { return x.dtype() == DType::kFloat32 ? x : Cast(x, DType::kFloat32); }
-
-// Least and greatest value of a quantized type.
-std::pair<double, double> RangeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kUint8:
-      return {0, 255};
-    case DType::kInt8:
-      return {-128, 127};
-    case DType::kUint16:
-      return {0, 65535};
-    case DType::kInt16:
-      return {-32768, 32767};
-    case DType::kUint4:
-      return {0, 15};
-    case DType::kInt4:
-      return {-8, 7};
-    case DType::kUint2:
-      return {0, 3};
-    case DType::kInt2:
-      return {-2, 1};
-    case DType::kFloat8E4M3FN:
-      return {-448, 448};
-    case DType::kFloat8E4M3FNUZ:
-      return {-240, 240};
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E5M2FNUZ:
-      return {-57344, 57344};
-    case DType::kFloat4E2M1:
-      return {-6, 6};
-    case DType::kFloat6E2M3:
-      return {-7.5, 7.5};
-    case DType::kFloat6E3M2:
-      return {-28, 28};
-    default:
-      return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  }
-}
 
 // Scales and zero points: one, one for each position of an axis, or one for each block of it.
 struct Granularity {
@@ -137,7 +101,7 @@ Gradients QuantizeLinearRule(const GradientScope& s) {
   const Expr ratio = Wide(x) / scale;
   const Expr whole = IsFloating(dtype) ? ratio : Round(ratio);
   const Expr level = zero.valid() ? whole + zero : whole;
-  const auto [low, high] = RangeOf(dtype);
+  const auto [low, high] = QuantizedRangeOf(dtype);
   const Expr inside = And(GreaterOrEqual(level, ScalarLike(level, low)),
                           LessOrEqual(level, ScalarLike(level, high)));
   const Expr dx = Masked(inside, Wide(s.upstream(0))) / scale;

@@ -1,8 +1,10 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. Packed types pass through one byte
 // per element; scales and zero points through float.
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/quantized_range.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/quantize_plan.h"
@@ -13,31 +15,22 @@ namespace {
 // How x / scale is rounded before it is rounded to the quantized type.
 enum class DivisionPrecision { kFloat, kFloat16, kBFloat16, kDouble };
 
-struct QuantizedRange {
+// Of an integer type's codes.
+struct CodeRange {
   int32_t low, high;
 };
 
-QuantizedRange RangeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kUint8:
-      return {0, 255};
-    case DType::kInt8:
-      return {-128, 127};
-    case DType::kUint16:
-      return {0, 65535};
-    case DType::kInt16:
-      return {-32768, 32767};
-    case DType::kUint4:
-      return {0, 15};
-    case DType::kInt4:
-      return {-8, 7};
-    case DType::kUint2:
-      return {0, 3};
-    case DType::kInt2:
-      return {-2, 1};
-    default:
-      return {0, 0};
-  }
+// Nothing for a float type.
+CodeRange CodesOf(DType dtype) {
+  if (IsFloating(dtype)) return {0, 0};
+  const QuantizedRange range = QuantizedRangeOf(dtype);
+  return {static_cast<int32_t>(range.low), static_cast<int32_t>(range.high)};
+}
+
+// Whether QuantizeLinear gives the type.
+bool IsQuantized(DType dtype) {
+  if (IsFloating(dtype)) return BitSize(dtype) <= 8 && dtype != DType::kFloat8E8M0;
+  return std::isfinite(QuantizedRangeOf(dtype).high);
 }
 
 double Divide(double x, double scale, DivisionPrecision precision) {
@@ -54,7 +47,7 @@ double Divide(double x, double scale, DivisionPrecision precision) {
 struct RowStore {
   DType dtype;
   bool saturate;
-  QuantizedRange range;
+  CodeRange range;
 
   void Integers(const double* quotients, const float* zeros, int64_t zero_step, int64_t count,
                 void* out, int64_t offset) const {
@@ -96,7 +89,7 @@ class QuantizeLinear : public Kernel {
  public:
   QuantizeLinear(DType out, QuantizeAttributes attributes, DivisionPrecision precision,
                  bool saturate)
-      : attributes_(attributes), precision_(precision), store_{out, saturate, RangeOf(out)} {}
+      : attributes_(attributes), precision_(precision), store_{out, saturate, CodesOf(out)} {}
 
   absl::Status Bind(BindContext& context) const override {
     return BindQuantization(context, attributes_, store_.dtype);
@@ -144,8 +137,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeQuantizeLinear(const NodeSpec& spec)
     out = spec.input_dtype(2);
   }
   if (out == DType::kUndefined) out = DType::kUint8;
-  if (RangeOf(out).high == 0 && (!IsFloating(out) || BitSize(out) > 8 || out == DType::kFloat8E8M0))
-    return NoLoopFor(out);
+  if (!IsQuantized(out)) return NoLoopFor(out);
   for (int i : {0, 1}) {
     if (!CanLoad(spec.input_dtype(i))) return NoLoopFor(spec.input_dtype(i));
   }
