@@ -48,59 +48,6 @@ absl::StatusOr<OptimizerOptions> Complete(const OptimizerEntry& entry,
   return complete;
 }
 
-// A tensor of one value.
-Tensor Filled(DType dtype, DimsView dims, double value) {
-  Tensor tensor(dtype, dims);
-  DispatchDType(FloatTypes(), dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, double>) {
-      std::fill_n(tensor.mutable_data<T>(), tensor.num_elements(), value);
-    } else {
-      std::fill_n(tensor.mutable_data<T>(), tensor.num_elements(), T(static_cast<float>(value)));
-    }
-  });
-  return tensor;
-}
-
-struct State {
-  std::string name;
-  Tensor initial;
-};
-
-// In the order of the op's inputs; an empty name is a state that these options leave out.
-std::vector<State> StatesOf(const OptimizerEntry& entry, const OptimizerOptions& options,
-                            const Type& type) {
-  const auto on = [&](const char* name) {
-    const auto it = options.find(name);
-    return it != options.end() && it->second != 0;
-  };
-  const Dims dims = *type.static_dims();
-  const Tensor zeros = Filled(type.dtype, dims, 0);
-  const auto when = [&](bool there, const char* name) {
-    return there ? State{name, zeros} : State{"", Tensor()};
-  };
-  const std::string_view op = entry.op;
-  if (op == "SgdStep") return {when(on("momentum"), "momentum")};
-  if (op == "MuonStep") return {{"momentum", zeros}};
-  if (op == "LionStep") return {{"moment", zeros}};
-  if (op == "AdagradStep")
-    return {{"sum", Filled(type.dtype, dims, options.at("initial_accumulator_value"))}};
-  if (op == "AdadeltaStep") return {{"squares", zeros}, {"changes", zeros}};
-  if (op == "RMSpropStep")
-    return {{"squares", zeros}, when(on("momentum"), "momentum"), when(on("centered"), "mean")};
-  if (op == "AdafactorStep") {
-    if (dims.size() < 2) return {{"squares", zeros}};
-    Dims rows = dims, columns = dims;
-    rows.back() = 1;
-    columns[dims.size() - 2] = 1;
-    return {{"rows", Filled(type.dtype, rows, 0)}, {"columns", Filled(type.dtype, columns, 0)}};
-  }
-  std::vector<State> moments = {{"moment", zeros}, {"second_moment", zeros}};
-  if (op == "NAdamStep") moments.push_back({"product", Filled(DType::kFloat64, Dims(), 1)});
-  if (on("amsgrad")) moments.push_back({"largest", zeros});
-  return moments;
-}
-
 class Writer {
  public:
   Writer(Model& model, const OptimizerEntry& entry, bool portable)
@@ -158,7 +105,7 @@ class Writer {
     std::vector<Expr> inputs = {sink_.Value(input), sink_.Value(gradient), sink_.Value(settings),
                                 sink_.Value(step_)};
     std::vector<ValueId> kept = {input};
-    for (State& state : StatesOf(entry_, options, type)) {
+    for (OptimizerState& state : entry_.states(options, type)) {
       kept.push_back(state.name.empty() ? ValueId()
                                         : AddState(model_.graph.UniqueName(absl::StrCat(
                                                        "optimizer/", name, "/", state.name)),

@@ -26,12 +26,23 @@ struct OptimizerSetting {
   double least, most;  // what is allowed, both included
 };
 
+// What an optimizer keeps of a parameter from step to step, with its value before the first; an
+// empty name is a state that the options leave out.
+struct OptimizerState {
+  std::string name;
+  Tensor initial;
+};
+// In the order of the op's inputs. `options` are complete; `parameter` has known dims.
+using OptimizerStates = std::vector<OptimizerState> (*)(const OptimizerOptions& options,
+                                                        const Type& parameter);
+
 struct OptimizerEntry {
   std::string_view name;                   // "AdamW"
   std::string_view op;                     // of the domain onward
   std::vector<OptimizerSetting> settings;  // may change from step to step
   std::vector<OptimizerSetting>
       choices;  // decided when the graph is made; switches become attributes
+  OptimizerStates states;
 };
 
 // Every optimizer, in alphabetical order.
