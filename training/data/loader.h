@@ -1,0 +1,46 @@
+// Batches of a data set, read ahead by worker threads. The order is a pure function of seed and
+// epoch, so that a resumed training needs no more than (epoch, batch) to go on with the very same
+// batches.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "training/data/dataset.h"
+
+namespace onward {
+
+struct LoaderOptions {
+  int64_t batch_size = 1;
+  bool shuffle = false;
+  bool drop_last = false;  // a last batch that is not full
+  uint64_t seed = 0;       // of order and augmentation
+  int workers = 1;         // 0: read by the caller
+  int prefetch = 4;        // batches that are ready ahead
+  // Broken examples (DataLoss) are left out and counted in place of being an error; their batch is
+  // smaller.
+  bool skip_broken = false;
+};
+
+using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
+
+// Not thread-safe.
+class Loader {
+ public:
+  virtual ~Loader() = default;
+  static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> data,
+                                                        const LoaderOptions& options);
+
+  virtual int64_t batches_per_epoch() const = 0;
+  // Next() answers batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
+  virtual void Seek(int64_t epoch, int64_t batch) = 0;
+  // The next batch; the epoch after follows the last one of an epoch by itself.
+  virtual absl::StatusOr<Batch> Next() = 0;
+  virtual int64_t broken_examples() const = 0;
+};
+
+}  // namespace onward
