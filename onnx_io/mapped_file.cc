@@ -13,17 +13,19 @@
 
 namespace onward {
 
-absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
+absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path,
+                                                             Writes writes) {
   // Without O_NONBLOCK, opening a FIFO would wait for a writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot open '", path, "'"));
   }
-  return FromDescriptor(descriptor, path);
+  return FromDescriptor(descriptor, path, writes);
 }
 
 absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::FromDescriptor(int descriptor,
-                                                                       const std::string& path) {
+                                                                       const std::string& path,
+                                                                       Writes writes) {
   struct stat status;
   if (fstat(descriptor, &status) != 0) {
     const int error = errno;
@@ -38,7 +40,9 @@ absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::FromDescriptor(int descr
   void* data = nullptr;
   int error = 0;
   if (size > 0) {
-    data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const bool writable = writes == Writes::kPrivate;
+    data = mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                writable ? MAP_PRIVATE | MAP_NORESERVE : MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) error = errno;
   }
   close(descriptor);

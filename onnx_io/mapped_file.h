@@ -1,4 +1,4 @@
-// A regular file in memory, read-only. Pages come from the page cache when they are touched.
+// A regular file in memory. Pages come from the page cache when they are touched.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,17 @@ namespace onward {
 
 class MappedFile {
  public:
+  enum class Writes {
+    kNone,
+    kPrivate,  // memory may be written, the file does not change
+  };
   // NotFound, PermissionDenied, or InvalidArgument when it is not a regular file.
-  static absl::StatusOr<std::shared_ptr<MappedFile>> Open(const std::string& path);
+  static absl::StatusOr<std::shared_ptr<MappedFile>> Open(const std::string& path,
+                                                          Writes writes = Writes::kNone);
   // Maps what an open descriptor refers to and closes it in any case; `path` is for messages.
   static absl::StatusOr<std::shared_ptr<MappedFile>> FromDescriptor(int descriptor,
-                                                                    const std::string& path);
+                                                                    const std::string& path,
+                                                                    Writes writes = Writes::kNone);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

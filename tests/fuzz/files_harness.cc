@@ -1,5 +1,6 @@
 #include "onnx_io/image.h"
 #include "onnx_io/npy.h"
+#include "onnx_io/safetensors.h"
 #include "onnx_io/tensor_proto.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/support/scratch_directory.h"
@@ -22,6 +23,10 @@ void Npy(const uint8_t* data, size_t size) {
 }
 
 void Npz(const uint8_t* data, size_t size) { (void)ReadNpz(AsFile(data, size, "x.npz")); }
+
+void SafetensorsFile(const uint8_t* data, size_t size) {
+  (void)ReadSafetensors(AsFile(data, size, "x.safetensors"));
+}
 
 void TensorFile(const uint8_t* data, size_t size) {
   const std::string path = AsFile(data, size, "x.pb");

@@ -21,6 +21,7 @@ void RunMutatedCase(const uint8_t* data, size_t size);
 // Files of tensors.
 void Npy(const uint8_t* data, size_t size);
 void Npz(const uint8_t* data, size_t size);
+void SafetensorsFile(const uint8_t* data, size_t size);
 void TensorFile(const uint8_t* data, size_t size);
 void Image(const uint8_t* data, size_t size);
 
@@ -37,6 +38,7 @@ inline constexpr Harness kHarnesses[] = {
     {"run_mutated_case", RunMutatedCase},
     {"npy", Npy},
     {"npz", Npz},
+    {"safetensors_file", SafetensorsFile},
     {"tensor_file", TensorFile},
     {"image", Image},
 };
