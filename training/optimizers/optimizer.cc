@@ -9,6 +9,7 @@
 #include "graph/builder/expr.h"
 #include "graph/builder/formula.h"
 #include "graph/ops/onward_schemas.h"
+#include "training/state.h"
 
 namespace onward {
 namespace {
@@ -56,7 +57,7 @@ class Writer {
   absl::Status AddStepNumber() {
     Tensor one(DType::kInt64, Dims());
     one.mutable_data<int64_t>()[0] = 1;
-    step_ = AddState("optimizer/step", std::move(one));
+    step_ = AddState(model_.graph, "optimizer/step", std::move(one));
     return Update(step_, sink_.Value(step_) + 1.0);
   }
 
@@ -71,7 +72,7 @@ class Writer {
     }
     added.input = model_.graph.UniqueName(
         absl::StrCat("optimizer/", group.name, group.name.empty() ? "" : "/", "settings"));
-    const ValueId settings = AddState(added.input, std::move(values));
+    const ValueId settings = AddState(model_.graph, added.input, std::move(values));
     for (size_t i = 0; i < group.parameters.size(); ++i) {
       ONWARD_RETURN_IF_ERROR(
           AddParameter(group.parameters[i], group.gradients[i], settings, options));
@@ -80,20 +81,9 @@ class Writer {
   }
 
  private:
-  // An input with a default.
-  ValueId AddState(const std::string& name, Tensor initial) {
-    const ValueId id = model_.graph.AddInput(
-        name, Type::Tensor(initial.dtype(), Dims(initial.dims().begin(), initial.dims().end())));
-    model_.graph.mutable_value(id).constant = std::move(initial);
-    return id;
-  }
-
   absl::Status Update(ValueId state, const Expr& next) {
     ONWARD_RETURN_IF_ERROR(sink_.status());
-    const std::string& name = model_.graph.value(state).name;
-    model_.graph.Rename(next.id(), model_.graph.UniqueName("next/" + name));
-    model_.graph.AddOutput(next.id());
-    model_.updates.push_back({state, next.id()});
+    AddUpdate(model_, state, next.id());
     return absl::OkStatus();
   }
 
@@ -101,13 +91,14 @@ class Writer {
                             const OptimizerOptions& options) {
     const std::string name = model_.graph.value(parameter).name;
     const Type type = model_.graph.type(parameter);
-    const ValueId input = AsInput(parameter);
+    const ValueId input = ConstantToState(model_.graph, parameter);
     std::vector<Expr> inputs = {sink_.Value(input), sink_.Value(gradient), sink_.Value(settings),
                                 sink_.Value(step_)};
     std::vector<ValueId> kept = {input};
     for (OptimizerState& state : entry_.states(options, type)) {
       kept.push_back(state.name.empty() ? ValueId()
-                                        : AddState(model_.graph.UniqueName(absl::StrCat(
+                                        : AddState(model_.graph,
+                                                   model_.graph.UniqueName(absl::StrCat(
                                                        "optimizer/", name, "/", state.name)),
                                                    std::move(state.initial)));
       inputs.push_back(kept.back().valid() ? sink_.Value(kept.back()) : Expr());
@@ -146,18 +137,6 @@ class Writer {
     for (const Expr& input : inputs) node.inputs.push_back(input.id());
     for (const bool each : wanted) node.outputs.push_back(each ? ValueId{0} : ValueId());
     return WriteFormula(sink_, node);
-  }
-
-  // The parameter as an input with its present value as default.
-  ValueId AsInput(ValueId parameter) {
-    Graph& graph = model_.graph;
-    if (graph.is_input(parameter)) return parameter;
-    const ValueData data = graph.value(parameter);
-    graph.Rename(parameter, graph.UniqueName(data.name + "/initial"));
-    const ValueId input = graph.AddInput(data.name, data.type);
-    graph.mutable_value(input).constant = data.constant;
-    graph.ReplaceUses(parameter, input);
-    return input;
   }
 
   Model& model_;

@@ -1,0 +1,102 @@
+#include "graph/rewrite/keep_outputs.h"
+
+#include <utility>
+
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+class Mover {
+ public:
+  explicit Mover(Graph& from)
+      : from_(from),
+        needed_(static_cast<size_t>(from.num_values()), false),
+        to_(static_cast<size_t>(from.num_values())) {
+    made_.name = std::move(from.name);
+    made_.doc_string = std::move(from.doc_string);
+    made_.metadata = std::move(from.metadata);
+  }
+
+  absl::Status Run(absl::Span<const int> kept) {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, from_.TopologicalOrder());
+    std::vector<ValueId> outputs;
+    for (const int position : kept)
+      outputs.push_back(from_.outputs()[static_cast<size_t>(position)]);
+    Need(outputs);
+    std::vector<NodeId> nodes;  // the last one first
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      const Node& node = from_.node(*id);
+      bool wanted = false;
+      for (const ValueId output : node.outputs) wanted |= output.valid() && needed(output);
+      if (!wanted) continue;
+      nodes.push_back(*id);
+      Need(node.inputs);
+      for (const Subgraph& subgraph : node.subgraphs) Need(subgraph.captures);
+    }
+    for (const ValueId id : from_.inputs()) Move(id, &Graph::AddInput);
+    for (const ValueId id : from_.captures()) Move(id, &Graph::AddCapture);
+    for (int i = 0; i < from_.num_values(); ++i) {
+      const ValueData& value = from_.value({i});
+      if (needed({i}) && !value.producer.valid() && !moved({i}).valid())
+        Move({i}, &Graph::AddValue);
+    }
+    for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) MoveNode(*id);
+    for (const ValueId id : outputs) made_.AddOutput(moved(id));
+    return absl::OkStatus();
+  }
+
+  Graph&& graph() { return std::move(made_); }
+  std::vector<ValueId>&& to() { return std::move(to_); }
+
+ private:
+  bool needed(ValueId id) const { return needed_[static_cast<size_t>(id.index)]; }
+  ValueId& moved(ValueId id) { return to_[static_cast<size_t>(id.index)]; }
+  void Need(const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      if (id.valid()) needed_[static_cast<size_t>(id.index)] = true;
+    }
+  }
+
+  void Move(ValueId id, ValueId (Graph::*add)(std::string, Type)) {
+    ValueData& old = from_.mutable_value(id);
+    moved(id) = (made_.*add)(std::move(old.name), std::move(old.type));
+    ValueData& value = made_.mutable_value(moved(id));
+    value.constant = std::move(old.constant);
+    value.doc_string = std::move(old.doc_string);
+    value.metadata = std::move(old.metadata);
+  }
+
+  void MoveNode(NodeId id) {
+    Node node = std::move(from_.mutable_node(id));
+    for (const ValueId output : node.outputs) {
+      if (output.valid()) Move(output, &Graph::AddValue);
+    }
+    const auto map_all = [&](std::vector<ValueId>& ids) {
+      for (ValueId& each : ids) {
+        if (each.valid()) each = moved(each);
+      }
+    };
+    map_all(node.inputs);
+    map_all(node.outputs);
+    for (Subgraph& subgraph : node.subgraphs) map_all(subgraph.captures);
+    made_.AddNode(std::move(node));
+  }
+
+  Graph& from_;
+  Graph made_;
+  std::vector<bool> needed_;
+  std::vector<ValueId> to_;
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> KeepOutputs(Graph graph, absl::Span<const int> kept,
+                                  std::vector<ValueId>* moved) {
+  Mover mover(graph);
+  ONWARD_RETURN_IF_ERROR(mover.Run(kept));
+  if (moved != nullptr) *moved = mover.to();
+  return mover.graph();
+}
+
+}  // namespace onward

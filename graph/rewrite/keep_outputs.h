@@ -1,0 +1,18 @@
+// A graph with fewer outputs.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// `graph` with the outputs at the positions `kept`, in that order, every input, and what they need:
+// other nodes and constants fall. Ids change: `moved`, when given, is old value index -> new id.
+// InvalidArgument: the graph has a cycle.
+absl::StatusOr<Graph> KeepOutputs(Graph graph, absl::Span<const int> kept,
+                                  std::vector<ValueId>* moved = nullptr);
+
+}  // namespace onward
