@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,7 +33,12 @@ class Dataset {
   // (augmentation): equal numbers give equal examples. Errors name the file and the line or the
   // record. DataLoss: this example is broken, others may be read.
   virtual absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t random) const = 0;
+  // Field number `field` of the example alone, which may be much less work than all of it.
+  virtual absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const;
 };
+
+// Position of a field; InvalidArgument lists the fields there are.
+absl::StatusOr<size_t> FindField(const Dataset& data, std::string_view name);
 
 // Opens what `config` names; relative paths are below `directory`. InvalidArgument, NotFound,
 // DataLoss with file and line.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "training/data/dataset.h"
@@ -24,7 +25,19 @@ struct LoaderOptions {
   // Broken examples (DataLoss) are left out and counted in place of being an error; their batch is
   // smaller.
   bool skip_broken = false;
+  // Fields whose dims differ, and what fills them up to the largest dims of the batch. Where a
+  // field is not named, examples that differ are an error.
+  std::map<std::string, double> pad = {};
+  // One per example, none negative: examples are drawn with replacement in place of `shuffle`, each
+  // as often as its share of the weights.
+  std::vector<double> weights = {};
+  int64_t examples_per_epoch = 0;  // of those draws; 0: the size of the data set
 };
+
+// What `config` says; `training` is the default of shuffle and drop_last. Weights are read from
+// `data`.
+absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
+                                        bool training);
 
 using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
 
@@ -38,8 +51,16 @@ class Loader {
   virtual int64_t batches_per_epoch() const = 0;
   // Next() answers batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
   virtual void Seek(int64_t epoch, int64_t batch) = 0;
-  // The next batch; the epoch after follows the last one of an epoch by itself.
+  // What Next() answers: Seek(epoch, batch) in another loader goes on from here.
+  struct Position {
+    int64_t epoch = 0;
+    int64_t batch = 0;
+  };
+  virtual Position position() const = 0;
+  // The next batch; the epoch after follows the last one of an epoch by itself. Batches of broken
+  // examples alone are passed over. After an error the next call answers the batch that follows.
   virtual absl::StatusOr<Batch> Next() = 0;
+  // Left out of the batches that Next() answered so far.
   virtual int64_t broken_examples() const = 0;
 };
 

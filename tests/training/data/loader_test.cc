@@ -1,0 +1,227 @@
+#include "training/data/loader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "training/data/views.h"
+
+namespace onward {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Example i is i and its random number; the examples of `broken` cannot be read.
+class Numbers : public Dataset {
+ public:
+  explicit Numbers(int64_t size, std::vector<int64_t> broken = {})
+      : size_(size), broken_(std::move(broken)) {}
+  int64_t size() const override { return size_; }
+  const std::vector<Field>& fields() const override { return fields_; }
+  absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t random) const override {
+    ++reads;
+    if (index % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random % 300));
+    if (std::count(broken_.begin(), broken_.end(), index) > 0)
+      return absl::DataLossError(absl::StrCat("record ", index, " is broken"));
+    return std::vector<Tensor>{Tensor::Scalar<int64_t>(index), Tensor::Scalar<uint64_t>(random)};
+  }
+  mutable std::atomic<int64_t> reads = 0;
+
+ private:
+  int64_t size_;
+  std::vector<int64_t> broken_;
+  std::vector<Field> fields_ = {{"x", Type::Tensor(DType::kInt64, Dims{})},
+                                {"random", Type::Tensor(DType::kUint64, Dims{})}};
+};
+
+std::unique_ptr<Loader> Make(std::shared_ptr<const Dataset> data, const LoaderOptions& options) {
+  auto loader = Loader::Create(std::move(data), options);
+  EXPECT_TRUE(loader.ok()) << loader.status();
+  return *std::move(loader);
+}
+
+std::vector<int64_t> NextX(Loader& loader) {
+  auto batch = loader.Next();
+  EXPECT_TRUE(batch.ok()) << batch.status();
+  const auto x = batch->at("x").span<int64_t>();
+  return {x.begin(), x.end()};
+}
+
+std::vector<int64_t> Epoch(Loader& loader) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < loader.batches_per_epoch(); ++i)
+    for (const int64_t x : NextX(loader)) all.push_back(x);
+  return all;
+}
+
+TEST(LoaderTest, InOrderWithASmallLastBatch) {
+  auto loader = Make(std::make_shared<Numbers>(5), {.batch_size = 2});
+  EXPECT_EQ(loader->batches_per_epoch(), 3);
+  EXPECT_THAT(NextX(*loader), ElementsAre(0, 1));
+  EXPECT_THAT(NextX(*loader), ElementsAre(2, 3));
+  EXPECT_THAT(NextX(*loader), ElementsAre(4));
+  EXPECT_THAT(NextX(*loader), ElementsAre(0, 1));
+  auto dropping = Make(std::make_shared<Numbers>(5), {.batch_size = 2, .drop_last = true});
+  EXPECT_EQ(dropping->batches_per_epoch(), 2);
+  EXPECT_THAT(Epoch(*dropping), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(NextX(*dropping), ElementsAre(0, 1));
+}
+
+TEST(LoaderTest, EveryEpochIsAnotherPermutation) {
+  auto loader = Make(std::make_shared<Numbers>(101), {.batch_size = 7, .shuffle = true, .seed = 3});
+  const std::vector<int64_t> first = Epoch(*loader), second = Epoch(*loader);
+  EXPECT_NE(first, second);
+  for (std::vector<int64_t> epoch : {first, second}) {
+    std::sort(epoch.begin(), epoch.end());
+    std::vector<int64_t> expected(101);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(epoch, expected);
+  }
+  auto other = Make(std::make_shared<Numbers>(101), {.batch_size = 7, .shuffle = true, .seed = 4});
+  EXPECT_NE(Epoch(*other), first);
+}
+
+// Every example stands at every place equally often: chi-squared, 6 places of 6 examples.
+TEST(LoaderTest, PermutationsAreUniform) {
+  auto loader = Make(std::make_shared<Numbers>(6),
+                     {.batch_size = 6, .shuffle = true, .seed = 1, .workers = 0});
+  constexpr int kEpochs = 3000;
+  std::map<std::pair<int64_t, int64_t>, int> counts;
+  for (int epoch = 0; epoch < kEpochs; ++epoch) {
+    const std::vector<int64_t> order = NextX(*loader);
+    for (size_t place = 0; place < 6; ++place) ++counts[{order[place], place}];
+  }
+  double chi = 0;
+  for (int64_t x = 0; x < 6; ++x)
+    for (int64_t place = 0; place < 6; ++place)
+      chi += std::pow(counts[{x, place}] - kEpochs / 6.0, 2) / (kEpochs / 6.0);
+  EXPECT_LT(chi, 52.6);  // 25 degrees of freedom, p = 0.001
+}
+
+TEST(LoaderTest, WorkersChangeNothing) {
+  std::vector<std::pair<std::vector<int64_t>, std::vector<uint64_t>>> expected;
+  for (const int workers : {0, 1, 2, 5}) {
+    auto loader =
+        Make(std::make_shared<Numbers>(50, std::vector<int64_t>{7, 8}), {.batch_size = 4,
+                                                                         .shuffle = true,
+                                                                         .seed = 9,
+                                                                         .workers = workers,
+                                                                         .prefetch = 3,
+                                                                         .skip_broken = true});
+    for (size_t i = 0; i < 3 * 13; ++i) {
+      auto batch = loader->Next();
+      ASSERT_TRUE(batch.ok());
+      const auto x = batch->at("x").span<int64_t>();
+      const auto random = batch->at("random").span<uint64_t>();
+      std::pair got(std::vector<int64_t>(x.begin(), x.end()),
+                    std::vector<uint64_t>(random.begin(), random.end()));
+      if (workers == 0) {
+        expected.push_back(got);
+      } else {
+        EXPECT_EQ(got, expected[i]) << workers << " workers, batch " << i;
+      }
+    }
+    EXPECT_EQ(loader->broken_examples(), 6);
+  }
+}
+
+TEST(LoaderTest, SeekGoesOnWithTheSameBatches) {
+  const LoaderOptions options{.batch_size = 3, .shuffle = true, .seed = 5, .workers = 2};
+  auto whole = Make(std::make_shared<Numbers>(20), options);
+  std::vector<std::vector<int64_t>> batches;
+  for (int i = 0; i < 21; ++i) batches.push_back(NextX(*whole));
+  auto resumed = Make(std::make_shared<Numbers>(20), options);
+  for (const int64_t start : {9, 0, 13, 6}) {
+    resumed->Seek(start / 7, start % 7);
+    EXPECT_EQ(resumed->position().epoch, start / 7);
+    EXPECT_EQ(resumed->position().batch, start % 7);
+    for (int64_t i = start; i < 21; ++i)
+      EXPECT_EQ(NextX(*resumed), batches[static_cast<size_t>(i)]);
+    EXPECT_EQ(resumed->position().epoch, 3);
+    EXPECT_EQ(resumed->position().batch, 0);
+  }
+}
+
+TEST(LoaderTest, PrefetchIsBounded) {
+  auto data = std::make_shared<Numbers>(1000);
+  auto loader = Make(data, {.batch_size = 2, .workers = 3, .prefetch = 5});
+  NextX(*loader);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_LE(data->reads.load(), 2 * (1 + 5));
+}
+
+TEST(LoaderTest, BrokenExamplesAreErrorsOrSkipped) {
+  const auto data = std::make_shared<Numbers>(6, std::vector<int64_t>{2, 3, 4});
+  auto strict = Make(data, {.batch_size = 2});
+  EXPECT_THAT(NextX(*strict), ElementsAre(0, 1));
+  const auto batch = strict->Next();
+  EXPECT_TRUE(absl::IsDataLoss(batch.status()));
+  EXPECT_THAT(std::string(batch.status().message()), HasSubstr("record 2 is broken"));
+  auto skipping = Make(data, {.batch_size = 2, .skip_broken = true});
+  EXPECT_THAT(NextX(*skipping), ElementsAre(0, 1));
+  EXPECT_EQ(skipping->broken_examples(), 0);
+  EXPECT_THAT(NextX(*skipping), ElementsAre(5));  // the batch of 2 and 3 is passed over
+  EXPECT_EQ(skipping->broken_examples(), 3);
+  EXPECT_EQ(skipping->position().epoch, 1);
+  auto hopeless = Make(std::make_shared<Numbers>(2, std::vector<int64_t>{0, 1}),
+                       {.batch_size = 1, .skip_broken = true});
+  EXPECT_TRUE(absl::IsDataLoss(hopeless->Next().status()));
+}
+
+TEST(LoaderTest, WeightsDrawWithReplacement) {
+  LoaderOptions options{.batch_size = 100, .seed = 2};
+  options.weights = {1, 0, 3, 0};
+  options.examples_per_epoch = 4000;
+  auto loader = Make(std::make_shared<Numbers>(4), options);
+  EXPECT_EQ(loader->batches_per_epoch(), 40);
+  const std::vector<int64_t> drawn = Epoch(*loader);
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 1) + std::count(drawn.begin(), drawn.end(), 3),
+            0);
+  EXPECT_NEAR(static_cast<double>(std::count(drawn.begin(), drawn.end(), 0)), 1000,
+              100);  // 3.7 sigma
+  EXPECT_NE(Epoch(*loader), drawn);
+  auto batch = loader->Next();
+  const auto random = batch->at("random").span<uint64_t>();
+  EXPECT_EQ(std::set<uint64_t>(random.begin(), random.end()).size(), 100u);
+}
+
+TEST(LoaderTest, BadOptionsAreRefused) {
+  const auto error = [](const LoaderOptions& options, int64_t size = 4) {
+    const auto loader = Loader::Create(std::make_shared<Numbers>(size), options);
+    return loader.ok() ? "OK" : std::string(loader.status().message());
+  };
+  EXPECT_THAT(error({.batch_size = 0}), HasSubstr("batch_size must be positive, got 0"));
+  EXPECT_THAT(error({.workers = -1}), HasSubstr("workers"));
+  EXPECT_THAT(error({}, 0), HasSubstr("a data set of 0 examples gives no batch"));
+  EXPECT_THAT(error({.batch_size = 5, .drop_last = true}), HasSubstr("gives no batch of 5"));
+  EXPECT_THAT(error({.pad = {{"y", 0}}}), HasSubstr("no field 'y'; it has x, random"));
+  EXPECT_THAT(error({.weights = {1, 2}}), HasSubstr("2 weights for 4 examples"));
+  EXPECT_THAT(error({.weights = {1, -2, 0, 0}}), HasSubstr("the weight of example 1 is -2"));
+  EXPECT_THAT(error({.weights = {0, 0, 0, 0}}), HasSubstr("the sum of the weights is 0"));
+}
+
+TEST(LoaderTest, WhatTheConfigSays) {
+  DataConfig config;
+  const auto data = TensorDataset({{"label", Tensor::Of<int64_t>({4}, {0, 1, 1, 1})}});
+  ASSERT_TRUE(data.ok());
+  EXPECT_TRUE(OptionsOf(config, **data, true)->shuffle);
+  EXPECT_FALSE(OptionsOf(config, **data, false)->drop_last);
+  config.mutable_sampling();
+  EXPECT_THAT(OptionsOf(config, **data, true)->weights, ElementsAre(1, 1 / 3., 1 / 3., 1 / 3.));
+  EXPECT_TRUE(OptionsOf(config, **data, false)->weights.empty());
+  config.mutable_sampling()->add_class_weight(5);
+  EXPECT_THAT(std::string(OptionsOf(config, **data, true).status().message()),
+              HasSubstr("class 1 has none of the 1 weights"));
+  config.mutable_sampling()->add_class_weight(0.5);
+  EXPECT_THAT(OptionsOf(config, **data, true)->weights, ElementsAre(5, 0.5, 0.5, 0.5));
+}
+
+}  // namespace
+}  // namespace onward

@@ -1,0 +1,18 @@
+// Examples put together to a batch.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/tensor.h"
+
+namespace onward {
+
+// [count, ...] of `count` > 0 tensors of equal dtype and rank. Where dims differ, `pad` (not null)
+// fills each up to the largest, at the end of every axis; rounded and cut to the dtype's range,
+// which is a number's. InvalidArgument: dims differ without `pad`, or ranks or dtypes differ.
+absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& tensors, const double* pad);
+
+}  // namespace onward

@@ -1,0 +1,276 @@
+#include "training/data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/data/collate.h"
+#include "training/data/order.h"
+
+namespace onward {
+namespace {
+
+using Order = std::shared_ptr<const std::vector<int64_t>>;
+
+struct MadeBatch {
+  absl::StatusOr<Batch> batch = Batch();  // empty: every example is broken
+  int64_t broken = 0;
+};
+
+// Makes any batch of any epoch, from any thread.
+class BatchMaker {
+ public:
+  BatchMaker(std::shared_ptr<const Dataset> data, LoaderOptions options)
+      : data_(std::move(data)), options_(std::move(options)) {}
+
+  int64_t epoch_size() const {
+    return options_.weights.empty() || options_.examples_per_epoch == 0
+               ? data_->size()
+               : options_.examples_per_epoch;
+  }
+  int64_t batches_per_epoch() const {
+    const int64_t whole = epoch_size() / options_.batch_size;
+    return options_.drop_last || epoch_size() % options_.batch_size == 0 ? whole : whole + 1;
+  }
+
+  MadeBatch Make(Loader::Position position) noexcept {
+    MadeBatch made;
+    try {
+      absl::Status status = Fill(position, &made);
+      if (!status.ok()) made.batch = std::move(status);
+    } catch (const std::bad_alloc& error) {
+      made.batch = absl::ResourceExhaustedError(absl::StrCat("reading data: ", error.what()));
+    } catch (const std::exception& error) {
+      made.batch = absl::InternalError(absl::StrCat("reading data: ", error.what()));
+    }
+    return made;
+  }
+
+ private:
+  absl::Status Fill(Loader::Position position, MadeBatch* made) {
+    const Order order = OrderOf(position.epoch);
+    const int64_t begin = position.batch * options_.batch_size;
+    const int64_t end = std::min(begin + options_.batch_size, epoch_size());
+    const std::vector<Field>& fields = data_->fields();
+    std::vector<std::vector<Tensor>> columns(fields.size());
+    for (int64_t i = begin; i < end; ++i) {
+      // Of the place in the epoch, not of the example: one drawn twice is augmented in two ways.
+      const uint64_t random = ExampleRandom(options_.seed, position.epoch, i);
+      absl::StatusOr<std::vector<Tensor>> example =
+          data_->Read(order == nullptr ? i : (*order)[static_cast<size_t>(i)], random);
+      if (!example.ok()) {
+        if (!options_.skip_broken || !absl::IsDataLoss(example.status())) return example.status();
+        ++made->broken;
+        continue;
+      }
+      for (size_t f = 0; f < fields.size(); ++f) columns[f].push_back(std::move((*example)[f]));
+    }
+    if (columns.empty() || columns[0].empty()) return absl::OkStatus();
+    for (size_t f = 0; f < fields.size(); ++f) {
+      const auto pad = options_.pad.find(fields[f].name);
+      absl::StatusOr<Tensor> stacked =
+          Stack(columns[f], pad == options_.pad.end() ? nullptr : &pad->second);
+      if (!stacked.ok())
+        return Annotate(stacked.status(), absl::StrCat("field '", fields[f].name, "':"));
+      (*made->batch)[fields[f].name] = *std::move(stacked);
+    }
+    return absl::OkStatus();
+  }
+
+  // Null: the order of the data. Two epochs may be read at once.
+  Order OrderOf(int64_t epoch) {
+    if (options_.weights.empty() && !options_.shuffle) return nullptr;
+    std::lock_guard lock(mutex_);
+    for (const auto& [known, order] : orders_) {
+      if (known == epoch) return order;
+    }
+    auto order = std::make_shared<const std::vector<int64_t>>(
+        options_.weights.empty()
+            ? ShuffledOrder(data_->size(), options_.seed, epoch)
+            : WeightedOrder(options_.weights, epoch_size(), options_.seed, epoch));
+    if (orders_.size() == 2) orders_.erase(orders_.begin());
+    orders_.emplace_back(epoch, order);
+    return order;
+  }
+
+  const std::shared_ptr<const Dataset> data_;
+  const LoaderOptions options_;
+  std::mutex mutex_;
+  std::vector<std::pair<int64_t, Order>> orders_;
+};
+
+// Batches are numbered from the last Seek on; workers make them in any order, Next() answers them
+// in theirs.
+class PrefetchingLoader : public Loader {
+ public:
+  PrefetchingLoader(std::shared_ptr<const Dataset> data, const LoaderOptions& options)
+      : maker_(std::move(data), options),
+        batches_(maker_.batches_per_epoch()),
+        ahead_(std::max(options.prefetch, 1)) {
+    for (int i = 0; i < options.workers; ++i) workers_.emplace_back([this] { Work(); });
+  }
+  ~PrefetchingLoader() override {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wanted_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  int64_t batches_per_epoch() const override { return batches_; }
+  int64_t broken_examples() const override { return broken_; }
+  Position position() const override { return PositionOf(answered_); }
+
+  void Seek(int64_t epoch, int64_t batch) override {
+    {
+      std::lock_guard lock(mutex_);
+      start_ = {epoch + batch / batches_, batch % batches_};
+      answered_ = begun_ = 0;
+      ready_.clear();
+      ++generation_;
+    }
+    wanted_.notify_all();
+  }
+
+  absl::StatusOr<Batch> Next() override {
+    int64_t broken_batches = 0;
+    while (true) {
+      MadeBatch made = Take();
+      broken_ += made.broken;
+      if (!made.batch.ok() || !made.batch->empty()) return std::move(made.batch);
+      if (++broken_batches == batches_)
+        return absl::DataLossError(
+            absl::StrCat("every example of ", batches_, " batches is broken"));
+    }
+  }
+
+ private:
+  Position PositionOf(int64_t number) const {
+    const int64_t batch = start_.batch + number;
+    return {start_.epoch + batch / batches_, batch % batches_};
+  }
+
+  MadeBatch Take() {
+    if (workers_.empty()) return maker_.Make(PositionOf(answered_++));
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [this] { return ready_.count(answered_) > 0; });
+    auto node = ready_.extract(answered_);
+    ++answered_;
+    lock.unlock();
+    wanted_.notify_one();
+    return std::move(node.mapped());
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wanted_.wait(lock, [this] { return stop_ || begun_ < answered_ + ahead_; });
+      if (stop_) return;
+      const int64_t number = begun_++, generation = generation_;
+      const Position position = PositionOf(number);
+      lock.unlock();
+      MadeBatch made = maker_.Make(position);
+      lock.lock();
+      if (generation != generation_) continue;
+      ready_.emplace(number, std::move(made));
+      finished_.notify_one();
+    }
+  }
+
+  BatchMaker maker_;
+  const int64_t batches_;
+  const int64_t ahead_;
+  int64_t broken_ = 0;
+  std::mutex mutex_;  // of what follows; only Next and Seek write start_ and answered_
+  std::condition_variable wanted_, finished_;
+  Position start_;
+  int64_t answered_ = 0, begun_ = 0, generation_ = 0;
+  std::map<int64_t, MadeBatch> ready_;
+  bool stop_ = false;
+  std::vector<std::thread> workers_;
+};
+
+absl::Status CheckOptions(const Dataset& data, const LoaderOptions& options) {
+  if (options.batch_size < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch_size must be positive, got ", options.batch_size));
+  }
+  if (options.workers < 0 || options.workers > 1024 || options.prefetch < 0 ||
+      options.examples_per_epoch < 0) {
+    return absl::InvalidArgumentError(
+        "workers (at most 1024), prefetch and examples must not be negative");
+  }
+  for (const auto& [name, value] : options.pad)
+    ONWARD_RETURN_IF_ERROR(Annotate(FindField(data, name).status(), "pad:"));
+  if (options.weights.empty()) return absl::OkStatus();
+  if (static_cast<int64_t>(options.weights.size()) != data.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.weights.size(), " weights for ", data.size(), " examples"));
+  }
+  return CheckWeights(options.weights);
+}
+
+// A weight per example, from the classes in `sampling`'s field.
+absl::StatusOr<std::vector<double>> WeightsOf(const Dataset& data, const Sampling& sampling) {
+  ONWARD_ASSIGN_OR_RETURN(const size_t field, FindField(data, sampling.field()));
+  std::vector<int64_t> classes;
+  std::map<int64_t, double> counts;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor label, data.ReadField(i, field));
+    if (label.num_elements() != 1 || !IsInteger(label.dtype()) || IsSubByte(label.dtype())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sampling: '", sampling.field(), "' is no class: ", std::string(DTypeName(label.dtype())),
+          DimsString(label.dims())));
+    }
+    classes.push_back(ToInt64(label.view())[0]);
+    ++counts[classes.back()];
+  }
+  std::vector<double> weights;
+  for (const int64_t label : classes) {
+    if (sampling.class_weight().empty()) {
+      weights.push_back(1 / counts[label]);
+    } else if (label >= 0 && label < sampling.class_weight_size()) {
+      weights.push_back(sampling.class_weight(static_cast<int>(label)));
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("sampling: class ", label, " has none of the ",
+                                                     sampling.class_weight_size(), " weights"));
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
+                                        bool training) {
+  LoaderOptions options;
+  options.shuffle = config.has_shuffle() ? config.shuffle() : training;
+  options.drop_last = config.has_drop_last() ? config.drop_last() : training;
+  options.workers = config.workers();
+  options.prefetch = config.prefetch();
+  options.skip_broken = config.skip_broken();
+  options.pad.insert(config.pad().begin(), config.pad().end());
+  if (config.has_sampling() && training) {
+    ONWARD_ASSIGN_OR_RETURN(options.weights, WeightsOf(data, config.sampling()));
+    options.examples_per_epoch = config.sampling().examples();
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> data,
+                                                       const LoaderOptions& options) {
+  ONWARD_RETURN_IF_ERROR(CheckOptions(*data, options));
+  if (BatchMaker(data, options).batches_per_epoch() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a data set of ", data->size(), " examples gives no batch of ", options.batch_size));
+  }
+  return std::make_unique<PrefetchingLoader>(std::move(data), options);
+}
+
+}  // namespace onward
