@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "graph/builder/formula.h"
 #include "kernels/kernel.h"
+#include "onnx/defs/schema.h"
 
 namespace onward {
 

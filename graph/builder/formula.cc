@@ -12,6 +12,7 @@
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
 #include "graph/ops/signature.h"
+#include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 #include "onnx/defs/tensor_proto_util.h"
 

@@ -9,7 +9,11 @@
 #include "absl/status/statusor.h"
 #include "graph/builder/expr.h"
 #include "graph/builder/functions.h"
-#include "onnx/defs/schema.h"
+
+namespace onnx {
+class OpSchema;
+struct InferenceContext;
+}  // namespace onnx
 
 namespace onward {
 

@@ -1,6 +1,7 @@
 #include "graph/microsoft/microsoft.h"
 
 #include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
 
 namespace onward {
 namespace {

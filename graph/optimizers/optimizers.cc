@@ -1,6 +1,7 @@
 #include "graph/optimizers/optimizers.h"
 
 #include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
 
 namespace onward {
 namespace optimizers {
