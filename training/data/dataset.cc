@@ -17,6 +17,8 @@ OpenedDataset OpenSource(const DataConfig& config, const std::string& directory)
   switch (config.source_case()) {
     case DataConfig::kMnist:
       return OpenMnist(config.mnist(), directory);
+    case DataConfig::kText:
+      return OpenText(config.text(), directory);
     case DataConfig::SOURCE_NOT_SET:
       break;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "onnx_io/vocabulary.h"
 #include "training/data/dataset.h"
 
 namespace onward {
@@ -13,6 +14,10 @@ namespace onward {
 using OpenedDataset = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
 OpenedDataset OpenMnist(const MnistData& config, const std::string& directory);
+OpenedDataset OpenText(const TextData& config, const std::string& directory);
+
+// The vocabulary of a text, to decode what a model of it generates.
+absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::string& directory);
 
 // `path` itself when it is absolute, else below `directory`.
 std::string PathBelow(const std::string& directory, const std::string& path);
