@@ -6,85 +6,127 @@
 #include "graph/base/status.h"
 
 namespace onward {
+namespace {
+
+absl::Status CheckFits(const ValueInfo& input, const Tensor& value) {
+  const std::optional<Dims> dims = input.type.static_dims();
+  if (input.type.dtype == value.dtype() && (!dims || DimsView(*dims) == value.dims()))
+    return absl::OkStatus();
+  const Type got = Type::Tensor(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", input.name, "' is ", input.type.ToString(), ", got ", got.ToString()));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     Model step, const SessionOptions& options) {
-  std::map<std::string, std::string> updates;  // name of the input -> of the output
-  std::map<std::string, Tensor> initial;
-  for (const UpdateBinding& update : step.updates) {
-    const ValueData& input = step.graph.value(update.input);
-    if (!input.constant) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", input.name, "' is updated by the step and has no value to start with"));
-    }
-    updates[input.name] = step.graph.value(update.output).name;
-    initial[input.name] = *input.constant;
-  }
+  std::vector<Model> phases;
+  phases.push_back(std::move(step));
+  return Create(std::move(phases), options);
+}
+
+absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
+    std::vector<Model> phases, const SessionOptions& options) {
   std::unique_ptr<TrainingSession> made(new TrainingSession());
-  ONWARD_ASSIGN_OR_RETURN(made->session_, Session::Create(std::move(step), options));
-  std::map<std::string, size_t> outputs;
-  for (const ValueInfo& output : made->session_->outputs())
-    outputs.emplace(output.name, outputs.size());
-  const std::vector<ValueInfo>& inputs = made->session_->inputs();
-  made->kept_.resize(inputs.size());
-  made->results_.resize(outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    made->input_index_[inputs[i].name] = i;
-    const auto update = updates.find(inputs[i].name);
-    if (update == updates.end()) continue;
-    made->slots_.push_back({i, outputs.at(update->second)});
-    made->kept_[i] = initial.at(inputs[i].name);
+  for (const Model& model : phases) {
+    for (const UpdateBinding& update : model.updates) {
+      const ValueData& input = model.graph.value(update.input);
+      if (!input.constant) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "'", input.name, "' is updated by the step and has no value to start with"));
+      }
+      if (made->state_index_.emplace(input.name, made->state_.size()).second)
+        made->state_.push_back(*input.constant);
+    }
   }
+  for (Model& model : phases) ONWARD_RETURN_IF_ERROR(made->AddPhase(std::move(model), options));
   return made;
 }
 
-absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs) {
-  std::vector<Value> given = kept_;
+absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options) {
+  std::map<std::string, size_t> updated;  // name of the output -> state
+  for (const UpdateBinding& update : model.updates) {
+    updated[model.graph.value(update.output).name] =
+        state_index_.at(model.graph.value(update.input).name);
+  }
+  Phase phase;
+  ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), options));
+  const std::vector<ValueInfo>& outputs = phase.session->outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto update = updated.find(outputs[i].name);
+    phase.is_state.push_back(update != updated.end());
+    if (update != updated.end()) phase.updates.push_back({update->second, i});
+  }
+  const std::vector<ValueInfo>& inputs = phase.session->inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    phase.input_index[inputs[i].name] = i;
+    const auto state = state_index_.find(inputs[i].name);
+    if (state == state_index_.end()) continue;
+    ONWARD_RETURN_IF_ERROR(CheckFits(inputs[i], state_[state->second].tensor()));
+    phase.reads.emplace_back(state->second, i);
+  }
+  phase.set.resize(inputs.size());
+  phase.results.resize(outputs.size());
+  phases_.push_back(std::move(phase));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
+                                                       const Accept& accept) {
+  Phase& run = phases_.at(phase);
+  std::vector<Value> given = run.set;
+  for (const auto& [state, input] : run.reads) given[input] = state_[state];
   for (const auto& [name, value] : inputs) {
-    const auto it = input_index_.find(name);
-    if (it == input_index_.end())
+    const auto it = run.input_index.find(name);
+    if (it == run.input_index.end())
       return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
     given[it->second] = value;
   }
-  ONWARD_RETURN_IF_ERROR(session_->Run(given, absl::MakeSpan(results_)));
+  ONWARD_RETURN_IF_ERROR(run.session->Run(given, absl::MakeSpan(run.results)));
   given.clear();  // the old state is ours alone again: the next step writes into it
-  std::vector<bool> is_state(results_.size(), false);
-  for (const Slot& slot : slots_) {
-    std::swap(kept_[slot.input], results_[slot.output]);
-    is_state[slot.output] = true;
-  }
   Session::Outputs outputs;
-  for (size_t i = 0; i < results_.size(); ++i) {
-    if (!is_state[i]) outputs[session_->outputs()[i].name] = std::exchange(results_[i], Value());
+  for (size_t i = 0; i < run.results.size(); ++i) {
+    if (!run.is_state[i])
+      outputs[run.session->outputs()[i].name] = std::exchange(run.results[i], Value());
   }
+  if (accept != nullptr && !accept(outputs)) return outputs;
+  for (const Update& update : run.updates)
+    std::swap(state_[update.state], run.results[update.output]);
   return outputs;
 }
 
 std::vector<std::string> TrainingSession::state_names() const {
   std::vector<std::string> names;
-  for (const Slot& slot : slots_) names.push_back(session_->inputs()[slot.input].name);
+  for (const auto& [name, index] : state_index_) names.push_back(name);
   return names;
 }
 
 absl::StatusOr<Tensor> TrainingSession::State(const std::string& name) const {
-  const auto it = input_index_.find(name);
-  if (it == input_index_.end() || !kept_[it->second].is_tensor())
+  const auto it = state_index_.find(name);
+  if (it == state_index_.end())
     return absl::InvalidArgumentError(absl::StrCat("the step has no state '", name, "'"));
-  return kept_[it->second].tensor();
+  return state_[it->second].tensor();
 }
 
 absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
-  const auto it = input_index_.find(name);
-  if (it == input_index_.end())
-    return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
-  const Type& type = session_->inputs()[it->second].type;
-  const std::optional<Dims> dims = type.static_dims();
-  const Type got = Type::Tensor(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
-  if (type.dtype != value.dtype() || (dims && DimsView(*dims) != value.dims())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", name, "' is ", type.ToString(), ", got ", got.ToString()));
+  bool found = false;
+  for (Phase& phase : phases_) {
+    const auto it = phase.input_index.find(name);
+    if (it == phase.input_index.end()) continue;
+    found = true;
+    ONWARD_RETURN_IF_ERROR(CheckFits(phase.session->inputs()[it->second], value));
   }
-  kept_[it->second] = std::move(value);
+  if (!found) return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
+  const auto state = state_index_.find(name);
+  if (state != state_index_.end()) {
+    state_[state->second] = std::move(value);
+    return absl::OkStatus();
+  }
+  for (Phase& phase : phases_) {
+    const auto it = phase.input_index.find(name);
+    if (it != phase.input_index.end()) phase.set[it->second] = value;
+  }
   return absl::OkStatus();
 }
 

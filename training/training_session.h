@@ -1,7 +1,8 @@
-// A step that is run again and again: a session whose state inputs take the values of the outputs
-// that update them.
+// Graphs that share state: what one of them updates in a run, all of them read in the next. A
+// training has a phase that makes a step, perhaps one that adds up gradients, one that evaluates.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,38 +17,55 @@ namespace onward {
 // Not thread-safe.
 class TrainingSession {
  public:
-  // `step` has update bindings (AddOptimizer, or an imported TrainingInfoProto); every input that
-  // is updated has a value to start with.
+  // The state is what any phase updates (AddOptimizer, or an imported TrainingInfoProto), by the
+  // names of the inputs. Each has a value to start with, from the first phase that has it, and one
+  // dtype and shape in all phases.
+  static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
+      std::vector<Model> phases, const SessionOptions& options = {});
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
       Model step, const SessionOptions& options = {});
 
-  // Runs one step and answers the outputs that are no state. State keeps its value when the step
-  // fails. Inputs with a default that are not given have their default (see Set).
-  absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs);
+  // Whether the state may take what a run computed.
+  using Accept = std::function<bool(const Session::Outputs& outputs)>;
 
-  // State by the names of the inputs: parameters, and what the optimizer keeps.
+  // Runs a phase once and answers the outputs that are no state. State keeps its value when the
+  // run fails or `accept` refuses it. Inputs with a default that are not given have their default
+  // (see Set).
+  absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0,
+                                        const Accept& accept = nullptr);
+
   std::vector<std::string> state_names() const;
   absl::StatusOr<Tensor> State(const std::string& name) const;
   // Sets state, or the value that an input without one in Step has from now on (settings of an
-  // optimizer). InvalidArgument: no such input, or another dtype or shape.
+  // optimizer), in all phases that have it. InvalidArgument: no such input, or another dtype or
+  // shape.
   absl::Status Set(const std::string& name, Tensor value);
 
-  const Session& session() const { return *session_; }
+  const Session& session(size_t phase = 0) const { return *phases_[phase].session; }
+  Session& session(size_t phase = 0) { return *phases_[phase].session; }
 
  private:
-  // One update: positions among the session's inputs and outputs.
-  struct Slot {
-    size_t input;
+  // One update: positions in state_ and among the session's outputs.
+  struct Update {
+    size_t state;
     size_t output;
+  };
+  struct Phase {
+    std::unique_ptr<Session> session;
+    std::map<std::string, size_t> input_index;
+    std::vector<std::pair<size_t, size_t>> reads;  // position in state_, input
+    std::vector<Update> updates;
+    std::vector<bool> is_state;  // per output
+    std::vector<Value> set;      // per input; empty: given in Step, state or default
+    std::vector<Value> results;  // per output; those of state change places with state_
   };
 
   TrainingSession() = default;
+  absl::Status AddPhase(Model model, const SessionOptions& options);
 
-  std::unique_ptr<Session> session_;
-  std::map<std::string, size_t> input_index_;
-  std::vector<Slot> slots_;
-  std::vector<Value> kept_;     // per input: state or a value set; empty: given in Step or default
-  std::vector<Value> results_;  // per output; state outputs are written in turn with `kept_`
+  std::vector<Phase> phases_;
+  std::map<std::string, size_t> state_index_;
+  std::vector<Value> state_;
 };
 
 }  // namespace onward

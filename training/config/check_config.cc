@@ -1,0 +1,140 @@
+#include "training/config/check_config.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Fields of a message, with their names; keeps the first problem.
+class Checks {
+ public:
+  Checks(std::string prefix, ConfigProblem& problem)
+      : prefix_(std::move(prefix)), problem_(problem) {}
+
+  void Range(const char* field, double value, double least, double most = kInfinity) {
+    if (value >= least && value <= most) return;
+    Fail(field, most == kInfinity
+                    ? absl::StrCat("must be at least ", least, ", got ", value)
+                    : absl::StrCat("must be in [", least, ", ", most, "], got ", value));
+  }
+  void Positive(const char* field, double value) {
+    if (!(value > 0 && value < kInfinity))
+      Fail(field, absl::StrCat("must be above 0, got ", value));
+  }
+  void Fail(const std::string& field, std::string reason) {
+    if (problem_.field.empty()) problem_ = {absl::StrCat(prefix_, field), std::move(reason)};
+  }
+
+ private:
+  std::string prefix_;
+  ConfigProblem& problem_;
+};
+
+void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
+                   ConfigProblem& problem) {
+  Checks check(prefix, problem);
+  check.Range("warmup", static_cast<double>(schedule.warmup()), 0);
+  check.Range("warmup_start", schedule.warmup_start(), 0, 1);
+  check.Range("total", static_cast<double>(schedule.total()), 0);
+  check.Range("every", static_cast<double>(schedule.every()), 1);
+  check.Range("multiplier", static_cast<double>(schedule.multiplier()), 1);
+  check.Range("stable", static_cast<double>(schedule.stable()), 0);
+  check.Range("decay", static_cast<double>(schedule.decay()), 0);
+  check.Range("least", schedule.least(), 0);
+  check.Range("rising", schedule.rising(), 0, 1);
+  check.Range("patience", static_cast<double>(schedule.patience()), 0);
+  int64_t last = -1;
+  for (const int64_t milestone : schedule.milestone()) {
+    if (milestone < last) check.Fail("milestone", "must not fall");
+    last = milestone;
+  }
+  if (schedule.kind() == "sequential" && schedule.part_size() != schedule.milestone_size() + 1)
+    check.Fail("part", absl::StrCat("needs one more part than milestones, got ",
+                                    schedule.part_size(), " and ", schedule.milestone_size()));
+  for (int i = 0; i < schedule.part_size(); ++i)
+    CheckSchedule(schedule.part(i), absl::StrCat(prefix, "part[", i, "]."), problem);
+}
+
+void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
+  if (config.has_loss()) {
+    Checks check("loss.", problem);
+    check.Range("label_smoothing", config.loss().label_smoothing(), 0, 1);
+    check.Range("delta", config.loss().delta(), 0);
+  }
+  if (config.has_schedule()) CheckSchedule(config.schedule(), "schedule.", problem);
+  for (int i = 0; i < config.optimizer().group_size(); ++i) {
+    const ParameterGroupConfig& group = config.optimizer().group(i);
+    if (group.has_schedule()) {
+      CheckSchedule(group.schedule(), absl::StrCat("optimizer.group[", i, "].schedule."), problem);
+    }
+  }
+  if (config.has_clip()) {
+    Checks check("clip.", problem);
+    if (config.clip().has_global_norm()) check.Positive("global_norm", config.clip().global_norm());
+    if (config.clip().has_norm()) check.Positive("norm", config.clip().norm());
+    if (config.clip().has_value()) check.Positive("value", config.clip().value());
+  }
+  if (config.has_average()) {
+    Checks check("average.", problem);
+    check.Range("decay", config.average().decay(), 0, 1);
+    check.Range("start", static_cast<double>(config.average().start()), 0);
+    check.Range("every", static_cast<double>(config.average().every()), 1);
+  }
+  if (config.has_precision()) {
+    Checks check("precision.", problem);
+    check.Positive("loss_scale", config.precision().loss_scale());
+    check.Range("growth", config.precision().growth(), 1);
+    check.Positive("backoff", config.precision().backoff());
+    check.Range("backoff", config.precision().backoff(), 0, 1);
+    check.Range("growth_interval", static_cast<double>(config.precision().growth_interval()), 1);
+  }
+}
+
+void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
+  Checks check("", problem);
+  if (config.source_case() == TrainConfig::SOURCE_NOT_SET)
+    check.Fail("model", "is missing: name an ONNX file, or a `built` model");
+  check.Range("batch_size", static_cast<double>(config.batch_size()), 1);
+  check.Range("accumulate", static_cast<double>(config.accumulate()), 1);
+  check.Range("threads", config.threads(), 0, 1024);
+  if (config.has_epochs() == config.has_steps())
+    check.Fail("epochs", "needs epochs or steps, one of the two");
+  if (config.has_epochs()) check.Range("epochs", static_cast<double>(config.epochs()), 0);
+  if (config.has_steps()) check.Range("steps", static_cast<double>(config.steps()), 0);
+  if (config.has_evaluation()) {
+    Checks evaluation("evaluation.", problem);
+    const EvaluationConfig& each = config.evaluation();
+    if (each.has_batch_size())
+      evaluation.Range("batch_size", static_cast<double>(each.batch_size()), 1);
+    if (each.has_every_steps())
+      evaluation.Range("every_steps", static_cast<double>(each.every_steps()), 1);
+    if (each.has_patience()) evaluation.Range("patience", static_cast<double>(each.patience()), 1);
+    if (each.metric() != "loss" && each.metric() != "accuracy")
+      evaluation.Fail("metric", absl::StrCat("is loss or accuracy, not '", each.metric(), "'"));
+  }
+  if (config.has_checkpoint()) {
+    Checks checkpoint("checkpoint.", problem);
+    if (config.checkpoint().has_every_steps())
+      checkpoint.Range("every_steps", static_cast<double>(config.checkpoint().every_steps()), 1);
+    checkpoint.Range("keep", config.checkpoint().keep(), 1);
+  }
+  if (config.has_log())
+    Checks("log.", problem)
+        .Range("every_steps", static_cast<double>(config.log().every_steps()), 1);
+}
+
+}  // namespace
+
+ConfigProblem CheckTrainConfig(const TrainConfig& config) {
+  ConfigProblem problem;
+  CheckRun(config, problem);
+  CheckParts(config, problem);
+  return problem;
+}
+
+}  // namespace onward

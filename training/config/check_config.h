@@ -1,0 +1,19 @@
+// What the fields of a training's configuration may be, beyond their types.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "training/config/train_config.pb.h"
+
+namespace onward {
+
+struct ConfigProblem {
+  std::string field;   // "batch_size", "schedule.warmup"; "" when the config is sound
+  std::string reason;  // "must be at least 1, got 0"
+};
+
+// The first problem.
+ConfigProblem CheckTrainConfig(const TrainConfig& config);
+
+}  // namespace onward

@@ -1,0 +1,20 @@
+// The loss that a configuration names.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "graph/builder/expr.h"
+#include "training/config/train_config.pb.h"
+
+namespace onward {
+
+// Of the model's output `scores` and the data's `target`; a scalar. InvalidArgument: no such kind
+// (with the known ones), or scores and target that do not go together.
+absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const Expr& scores, const Expr& target);
+
+// Whether targets are classes, so that predictions can be counted as right or wrong.
+bool HasClasses(const LossConfig& config);
+
+// The class with the highest score: int64, the scores' shape without the class axis.
+Expr PredictedClass(const LossConfig& config, const Expr& scores);
+
+}  // namespace onward

@@ -1,0 +1,218 @@
+#include "training/config/read_config.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/status.h"
+#include "training/config/check_config.h"
+
+namespace onward {
+namespace {
+
+namespace proto = google::protobuf;
+
+absl::Status At(const std::string& path, int line, int column, const std::string& message) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ":", line + 1, ":", column + 1, ": ", message));
+}
+
+// The first error of the parser.
+class FirstError : public proto::io::ErrorCollector {
+ public:
+  explicit FirstError(const std::string& path) : path_(path) {}
+  void AddError(int line, int column, const std::string& message) override {
+    if (status_.ok()) status_ = At(path_, line, column, message);
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const std::string& path_;
+  absl::Status status_;
+};
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot open the config '", path, "'"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (text.str().size() > (1 << 20))
+    return absl::InvalidArgumentError(absl::StrCat("the config '", path, "' has more than 1 MB"));
+  return text.str();
+}
+
+absl::Status ReadJson(const std::string& path, const std::string& text, TrainConfig& config) {
+  try {
+    const auto checked = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {  // says line and column
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+  }
+  const auto status = proto::util::JsonStringToMessage(text, &config);
+  if (!status.ok())
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message().as_string()));
+  std::vector<std::string> missing;
+  config.FindInitializationErrors(&missing);
+  if (!missing.empty())
+    return absl::InvalidArgumentError(absl::StrCat(path, ": field '", missing[0], "' is missing"));
+  return absl::OkStatus();
+}
+
+// Where the text has the field "a.b[2].c", or the innermost field around it that it has.
+proto::TextFormat::ParseLocation Locate(const proto::TextFormat::ParseInfoTree& root,
+                                        const std::string& path) {
+  proto::TextFormat::ParseLocation found(0, 0);
+  const proto::TextFormat::ParseInfoTree* tree = &root;
+  const proto::Descriptor* type = TrainConfig::descriptor();
+  const std::vector<std::string> names = absl::StrSplit(path, '.');
+  for (std::string name : names) {
+    int index = -1;
+    if (const size_t bracket = name.find('['); bracket != std::string::npos) {
+      (void)absl::SimpleAtoi(name.substr(bracket + 1, name.size() - bracket - 2), &index);
+      name.resize(bracket);
+    }
+    const proto::FieldDescriptor* field = type->FindFieldByName(name);
+    if (field == nullptr) return found;
+    const int place = field->is_repeated() && index < 0 ? 0 : index;
+    const auto location = tree->GetLocation(field, place);
+    if (location.line < 0) return found;
+    found = location;
+    if (field->message_type() == nullptr) return found;
+    tree = tree->GetTreeForNested(field, place);
+    if (tree == nullptr) return found;
+    type = field->message_type();
+  }
+  return found;
+}
+
+// The key of a map's entry as text.
+std::string KeyOf(const proto::Message& entry) {
+  const proto::FieldDescriptor* key = entry.GetDescriptor()->map_key();
+  if (key->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING)
+    return entry.GetReflection()->GetString(entry, key);
+  return absl::StrCat(entry.GetReflection()->GetInt64(entry, key));
+}
+
+// The entry of that key, which is added when there is none. Keys are strings.
+proto::Message* MapEntry(proto::Message& message, const proto::FieldDescriptor* field,
+                         const std::string& key) {
+  const proto::Reflection* reflection = message.GetReflection();
+  for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
+    proto::Message* entry = reflection->MutableRepeatedMessage(&message, field, i);
+    if (KeyOf(*entry) == key) return entry;
+  }
+  proto::Message* entry = reflection->AddMessage(&message, field);
+  entry->GetReflection()->SetString(entry, entry->GetDescriptor()->map_key(), key);
+  return entry;
+}
+
+absl::Status SetLast(proto::Message& message, const proto::FieldDescriptor* field,
+                     const std::string& value) {
+  if (!field->is_repeated()) {
+    message.GetReflection()->ClearField(&message, field);
+    if (field->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING) {
+      message.GetReflection()->SetString(&message, field, value);
+      return absl::OkStatus();
+    }
+  } else if (field->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING) {
+    message.GetReflection()->AddString(&message, field, value);
+    return absl::OkStatus();
+  }
+  FirstError error("");
+  proto::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (parser.ParseFieldValueFromString(value, field, &message)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", value, "' is no value of field '",
+                                                 field->name(), "' (", field->type_name(), ")"));
+}
+
+std::string FieldNames(const proto::Descriptor& type) {
+  std::string names;
+  for (int i = 0; i < type.field_count(); ++i)
+    absl::StrAppend(&names, i == 0 ? "" : ", ", type.field(i)->name());
+  return names;
+}
+
+}  // namespace
+
+absl::Status SetField(proto::Message& root, std::string_view path, const std::string& value) {
+  const std::vector<std::string> names = absl::StrSplit(std::string(path), '.');
+  proto::Message* message = &root;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const proto::FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(names[i]);
+    if (field == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no field '", names[i], "' in ",
+                                                     message->GetDescriptor()->name(), "; it has ",
+                                                     FieldNames(*message->GetDescriptor())));
+    }
+    if (i + 1 == names.size()) return SetLast(*message, field, value);
+    if (field->is_map()) {
+      // What follows is one key: it may have dots of its own.
+      std::string key = names[i + 1];
+      for (size_t k = i + 2; k < names.size(); ++k) absl::StrAppend(&key, ".", names[k]);
+      proto::Message* entry = MapEntry(*message, field, key);
+      return SetLast(*entry, entry->GetDescriptor()->map_value(), value);
+    }
+    if (field->message_type() == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("field '", names[i], "' has no fields of its own"));
+    }
+    if (!field->is_repeated()) {
+      message = message->GetReflection()->MutableMessage(message, field);
+      continue;
+    }
+    int index = -1;
+    const int size = message->GetReflection()->FieldSize(*message, field);
+    if (!absl::SimpleAtoi(names[++i], &index) || index < 0 || index >= size ||
+        i + 1 == names.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", names[i], "' is no index of '", field->name(), "', which has ", size));
+    }
+    message = message->GetReflection()->MutableRepeatedMessage(message, field, index);
+  }
+  return absl::InvalidArgumentError("no field is named");
+}
+
+absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
+                                            const std::vector<std::string>& overrides) {
+  ONWARD_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  TrainConfig config;
+  proto::TextFormat::ParseInfoTree tree;
+  if (absl::EndsWith(path, ".json")) {
+    ONWARD_RETURN_IF_ERROR(ReadJson(path, text, config));
+  } else {
+    FirstError error(path);
+    proto::TextFormat::Parser parser;
+    parser.RecordErrorsTo(&error);
+    parser.WriteLocationsTo(&tree);
+    if (!parser.ParseFromString(text, &config)) return error.status();
+  }
+  for (const std::string& each : overrides) {
+    const size_t equals = each.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set ", each, ": needs path.to.field=value"));
+    }
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(SetField(config, each.substr(0, equals), each.substr(equals + 1)),
+                 absl::StrCat("--set ", each, ": ")));
+  }
+  const ConfigProblem problem = CheckTrainConfig(config);
+  if (problem.field.empty()) return config;
+  if (!overrides.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " with --set: ", problem.field, " ", problem.reason));
+  }
+  const auto place = Locate(tree, problem.field);
+  return At(path, place.line, place.column, absl::StrCat(problem.field, " ", problem.reason));
+}
+
+}  // namespace onward

@@ -1,0 +1,90 @@
+#include "training/evaluation.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+
+namespace onward {
+namespace {
+
+// Targets and predictions as int64, in the order of their elements.
+absl::StatusOr<std::vector<int64_t>> Classes(const Tensor& tensor) {
+  std::vector<int64_t> classes(static_cast<size_t>(tensor.num_elements()));
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (tensor.dtype() == DType::kInt64)
+      classes[i] = tensor.data<int64_t>()[i];
+    else if (tensor.dtype() == DType::kInt32)
+      classes[i] = tensor.data<int32_t>()[i];
+    else if (tensor.dtype() == DType::kUint8)
+      classes[i] = tensor.data<uint8_t>()[i];
+    else
+      return absl::InvalidArgumentError(absl::StrCat("classes must be int64, int32 or uint8, got ",
+                                                     std::string(DTypeName(tensor.dtype()))));
+  }
+  return classes;
+}
+
+absl::Status Count(const Tensor& target, const Tensor& prediction, const LossConfig& loss,
+                   Evaluation& evaluation) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, Classes(target));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> predictions, Classes(prediction));
+  if (targets.size() != predictions.size()) return absl::OkStatus();  // targets are probabilities
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] == loss.ignore_index()) continue;
+    ++evaluation.targets;
+    evaluation.right += targets[i] == predictions[i];
+    ++evaluation.confusion[{targets[i], predictions[i]}];
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
+                                         const DataConfig& data) {
+  Session::Inputs given;
+  for (const ValueInfo& input : inputs) {
+    const auto named = data.inputs().find(input.name);
+    const std::string& field = named == data.inputs().end() ? input.name : named->second;
+    const auto it = batch.find(field);
+    if (it != batch.end()) {
+      given[input.name] = it->second;
+      continue;
+    }
+    if (input.optional) continue;
+    std::string fields;
+    for (const auto& [name, tensor] : batch)
+      absl::StrAppend(&fields, fields.empty() ? "" : ", ", name);
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.inputs: nothing feeds the model's input '", input.name, "' (",
+                     input.type.ToString(), "): the data has no field '", field, "' but ", fields));
+  }
+  return given;
+}
+
+absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
+                                    const std::vector<ValueInfo>& inputs, const RunBatch& run) {
+  Evaluation evaluation;
+  loader.Seek(0, 0);
+  double sum = 0;
+  for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
+    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
+    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, run(given));
+    const int64_t examples = batch.begin()->second.dims()[0];
+    sum += static_cast<double>(outputs.at("loss").tensor().data<float>()[0]) *
+           (loss.sum() ? 1.0 : static_cast<double>(examples));
+    evaluation.examples += examples;
+    const auto prediction = outputs.find("prediction");
+    const auto target = given.find(loss.target());
+    if (prediction == outputs.end() || target == given.end()) continue;
+    if (!IsInteger(target->second.tensor().dtype())) continue;
+    ONWARD_RETURN_IF_ERROR(
+        Count(target->second.tensor(), prediction->second.tensor(), loss, evaluation));
+  }
+  if (evaluation.examples > 0) evaluation.loss = sum / static_cast<double>(evaluation.examples);
+  return evaluation;
+}
+
+}  // namespace onward

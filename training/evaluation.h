@@ -1,0 +1,44 @@
+// How good a model is on a data set.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executors/session.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/loader.h"
+
+namespace onward {
+
+struct Evaluation {
+  double loss = 0;  // mean over the examples
+  int64_t examples = 0;
+  // Where targets are classes; what ignore_index names counts for nothing.
+  int64_t targets = 0;
+  int64_t right = 0;
+  std::map<std::pair<int64_t, int64_t>, int64_t> confusion;  // (target, prediction) -> how often
+
+  std::optional<double> accuracy() const {
+    if (targets == 0) return std::nullopt;
+    return static_cast<double>(right) / static_cast<double>(targets);
+  }
+};
+
+// Runs the phase `evaluate` of MakeTrainingPhases on one batch.
+using RunBatch = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs& inputs)>;
+
+// The inputs of a graph from a batch, by `data.inputs` or equal names. InvalidArgument: an input
+// without default that no field feeds, with the fields.
+absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
+                                         const DataConfig& data);
+
+// One epoch of the loader, from its first batch.
+absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
+                                    const std::vector<ValueInfo>& inputs, const RunBatch& run);
+
+}  // namespace onward

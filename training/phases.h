@@ -1,0 +1,45 @@
+// A model as the graphs that train it, which share their state in a TrainingSession.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/dataset.h"
+#include "training/optimizers/optimizer.h"
+
+namespace onward {
+
+// A model to be trained, in inference form.
+struct TrainableModel {
+  Model model;
+  std::vector<std::string> initializers;  // names of its weights
+};
+
+// Names of values in all phases: outputs "loss", "gradient_norm" (where asked for) and "prediction"
+// (phase evaluate, where targets are classes); inputs "average/weight" (the share of the new
+// weights in their average) and "scaler/scale" (of the loss, float16), with defaults.
+struct TrainingPhases {
+  // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow.
+  std::vector<Model> models;
+  std::optional<size_t> apply;             // adds nothing up any more: updates the weights
+  size_t evaluate = 0;                     // loss and prediction of the weights in inference form
+  std::optional<size_t> evaluate_average;  // the same of the averaged weights
+  std::vector<GroupSettings> groups;       // in the order of the config's, the default one last
+  std::vector<std::string> parameters;     // those that are trained
+};
+
+inline constexpr char kAveragePrefix[] = "average/";
+
+// `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
+// target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,
+// AddGradients and AddOptimizer.
+absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
+                                                  const TrainConfig& config,
+                                                  absl::Span<const Field> fields);
+
+}  // namespace onward

@@ -1,0 +1,95 @@
+#include "training/trainable.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "executors/session.h"
+#include "graph/base/name_pattern.h"
+#include "graph/base/status.h"
+#include "training/gradient/path.h"
+
+namespace onward {
+namespace {
+
+bool HasWildcard(const std::string& pattern) {
+  return absl::StrContains(pattern, "*") || absl::StrContains(pattern, "?");
+}
+
+// What BatchNormalizations read as mean and variance, and what runs update.
+std::set<ValueId> StatisticsOf(const Model& model) {
+  std::set<ValueId> statistics;
+  for (const UpdateBinding& update : model.updates) statistics.insert(update.input);
+  for (const NodeId id : model.graph.node_ids()) {
+    const Node& node = model.graph.node(id);
+    if (node.op_type != "BatchNormalization" || !node.domain.empty()) continue;
+    for (size_t i = 3; i < node.inputs.size(); ++i) statistics.insert(node.inputs[i]);
+  }
+  return statistics;
+}
+
+absl::Status CheckPatterns(absl::Span<const std::string> patterns, const char* field,
+                           absl::Span<const std::string> initializers) {
+  for (const std::string& pattern : patterns) {
+    if (std::any_of(initializers.begin(), initializers.end(),
+                    [&](const auto& name) { return MatchesPattern(name, pattern); }))
+      continue;
+    const std::string closest = ClosestName(pattern, initializers);
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ": no initializer of the model matches '", pattern, "'",
+                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
+                                                         absl::Span<const std::string> initializers,
+                                                         ValueId loss,
+                                                         absl::Span<const std::string> trainable,
+                                                         absl::Span<const std::string> frozen) {
+  const Graph& graph = model.graph;
+  ONWARD_RETURN_IF_ERROR(CheckPatterns(trainable, "trainable", initializers));
+  ONWARD_RETURN_IF_ERROR(CheckPatterns(frozen, "frozen", initializers));
+  std::vector<ValueId> known;
+  for (const std::string& name : initializers) {
+    const ValueId id = graph.FindValue(name);
+    if (graph.is_constant(id)) known.push_back(id);
+  }
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
+  const gradient::Paths paths = gradient::FindPaths(graph, order, known, {loss}, {});
+  const std::set<ValueId> statistics = StatisticsOf(model);
+  const auto why_not = [&](ValueId id) -> std::string {
+    const Type& type = graph.type(id);
+    if (!type.is_tensor() || !IsFloating(type.dtype))
+      return absl::StrCat("it is ", type.ToString(), ", no float");
+    if (statistics.count(id) > 0) return "it is a running statistic";
+    if (!paths.on_path(id)) return "no gradient path leads from the loss to it";
+    return "";
+  };
+  std::vector<ValueId> chosen;
+  for (const ValueId id : known) {
+    const std::string& name = graph.value(id).name;
+    if (MatchesAny(name, frozen)) continue;
+    const bool all = trainable.empty();
+    if (!all && !MatchesAny(name, trainable)) continue;
+    const std::string reason = why_not(id);
+    const bool named = std::any_of(trainable.begin(), trainable.end(), [&](const auto& pattern) {
+      return !HasWildcard(pattern) && pattern == name;
+    });
+    if (named && !reason.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("trainable: '", name, "' cannot be trained: ", reason));
+    }
+    if (reason.empty() && !(all && graph.type(id).shape->empty())) chosen.push_back(id);
+  }
+  if (chosen.empty())
+    return absl::InvalidArgumentError(
+        "nothing is left to train: every float initializer with a "
+        "gradient path to the loss is frozen or not named");
+  return chosen;
+}
+
+}  // namespace onward

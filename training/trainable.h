@@ -1,0 +1,24 @@
+// Which weights of a model are trained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Of `initializers` (names) those that match `trainable` (empty: all) and not `frozen`, are floats
+// of known dims, have a gradient path to `loss` and are no running statistics. When all are meant,
+// numbers of rank 0 are left out: exporters write constants of formulas as such. InvalidArgument: a
+// pattern that matches nothing; a name without wildcards that cannot be trained, with the reason;
+// nothing left.
+absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
+                                                         absl::Span<const std::string> initializers,
+                                                         ValueId loss,
+                                                         absl::Span<const std::string> trainable,
+                                                         absl::Span<const std::string> frozen);
+
+}  // namespace onward

@@ -1,0 +1,270 @@
+#include "training/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "onnx_io/export.h"
+#include "onnx_io/import.h"
+#include "training/config/make_schedule.h"
+#include "training/data/sources.h"
+#include "training/mode.h"
+
+namespace onward {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::string& directory) {
+  TrainableModel loaded;
+  ImportOptions import;
+  import.initializers = &loaded.initializers;
+  ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
+  return loaded;
+}
+
+const ScheduleConfig* ScheduleOf(const TrainConfig& config, size_t group) {
+  const auto& groups = config.optimizer().group();
+  if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
+    return &groups[static_cast<int>(group)].schedule();
+  return config.has_schedule() ? &config.schedule() : nullptr;
+}
+
+bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
+                                                         TrainerOptions options) {
+  std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
+  ONWARD_ASSIGN_OR_RETURN(made->trained_, LoadModel(config, made->options_.directory));
+  ONWARD_RETURN_IF_ERROR(made->OpenData());
+  ONWARD_RETURN_IF_ERROR(made->MakeSession());
+  ONWARD_RETURN_IF_ERROR(made->MakeSchedules());
+  return made;
+}
+
+absl::Status Trainer::OpenData() {
+  const auto open = [&](const DataConfig& config, int64_t batch_size, bool training,
+                        std::unique_ptr<Loader>& loader) -> absl::Status {
+    ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config, options_.directory));
+    ONWARD_ASSIGN_OR_RETURN(LoaderOptions loading, OptionsOf(config, *data, training));
+    loading.batch_size = batch_size;
+    loading.seed = config_.seed();
+    if (training) fields_ = data->fields();
+    ONWARD_ASSIGN_OR_RETURN(loader, Loader::Create(data, loading));
+    return absl::OkStatus();
+  };
+  ONWARD_RETURN_IF_ERROR(
+      Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data: "));
+  if (loader_->batches_per_epoch() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("data: not one batch of ", config_.batch_size(),
+                                                   " examples; make batch_size smaller"));
+  }
+  if (!config_.has_evaluation()) return absl::OkStatus();
+  const EvaluationConfig& evaluation = config_.evaluation();
+  return Annotate(open(evaluation.data(),
+                       evaluation.has_batch_size() ? evaluation.batch_size() : config_.batch_size(),
+                       false, evaluation_loader_),
+                  "evaluation.data: ");
+}
+
+absl::Status Trainer::MakeSession() {
+  ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
+  SessionOptions session;
+  session.num_threads = config_.threads();
+  session.seed = config_.seed();
+  session.deterministic = config_.deterministic();
+  ONWARD_ASSIGN_OR_RETURN(session_,
+                          TrainingSession::Create(std::exchange(phases_.models, {}), session));
+  return absl::OkStatus();
+}
+
+int64_t Trainer::steps_per_epoch() const {
+  return std::max<int64_t>(1, loader_->batches_per_epoch() / config_.accumulate());
+}
+
+absl::Status Trainer::MakeSchedules() {
+  total_steps_ = config_.has_steps()
+                     ? config_.steps()
+                     : config_.epochs() * loader_->batches_per_epoch() / config_.accumulate();
+  for (size_t i = 0; i < phases_.groups.size(); ++i) {
+    const GroupSettings& group = phases_.groups[i];
+    const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
+    const double start = rate == group.settings.end()
+                             ? 0
+                             : group.values[static_cast<size_t>(rate - group.settings.begin())];
+    const ScheduleConfig* schedule = ScheduleOf(config_, i);
+    if (schedule == nullptr) {
+      schedules_.push_back(ConstantSchedule(start));
+      continue;
+    }
+    ONWARD_ASSIGN_OR_RETURN(Schedule made, MakeSchedule(*schedule, start, total_steps_));
+    schedules_.push_back(std::move(made));
+    if (schedule->kind() == "plateau" && !plateau_) {
+      if (!config_.has_evaluation())
+        return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
+      plateau_ = PlateauState();
+      plateau_->rate = start;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::SetRates() {
+  for (size_t i = 0; i < phases_.groups.size(); ++i) {
+    const GroupSettings& group = phases_.groups[i];
+    const ScheduleValue value = schedules_[i](step_);
+    const ScheduleConfig* schedule = ScheduleOf(config_, i);
+    const bool plateau = schedule != nullptr && schedule->kind() == "plateau";
+    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
+    for (size_t k = 0; k < group.values.size(); ++k) {
+      double& setting = settings.mutable_data<double>()[k] = group.values[k];
+      if (group.settings[k] == "lr") setting = plateau ? plateau_->rate : value.rate;
+      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
+        setting = *value.momentum;
+    }
+    ONWARD_RETURN_IF_ERROR(session_->Set(group.input, std::move(settings)));
+  }
+  return absl::OkStatus();
+}
+
+// The share of the coming weights in their average.
+absl::Status Trainer::SetAverageWeight() {
+  if (!config_.has_average()) return absl::OkStatus();
+  const AverageConfig& average = config_.average();
+  const bool counts = step_ >= average.start() && (step_ - average.start()) % average.every() == 0;
+  double weight = 0;
+  if (counts) {
+    ++averaged_;
+    weight = average.kind() == AverageConfig::UNIFORM ? 1.0 / static_cast<double>(averaged_)
+             : averaged_ == 1                         ? 1.0
+                                                      : 1 - average.decay();
+  }
+  return session_->Set("average/weight", Tensor::Scalar(weight));
+}
+
+absl::StatusOr<StepReport> Trainer::MakeStep() {
+  StepReport report;
+  const double begin = Now();
+  ONWARD_RETURN_IF_ERROR(SetRates());
+  ONWARD_RETURN_IF_ERROR(SetAverageWeight());
+  report.epoch = loader_->position().epoch;
+  report.rate = plateau_ ? plateau_->rate : schedules_.back()(step_).rate;
+  const auto accept = [&](const Session::Outputs& outputs) {
+    const double loss = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+    report.loss += loss / static_cast<double>(config_.accumulate());
+    return std::isfinite(loss);
+  };
+  const auto read_norm = [&](const Session::Outputs& outputs) {
+    const auto norm = outputs.find("gradient_norm");
+    if (norm != outputs.end() && norm->second.tensor().dtype() == DType::kFloat32)
+      report.gradient_norm = static_cast<double>(norm->second.tensor().data<float>()[0]);
+  };
+  for (int64_t i = 0; i < config_.accumulate(); ++i) {
+    const double waits = Now();
+    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
+    report.data_seconds += Now() - waits;
+    report.examples += batch.begin()->second.dims()[0];
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
+                            InputsOf(session_->session().inputs(), batch, config_.data()));
+    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
+    read_norm(outputs);
+  }
+  report.skipped = !std::isfinite(report.loss);
+  if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the loss of step ", step_ + 1, " is ", report.loss,
+        "; the weights are those before it (non_finite: SKIP goes on without such steps)"));
+  }
+  if (phases_.apply) {
+    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step({}, *phases_.apply));
+    read_norm(outputs);
+  }
+  report.step = ++step_;
+  report.seconds = Now() - begin;
+  return report;
+}
+
+absl::Status Trainer::Run() {
+  loader_->Seek(loader_->position().epoch, loader_->position().batch);
+  while (step_ < total_steps_ && !stop_) {
+    const int64_t epoch = loader_->position().epoch;
+    ONWARD_ASSIGN_OR_RETURN(const StepReport report, MakeStep());
+    skipped_ += report.skipped;
+    if (options_.on_step != nullptr) options_.on_step(report);
+    ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
+    if (options_.stop != nullptr && options_.stop()) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::AfterStep(int64_t epoch_before) {
+  if (evaluation_loader_ == nullptr) return absl::OkStatus();
+  const EvaluationConfig& evaluation = config_.evaluation();
+  const bool due = evaluation.has_every_steps() ? step_ % evaluation.every_steps() == 0
+                                                : loader_->position().epoch > epoch_before;
+  return due || step_ == total_steps_ ? EvaluateNow() : absl::OkStatus();
+}
+
+absl::StatusOr<Evaluation> Trainer::Evaluate() {
+  if (evaluation_loader_ == nullptr)
+    return absl::FailedPreconditionError("the config has no evaluation");
+  const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
+  return onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
+                          session_->session(phase).inputs(), [&](const Session::Inputs& inputs) {
+                            return session_->Step(inputs, phase);
+                          });
+}
+
+absl::Status Trainer::EvaluateNow() {
+  EvaluationReport report;
+  ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
+  report.step = step_;
+  report.epoch = loader_->position().epoch;
+  const bool maximize = Maximizes(config_);
+  if (maximize && !report.evaluation.accuracy())
+    return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
+  const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
+  report.best = !best_ || (maximize ? metric > *best_ : metric < *best_);
+  if (report.best) best_ = metric;
+  evaluations_without_progress_ = report.best ? 0 : evaluations_without_progress_ + 1;
+  const EvaluationConfig& evaluation = config_.evaluation();
+  if (evaluation.has_patience() && evaluations_without_progress_ >= evaluation.patience())
+    stop_ = true;
+  for (size_t i = 0; plateau_ && i < phases_.groups.size(); ++i) {
+    const ScheduleConfig* schedule = ScheduleOf(config_, i);
+    if (schedule == nullptr || schedule->kind() != "plateau") continue;
+    plateau_ = NextPlateau(PlateauOf(*schedule, maximize), *plateau_, metric);
+    break;
+  }
+  if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> Trainer::TrainedModel() const {
+  Model model = trained_.model;
+  for (const std::string& name : session_->state_names()) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!model.graph.is_constant(id)) continue;
+    const bool averaged = phases_.evaluate_average &&
+                          std::find(phases_.parameters.begin(), phases_.parameters.end(), name) !=
+                              phases_.parameters.end();
+    ONWARD_ASSIGN_OR_RETURN(model.graph.mutable_value(id).constant,
+                            session_->State(averaged ? kAveragePrefix + name : name));
+  }
+  ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  return model;
+}
+
+absl::Status Trainer::Export(const std::string& path) const {
+  ONWARD_ASSIGN_OR_RETURN(const Model model, TrainedModel());
+  return ExportFile(model, path);
+}
+
+}  // namespace onward

@@ -1,0 +1,106 @@
+// A whole training, as a configuration says: data, steps, schedules, evaluation, the trained model.
+//
+//   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig("mnist.textproto"));
+//   ONWARD_ASSIGN_OR_RETURN(auto trainer, Trainer::Create(config, {.directory = "examples"}));
+//   ONWARD_RETURN_IF_ERROR(trainer->Run());
+//   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/loader.h"
+#include "training/evaluation.h"
+#include "training/phases.h"
+#include "training/schedules/plateau.h"
+#include "training/schedules/schedule.h"
+#include "training/training_session.h"
+
+namespace onward {
+
+struct StepReport {
+  int64_t step = 0;  // from 1 on
+  int64_t epoch = 0;
+  double loss = 0;  // mean over the accumulated batches
+  double rate = 0;  // of the default group
+  std::optional<double> gradient_norm;
+  bool skipped = false;  // the loss was not finite
+  int64_t examples = 0;
+  double seconds = 0;       // of the step with its data
+  double data_seconds = 0;  // of those, waiting for data
+};
+
+struct EvaluationReport {
+  int64_t step = 0;
+  int64_t epoch = 0;  // epochs that are done
+  Evaluation evaluation;
+  bool best = false;
+};
+
+struct TrainerOptions {
+  std::string directory;  // relative paths of the config are below it
+  std::function<void(const StepReport&)> on_step = nullptr;
+  std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
+  // Asked after each step; true ends the training early, as if it were done.
+  std::function<bool()> stop = nullptr;
+};
+
+// Not thread-safe.
+class Trainer {
+ public:
+  static absl::StatusOr<std::unique_ptr<Trainer>> Create(const TrainConfig& config,
+                                                         TrainerOptions options);
+
+  // Trains to the end. Errors: data (see Dataset), a loss that is not finite (FailedPrecondition,
+  // names the step) unless the config skips it.
+  absl::Status Run();
+
+  absl::StatusOr<Evaluation> Evaluate();
+  // The trained model in inference form, with the best weights' averages where the config has such.
+  absl::StatusOr<Model> TrainedModel() const;
+  absl::Status Export(const std::string& path) const;
+
+  int64_t steps_done() const { return step_; }
+  int64_t total_steps() const { return total_steps_; }
+  int64_t steps_per_epoch() const;
+  const std::vector<std::string>& parameters() const { return phases_.parameters; }
+  TrainingSession& session() { return *session_; }
+
+ private:
+  Trainer(const TrainConfig& config, TrainerOptions options)
+      : config_(config), options_(std::move(options)) {}
+
+  absl::Status OpenData();
+  absl::Status MakeSession();
+  absl::Status MakeSchedules();
+  absl::Status SetRates();
+  absl::Status SetAverageWeight();
+  absl::StatusOr<StepReport> MakeStep();
+  absl::Status AfterStep(int64_t epoch_before);
+  absl::Status EvaluateNow();
+
+  const TrainConfig config_;
+  const TrainerOptions options_;
+  TrainableModel trained_;
+  TrainingPhases phases_;
+  std::unique_ptr<TrainingSession> session_;
+  std::unique_ptr<Loader> loader_, evaluation_loader_;
+  std::vector<Field> fields_;
+  std::vector<Schedule> schedules_;  // per group
+  int64_t total_steps_ = 0;
+
+  int64_t step_ = 0;
+  int64_t skipped_ = 0;
+  int64_t averaged_ = 0;  // steps whose weights are in the average
+  std::optional<PlateauState> plateau_;
+  std::optional<double> best_;
+  int64_t evaluations_without_progress_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace onward
