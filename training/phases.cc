@@ -1,6 +1,7 @@
 #include "training/phases.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -97,7 +98,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config,
   }
   const Type& type = made.loss.type();
   const auto dims = type.static_dims();
-  if (dims && NumElements(*dims) != 1) {
+  if (dims ? NumElements(*dims) != 1 : type.shape && !type.shape->empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the loss '", graph.value(scored).name, "' is ",
                                                    type.ToString(), ", no scalar"));
   }
@@ -211,6 +212,12 @@ class UpdateWriter {
 
 // --- the phases
 
+Tensor Zeros(DType dtype, DimsView dims) {
+  Tensor zeros(dtype, dims);
+  std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
+  return zeros;
+}
+
 bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1; }
 
 // Adds what each run adds to the sum of gradients, as state of zeros.
@@ -220,7 +227,7 @@ absl::Status Accumulate(Model& model, const std::vector<std::string>& names,
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Type& type = model.graph.type(gradients[i]);
     const ValueId sum =
-        AddState(model.graph, "gradient/" + names[i], Tensor(type.dtype, *type.static_dims()));
+        AddState(model.graph, "gradient/" + names[i], Zeros(type.dtype, *type.static_dims()));
     const Expr next = sink.Value(sum) + sink.Value(gradients[i]);
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, sum, next.id());
@@ -240,7 +247,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     parameters.push_back(AddState(model.graph, name, *accumulating.graph.constant(id)));
     const Tensor& like = *accumulating.graph.constant(id);
     gradients.push_back(
-        AddState(model.graph, "gradient/" + name, Tensor(like.dtype(), like.dims())));
+        AddState(model.graph, "gradient/" + name, Zeros(like.dtype(), like.dims())));
   }
   ONWARD_RETURN_IF_ERROR(UpdateWriter(model, config).Write(parameters, gradients, phases));
   GraphSink sink(model.graph, "clear/");

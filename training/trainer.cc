@@ -61,17 +61,13 @@ absl::Status Trainer::OpenData() {
     return absl::OkStatus();
   };
   ONWARD_RETURN_IF_ERROR(
-      Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data: "));
-  if (loader_->batches_per_epoch() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("data: not one batch of ", config_.batch_size(),
-                                                   " examples; make batch_size smaller"));
-  }
+      Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data:"));
   if (!config_.has_evaluation()) return absl::OkStatus();
   const EvaluationConfig& evaluation = config_.evaluation();
   return Annotate(open(evaluation.data(),
                        evaluation.has_batch_size() ? evaluation.batch_size() : config_.batch_size(),
                        false, evaluation_loader_),
-                  "evaluation.data: ");
+                  "evaluation.data:");
 }
 
 absl::Status Trainer::MakeSession() {

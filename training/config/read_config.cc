@@ -58,11 +58,7 @@ absl::Status ReadJson(const std::string& path, const std::string& text, TrainCon
   }
   const auto status = proto::util::JsonStringToMessage(text, &config);
   if (!status.ok())
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message().as_string()));
-  std::vector<std::string> missing;
-  config.FindInitializationErrors(&missing);
-  if (!missing.empty())
-    return absl::InvalidArgumentError(absl::StrCat(path, ": field '", missing[0], "' is missing"));
+    return absl::InvalidArgumentError(absl::StrCat(path, status.message().as_string()));
   return absl::OkStatus();
 }
 
@@ -203,7 +199,7 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
     }
     ONWARD_RETURN_IF_ERROR(
         Annotate(SetField(config, each.substr(0, equals), each.substr(equals + 1)),
-                 absl::StrCat("--set ", each, ": ")));
+                 absl::StrCat("--set ", each, ":")));
   }
   const ConfigProblem problem = CheckTrainConfig(config);
   if (problem.field.empty()) return config;

@@ -1,0 +1,103 @@
+// Configurations that are wrong: the message says where and what.
+#include "training/config/read_config.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/scratch_directory.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ScratchDirectory;
+
+constexpr char kSound[] = R"(model: "m.onnx"
+loss { kind: "mse" }
+optimizer {
+  name: "SGD"
+  options { key: "lr" value: 0.1 }
+  group { parameters: "*.bias" }
+}
+data { mnist { images: "i" labels: "l" } }
+epochs: 2
+)";
+
+std::string Error(const std::string& text, const std::vector<std::string>& set = {},
+                  const std::string& name = "c.textproto") {
+  const ScratchDirectory scratch;
+  scratch.Write(name, text);
+  const auto config = ReadTrainConfig(scratch.path() + "/" + name, set);
+  return config.ok() ? "OK" : std::string(config.status().message());
+}
+
+TEST(ReadTrainConfig, SaysLineAndColumn) {
+  EXPECT_EQ(Error(kSound), "OK");
+  EXPECT_THAT(Error(std::string(kSound) + "batch_sise: 4\n"),
+              HasSubstr("c.textproto:10:11: Message type \"onward.TrainConfig\" has no field named "
+                        "\"batch_sise\""));
+  EXPECT_THAT(Error(std::string(kSound) + "batch_size: \"four\"\n"),
+              HasSubstr("c.textproto:10:13: "));
+  EXPECT_THAT(Error(std::string(kSound) + "  batch_size: 0\n"),
+              HasSubstr("c.textproto:10:3: batch_size must be at least 1, got 0"));
+  EXPECT_THAT(Error(std::string(kSound) + "schedule {\n  kind: \"cosine\"\n  warmup: -3 }\n"),
+              HasSubstr("c.textproto:12:3: schedule.warmup must be at least 0, got -3"));
+  EXPECT_THAT(Error(std::string(kSound) + "clip { global_norm: nan }\n"),
+              HasSubstr("clip.global_norm must be above 0"));
+  EXPECT_THAT(Error(std::string(kSound) + "steps: 4\n"), HasSubstr("epochs or steps"));
+}
+
+TEST(ReadTrainConfig, MissingFieldsAndFiles) {
+  EXPECT_THAT(Error("model: \"m\" epochs: 1 loss { kind: \"mse\" }"), HasSubstr("optimizer"));
+  const auto missing = ReadTrainConfig("no/such.textproto");
+  EXPECT_THAT(std::string(missing.status().message()), HasSubstr("cannot open the config"));
+}
+
+TEST(ReadTrainConfig, Json) {
+  const std::string sound = R"({"model": "m.onnx", "loss": {"kind": "mse"}, "epochs": 1,
+    "optimizer": {"name": "SGD", "options": {"lr": 0.5}},
+    "data": {"mnist": {"images": "i", "labels": "l"}}})";
+  const ScratchDirectory scratch;
+  scratch.Write("c.json", sound);
+  const auto config = ReadTrainConfig(scratch.path() + "/c.json");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->optimizer().options().at("lr"), 0.5);
+  EXPECT_THAT(Error("{\"model\": \"m\",\n \"epochs\" 1}", {}, "c.json"), HasSubstr("line 2"));
+  EXPECT_THAT(Error("{\"batch_sise\": 3," + sound.substr(1), {}, "c.json"),
+              HasSubstr("batch_sise: Cannot find field"));
+  EXPECT_THAT(Error("{\"model\": \"m\"}", {}, "c.json"), HasSubstr("c.json: missing field loss"));
+}
+
+TEST(ReadTrainConfig, OverridesSetFieldsOfEveryKind) {
+  const ScratchDirectory scratch;
+  scratch.Write("c.textproto", kSound);
+  const auto config = ReadTrainConfig(
+      scratch.path() + "/c.textproto",
+      {"optimizer.options.lr=0.25", "optimizer.options.weight_decay=1e-2", "batch_size=7",
+       "model=other.onnx", "frozen=a.*", "optimizer.group.0.options.lr=0", "non_finite=SKIP",
+       "data.mnist.mean=0.5", "schedule={kind: \"step\" every: 3}"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->optimizer().options().at("lr"), 0.25);
+  EXPECT_EQ(config->optimizer().options().at("weight_decay"), 0.01);
+  EXPECT_EQ(config->optimizer().group(0).options().at("lr"), 0);
+  EXPECT_EQ(config->batch_size(), 7);
+  EXPECT_EQ(config->model(), "other.onnx");
+  EXPECT_EQ(config->frozen(0), "a.*");
+  EXPECT_EQ(config->non_finite(), TrainConfig::SKIP);
+  EXPECT_EQ(config->data().mnist().mean(), 0.5f);
+  EXPECT_EQ(config->schedule().every(), 3);
+}
+
+TEST(ReadTrainConfig, WrongOverrides) {
+  EXPECT_THAT(Error(kSound, {"batch_size"}), HasSubstr("needs path.to.field=value"));
+  EXPECT_THAT(Error(kSound, {"batch=3"}),
+              HasSubstr("--set batch=3: there is no field 'batch' in TrainConfig; it has model"));
+  EXPECT_THAT(Error(kSound, {"batch_size=x"}), HasSubstr("'x' is no value of field 'batch_size'"));
+  EXPECT_THAT(Error(kSound, {"batch_size.x=1"}), HasSubstr("'batch_size' has no fields"));
+  EXPECT_THAT(Error(kSound, {"optimizer.group.4.options.lr=1"}),
+              HasSubstr("'4' is no index of 'group', which has 1"));
+  EXPECT_THAT(Error(kSound, {"batch_size=0"}),
+              HasSubstr("with --set: batch_size must be at least 1, got 0"));
+}
+
+}  // namespace
+}  // namespace onward

@@ -1,0 +1,245 @@
+// Whole trainings on a few small images of three classes.
+#include "training/trainer.h"
+
+#include <cmath>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "graph/builder/builder.h"
+#include "graph/builder/functions.h"
+#include "gtest/gtest.h"
+#include "onnx_io/export.h"
+#include "onnx_io/import.h"
+#include "tests/support/scratch_directory.h"
+
+namespace onward {
+namespace {
+
+using namespace expr;  // NOLINT
+using ::testing::HasSubstr;
+using testing::ScratchDirectory;
+using ::testing::UnorderedElementsAre;
+
+constexpr int kExamples = 96, kSide = 6, kClasses = 3;
+
+std::string Idx(std::initializer_list<uint32_t> dims, const std::string& data) {
+  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
+  for (const uint32_t dim : dims)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dim >> shift);
+  return bytes + data;
+}
+
+Tensor Normal(DimsView dims, double deviation, unsigned seed) {
+  Tensor tensor(DType::kFloat32, dims);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw(0, static_cast<float>(deviation));
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    tensor.mutable_data<float>()[i] = draw(random);
+  return tensor;
+}
+
+// Images of noise with a bright third, by class; an MLP with `dropout`.
+class TrainerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937 random(3);
+    std::string pixels, labels;
+    for (int i = 0; i < kExamples; ++i) {
+      const int label = i % kClasses;
+      labels += static_cast<char>(label);
+      for (int y = 0; y < kSide; ++y)
+        for (int x = 0; x < kSide; ++x)
+          pixels += static_cast<char>(random() % 100 + (y / 2 == label ? 120 : 0));
+    }
+    scratch_.Write("images", Idx({kExamples, kSide, kSide}, pixels));
+    scratch_.Write("labels", Idx({kExamples}, labels));
+    ASSERT_TRUE(ExportFile(*Mlp(), scratch_.path() + "/mlp.onnx").ok());
+  }
+
+  static absl::StatusOr<Model> Mlp() {
+    GraphBuilder builder("mlp");
+    const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+    const Expr hidden =
+        Relu(Gemm(Op("Flatten", {image}), builder.Constant(Normal({36, 8}, 0.2, 1), "fc1.weight"),
+                  builder.Constant(Normal({8}, 0.1, 2), "fc1.bias")));
+    builder.Output("logits", Gemm(hidden, builder.Constant(Normal({8, 3}, 0.3, 3), "fc2.weight"),
+                                  builder.Constant(Normal({3}, 0.1, 4), "fc2.bias")));
+    return builder.Build();
+  }
+
+  static TrainConfig Config(const std::string& more = "") {
+    TrainConfig config;
+    const std::string data = "mnist { images: \"images\" labels: \"labels\" mean: 0.3 }";
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
+        absl::StrCat(R"(model: "mlp.onnx" loss { kind: "cross_entropy" } batch_size: 16
+                        optimizer { name: "SGD" options { key: "lr" value: 0.1 } })",
+                     "data {", data, "} evaluation { data {", data, "} } ", more),
+        &config));
+    return config;
+  }
+
+  absl::StatusOr<std::unique_ptr<Trainer>> Train(const TrainConfig& config,
+                                                 TrainerOptions options = {}) {
+    options.directory = scratch_.path();
+    auto trainer = Trainer::Create(config, std::move(options));
+    if (!trainer.ok()) return trainer.status();
+    if (const absl::Status run = (*trainer)->Run(); !run.ok()) return run;
+    return trainer;
+  }
+  std::string Error(const TrainConfig& config) {
+    const auto trainer = Train(config);
+    return trainer.ok() ? "OK" : std::string(trainer.status().message());
+  }
+  static std::vector<float> Weights(Trainer& trainer, const std::string& name) {
+    const Tensor tensor = *trainer.session().State(name);
+    return {tensor.data<float>(), tensor.data<float>() + tensor.num_elements()};
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_F(TrainerTest, LearnsAndExportsWhatItEvaluates) {
+  std::vector<StepReport> steps;
+  std::vector<EvaluationReport> evaluations;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& report) { steps.push_back(report); };
+  options.on_evaluation = [&](const EvaluationReport& report) { evaluations.push_back(report); };
+  const auto trainer = Train(Config("epochs: 12"), options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_EQ(steps.size(), 72u);
+  EXPECT_LT(steps.back().loss, steps.front().loss / 4);
+  ASSERT_EQ(evaluations.size(), 12u);
+  EXPECT_EQ(evaluations.back().evaluation.targets, kExamples);
+  EXPECT_EQ(evaluations.back().evaluation.accuracy(), 1.0);
+  EXPECT_THAT((*trainer)->parameters(),
+              UnorderedElementsAre("fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"));
+  const std::string path = scratch_.path() + "/trained.onnx";
+  ASSERT_TRUE((*trainer)->Export(path).ok());
+  TrainConfig again = Config("epochs: 0");
+  again.set_model(path);
+  const auto loaded = Train(again);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const auto evaluation = (*loaded)->Evaluate();
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  EXPECT_EQ(evaluation->loss, evaluations.back().evaluation.loss);
+}
+
+TEST_F(TrainerTest, AccumulatedBatchesMakeTheStepOfTheLargeBatch) {
+  const auto large = Train(Config("epochs: 2 batch_size: 32"));
+  const auto small = Train(Config("epochs: 2 batch_size: 8 accumulate: 4"));
+  ASSERT_TRUE(large.ok()) << large.status();
+  ASSERT_TRUE(small.ok()) << small.status();
+  EXPECT_EQ((*large)->steps_done(), (*small)->steps_done());
+  const auto a = Weights(**large, "fc1.weight"), b = Weights(**small, "fc1.weight");
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-7) << i;
+}
+
+TEST_F(TrainerTest, FrozenWeightsStayAndGroupsHaveTheirOwnRate) {
+  const auto trainer = Train(Config(R"(steps: 5 frozen: "fc1.*"
+      )"));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_THAT((*trainer)->parameters(), UnorderedElementsAre("fc2.weight", "fc2.bias"));
+  const Tensor bias = Normal({3}, 0.1, 4);
+  TrainConfig grouped = Config("steps: 5");
+  auto* group = grouped.mutable_optimizer()->add_group();
+  group->set_most_rank(1);
+  (*group->mutable_options())["lr"] = 0;
+  const auto still = Train(grouped);
+  ASSERT_TRUE(still.ok()) << still.status();
+  EXPECT_EQ(Weights(**still, "fc2.bias"),
+            std::vector<float>(bias.data<float>(), bias.data<float>() + 3));
+  EXPECT_NE(Weights(**still, "fc2.weight"), Weights(**trainer, "fc2.weight"));
+}
+
+TEST_F(TrainerTest, AveragesFollowTheWeights) {
+  TrainConfig config = Config("steps: 6 average { decay: 0.75 start: 2 }");
+  std::vector<std::vector<float>> history;
+  std::unique_ptr<Trainer> trainer;
+  TrainerOptions options;
+  options.directory = scratch_.path();
+  options.on_step = [&](const StepReport&) { history.push_back(Weights(*trainer, "fc2.bias")); };
+  auto made = Trainer::Create(config, options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  trainer = *std::move(made);
+  ASSERT_TRUE(trainer->Run().ok());
+  std::vector<float> want = history[2];  // the first average is the weights after step 3
+  for (size_t step = 3; step < 6; ++step)
+    for (size_t i = 0; i < want.size(); ++i) want[i] += 0.25f * (history[step][i] - want[i]);
+  const auto got = Weights(*trainer, "average/fc2.bias");
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-7) << i;
+  const auto model = trainer->TrainedModel();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const Tensor* exported = model->graph.constant(model->graph.FindValue("fc2.bias"));
+  ASSERT_NE(exported, nullptr);
+  EXPECT_EQ(exported->data<float>()[0], got[0]);
+}
+
+TEST_F(TrainerTest, EndsEarlyWithoutProgress) {
+  TrainConfig config = Config("epochs: 50 ");
+  (*config.mutable_optimizer()->mutable_options())["lr"] = 0;
+  config.mutable_evaluation()->set_patience(3);
+  const auto trainer = Train(config);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_EQ((*trainer)->steps_done(), 4 * 6);
+}
+
+TEST_F(TrainerTest, ANonFiniteLossStopsOrIsSkippedAndTheWeightsStay) {
+  TrainConfig config = Config("steps: 40");
+  (*config.mutable_optimizer()->mutable_options())["lr"] = 1e30;
+  EXPECT_THAT(Error(config), HasSubstr("the loss of step "));
+  config.set_non_finite(TrainConfig::SKIP);
+  int64_t skipped = 0;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& report) { skipped += report.skipped; };
+  const auto trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_GT(skipped, 30);
+}
+
+TEST_F(TrainerTest, EqualSeedsGiveEqualWeightsForAnyNumberOfThreads) {
+  const auto one = Train(Config("epochs: 2 threads: 1 seed: 7"));
+  const auto two = Train(Config("epochs: 2 threads: 2 seed: 7"));
+  const auto other = Train(Config("epochs: 2 threads: 2 seed: 8"));
+  ASSERT_TRUE(one.ok() && two.ok() && other.ok());
+  EXPECT_EQ(Weights(**one, "fc1.weight"), Weights(**two, "fc1.weight"));
+  EXPECT_NE(Weights(**one, "fc1.weight"), Weights(**other, "fc1.weight"));
+}
+
+TEST_F(TrainerTest, Errors) {
+  TrainConfig config = Config("steps: 1");
+  config.mutable_loss()->set_kind("cross_entrophy");
+  EXPECT_THAT(Error(config), HasSubstr("there is no loss 'cross_entrophy'; there are bce"));
+  config = Config("steps: 1");
+  config.mutable_loss()->set_target("labels");
+  EXPECT_THAT(Error(config), HasSubstr("the data has no field 'labels'; it has image, label"));
+  config = Config("steps: 1");
+  config.mutable_loss()->set_output("scores");
+  EXPECT_THAT(Error(config), HasSubstr("the model has no output 'scores'; it has logits"));
+  config = Config("steps: 1");
+  config.mutable_loss()->set_kind("output");
+  EXPECT_THAT(Error(config), HasSubstr("no scalar"));
+  config = Config("steps: 1");
+  config.add_trainable("fc1.wieght");
+  EXPECT_THAT(Error(config), HasSubstr("matches 'fc1.wieght'; did you mean 'fc1.weight'?"));
+  config = Config("steps: 1");
+  config.add_frozen("*");
+  EXPECT_THAT(Error(config), HasSubstr("nothing is left to train"));
+  config = Config("steps: 1");
+  config.mutable_optimizer()->set_name("Sgd");
+  EXPECT_THAT(Error(config), HasSubstr("there is no optimizer 'Sgd'"));
+  config = Config("steps: 1 schedule { kind: \"cosinus\" }");
+  EXPECT_THAT(Error(config), HasSubstr("there is no schedule 'cosinus'; there are constant"));
+  config = Config("steps: 1 batch_size: 1000");
+  EXPECT_THAT(Error(config), HasSubstr("a data set of 96 examples gives no batch of 1000"));
+  config = Config("steps: 1");
+  (*config.mutable_data()->mutable_inputs())["image"] = "picture";
+  EXPECT_THAT(Error(config), HasSubstr("no field 'picture' but image, label"));
+  config = Config("steps: 1");
+  config.set_model("missing.onnx");
+  EXPECT_THAT(Error(config), HasSubstr("missing.onnx"));
+}
+
+}  // namespace
+}  // namespace onward
