@@ -19,6 +19,16 @@ OpenedDataset OpenSource(const DataConfig& config, const std::string& directory)
       return OpenMnist(config.mnist(), directory);
     case DataConfig::kText:
       return OpenText(config.text(), directory);
+    case DataConfig::kImages:
+      return OpenImages(config.images(), directory);
+    case DataConfig::kCsv:
+      return OpenCsv(config.csv(), directory);
+    case DataConfig::kJsonl:
+      return OpenJsonl(config.jsonl(), directory);
+    case DataConfig::kNpz:
+      return OpenNpz(config.npz(), directory);
+    case DataConfig::kSafetensors:
+      return OpenSafetensors(config.safetensors(), directory);
     case DataConfig::SOURCE_NOT_SET:
       break;
   }

@@ -14,6 +14,12 @@ namespace onward {
 using OpenedDataset = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
 OpenedDataset OpenMnist(const MnistData& config, const std::string& directory);
+OpenedDataset OpenCsv(const CsvData& config, const std::string& directory);
+OpenedDataset OpenImages(const ImageData& config, const std::string& directory);
+OpenedDataset OpenJsonl(const JsonlData& config, const std::string& directory);
+OpenedDataset OpenMnist(const MnistData& config, const std::string& directory);
+OpenedDataset OpenNpz(const ArrayData& config, const std::string& directory);
+OpenedDataset OpenSafetensors(const ArrayData& config, const std::string& directory);
 OpenedDataset OpenText(const TextData& config, const std::string& directory);
 
 // The vocabulary of a text, to decode what a model of it generates.

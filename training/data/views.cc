@@ -1,6 +1,6 @@
 #include "training/data/views.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
@@ -41,6 +41,35 @@ class Tensors : public Dataset {
 
   std::vector<Field> fields_;
   std::vector<Tensor> tensors_;
+};
+
+class Concatenated : public Dataset {
+ public:
+  explicit Concatenated(std::vector<std::shared_ptr<const Dataset>> parts)
+      : parts_(std::move(parts)) {
+    for (const auto& part : parts_) ends_.push_back(size() + part->size());
+  }
+
+  int64_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  const std::vector<Field>& fields() const override { return parts_[0]->fields(); }
+  absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t random) const override {
+    const auto [part, inside] = Find(index);
+    return part->Read(inside, random);
+  }
+  absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
+    const auto [part, inside] = Find(index);
+    return part->ReadField(inside, field);
+  }
+
+ private:
+  std::pair<const Dataset*, int64_t> Find(int64_t index) const {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
+    const Dataset* part = parts_[static_cast<size_t>(end - ends_.begin())].get();
+    return {part, index - (*end - part->size())};
+  }
+
+  std::vector<std::shared_ptr<const Dataset>> parts_;
+  std::vector<int64_t> ends_;
 };
 
 class Selected : public Dataset {
@@ -101,6 +130,21 @@ absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
         absl::StrCat("'", name, "' has ", rows, " rows, '", fields[0].first, "' has ", expected));
   }
   return std::make_shared<Tensors>(std::move(fields));
+}
+
+absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(
+    std::vector<std::shared_ptr<const Dataset>> parts) {
+  if (parts.empty()) return absl::InvalidArgumentError("nothing to concatenate");
+  const auto same = [](const Field& a, const Field& b) {
+    return a.name == b.name && a.type == b.type;
+  };
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (std::equal(parts[0]->fields().begin(), parts[0]->fields().end(), parts[i]->fields().begin(),
+                   parts[i]->fields().end(), same))
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat("part ", i, " has other fields than part 0"));
+  }
+  return std::make_shared<Concatenated>(std::move(parts));
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Subset(std::shared_ptr<const Dataset> data,

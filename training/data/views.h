@@ -16,6 +16,10 @@ namespace onward {
 absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
     std::vector<std::pair<std::string, Tensor>> fields);
 
+// One after the other. InvalidArgument: fields differ.
+absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(
+    std::vector<std::shared_ptr<const Dataset>> parts);
+
 // The examples `indices` of `data`, in that order. OutOfRange: an index that `data` does not have.
 absl::StatusOr<std::shared_ptr<const Dataset>> Subset(std::shared_ptr<const Dataset> data,
                                                       std::vector<int64_t> indices);

@@ -1,0 +1,187 @@
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "onnx_io/npy.h"
+#include "tests/support/scratch_directory.h"
+#include "training/data/dataset.h"
+#include "training/data/loader.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ScratchDirectory;
+
+const std::string kFiles = ONWARD_SOURCE_DIR "/tests/training/data/images";
+
+DataConfig Config(const std::string& images) {
+  DataConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(absl::StrCat("images {", images, "}"),
+                                                            &config));
+  return config;
+}
+
+std::string Error(const std::string& images, const std::string& directory = kFiles) {
+  const auto data = OpenDataset(Config(images), directory);
+  return data.ok() ? "OK" : std::string(data.status().message());
+}
+
+std::string FileBytes(const std::string& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+TEST(ImagesTest, FoldersAreClasses) {
+  const auto data = OpenDataset(Config("directory: 'folders'"), kFiles);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ((*data)->size(), 3);
+  EXPECT_EQ((*data)->fields()[0].type.ToString(), "float32[3,height,width]");
+  const auto decoded = ReadNpz(kFiles + "/decoded.npz");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const std::pair<const char*, int64_t> expected[] = {
+      {"cat/a.png", 0}, {"dog/b.jpg", 1}, {"dog/more/gray.png", 1}};
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto example = (*data)->Read(i, 0);
+    ASSERT_TRUE(example.ok()) << example.status();
+    const Tensor& image = example->at(0);
+    const Tensor& pixels = decoded->at(expected[i].first);
+    ASSERT_EQ(image.dims(), (Dims{3, pixels.dims()[0], pixels.dims()[1]}));
+    const int64_t count = image.dims()[1] * image.dims()[2];
+    for (int64_t p = 0; p < count; ++p)
+      for (int64_t c = 0; c < 3; ++c)
+        EXPECT_NEAR(image.data<float>()[c * count + p] * 255, pixels.data<uint8_t>()[3 * p + c],
+                    1.001);
+    EXPECT_EQ(example->at(1).data<int64_t>()[0], expected[i].second);
+    EXPECT_EQ((*data)->ReadField(i, 1)->data<int64_t>()[0], expected[i].second);
+  }
+}
+
+TEST(ImagesTest, ClassesMayBeChosen) {
+  const auto data = OpenDataset(Config("directory: 'folders' class: 'bird' class: 'dog'"), kFiles);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ((*data)->size(), 2);
+  EXPECT_EQ((*data)->ReadField(0, 1)->data<int64_t>()[0], 1);
+  EXPECT_THAT(Error("directory: 'folders' class: 'bird'"), HasSubstr("no folder with images"));
+  EXPECT_THAT(Error("directory: 'folders' class: 'a' class: 'a'"),
+              HasSubstr("class 'a' comes twice"));
+}
+
+TEST(ImagesTest, Lists) {
+  const ScratchDirectory scratch;
+  scratch.Write("list",
+                absl::StrCat("cat/a.png,1\r\n\ndog/b.jpg 0\n", kFiles, "/folders/dog/b.jpg\tdog"));
+  const std::string list = absl::StrCat("list: '", scratch.path("list"), "' directory: 'folders' ");
+  const auto data = OpenDataset(Config(list + "class: 'cat' class: 'dog'"), kFiles);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ((*data)->size(), 3);
+  const int64_t labels[] = {1, 0, 1};
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto example = (*data)->Read(i, 0);
+    ASSERT_TRUE(example.ok()) << example.status();
+    EXPECT_EQ(example->at(1).data<int64_t>()[0], labels[i]);
+  }
+  EXPECT_THAT(Error(list), HasSubstr("list' line 4: 'dog' is no class"));
+  EXPECT_THAT(Error(list + "class: 'dog'"), HasSubstr("list' line 1: '1' is no class"));
+  scratch.Write("list", "a.png 0\nb.png\n");
+  EXPECT_THAT(Error(list), HasSubstr("list' line 2: needs a path and a class"));
+  scratch.Write("list", "\n");
+  EXPECT_THAT(Error(list), HasSubstr("has no images"));
+}
+
+TEST(ImagesTest, BrokenAndMissingFilesAreDataLoss) {
+  const ScratchDirectory scratch;
+  const std::string jpeg = FileBytes(kFiles + "/folders/dog/b.jpg");
+  scratch.Write("x/a.jpg", jpeg.substr(0, jpeg.size() / 2));
+  scratch.Write("x/b.png", "no image");
+  scratch.Write("x/c.jpg", jpeg);
+  scratch.Write("x/notes.txt", "not read");
+  const auto data = OpenDataset(Config("directory: '.'"), scratch.path());
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ((*data)->size(), 3);
+  for (const auto& [index, why] : {std::pair(0, "x/a.jpg': Premature end"),
+                                   std::pair(1, "x/b.png': the stream is no image")}) {
+    const absl::Status status = (*data)->Read(index, 0).status();
+    EXPECT_TRUE(absl::IsDataLoss(status));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+  }
+  auto loader = Loader::Create(*data, {.batch_size = 2, .skip_broken = true});
+  EXPECT_EQ((*loader)->Next()->at("image").dims()[0], 1);
+  EXPECT_EQ((*loader)->broken_examples(), 2);
+  std::filesystem::remove(scratch.path("x/c.jpg"));
+  const absl::Status gone = (*data)->Read(2, 0).status();
+  EXPECT_TRUE(absl::IsDataLoss(gone));
+  EXPECT_THAT(std::string(gone.message()), HasSubstr("x/c.jpg'"));
+}
+
+TEST(ImagesTest, StepsDrawFromTheNumberAlone) {
+  const std::string config =
+      "directory: 'folders' step { random_resized_crop { height: 8 width: 9 } } step { flip {} } "
+      "step { color_jitter { brightness: 0.4 contrast: 0.4 saturation: 0.4 hue: 0.1 } } gray: true "
+      "mean: 0.5";
+  const auto data = OpenDataset(Config(config), kFiles);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ((*data)->fields()[0].type.ToString(), "float32[1,8,9]");
+  std::set<std::string> images;
+  for (uint64_t random = 0; random < 50; ++random) {
+    const Tensor image = (*data)->Read(1, random)->at(0);
+    EXPECT_EQ(image.dims(), (Dims{1, 8, 9}));
+    EXPECT_TRUE(SameBits(image, (*data)->Read(1, random)->at(0)));
+    images.insert(std::string(static_cast<const char*>(image.raw_data()),
+                              static_cast<size_t>(image.byte_size())));
+  }
+  EXPECT_EQ(images.size(), 50u);
+}
+
+// All places of the crop and both sides come equally often.
+TEST(ImagesTest, RandomCropsAreUniform) {
+  const ScratchDirectory scratch;
+  std::string pnm = "P6 3 1 255\n";
+  pnm += {1, 1, 1, 2, 2, 2, 3, 3, 3};
+  scratch.Write("x/a.ppm", pnm);
+  const auto data = OpenDataset(
+      Config(
+          "directory: '.' step { random_crop { height: 1 width: 2 padding: 0 } } step { flip {} }"),
+      scratch.path());
+  ASSERT_TRUE(data.ok()) << data.status();
+  std::map<std::pair<int, int>, int> counts;
+  for (uint64_t random = 0; random < 4000; ++random) {
+    const Tensor image = (*data)->Read(0, random)->at(0);
+    ++counts[{std::lround(image.data<float>()[0] * 255),
+              std::lround(image.data<float>()[1] * 255)}];
+  }
+  ASSERT_EQ(counts.size(), 4u);
+  for (const auto& [pixels, count] : counts) EXPECT_NEAR(count, 1000, 110);  // 4 sigma
+}
+
+TEST(ImagesTest, BadConfigs) {
+  EXPECT_THAT(Error(""), HasSubstr("needs a directory or a list"));
+  EXPECT_THAT(Error("directory: 'nowhere'"), HasSubstr("cannot read the folder"));
+  const auto step = [](const std::string& text) {
+    return Error(absl::StrCat("directory: 'folders' step {", text, "}"));
+  };
+  EXPECT_EQ(step("flip {}"), "OK");
+  EXPECT_THAT(step(""), HasSubstr("step 0 does nothing"));
+  EXPECT_THAT(step("flip { probability: 2 }"), HasSubstr("step 0 needs a probability of 0 to 1"));
+  EXPECT_THAT(step("resize { height: 4 }"), HasSubstr("got 4 x 0"));
+  EXPECT_THAT(step("random_crop { height: 4 width: 99999 }"), HasSubstr("got 4 x 99999"));
+  EXPECT_THAT(step("random_crop { height: 4 width: 4 padding: -1 }"), HasSubstr("padding >= 0"));
+  EXPECT_THAT(step("random_resized_crop { height: 4 width: 4 least_area: 2 }"),
+              HasSubstr("most_area <= 1"));
+  EXPECT_THAT(step("color_jitter { hue: 0.6 }"), HasSubstr("hue of 0 to 0.5"));
+  EXPECT_THAT(Error("directory: 'folders' mean: 0 mean: 1"), HasSubstr("one per channel"));
+  EXPECT_THAT(Error("directory: 'folders' deviation: 0"), HasSubstr("deviation must be positive"));
+  const auto small = OpenDataset(
+      Config("directory: 'folders' step { random_crop { height: 99 width: 4 } }"), kFiles);
+  EXPECT_THAT(std::string((*small)->Read(0, 0).status().message()),
+              HasSubstr("a.png': an image of 19 x 26 is too small"));
+}
+
+}  // namespace
+}  // namespace onward

@@ -1,0 +1,60 @@
+// Files of named arrays: .npz and safetensors.
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "onnx_io/npy.h"
+#include "onnx_io/safetensors.h"
+#include "training/data/sources.h"
+#include "training/data/views.h"
+
+namespace onward {
+namespace {
+
+using Arrays = std::map<std::string, Tensor>;
+
+absl::StatusOr<Arrays> ReadTensors(const std::string& path) {
+  ONWARD_ASSIGN_OR_RETURN(Safetensors file, ReadSafetensors(path));
+  return std::move(file.tensors);
+}
+
+OpenedDataset FromArrays(Arrays arrays, const ArrayData& config) {
+  std::vector<std::pair<std::string, Tensor>> fields;
+  if (config.field().empty()) fields.assign(arrays.begin(), arrays.end());
+  for (const std::string& name : config.field()) {
+    const auto array = arrays.find(name);
+    if (array == arrays.end())
+      return absl::InvalidArgumentError(absl::StrCat("has no array '", name, "'"));
+    fields.push_back(*array);
+  }
+  if (fields.empty()) return absl::InvalidArgumentError("has no arrays");
+  return TensorDataset(std::move(fields));
+}
+
+OpenedDataset OpenArrays(const ArrayData& config, const std::string& directory,
+                         absl::StatusOr<Arrays> (*read)(const std::string& path)) {
+  if (config.path().empty()) return absl::InvalidArgumentError("data: needs the path of a file");
+  std::vector<std::shared_ptr<const Dataset>> parts;
+  for (const std::string& name : config.path()) {
+    const std::string path = PathBelow(directory, name);
+    ONWARD_ASSIGN_OR_RETURN(Arrays arrays, read(path));
+    OpenedDataset part = FromArrays(std::move(arrays), config);
+    if (!part.ok()) return Annotate(part.status(), absl::StrCat("'", path, "':"));
+    parts.push_back(*std::move(part));
+  }
+  if (parts.size() == 1) return parts[0];
+  return Concatenate(std::move(parts));
+}
+
+}  // namespace
+
+OpenedDataset OpenNpz(const ArrayData& config, const std::string& directory) {
+  return OpenArrays(config, directory, ReadNpz);
+}
+
+OpenedDataset OpenSafetensors(const ArrayData& config, const std::string& directory) {
+  return OpenArrays(config, directory, ReadTensors);
+}
+
+}  // namespace onward

@@ -1,0 +1,184 @@
+// Comma-separated values (RFC 4180). Where records begin is found when the file is opened, what is
+// in them when they are read.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/name_pattern.h"
+#include "graph/base/status.h"
+#include "onnx_io/mapped_file.h"
+#include "training/data/record_field.h"
+#include "training/data/sources.h"
+
+namespace onward {
+namespace {
+
+using Values = std::vector<std::string>;
+
+// Takes one record and the line end after it off the front of `rest`; false when a quoted value is
+// not closed, or goes on after its closing quote. `values` may be null.
+bool TakeRecord(std::string_view& rest, char delimiter, Values* values) {
+  size_t i = 0;
+  bool good = true;
+  while (true) {
+    std::string value;
+    if (i < rest.size() && rest[i] == '"') {
+      for (++i; i < rest.size(); ++i) {
+        if (rest[i] == '"' && (i + 1 == rest.size() || rest[i + 1] != '"')) break;
+        if (rest[i] == '"') ++i;
+        if (values != nullptr) value.push_back(rest[i]);
+      }
+      good = good && i < rest.size();
+      if (i < rest.size()) ++i;
+      if (i < rest.size() && rest[i] == '\r') ++i;
+      good = good && (i >= rest.size() || rest[i] == delimiter || rest[i] == '\n');
+    }
+    const size_t begin = i;
+    while (i < rest.size() && rest[i] != delimiter && rest[i] != '\n') ++i;
+    if (values != nullptr) {
+      value.append(rest.substr(begin, i - begin));
+      const bool at_end = i >= rest.size() || rest[i] == '\n';
+      if (at_end && begin < i && value.back() == '\r') value.pop_back();
+      values->push_back(std::move(value));
+    }
+    if (i >= rest.size() || rest[i] == '\n') break;
+    ++i;
+  }
+  rest.remove_prefix(std::min(i + 1, rest.size()));
+  return good;
+}
+
+struct Column {
+  RecordElements elements;
+  std::vector<size_t> positions;
+  Dims dims;
+};
+
+absl::StatusOr<std::vector<size_t>> FindColumns(const RecordField& field, const Values& header,
+                                                bool named) {
+  std::vector<size_t> positions;
+  std::vector<std::string> patterns(field.column().begin(), field.column().end());
+  if (patterns.empty()) patterns.push_back(field.name());
+  for (const std::string& pattern : patterns) {
+    const size_t before = positions.size();
+    for (size_t i = 0; i < header.size(); ++i) {
+      const std::string name = named ? header[i] : absl::StrCat(i);
+      if (name == pattern || MatchesPattern(name, pattern)) positions.push_back(i);
+    }
+    if (positions.size() == before)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "field '", field.name(), "': there is no column '", pattern, "' of ", header.size()));
+  }
+  return positions;
+}
+
+absl::StatusOr<Column> MakeColumn(const RecordField& field, const Values& header, bool named) {
+  Column column;
+  ONWARD_ASSIGN_OR_RETURN(column.elements, RecordElements::Make(field));
+  ONWARD_ASSIGN_OR_RETURN(column.positions, FindColumns(field, header, named));
+  const auto count = static_cast<int64_t>(column.positions.size());
+  column.dims.assign(field.dim().begin(), field.dim().end());
+  if (column.dims.empty() && count > 1) column.dims.push_back(count);
+  const absl::StatusOr<int64_t> needed = CheckedNumElements(column.dims);
+  if (!needed.ok() || *needed != count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "field '", field.name(), "': ", count, " columns do not make ", DimsString(column.dims)));
+  }
+  return column;
+}
+
+class Csv : public Dataset {
+ public:
+  Csv(std::shared_ptr<MappedFile> file, std::string path, char delimiter)
+      : file_(std::move(file)), path_(std::move(path)), delimiter_(delimiter) {}
+
+  absl::Status Open(const CsvData& config) {
+    std::string_view rest = file_->bytes();
+    if (rest.substr(0, 3) == "\xef\xbb\xbf") rest.remove_prefix(3);
+    SkipBlankLines(rest);
+    std::string_view first = rest;
+    if (rest.empty()) return absl::InvalidArgumentError("the file is empty");
+    if (!TakeRecord(first, delimiter_, &header_))
+      return absl::InvalidArgumentError("line 1: a quoted value does not end as it should");
+    if (config.header()) rest = first;
+    for (const RecordField& field : config.field()) {
+      ONWARD_ASSIGN_OR_RETURN(Column column, MakeColumn(field, header_, config.header()));
+      fields_.push_back({field.name(), Type::Tensor(column.elements.dtype(), column.dims)});
+      columns_.push_back(std::move(column));
+    }
+    const char* begin = file_->bytes().data();
+    for (SkipBlankLines(rest); !rest.empty(); SkipBlankLines(rest)) {
+      records_.push_back(static_cast<size_t>(rest.data() - begin));
+      TakeRecord(rest, delimiter_, nullptr);
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(records_.size()); }
+  const std::vector<Field>& fields() const override { return fields_; }
+
+  absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t) const override {
+    const size_t offset = records_[static_cast<size_t>(index)];
+    absl::StatusOr<std::vector<Tensor>> example = Parse(file_->bytes().substr(offset));
+    if (example.ok()) return example;
+    return absl::DataLossError(absl::StrCat("'", path_, "' line ", LineOf(file_->bytes(), offset),
+                                            ": ", example.status().message()));
+  }
+
+ private:
+  static void SkipBlankLines(std::string_view& rest) {
+    while (!rest.empty() && (rest[0] == '\n' || rest.substr(0, 2) == "\r\n"))
+      rest.remove_prefix(rest[0] == '\n' ? 1 : 2);
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view record) const {
+    Values values;
+    values.reserve(header_.size());
+    if (!TakeRecord(record, delimiter_, &values))
+      return absl::InvalidArgumentError("a quoted value does not end as it should");
+    if (values.size() != header_.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(values.size(), " values where the first line has ", header_.size()));
+    }
+    std::vector<Tensor> example;
+    for (size_t f = 0; f < columns_.size(); ++f) {
+      const Column& column = columns_[f];
+      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(column.elements.dtype(), column.dims));
+      for (size_t i = 0; i < column.positions.size(); ++i) {
+        const size_t position = column.positions[i];
+        const absl::Status status =
+            column.elements.FromText(values[position], static_cast<int64_t>(i), tensor);
+        if (!status.ok())
+          return Annotate(status,
+                          absl::StrCat("column ", position, ", field '", fields_[f].name, "':"));
+      }
+      example.push_back(std::move(tensor));
+    }
+    return example;
+  }
+
+  std::shared_ptr<MappedFile> file_;
+  std::string path_;
+  char delimiter_;
+  Values header_;  // of the first record, which counts the values of all
+  std::vector<Field> fields_;
+  std::vector<Column> columns_;
+  std::vector<size_t> records_;  // where they begin
+};
+
+}  // namespace
+
+OpenedDataset OpenCsv(const CsvData& config, const std::string& directory) {
+  const std::string& delimiter = config.delimiter();
+  if (delimiter.size() != 1 || delimiter == "\"" || delimiter == "\n" || delimiter == "\r")
+    return absl::InvalidArgumentError("data.csv: the delimiter must be one character, no quote");
+  if (config.field().empty()) return absl::InvalidArgumentError("data.csv: needs a field");
+  const std::string path = PathBelow(directory, config.path());
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  auto csv = std::make_shared<Csv>(std::move(file), path, delimiter[0]);
+  ONWARD_RETURN_IF_ERROR(Annotate(csv->Open(config), absl::StrCat("'", path, "':")));
+  return csv;
+}
+
+}  // namespace onward

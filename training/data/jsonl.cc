@@ -1,0 +1,152 @@
+// JSON lines. Where lines begin is found when the file is opened, what is in them when they are
+// read.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "graph/base/status.h"
+#include "onnx_io/mapped_file.h"
+#include "training/data/record_field.h"
+#include "training/data/sources.h"
+
+namespace onward {
+namespace {
+
+using nlohmann::json;
+
+struct Member {
+  RecordElements elements;
+  std::string name;
+  std::vector<int64_t> dims;  // -1: of the record
+};
+
+const json* Find(const json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto whole = object.find(std::string(name));
+  if (whole != object.end()) return &*whole;
+  const size_t dot = name.find('.');
+  if (dot == name.npos) return nullptr;
+  const auto outer = object.find(std::string(name.substr(0, dot)));
+  return outer == object.end() ? nullptr : Find(*outer, name.substr(dot + 1));
+}
+
+// The dims of nested lists, by the first element of each.
+absl::StatusOr<Dims> DimsOf(const json& value, const std::vector<int64_t>& expected) {
+  Dims dims;
+  const json* inner = &value;
+  for (const int64_t dim : expected) {
+    if (inner != nullptr && !inner->is_array())
+      return absl::InvalidArgumentError(
+          absl::StrCat("lists of depth ", expected.size(), " are needed"));
+    const int64_t size = inner == nullptr ? 0 : static_cast<int64_t>(inner->size());
+    if (dim >= 0 && size != dim)
+      return absl::InvalidArgumentError(
+          absl::StrCat("a list of ", size, " where ", dim, " are needed"));
+    dims.push_back(size);
+    inner = size == 0 ? nullptr : &inner->front();
+  }
+  return dims;
+}
+
+absl::Status Fill(const json& value, size_t axis, int64_t begin, const RecordElements& elements,
+                  Tensor& tensor) {
+  if (axis == tensor.dims().size()) return elements.FromJson(value, begin, tensor);
+  if (!value.is_array() || static_cast<int64_t>(value.size()) != tensor.dims()[axis])
+    return absl::InvalidArgumentError("the lists differ in length");
+  const int64_t stride = NumElements(tensor.dims(), static_cast<int64_t>(axis) + 1, tensor.rank());
+  for (size_t i = 0; i < value.size(); ++i) {
+    ONWARD_RETURN_IF_ERROR(
+        Fill(value[i], axis + 1, begin + static_cast<int64_t>(i) * stride, elements, tensor));
+  }
+  return absl::OkStatus();
+}
+
+class Jsonl : public Dataset {
+ public:
+  Jsonl(std::shared_ptr<MappedFile> file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  absl::Status Open(const JsonlData& config) {
+    for (const RecordField& field : config.field()) {
+      if (field.column_size() > 1)
+        return absl::InvalidArgumentError(
+            absl::StrCat("data.jsonl: field '", field.name(), "' has more than one member"));
+      Member member;
+      ONWARD_ASSIGN_OR_RETURN(member.elements, RecordElements::Make(field));
+      member.name = field.column().empty() ? field.name() : field.column(0);
+      member.dims.assign(field.dim().begin(), field.dim().end());
+      fields_.push_back({field.name(), Type::Tensor(member.elements.dtype(), RecordDims(field))});
+      members_.push_back(std::move(member));
+    }
+    const std::string_view bytes = file_->bytes();
+    for (size_t begin = 0; begin < bytes.size();) {
+      const size_t end = std::min(bytes.find('\n', begin), bytes.size());
+      if (bytes.substr(begin, end - begin).find_first_not_of(" \t\r") != bytes.npos)
+        lines_.push_back(begin);
+      begin = end + 1;
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(lines_.size()); }
+  const std::vector<Field>& fields() const override { return fields_; }
+
+  absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t) const override {
+    const size_t begin = lines_[static_cast<size_t>(index)];
+    const std::string_view bytes = file_->bytes();
+    const size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    absl::StatusOr<std::vector<Tensor>> example = Parse(bytes.substr(begin, end - begin));
+    if (example.ok()) return example;
+    return absl::DataLossError(absl::StrCat("'", path_, "' line ", LineOf(bytes, begin), ": ",
+                                            example.status().message()));
+  }
+
+ private:
+  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view line) const {
+    const json record = json::parse(line, nullptr, false);
+    if (record.is_discarded()) return absl::InvalidArgumentError("no JSON");
+    if (!record.is_object()) return absl::InvalidArgumentError("no JSON object");
+    std::vector<Tensor> example;
+    for (const Member& member : members_) {
+      const json* value = Find(record, member.name);
+      absl::StatusOr<Tensor> tensor = value == nullptr
+                                          ? absl::InvalidArgumentError("there is no such member")
+                                          : Parse(*value, member, line.size());
+      if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("'", member.name, "':"));
+      example.push_back(*std::move(tensor));
+    }
+    return example;
+  }
+
+  // `bytes`: of the line, which has no more elements than that.
+  static absl::StatusOr<Tensor> Parse(const json& value, const Member& member, size_t bytes) {
+    ONWARD_ASSIGN_OR_RETURN(const Dims dims, DimsOf(value, member.dims));
+    ONWARD_ASSIGN_OR_RETURN(const int64_t count, CheckedNumElements(dims));
+    if (count > static_cast<int64_t>(bytes))
+      return absl::InvalidArgumentError("the lists differ in length");
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(member.elements.dtype(), dims));
+    ONWARD_RETURN_IF_ERROR(Fill(value, 0, 0, member.elements, tensor));
+    return tensor;
+  }
+
+  std::shared_ptr<MappedFile> file_;
+  std::string path_;
+  std::vector<Field> fields_;
+  std::vector<Member> members_;
+  std::vector<size_t> lines_;  // where they begin
+};
+
+}  // namespace
+
+OpenedDataset OpenJsonl(const JsonlData& config, const std::string& directory) {
+  if (config.field().empty()) return absl::InvalidArgumentError("data.jsonl: needs a field");
+  const std::string path = PathBelow(directory, config.path());
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  auto jsonl = std::make_shared<Jsonl>(std::move(file), path);
+  ONWARD_RETURN_IF_ERROR(jsonl->Open(config));
+  return jsonl;
+}
+
+}  // namespace onward

@@ -1,0 +1,41 @@
+// What is done to 8-bit images before they become tensors: the operations of torchvision's
+// transforms.functional, on uint8.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "graph/base/tensor.h"
+#include "kernels/image/codec.h"
+
+namespace onward {
+
+using image::Pixels;
+
+// height * width pixels from (top, left) on, which may lie outside: black there.
+Pixels Crop(const Pixels& from, int64_t top, int64_t left, int64_t height, int64_t width);
+void FlipHorizontally(Pixels& pixels);
+void FlipVertically(Pixels& pixels);
+// Bilinear, with a filter as wide as the scale where the image shrinks (antialias=True).
+Pixels Resize(const Pixels& from, int64_t height, int64_t width);
+
+// factor 0: black; 1: no change.
+void AdjustBrightness(Pixels& pixels, float factor);
+// factor 0: the mean of the gray image everywhere.
+void AdjustContrast(Pixels& pixels, float factor);
+// factor 0: the gray image.
+void AdjustSaturation(Pixels& pixels, float factor);
+// Turns the hue by `turn` of the circle, of [-0.5, 0.5].
+void AdjustHue(Pixels& pixels, float turn);
+
+// value[c][x]: what the tensor has for x in channel c.
+struct ChannelTable {
+  float value[3][256];
+};
+// (x / 255 - mean) / deviation, by channel.
+ChannelTable NormalizedChannels(absl::Span<const float> mean, absl::Span<const float> deviation);
+// float32 [3, height, width], or [1, height, width] of the luminance (ITU-R 601, as Pillow's "L")
+// by the table's first row.
+absl::StatusOr<Tensor> ToTensor(const Pixels& pixels, bool gray, const ChannelTable& table);
+
+}  // namespace onward
