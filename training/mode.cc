@@ -107,6 +107,8 @@ absl::Status RemoveDropouts(Graph& graph, ModeChange& change) {
 
 // --- BatchNormalization
 
+bool IsTraining(const Node& node) { return node.attributes.Int("training_mode", 0) != 0; }
+
 // The running statistic that `read` is, as state; invalid when it is computed. Exporters write
 // equal initializers once, with an Identity for each further name: those are states of their own.
 ValueId StatisticAsState(Graph& graph, ValueId read) {
@@ -205,7 +207,7 @@ absl::Status TrainBatchNormalizations(Model& model, const TrainingModeOptions& o
   for (const NodeId id : order) {
     const Node& node = graph.node(id);
     if (!IsOp(node, "BatchNormalization") || IsFrozen(graph, node, options)) continue;
-    if (node.attributes.Int("training_mode", 0) != 0 && IsUpdated(model, node.inputs[3])) continue;
+    if (IsTraining(node) && IsUpdated(model, node.inputs[3])) continue;
     const std::string description = graph.Describe(id);
     ONWARD_ASSIGN_OR_RETURN(const bool trains, trainer.Train(id));
     change.batch_normalizations += trains;
@@ -289,7 +291,7 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
   std::vector<ValueId> states;
   for (const NodeId id : model.graph.node_ids()) {
     const Node& node = model.graph.node(id);
-    if (!IsOp(node, "BatchNormalization") || node.attributes.Int("training_mode", 0) == 0) continue;
+    if (!IsOp(node, "BatchNormalization") || !IsTraining(node)) continue;
     ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model.graph, id, states));
     ++change.batch_normalizations;
   }

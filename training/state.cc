@@ -15,8 +15,11 @@ ValueId ConstantToState(Graph& graph, ValueId constant) {
   if (graph.is_input(constant)) return constant;
   const ValueData data = graph.value(constant);
   graph.Rename(constant, graph.UniqueName(data.name + "/initial"));
+  graph.mutable_value(constant).metadata.clear();
   const ValueId input = graph.AddInput(data.name, data.type);
   graph.mutable_value(input).constant = data.constant;
+  graph.mutable_value(input).doc_string = data.doc_string;
+  graph.mutable_value(input).metadata = data.metadata;
   graph.ReplaceUses(constant, input);
   return input;
 }
