@@ -1,0 +1,197 @@
+#include "graph/builder/nn/pool.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builder/nn/shape_of.h"
+
+namespace onward::nn {
+namespace {
+
+// How many axes a window has: those behind batch and channels; 0 after an error.
+int64_t WindowRank(const Expr& x, std::string_view what) {
+  const int64_t rank = KnownRank(x, what);
+  if (rank >= 3) return rank - 2;
+  if (rank >= 0)
+    x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat(
+        std::string(what), " of ", x.type().ToString(), ", needs [batch, channels, ...]")));
+  return 0;
+}
+
+void FailSizes(const Expr& x, std::string_view what, int64_t rank) {
+  x.sink()->Fail(absl::InvalidArgumentError(
+      absl::StrCat(std::string(what), " of ", rank, " axes: give one size or ", rank)));
+}
+
+struct Window {
+  std::vector<int64_t> kernel, stride, pads;
+};
+
+std::optional<Window> WindowOf(const Expr& x, std::string_view what, const Sizes& kernel,
+                               const std::optional<Sizes>& stride, const Sizes& padding) {
+  const int64_t rank = WindowRank(x, what);
+  if (rank == 0) return std::nullopt;
+  Window window{kernel.For(rank), stride.value_or(kernel).For(rank), padding.For(rank)};
+  if (window.kernel.empty() || window.stride.empty() || window.pads.empty()) {
+    FailSizes(x, what, rank);
+    return std::nullopt;
+  }
+  window.pads.insert(window.pads.end(), window.pads.begin(), window.pads.begin() + rank);
+  return window;
+}
+
+Attributes AttributesOf(const Window& window, bool ceil_mode) {
+  return {{"kernel_shape", window.kernel},
+          {"strides", window.stride},
+          {"pads", window.pads},
+          {"ceil_mode", int64_t{ceil_mode}}};
+}
+
+// The input's sizes where known; empty after an error.
+std::vector<int64_t> KnownSizes(const Expr& x, std::string_view what) {
+  std::vector<int64_t> sizes;
+  for (const Dim& dim : absl::MakeSpan(*x.type().shape).subspan(2)) {
+    if (!dim.known()) {
+      x.sink()->Fail(absl::InvalidArgumentError(
+          absl::StrCat(std::string(what), " needs known sizes, got ", x.type().ToString())));
+      return {};
+    }
+    sizes.push_back(dim.value());
+  }
+  return sizes;
+}
+
+// [out, in]: row i is the mean over the i-th window.
+Tensor MeanMatrix(DType dtype, int64_t in, int64_t out) {
+  const Init means = {"", [=](DimsView, std::mt19937_64&) {
+                        std::vector<double> rows(static_cast<size_t>(in * out), 0.0);
+                        for (int64_t i = 0; i < out; ++i) {
+                          const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
+                          for (int64_t k = begin; k < end; ++k)
+                            rows[static_cast<size_t>(i * in + k)] =
+                                1.0 / static_cast<double>(end - begin);
+                        }
+                        return rows;
+                      }};
+  return Draw(means, dtype, {out, in}, 0, "");
+}
+
+// Whether every axis has equal windows; `window` is theirs.
+bool EvenWindows(const std::vector<int64_t>& in, const std::vector<int64_t>& out, Window& window) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (out[i] < 1 || in[i] % out[i] != 0) return false;
+    window.kernel.push_back(in[i] / out[i]);
+  }
+  window.stride = window.kernel;
+  window.pads.assign(2 * in.size(), 0);
+  return true;
+}
+
+bool AllOne(const std::vector<int64_t>& sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [](int64_t each) { return each == 1; });
+}
+
+}  // namespace
+
+Expr MaxPool::operator()(const Expr& x) const {
+  const std::optional<Window> window = WindowOf(x, "MaxPool", kernel, stride, padding);
+  if (!window) return {};
+  Attributes attributes = AttributesOf(*window, ceil_mode);
+  attributes.Set("dilations", dilation.For(static_cast<int64_t>(window->kernel.size())));
+  return Op("MaxPool", {x}, std::move(attributes));
+}
+
+Expr AvgPool::operator()(const Expr& x) const {
+  const std::optional<Window> window = WindowOf(x, "AvgPool", kernel, stride, padding);
+  if (!window) return {};
+  Attributes attributes = AttributesOf(*window, ceil_mode);
+  attributes.Set("count_include_pad", int64_t{count_include_pad});
+  return Op("AveragePool", {x}, std::move(attributes));
+}
+
+Expr LPPool::operator()(const Expr& x) const {
+  const std::optional<Window> window = WindowOf(x, "LPPool", kernel, stride, 0);
+  if (!window) return {};
+  Attributes attributes = AttributesOf(*window, ceil_mode);
+  attributes.Set("p", norm);
+  return Op("LpPool", {x}, std::move(attributes));
+}
+
+Expr AdaptiveAvgPool::operator()(const Expr& x) const {
+  const int64_t rank = WindowRank(x, "AdaptiveAvgPool");
+  if (rank == 0) return {};
+  const std::vector<int64_t> out = size.For(rank);
+  if (out.empty()) {
+    FailSizes(x, "AdaptiveAvgPool", rank);
+    return {};
+  }
+  if (AllOne(out)) return Op("GlobalAveragePool", {x});
+  const std::vector<int64_t> in = KnownSizes(x, "AdaptiveAvgPool");
+  if (in.empty()) return {};
+  Window window;
+  if (EvenWindows(in, out, window)) return Op("AveragePool", {x}, AttributesOf(window, false));
+  // Axis by axis, the last one first; the axis in work is brought to the end by turns.
+  Expr y = x;
+  std::vector<int64_t> turn = {0, 1, rank + 1};
+  for (int64_t i = 2; i <= rank; ++i) turn.push_back(i);
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    const size_t at = static_cast<size_t>(i);
+    const Expr means = x.sink()->Constant(MeanMatrix(x.dtype(), in[at], out[at]), "means");
+    y = MatMul(y, Transpose(means));
+    if (rank > 1) y = Transpose(y, turn);
+  }
+  return y;
+}
+
+Expr AdaptiveMaxPool::operator()(const Expr& x) const {
+  const int64_t rank = WindowRank(x, "AdaptiveMaxPool");
+  if (rank == 0) return {};
+  const std::vector<int64_t> out = size.For(rank);
+  if (out.empty()) {
+    FailSizes(x, "AdaptiveMaxPool", rank);
+    return {};
+  }
+  if (AllOne(out)) return Op("GlobalMaxPool", {x});
+  const std::vector<int64_t> in = KnownSizes(x, "AdaptiveMaxPool");
+  if (in.empty()) return {};
+  Window window;
+  if (EvenWindows(in, out, window)) return Op("MaxPool", {x}, AttributesOf(window, false));
+  x.sink()->Fail(
+      absl::InvalidArgumentError("AdaptiveMaxPool to sizes that do not divide the input's"));
+  return {};
+}
+
+Expr Upsample::operator()(const Expr& x) const {
+  const int64_t rank = WindowRank(x, "Upsample");
+  if (rank == 0) return {};
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < rank; ++i) axes.push_back(2 + i);
+  const bool nearest = mode == "nearest";
+  Attributes attributes = {{"mode", mode}, {"axes", axes}};
+  attributes.Set("coordinate_transformation_mode",
+                 std::string(nearest         ? "asymmetric"
+                             : align_corners ? "align_corners"
+                                             : "pytorch_half_pixel"));
+  if (nearest) attributes.Set("nearest_mode", std::string("floor"));
+  if (mode == "cubic") attributes.Set("cubic_coeff_a", -0.75f);
+  const size_t count = static_cast<size_t>(rank);
+  if (!size.empty()) {
+    const std::vector<int64_t> sizes = Sizes(size).For(rank);
+    if (sizes.empty()) FailSizes(x, "Upsample", rank);
+    return Op("Resize", {x, {}, {}, x.sink()->Ints(sizes)}, std::move(attributes));
+  }
+  Tensor scales(DType::kFloat32, {rank});
+  for (size_t i = 0; i < count; ++i)
+    scales.mutable_data<float>()[i] = scale.size() == 1 || scale.size() == count
+                                          ? static_cast<float>(scale[scale.size() == 1 ? 0 : i])
+                                          : 0;
+  if (scale.size() != 1 && scale.size() != count) FailSizes(x, "Upsample", rank);
+  return Op("Resize", {x, {}, x.sink()->Constant(std::move(scales), "scales")},
+            std::move(attributes));
+}
+
+Expr PixelShuffle::operator()(const Expr& x) const {
+  return Op("DepthToSpace", {x}, {{"blocksize", factor}, {"mode", std::string("CRD")}});
+}
+
+}  // namespace onward::nn
