@@ -1,0 +1,272 @@
+#include "tests/support/module_cases.h"
+
+#include "graph/builder/nn/activation.h"
+#include "graph/builder/nn/attention.h"
+#include "graph/builder/nn/conv.h"
+#include "graph/builder/nn/embedding.h"
+#include "graph/builder/nn/linear.h"
+#include "graph/builder/nn/normalization.h"
+#include "graph/builder/nn/pool.h"
+#include "graph/builder/nn/recurrent.h"
+#include "graph/builder/nn/transformer.h"
+
+namespace onward::testing {
+namespace {
+
+using namespace nn;  // NOLINT: a table of modules
+using Cases = std::map<std::string, MakeModule>;
+
+// A layer, or a function, of the first input.
+template <typename M, typename... Arguments>
+MakeModule Of(Arguments... arguments) {
+  return [=](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{M(root, "", arguments...)(x[0])};
+  };
+}
+MakeModule Of(Function function) {
+  return [=](Module&, const std::vector<Expr>& x) { return std::vector<Expr>{function(x[0])}; };
+}
+
+void AddConv(Cases& cases) {
+  ConvOptions options;
+  options.stride = 2;
+  options.padding = 1;
+  options.dilation = 2;
+  options.groups = 2;
+  cases["conv1d"] = Of<Conv1d>(4, 6, 3, options);
+  options = {};
+  options.stride = {1, 2};
+  options.padding = {2, 1};
+  cases["conv2d"] = Of<Conv2d>(3, 4, Sizes{3, 2}, options);
+  options = {};
+  options.same = true;
+  options.bias = false;
+  cases["conv2d_same"] = Of<Conv2d>(3, 4, Sizes{3, 4}, options);
+  options = {};
+  options.padding = {2, 1};
+  const std::pair<const char*, PaddingMode> modes[] = {{"reflect", PaddingMode::kReflect},
+                                                       {"replicate", PaddingMode::kReplicate},
+                                                       {"circular", PaddingMode::kCircular}};
+  for (const auto& [name, mode] : modes) {
+    options.padding_mode = mode;
+    cases[std::string("conv2d_") + name] = Of<Conv2d>(2, 3, 3, options);
+  }
+  options = {};
+  options.padding = 1;
+  cases["conv3d"] = Of<Conv3d>(2, 3, 2, options);
+  ConvTransposeOptions transposed;
+  transposed.stride = 2;
+  cases["conv_transpose3d"] = Of<ConvTranspose3d>(2, 3, 2, transposed);
+  transposed.dilation = 2;
+  transposed.bias = false;
+  cases["conv_transpose2d"] = Of<ConvTranspose2d>(2, 3, 3, transposed);
+  transposed = {};
+  transposed.stride = 2;
+  transposed.padding = transposed.output_padding = 1;
+  transposed.groups = 2;
+  cases["conv_transpose1d"] = Of<ConvTranspose1d>(4, 6, 3, transposed);
+}
+
+void AddLinear(Cases& cases) {
+  cases["linear"] = Of<Linear>(4, 3);
+  cases["linear_plain"] = Of<Linear>(4, 3, Linear::Options{false});
+  cases["bilinear"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{Bilinear(root, "", 3, 4, 2)(x[0], x[1])};
+  };
+  cases["flatten"] = Of(Flatten());
+  cases["flatten_middle"] = Of(Flatten{1, 2});
+  cases["unflatten"] = Of(Unflatten{1, {2, 3}});
+  cases["sequential"] = [](Module& root, const std::vector<Expr>& x) {
+    Sequential net(root, "");
+    net.Add<Conv2d>(1, 2, 3);
+    net.Add(ReLU());
+    net.Add(Flatten());
+    net.Add<Linear>(32, 3);
+    return std::vector<Expr>{net(x[0])};
+  };
+}
+
+void AddNormalization(Cases& cases) {
+  cases["batch_norm1d"] = Of<BatchNorm1d>(3);
+  cases["batch_norm1d_train"] = Of<BatchNorm1d>(3, BatchNormOptions{1e-5, 0.3});
+  cases["batch_norm2d_train"] = Of<BatchNorm2d>(3, BatchNormOptions{1e-3});
+  cases["batch_norm3d"] = Of<BatchNorm3d>(2, BatchNormOptions{1e-5, 0.1, false});
+  cases["batch_norm_untracked"] = Of<BatchNorm2d>(3, BatchNormOptions{1e-5, 0.1, true, false});
+  cases["layer_norm"] = Of<LayerNorm>(std::vector<int64_t>{3, 4});
+  cases["layer_norm_without_bias"] = Of<LayerNorm>(4, LayerNormOptions{1e-3, true, false});
+  cases["layer_norm_plain"] = Of<LayerNorm>(4, LayerNormOptions{1e-5, false});
+  cases["rms_norm"] = Of<RMSNorm>(4);
+  cases["rms_norm_plain"] = Of<RMSNorm>(4, RMSNormOptions{1e-3, false});
+  cases["group_norm"] = Of<GroupNorm>(2, 4);
+  cases["group_norm_plain"] = Of<GroupNorm>(3, 6, GroupNormOptions{1e-5, false});
+  cases["instance_norm"] = Of<InstanceNorm2d>(3, InstanceNormOptions{1e-5, true});
+  cases["instance_norm_plain"] = Of<InstanceNorm1d>(3);
+}
+
+// Of ids and then offsets or weights.
+MakeModule Bag(const EmbeddingBagOptions& options, bool weights = false) {
+  return [=](Module& root, const std::vector<Expr>& x) {
+    EmbeddingBag bag(root, "", 7, 3, options);
+    if (x.size() == 1) return std::vector<Expr>{bag(x[0])};
+    return std::vector<Expr>{weights ? bag(x[0], {}, x[1]) : bag(x[0], x[1])};
+  };
+}
+
+void AddEmbedding(Cases& cases) {
+  cases["embedding"] = Of<Embedding>(7, 3);
+  cases["embedding_padding"] = Of<Embedding>(7, 3, EmbeddingOptions{2});
+  cases["bag_mean"] = Bag({});
+  cases["bag_sum_weights"] = Bag({BagMode::kSum}, true);
+  cases["bag_max_padding"] = Bag({BagMode::kMax, 1});
+  cases["bag_offsets"] = Bag({BagMode::kMean, 2});
+  cases["bag_offsets_sum"] = Bag({BagMode::kSum});
+}
+
+template <typename M>
+MakeModule Recurrence(int64_t layers, bool bias, bool batch_first, bool both,
+                      std::string nonlinearity = "tanh", bool lengths = false) {
+  return [=](Module& root, const std::vector<Expr>& x) {
+    const RecurrentOptions options = {layers, bias, batch_first, 0, both, nonlinearity};
+    M recurrent(root, "", 3, 4, options);
+    const auto given = [&](size_t i) { return !lengths && i < x.size() ? x[i] : Expr(); };
+    const RecurrentResult result = recurrent(x[0], given(1), given(2), lengths ? x[1] : Expr());
+    std::vector<Expr> outputs = {result.output, result.hidden};
+    if (result.cell.valid()) outputs.push_back(result.cell);
+    return outputs;
+  };
+}
+
+void AddRecurrent(Cases& cases) {
+  cases["lstm"] = Recurrence<LSTM>(1, true, false, false);
+  cases["lstm_deep"] = Recurrence<LSTM>(2, true, true, true);
+  cases["lstm_lengths"] = Recurrence<LSTM>(1, true, false, true, "tanh", true);
+  cases["gru"] = Recurrence<GRU>(2, true, false, false);
+  cases["gru_states"] = Recurrence<GRU>(1, false, true, true);
+  cases["rnn"] = Recurrence<RNN>(2, true, false, true);
+  cases["rnn_relu"] = Recurrence<RNN>(1, true, false, false, "relu");
+}
+
+MakeModule Dot(bool causal, std::optional<double> scale = std::nullopt) {
+  return [=](Module&, const std::vector<Expr>& x) {
+    AttentionOptions options;
+    options.causal = causal;
+    options.scale = scale;
+    if (x.size() > 3) options.mask = x[3];
+    return std::vector<Expr>{ScaledDotProductAttention(x[0], x[1], x[2], options)};
+  };
+}
+
+void AddAttention(Cases& cases) {
+  cases["sdpa"] = Dot(false);
+  cases["sdpa_mask"] = Dot(false);
+  cases["sdpa_causal_groups"] = Dot(true, 0.7);
+  cases["mha"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{MultiheadAttention(root, "", 6, 2)(x[0], x[0], x[0])};
+  };
+  cases["mha_masks"] = [](Module& root, const std::vector<Expr>& x) {
+    MultiheadAttentionOptions options;
+    options.bias = false;
+    options.batch_first = true;
+    MultiheadAttention attention(root, "", 6, 3, options);
+    return std::vector<Expr>{attention(x[0], x[1], x[1], {x[2], x[3]})};
+  };
+  cases["mha_sizes"] = [](Module& root, const std::vector<Expr>& x) {
+    MultiheadAttentionOptions options;
+    options.kdim = 3;
+    options.vdim = 4;
+    return std::vector<Expr>{MultiheadAttention(root, "", 6, 2, options)(x[0], x[1], x[2])};
+  };
+}
+
+TransformerOptions Small(bool first = false) {
+  TransformerOptions options;
+  options.feedforward = 8;
+  options.dropout = 0;
+  options.batch_first = options.norm_first = first;
+  return options;
+}
+
+void AddTransformer(Cases& cases) {
+  cases["encoder_layer"] = Of<TransformerEncoderLayer>(6, 2, Small());
+  cases["encoder_layer_first"] = [](Module& root, const std::vector<Expr>& x) {
+    TransformerOptions options = Small(true);
+    options.activation = "gelu";
+    options.bias = false;
+    TransformerEncoderLayer layer(root, "", 6, 2, options);
+    return std::vector<Expr>{layer(x[0], {.key_padding_mask = x[1]})};
+  };
+  cases["encoder"] = Of<TransformerEncoder>(2, 6, 2, Small(), true);
+  cases["decoder_layer"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{TransformerDecoderLayer(root, "", 6, 2, Small())(x[0], x[1])};
+  };
+  cases["decoder_layer_first"] = [](Module& root, const std::vector<Expr>& x) {
+    TransformerDecoderLayer layer(root, "", 6, 2, Small(true));
+    return std::vector<Expr>{layer(x[0], x[1], {.mask = x[2]})};
+  };
+  cases["decoder"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{TransformerDecoder(root, "", 2, 6, 2, Small())(x[0], x[1])};
+  };
+}
+
+void AddPool(Cases& cases) {
+  cases["max_pool"] = Of(MaxPool{3, 2, 1, 1, true});
+  cases["max_pool_dilated"] = Of(MaxPool{2, 1, 0, 2});
+  cases["avg_pool"] = Of(AvgPool{Sizes{2, 3}, std::nullopt, 1});
+  cases["avg_pool_inside"] = Of(AvgPool{2, std::nullopt, 1, false, false});
+  cases["lp_pool"] = Of(LPPool{3, 2});
+  cases["adaptive_avg"] = Of(AdaptiveAvgPool{Sizes{3, 2}});
+  cases["adaptive_avg_even"] = Of(AdaptiveAvgPool{3});
+  cases["adaptive_avg_one"] = Of(AdaptiveAvgPool{1});
+  cases["adaptive_max"] = Of(AdaptiveMaxPool{Sizes{3, 2}});
+  cases["upsample"] = Of(Upsample{{}, {2}});
+  cases["upsample_nearest_size"] = Of(Upsample{{4, 5}});
+  cases["upsample_linear"] = Of(Upsample{{}, {2, 1.5}, "linear"});
+  cases["upsample_corners"] = Of(Upsample{{5, 4, 3}, {}, "linear", true});
+  cases["upsample_cubic"] = Of(Upsample{{7, 6}, {}, "cubic"});
+  cases["pixel_shuffle"] = Of(PixelShuffle{2});
+}
+
+void AddActivations(Cases& cases) {
+  const std::pair<const char*, Function> rows[] = {
+      {"relu", ReLU()},
+      {"relu6", ReLU6()},
+      {"leaky_relu", LeakyReLU{0.2}},
+      {"elu", ELU{0.7}},
+      {"selu", SELU()},
+      {"celu", CELU{1.3}},
+      {"gelu", GELU()},
+      {"gelu_tanh", GELU{true}},
+      {"silu", SiLU()},
+      {"mish", Mish()},
+      {"sigmoid", Sigmoid()},
+      {"log_sigmoid", LogSigmoid()},
+      {"tanh", Tanh()},
+      {"tanhshrink", Tanhshrink()},
+      {"hardtanh", Hardtanh{-2, 0.5}},
+      {"hardsigmoid", Hardsigmoid()},
+      {"hardswish", Hardswish()},
+      {"hardshrink", Hardshrink()},
+      {"softshrink", Softshrink{0.7}},
+      {"softplus", Softplus{2, 3}},
+      {"softsign", Softsign()},
+      {"threshold", Threshold{0.3, -1}},
+      {"softmax", Softmax{1}},
+      {"softmin", Softmin()},
+      {"log_softmax", LogSoftmax()},
+      {"glu", GLU{1}},
+  };
+  for (const auto& [name, function] : rows) cases[name] = Of(function);
+  cases["prelu"] = Of<PReLU>(3);
+}
+
+}  // namespace
+
+std::map<std::string, MakeModule> ModuleCases() {
+  Cases cases;
+  for (const auto add : {AddConv, AddLinear, AddNormalization, AddEmbedding, AddRecurrent,
+                         AddAttention, AddTransformer, AddPool, AddActivations})
+    add(cases);
+  return cases;
+}
+
+}  // namespace onward::testing
