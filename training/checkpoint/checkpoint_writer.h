@@ -1,0 +1,38 @@
+// Writes checkpoints beside the training and removes old ones.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "training/checkpoint/checkpoint.h"
+
+namespace onward {
+
+struct CheckpointOptions {
+  std::string directory;  // made when it is not there
+  int keep = 2;           // the newest ones; at least 1
+  bool keep_best = true;  // by the metric
+  bool largest_is_best = false;
+  int64_t keep_every = 0;  // also those whose step is a multiple; 0: none
+};
+
+// Not thread-safe.
+class CheckpointWriter {
+ public:
+  // Takes away what a killed process left half written. FailedPrecondition: another process writes
+  // checkpoints to this directory.
+  static absl::StatusOr<std::unique_ptr<CheckpointWriter>> Open(const CheckpointOptions& options);
+  virtual ~CheckpointWriter() = default;  // waits
+
+  // Begins to write in a thread and returns; waits first for a write that is not done. The tensors
+  // must keep their values: those of TrainingSession do, which never writes to a tensor that
+  // somebody else holds. Answers what Wait would have, of the write before this one: an error such
+  // as a full disk leaves all earlier checkpoints as they are.
+  virtual absl::Status Save(TrainingState state) = 0;
+  // Until nothing is being written. The error of the last Save, once.
+  virtual absl::Status Wait() = 0;
+};
+
+}  // namespace onward
