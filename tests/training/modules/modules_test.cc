@@ -2,9 +2,12 @@
 // ONNX Runtime runs what it is.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executors/session.h"
+#include "graph/builder/nn/dropout.h"
 #include "onnx_io/npy.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
@@ -126,6 +129,32 @@ std::vector<std::string> Names() {
 
 INSTANTIATE_TEST_SUITE_P(Modules, ModulesTest, ::testing::ValuesIn(Names()),
                          [](const auto& param) { return param.param; });
+
+TEST(Modules, Dropout2dDropsWholeChannels) {
+  GraphBuilder builder("dropout");
+  const Expr x = builder.Input("x", DType::kFloat32, {20, 30, 2, 3});
+  builder.Output("y", nn::Dropout2d{0.25}(x));
+  auto model = builder.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto change = SetTrainingMode(*model);
+  ASSERT_TRUE(change.ok()) << change.status();
+  EXPECT_EQ(change->dropouts, 1);
+  auto session = Session::Create(*std::move(model));
+  ASSERT_TRUE(session.ok()) << session.status();
+  Tensor ones(DType::kFloat32, Dims{20, 30, 2, 3});
+  std::fill_n(ones.mutable_data<float>(), ones.num_elements(), 1.0f);
+  const auto outputs = (*session)->Run({{"x", ones}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  const float* y = outputs->at("y").tensor().data<float>();
+  int kept = 0;
+  for (int channel = 0; channel < 600; ++channel) {
+    const float first = y[channel * 6];
+    EXPECT_TRUE(first == 0 || std::fabs(first - 4 / 3.0f) < 1e-6f) << first;
+    for (int i = 1; i < 6; ++i) EXPECT_EQ(y[channel * 6 + i], first);
+    kept += first != 0;
+  }
+  EXPECT_NEAR(kept, 450, 60);
+}
 
 // onnx.checker takes every module, and ONNX Runtime gives PyTorch's outputs in float.
 TEST(Modules, RunInOnnxRuntime) {
