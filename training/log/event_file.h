@@ -1,0 +1,33 @@
+// Files that TensorBoard shows: TFRecords of events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace onward {
+
+// Not thread-safe. A step may be written again, as when a training resumes: TensorBoard takes what
+// is later.
+class EventFile {
+ public:
+  // A new file in `directory`, which is made when it is not there.
+  static absl::StatusOr<std::unique_ptr<EventFile>> Create(const std::string& directory);
+  virtual ~EventFile() = default;
+
+  // "train/loss": what is before the slash becomes a group.
+  virtual absl::Status Scalar(std::string_view tag, int64_t step, double value) = 0;
+  // Of finite values, in buckets that grow by 1.1 as TensorFlow's do; others are left out.
+  virtual absl::Status Histogram(std::string_view tag, int64_t step,
+                                 absl::Span<const float> values) = 0;
+  // Nothing is shown before.
+  virtual absl::Status Flush() = 0;
+  virtual const std::string& path() const = 0;
+};
+
+}  // namespace onward
