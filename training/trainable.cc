@@ -1,11 +1,13 @@
 #include "training/trainable.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executors/session.h"
+#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "training/gradient/path.h"
@@ -27,6 +29,24 @@ std::set<ValueId> StatisticsOf(const Model& model) {
     for (size_t i = 3; i < node.inputs.size(); ++i) statistics.insert(node.inputs[i]);
   }
   return statistics;
+}
+
+bool HasInfinity(const Tensor& tensor) {
+  bool found = false;
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const T each : tensor.span<T>()) found = found || std::isinf(static_cast<float>(each));
+  });
+  return found;
+}
+
+// What exporters write for a constant of a formula.
+bool LooksLikeConstant(const Graph& graph, ValueId id) {
+  const Tensor& tensor = *graph.constant(id);
+  if (tensor.num_elements() != 1) return HasInfinity(tensor);
+  const std::vector<NodeId>& users = graph.users(id);
+  return std::none_of(users.begin(), users.end(),
+                      [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
 }
 
 absl::Status CheckPatterns(absl::Span<const std::string> patterns, const char* field,
@@ -83,7 +103,7 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
       return absl::InvalidArgumentError(
           absl::StrCat("trainable: '", name, "' cannot be trained: ", reason));
     }
-    if (reason.empty() && !(all && graph.type(id).shape->empty())) chosen.push_back(id);
+    if (reason.empty() && !(all && LooksLikeConstant(graph, id))) chosen.push_back(id);
   }
   if (chosen.empty())
     return absl::InvalidArgumentError(

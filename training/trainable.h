@@ -12,9 +12,9 @@ namespace onward {
 
 // Of `initializers` (names) those that match `trainable` (empty: all) and not `frozen`, are floats
 // of known dims, have a gradient path to `loss` and are no running statistics. When all are meant,
-// numbers of rank 0 are left out: exporters write constants of formulas as such. InvalidArgument: a
-// pattern that matches nothing; a name without wildcards that cannot be trained, with the reason;
-// nothing left.
+// what exporters write for constants of formulas is left out: tensors of one element, but for the
+// slope of a PRelu, and tensors with an infinity (masks). InvalidArgument: a pattern that matches
+// nothing; a name without wildcards that cannot be trained, with the reason; nothing left.
 absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
                                                          absl::Span<const std::string> initializers,
                                                          ValueId loss,
