@@ -1,8 +1,8 @@
 // Milliseconds of training steps on one batch, on demand: each line "N" on the standard input runs
 // N steps and answers a line of JSON. compare_torch.py runs it and PyTorch in turn.
 //
-// Usage: train_step CONFIG BATCH.npz [THREADS]. Arrays of the batch are named as the model's inputs
-// and the loss's target.
+// Usage: train_step CONFIG BATCH.npz [THREADS [TRACE.json]]. Arrays of the batch are named as the
+// model's inputs and the loss's target.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -40,7 +40,8 @@ absl::Status Measure(TrainingSession& session, const Session::Inputs& batch, boo
   return absl::OkStatus();
 }
 
-absl::Status Run(const std::string& config_path, const std::string& batch_path, int threads) {
+absl::Status Run(const std::string& config_path, const std::string& batch_path, int threads,
+                 const std::string& profile) {
   ONWARD_ASSIGN_OR_RETURN(const TrainConfig config, ReadTrainConfig(config_path));
   ONWARD_ASSIGN_OR_RETURN(const auto arrays, ReadNpz(batch_path));
   std::vector<Field> fields;
@@ -59,11 +60,12 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
   phases.models.resize(phases.apply ? 2 : 1);  // no evaluation
   SessionOptions options;
   options.num_threads = threads;
+  options.profile = !profile.empty();
   ONWARD_ASSIGN_OR_RETURN(const auto session,
                           TrainingSession::Create(std::move(phases.models), options));
   for (int steps; std::cin >> steps;)
     ONWARD_RETURN_IF_ERROR(Measure(*session, batch, phases.apply.has_value(), steps));
-  return absl::OkStatus();
+  return profile.empty() ? absl::OkStatus() : session->session().WriteProfile(profile);
 }
 
 }  // namespace
@@ -71,10 +73,11 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: train_step CONFIG BATCH.npz [THREADS]\n");
+    std::fprintf(stderr, "usage: train_step CONFIG BATCH.npz [THREADS [TRACE.json]]\n");
     return 2;
   }
-  const absl::Status status = onward::Run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0);
+  const absl::Status status =
+      onward::Run(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0, argc > 4 ? argv[4] : "");
   if (!status.ok()) std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return status.ok() ? 0 : 1;
 }

@@ -28,17 +28,17 @@ constexpr char kOutputKind[] = "output";
 
 // --- the loss
 
-absl::StatusOr<ValueId> ScoredOutput(const Graph& graph, const LossConfig& loss) {
+// The name of the output that the loss is of, or is.
+absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& loss) {
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   if (!loss.has_output()) {
-    if (names.size() == 1) return graph.outputs()[0];
+    if (names.size() == 1) return names[0];
     return absl::InvalidArgumentError(
         absl::StrCat("loss.output must say which of the model's outputs is scored: ",
                      absl::StrJoin(names, ", ")));
   }
-  const auto it = std::find(names.begin(), names.end(), loss.output());
-  if (it != names.end()) return graph.outputs()[static_cast<size_t>(it - names.begin())];
+  if (std::find(names.begin(), names.end(), loss.output()) != names.end()) return loss.output();
   return absl::InvalidArgumentError(absl::StrCat("loss.output: the model has no output '",
                                                  loss.output(), "'; it has ",
                                                  absl::StrJoin(names, ", ")));
@@ -82,13 +82,12 @@ absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name
   return absl::OkStatus();
 }
 
-// Adds the loss, as output "loss".
-absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config,
+// Adds the loss of the output `scored`, as output "loss".
+absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
                                absl::Span<const Field> fields) {
   Graph& graph = sink.graph();
-  ONWARD_ASSIGN_OR_RETURN(const ValueId scored, ScoredOutput(graph, config));
   Scored made;
-  made.scores = sink.Value(scored);
+  made.scores = sink.Value(graph.FindValue(scored));
   if (config.kind() == kOutputKind) {
     made.loss = Identity(made.scores);
   } else {
@@ -99,8 +98,8 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config,
   const Type& type = made.loss.type();
   const auto dims = type.static_dims();
   if (dims ? NumElements(*dims) != 1 : type.shape && !type.shape->empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("the loss '", graph.value(scored).name, "' is ",
-                                                   type.ToString(), ", no scalar"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the loss '", scored, "' is ", type.ToString(), ", no scalar"));
   }
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   ONWARD_RETURN_IF_ERROR(sink.status());
@@ -275,7 +274,9 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
       model.graph.Rename(input, kAveragePrefix + name);
   }
   GraphSink sink(model.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), fields));
+  ONWARD_ASSIGN_OR_RETURN(const std::string output,
+                          ScoredOutput(trained.model.graph, config.loss()));
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
@@ -301,7 +302,9 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
   GraphSink sink(step.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), fields));
+  ONWARD_ASSIGN_OR_RETURN(const std::string output,
+                          ScoredOutput(trained.model.graph, config.loss()));
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(

@@ -126,6 +126,26 @@ TEST_F(TrainerTest, LearnsAndExportsWhatItEvaluates) {
   EXPECT_EQ(evaluation->loss, evaluations.back().evaluation.loss);
 }
 
+TEST_F(TrainerTest, RunningStatisticsAreExported) {
+  GraphBuilder builder("normalised");
+  const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+  const auto constant = [&](float value, const char* name) {
+    return builder.Constant(Tensor::Of<float>({1}, {value}), name);
+  };
+  const Expr normal = Op("BatchNormalization", {image, constant(1, "scale"), constant(0, "shift"),
+                                                constant(0, "mean"), constant(1, "variance")});
+  builder.Output("logits", Gemm(Op("Flatten", {normal}),
+                                builder.Constant(Normal({36, 3}, 0.2, 1), "fc.weight")));
+  ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path() + "/mlp.onnx").ok());
+  const auto trainer = Train(Config("epochs: 10"));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const auto model = (*trainer)->TrainedModel();
+  ASSERT_TRUE(model.ok()) << model.status();
+  // After 60 steps with momentum 0.9 the statistics are those of the images.
+  EXPECT_NEAR(model->graph.constant(model->graph.FindValue("mean"))->data<float>()[0], 0.05, 0.03);
+  EXPECT_EQ((*trainer)->Evaluate()->accuracy(), 1.0);
+}
+
 TEST_F(TrainerTest, AccumulatedBatchesMakeTheStepOfTheLargeBatch) {
   const auto large = Train(Config("epochs: 2 batch_size: 32"));
   const auto small = Train(Config("epochs: 2 batch_size: 8 accumulate: 4"));
