@@ -13,8 +13,8 @@ void RegisterOnwardSchemas() {
                                                                                 1);
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kMicrosoftDomain, 1,
                                                                                 1);
-    for (const auto& family :
-         {CopySchemas, FusedSchemas, StopGradientSchemas, OptimizerSchemas, MicrosoftSchemas}) {
+    for (const auto& family : {CopySchemas, FusedSchemas, GradientSchemas, StopGradientSchemas,
+                               OptimizerSchemas, MicrosoftSchemas}) {
       for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
     }
   });

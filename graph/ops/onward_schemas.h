@@ -30,6 +30,8 @@ std::vector<onnx::OpSchema> FusedSchemas();
 std::vector<onnx::OpSchema> StopGradientSchemas();
 // Steps of optimizers: graph/optimizers.
 std::vector<onnx::OpSchema> OptimizerSchemas();
+// graph/gradients
+std::vector<onnx::OpSchema> GradientSchemas();
 // Of com.microsoft: graph/microsoft.
 std::vector<onnx::OpSchema> MicrosoftSchemas();
 

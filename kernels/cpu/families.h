@@ -7,8 +7,10 @@
 namespace onward::cpu {
 
 // SIMD kernels: kernels/cpu/<family>.cc
+KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
+KernelList ConvGradientKernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();
@@ -16,6 +18,7 @@ KernelList EinsumKernels();
 KernelList MatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();
+KernelList PoolGradientKernels();
 KernelList PoolKernels();
 KernelList ConvTransposeKernels();
 KernelList AttentionKernels();

@@ -168,7 +168,10 @@ absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientV
   }
   std::vector<ValueId> wrt;
   for (const std::string& name : c.wrt) wrt.push_back(graph.FindValue(name));
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients, AddGradients(graph, targets, wrt));
+  GradientOptions options;
+  options.allow_onward_ops = variant.onward_ops;
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients,
+                          AddGradients(graph, targets, wrt, options));
   for (size_t i = 0; i < wrt.size(); ++i) {
     const Expr named = expr::Identity(sink.Value(gradients[i]));
     graph.Rename(named.id(), absl::StrCat("g_", c.wrt[i]));

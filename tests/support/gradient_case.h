@@ -36,6 +36,7 @@ enum class Sizes { kKnown, kSymbols, kOpen };
 struct GradientVariant {
   DType dtype = DType::kFloat64;
   Sizes sizes = Sizes::kKnown;
+  bool onward_ops = false;  // rules may use them
 };
 
 // The forward graph. Integer inputs that shape the outputs are constants.

@@ -1,5 +1,6 @@
 // BatchNormalization with the statistics of the batch or given ones.
 #include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -81,9 +82,26 @@ Gradients WithOwnStatistics(const Batch& b) {
   return gradients;
 }
 
+// The fused op knows one dtype, and nothing that flows back into the running statistics.
+bool TakesFused(const GradientScope& s) {
+  const DType dtype = s.input(0).dtype();
+  return s.allow_onward_ops() && s.attributes().Int("training_mode", 0) != 0 &&
+         (dtype == DType::kFloat32 || dtype == DType::kFloat64) && s.input(1).dtype() == dtype &&
+         s.input(2).dtype() == dtype && s.upstream(0).valid() && !s.upstream(1).valid() &&
+         !s.upstream(2).valid();
+}
+
 Gradients BatchNormalizationRule(const GradientScope& s) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
   if (rank < 2) return absl::UnimplementedError("an input without channels has no gradient");
+  if (TakesFused(s)) {
+    const std::vector<Expr> made =
+        Ops("BatchNormalizationGradient", {s.input(0), s.input(1), s.upstream(0)}, 3,
+            {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
+    std::vector<Expr> gradients = NoGradients(s);
+    for (size_t i = 0; i < 3; ++i) gradients[i] = made[i];
+    return gradients;
+  }
   const Batch batch(s, rank);
   const bool training = s.attributes().Int("training_mode", 0) != 0;
   return training ? WithOwnStatistics(batch) : WithGivenStatistics(batch);

@@ -1,5 +1,6 @@
 // Convolutions: each of Conv and ConvTranspose is the other's gradient by its input.
 #include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/window.h"
@@ -16,6 +17,16 @@ Expr BiasGradient(const Expr& dy, size_t spatial) {
   return ReduceSum(dy, axes, false);
 }
 
+Expr FusedWeightGradient(const Expr& x, const Expr& dy, const Windows& windows, int64_t groups) {
+  return Op("ConvWeightGradient", {x, dy},
+            {{"kernel_shape", windows.kernel},
+             {"strides", windows.strides},
+             {"dilations", windows.dilations},
+             {"pads", *windows.fixed_begin},
+             {"group", groups}},
+            kOnwardDomain);
+}
+
 Gradients ConvRule(const GradientScope& s) {
   const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
   const int64_t groups = s.attributes().Int("group", 1);
@@ -23,7 +34,11 @@ Gradients ConvRule(const GradientScope& s) {
   const Windows windows = WindowsOf(s, x, dy, std::move(kernel));
   std::vector<Expr> gradients = NoGradients(s);
   if (s.wants(0)) gradients[0] = SpreadWindows(dy, weight, windows, groups);
-  if (s.wants(1)) gradients[1] = WeightGradient(x, dy, windows, groups);
+  if (s.wants(1)) {
+    gradients[1] = s.allow_onward_ops() && windows.fixed_begin
+                       ? FusedWeightGradient(x, dy, windows, groups)
+                       : WeightGradient(x, dy, windows, groups);
+  }
   if (s.wants(2)) gradients[2] = BiasGradient(dy, windows.spatial());
   return gradients;
 }

@@ -1,5 +1,6 @@
 // Pooling. A maximum's gradient goes to the first largest element of its window.
 #include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/window.h"
@@ -12,6 +13,10 @@ using namespace expr;  // NOLINT: rules read as formulas
 Gradients MaxPoolRule(const GradientScope& s) {
   const Expr x = s.input(0);
   Attributes attributes = s.attributes();
+  if (s.allow_onward_ops()) {
+    attributes.Erase("storage_order");
+    return {{Op("MaxPoolGradient", {x, s.upstream(0)}, attributes, kOnwardDomain)}};
+  }
   const bool known =
       s.node().outputs.size() > 1 && s.output(1).valid() && attributes.Int("storage_order", 0) == 0;
   attributes.Erase("storage_order");

@@ -31,6 +31,12 @@ struct RowLoops {
   void (*moments)(const float* x, int64_t count, float* mean, float* variance);
   // y[i] = x[i] * factor + offset; y may be x.
   void (*affine)(const float* x, int64_t count, float factor, float offset, float* y);
+  // The sum of y and of y[i] * (x[i] - center).
+  void (*products)(const float* x, const float* y, int64_t count, float center, double* sum,
+                   double* product);
+  // z[i] = x[i] * x_factor + y[i] * y_factor + offset.
+  void (*combine)(const float* x, const float* y, int64_t count, float x_factor, float y_factor,
+                  float offset, float* z);
 };
 inline constexpr int64_t kSoftmaxColumns = 64;
 

@@ -50,6 +50,32 @@ inline void Affine(const float* x, int64_t count, float factor, float offset, fl
   });
 }
 
+inline void Products(const float* x, const float* y, int64_t count, float center, double* sum,
+                     double* product) {
+  const Vec middle = Set(center);
+  *sum = *product = 0;
+  for (int64_t begin = 0; begin < count; begin += kSumBlock) {
+    const int64_t n = count - begin < kSumBlock ? count - begin : kSumBlock;
+    Vec sums[kChains] = {}, products[kChains] = {};
+    ForVecs(n, [&](int64_t i, int chain, int lanes) ONWARD_LAMBDA_INLINE {
+      const Vec v = LoadLanes(y + begin + i, lanes);  // missing lanes are 0
+      sums[chain] += v;
+      products[chain] = Fma(v, LoadLanes(x + begin + i, lanes) - middle, products[chain]);
+    });
+    *sum += static_cast<double>(SumLanes((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    *product +=
+        static_cast<double>(SumLanes((products[0] + products[1]) + (products[2] + products[3])));
+  }
+}
+
+inline void Combine(const float* x, const float* y, int64_t count, float x_factor, float y_factor,
+                    float offset, float* z) {
+  const Vec a = Set(x_factor), b = Set(y_factor), c = Set(offset);
+  ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
+    StoreLanes(z + i, Fma(LoadLanes(x + i, lanes), a, Fma(LoadLanes(y + i, lanes), b, c)), lanes);
+  });
+}
+
 inline void Softmax(const float* x, int64_t count, bool log, float* y) {
   Vec top[kChains];
   for (Vec& t : top) t = Set(-__builtin_inff());
@@ -114,7 +140,8 @@ inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_
 }
 
 const RowLoops& Rows() {
-  static constexpr RowLoops kLoops = {Softmax, SoftmaxColumns, Normalize, FindMoments, Affine};
+  static constexpr RowLoops kLoops = {Softmax, SoftmaxColumns, Normalize, FindMoments,
+                                      Affine,  Products,       Combine};
   return kLoops;
 }
 

@@ -87,6 +87,18 @@ TEST_P(GradientCasesTest, EqualPyTorch) {
   });
 }
 
+// The ops of graph/gradients: their formulas in double, their kernels in float.
+TEST_P(GradientCasesTest, EqualPyTorchWithOnwardOps) {
+  ForEachCase([](const GradientCase& c) {
+    CheckExpected(c, {c.dtype, testing::Sizes::kKnown, true}, true, c.rtol);
+    if (!c.floats) return;
+    const GradientVariant floats{DType::kFloat32, testing::Sizes::kKnown, true};
+    const auto forward = testing::ForwardModel(c, floats);
+    if (forward.ok() && Session::Create(*forward).ok())
+      CheckExpected(c, floats, true, std::max(2e-4, c.rtol));
+  });
+}
+
 // Where ranks are not known the gradient is right, or an error says why not: at once, or when the
 // ranks turn out not to be what the op usually has (a vector in MatMul).
 TEST_P(GradientCasesTest, EqualPyTorchWithOpenRanks) {

@@ -1,0 +1,38 @@
+// The gradient of BatchNormalization with the statistics of the batch (Ioffe and Szegedy, "Batch
+// Normalization", 2015, section 3).
+#include "graph/gradients/gradients.h"
+
+namespace onward::gradients {
+namespace {
+
+using namespace expr;  // NOLINT: formulas
+
+std::vector<Expr> BatchNormalizationGradient(const FormulaCall& call) {
+  const Expr x = call.input(0), dy = call.input(2);
+  const int64_t rank = call.Rank(0);
+  if (rank < 2) call.Fail("X has no channels");
+  std::vector<int64_t> others = {0}, channels = {-1};
+  for (int64_t i = 2; i < rank; ++i) {
+    others.push_back(i);
+    channels.push_back(1);
+  }
+  const Expr scale = Reshape(call.input(1), channels);
+  const Expr centered = x - ReduceMean(x, others);
+  const Expr variance = ReduceMean(centered * centered, others);
+  const Expr inverse = Reciprocal(Sqrt(variance + static_cast<double>(call.Float("epsilon"))));
+  const Expr normal = centered * inverse, product = dy * normal;
+  const Expr dx =
+      (dy - ReduceMean(dy, others) - normal * ReduceMean(product, others)) * (scale * inverse);
+  return {dx, ReduceSum(product, others, false), ReduceSum(dy, others, false)};
+}
+
+}  // namespace
+
+std::vector<FormulaOp> BatchNormalizationOps() {
+  return {
+      {"BatchNormalizationGradient <epsilon: float = 1e-5> (X: T, scale: T, dY: T)"
+       " -> (dX: T, dscale: T, dB: T) where T = float|double",
+       BatchNormalizationGradient}};
+}
+
+}  // namespace onward::gradients

@@ -1,0 +1,13 @@
+#include "graph/gradients/gradients.h"
+
+#include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
+
+namespace onward {
+
+std::vector<onnx::OpSchema> GradientSchemas() {
+  return FormulaSchemas(kOnwardDomain,
+                        {gradients::BatchNormalizationOps, gradients::ConvOps, gradients::PoolOps});
+}
+
+}  // namespace onward

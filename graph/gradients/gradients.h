@@ -1,0 +1,15 @@
+// The ops that gradients of common ops are made of where one kernel does better than several ops of
+// the standard, by family: each a signature and a formula of standard ops. Of the domain `onward`.
+#pragma once
+
+#include <vector>
+
+#include "graph/builder/formula.h"
+
+namespace onward::gradients {
+
+std::vector<FormulaOp> BatchNormalizationOps();
+std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> PoolOps();
+
+}  // namespace onward::gradients

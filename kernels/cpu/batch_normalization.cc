@@ -1,0 +1,228 @@
+// BatchNormalization with the statistics of the batch, and its gradient, in float32: a channel at a
+// time, so that what a second walk reads is still in the cache.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/row_loops.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kGrain = 16 * 1024;  // elements that one thread takes at a time
+
+struct BatchRows {
+  int64_t batch, channels, spatial;
+
+  int64_t count() const { return batch * spatial; }
+  int64_t row(int64_t b, int64_t channel) const { return (b * channels + channel) * spatial; }
+  int64_t grain() const { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count())); }
+};
+
+absl::StatusOr<BatchRows> RowsOf(DimsView x) {
+  if (x.size() < 2)
+    return absl::InvalidArgumentError(absl::StrCat("X ", DimsString(x), " has no channels"));
+  return BatchRows{x[0], x[1], NumElements(x.subspan(2))};
+}
+
+absl::Status CheckChannels(const BindContext& context, const BatchRows& rows, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    if (NumElements(context.input_dims(i)) == rows.channels) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", i, " has shape ", DimsString(context.input_dims(i)),
+                     ", must have one element for each of ", rows.channels, " channels"));
+  }
+  return absl::OkStatus();
+}
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
+// Over batch and space; variances around the rows' means combine by Chan's formula.
+Moments MomentsOf(const RowLoops& loops, const BatchRows& rows, const float* x, int64_t channel) {
+  double count = 0, squares = 0;
+  Moments all;
+  const double n = static_cast<double>(rows.spatial);
+  for (int64_t b = 0; b < rows.batch && rows.spatial > 0; ++b) {
+    float mean, variance;
+    loops.moments(x + rows.row(b, channel), rows.spatial, &mean, &variance);
+    const double delta = static_cast<double>(mean) - all.mean;
+    squares += static_cast<double>(variance) * n + delta * delta * count * n / (count + n);
+    all.mean += delta * n / (count + n);
+    count += n;
+  }
+  if (count == 0) all.mean = std::numeric_limits<double>::quiet_NaN();
+  all.variance = squares / count;
+  return all;
+}
+
+class BatchNormalization : public Kernel {
+ public:
+  BatchNormalization(const RowLoops& loops, float epsilon, float momentum)
+      : loops_(loops), epsilon_(epsilon), momentum_(momentum) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
+    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, 1, 5));
+    *context.NewState<BatchRows>() = rows;
+    context.SetOutput(0, context.input_dims(0));
+    context.AllowInPlace(0, 0);
+    for (int i = 1; i < 3; ++i) {
+      if (context.has_output(i)) context.SetOutput(i, {rows.channels});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& rows = context.state<BatchRows>();
+    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t channel = begin; channel < end; ++channel) Normalize(context, rows, channel);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  void Normalize(const RunContext& context, const BatchRows& rows, int64_t channel) const {
+    const float* x = context.in<float>(0);
+    const Moments batch = MomentsOf(loops_, rows, x, channel);
+    const double keep = momentum_;
+    const auto update = [&](int output, float running, double now) {
+      if (!context.has_output(output)) return;
+      context.out<float>(output)[channel] =
+          static_cast<float>(static_cast<double>(running) * keep + now * (1 - keep));
+    };
+    update(1, context.in<float>(3)[channel], batch.mean);
+    update(2, context.in<float>(4)[channel], batch.variance);
+    const double factor = static_cast<double>(context.in<float>(1)[channel]) /
+                          std::sqrt(batch.variance + static_cast<double>(epsilon_));
+    const double offset = static_cast<double>(context.in<float>(2)[channel]) - batch.mean * factor;
+    for (int64_t b = 0; b < rows.batch; ++b) {
+      const int64_t at = rows.row(b, channel);
+      loops_.affine(x + at, rows.spatial, static_cast<float>(factor), static_cast<float>(offset),
+                    context.out<float>(0) + at);
+    }
+  }
+
+  const RowLoops& loops_;
+  float epsilon_, momentum_;
+};
+
+// Inputs X, scale, dY; outputs dX, dscale, dB (graph/gradients/batch_normalization.cc).
+class BatchNormalizationGradient : public Kernel {
+ public:
+  BatchNormalizationGradient(const RowLoops& loops, float epsilon)
+      : loops_(loops), epsilon_(epsilon) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
+    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, 1, 2));
+    if (context.input_dims(2) != context.input_dims(0)) {
+      return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(2)),
+                                                     ", X ", DimsString(context.input_dims(0))));
+    }
+    *context.NewState<BatchRows>() = rows;
+    context.SetOutput(0, context.input_dims(0));
+    context.AllowInPlace(0, 2);
+    for (int i = 1; i < 3; ++i) {
+      if (context.has_output(i)) context.SetOutput(i, {rows.channels});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& rows = context.state<BatchRows>();
+    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t channel = begin; channel < end; ++channel) Channel(context, rows, channel);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  void Channel(const RunContext& context, const BatchRows& rows, int64_t channel) const {
+    const float *x = context.in<float>(0), *dy = context.in<float>(2);
+    const Moments batch = MomentsOf(loops_, rows, x, channel);
+    double sum = 0, product = 0;
+    for (int64_t b = 0; b < rows.batch; ++b) {
+      double row_sum, row_product;
+      const int64_t at = rows.row(b, channel);
+      loops_.products(x + at, dy + at, rows.spatial, static_cast<float>(batch.mean), &row_sum,
+                      &row_product);
+      sum += row_sum;
+      product += row_product;
+    }
+    const double n = static_cast<double>(rows.count());
+    const double inverse = 1 / std::sqrt(batch.variance + static_cast<double>(epsilon_));
+    if (context.has_output(1))
+      context.out<float>(1)[channel] = static_cast<float>(product * inverse);
+    if (context.has_output(2)) context.out<float>(2)[channel] = static_cast<float>(sum);
+    // dX = scale inverse (dY - mean(dY) - (x - mean) inverse^2 mean(dY (x - mean)))
+    const double scale = static_cast<double>(context.in<float>(1)[channel]) * inverse;
+    const double x_factor = -scale * inverse * inverse * product / n;
+    const double offset = -scale * sum / n - x_factor * batch.mean;
+    for (int64_t b = 0; b < rows.batch; ++b) {
+      const int64_t at = rows.row(b, channel);
+      loops_.combine(x + at, dy + at, rows.spatial, static_cast<float>(x_factor),
+                     static_cast<float>(scale), static_cast<float>(offset),
+                     context.out<float>(0) + at);
+    }
+  }
+
+  const RowLoops& loops_;
+  float epsilon_;
+};
+
+const RowLoops& LoopsOf(InstructionSet set) {
+  if (set == InstructionSet::kAvx512) return avx512::Rows();
+  return set == InstructionSet::kAvx2 ? avx2::Rows() : baseline::Rows();
+}
+
+absl::Status CheckFloats(const NodeSpec& spec, InstructionSet set, int inputs) {
+  if (!Supports(set)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
+  }
+  for (int i = 0; i < inputs; ++i) {
+    if (spec.input_dtype(i) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  }
+  return absl::OkStatus();
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 5));
+  if (spec.attributes().Int("training_mode", 0) == 0)
+    return absl::UnimplementedError("statistics of the batch only");
+  return std::make_unique<BatchNormalization>(LoopsOf(kSet),
+                                              spec.attributes().Float("epsilon", 1e-5f),
+                                              spec.attributes().Float("momentum", 0.9f));
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 3));
+  return std::make_unique<BatchNormalizationGradient>(LoopsOf(kSet),
+                                                      spec.attributes().Float("epsilon", 1e-5f));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "BatchNormalization", "batch_normalization_avx512",
+     MakeBatchNormalization<InstructionSet::kAvx512>},
+    {"", "BatchNormalization", "batch_normalization_avx2",
+     MakeBatchNormalization<InstructionSet::kAvx2>},
+    {"", "BatchNormalization", "batch_normalization_baseline",
+     MakeBatchNormalization<InstructionSet::kBaseline>},
+    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_avx512",
+     MakeBatchNormalizationGradient<InstructionSet::kAvx512>},
+    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_avx2",
+     MakeBatchNormalizationGradient<InstructionSet::kAvx2>},
+    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_baseline",
+     MakeBatchNormalizationGradient<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList BatchNormalizationKernels() { return kKernels; }
+
+}  // namespace onward::cpu
