@@ -24,6 +24,8 @@ void Npz(const uint8_t* data, size_t size);
 void SafetensorsFile(const uint8_t* data, size_t size);
 void TensorFile(const uint8_t* data, size_t size);
 void Image(const uint8_t* data, size_t size);
+// What a training reads: a vocabulary, an archive, records of lines, a checkpoint's manifest.
+void DataFile(const uint8_t* data, size_t size);
 
 struct Harness {
   std::string_view name;
@@ -41,6 +43,7 @@ inline constexpr Harness kHarnesses[] = {
     {"safetensors_file", SafetensorsFile},
     {"tensor_file", TensorFile},
     {"image", Image},
+    {"data_file", DataFile},
 };
 
 }  // namespace onward::fuzz

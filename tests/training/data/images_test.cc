@@ -139,6 +139,52 @@ TEST(ImagesTest, StepsDrawFromTheNumberAlone) {
   EXPECT_EQ(images.size(), 50u);
 }
 
+TEST(ImagesTest, Archives) {
+  const auto folders = OpenDataset(Config("directory: 'folders'"), kFiles);
+  for (const char* name : {"gnu.tar", "pax.tar.gz"}) {
+    const std::string archive = absl::StrCat("archive: '", name, "' directory: 'some/folders' ");
+    const auto data = OpenDataset(Config(archive), kFiles);
+    ASSERT_TRUE(data.ok()) << data.status();
+    ASSERT_EQ((*data)->size(), 4);
+    for (int64_t i = 0; i < 3; ++i) {
+      const auto a = (*data)->Read(i, 0), b = (*folders)->Read(i, 0);
+      ASSERT_TRUE(a.ok() && b.ok()) << a.status();
+      EXPECT_TRUE(SameBits(a->at(0), b->at(0)));
+      EXPECT_TRUE(SameBits(a->at(1), b->at(1)));
+    }
+    // The last one's path has more than 100 bytes.
+    EXPECT_TRUE((*data)->Read(3, 0).ok());
+    EXPECT_THAT(Error(absl::StrCat("directory: 'none' archive: '", name, "'")),
+                HasSubstr("'none' in it has no folder"));
+    const ScratchDirectory scratch;
+    scratch.Write("list", "dog/b.jpg 1\n");
+    const auto listed =
+        OpenDataset(Config(absl::StrCat(archive, "list: '", scratch.path("list"), "'")), kFiles);
+    ASSERT_TRUE(listed.ok()) << listed.status();
+    EXPECT_TRUE(SameBits((*listed)->Read(0, 0)->at(0), (*folders)->Read(1, 0)->at(0)));
+    scratch.Write("list", "\ndog/none.jpg 1\n");
+    EXPECT_THAT(Error(absl::StrCat(archive, "list: '", scratch.path("list"), "'")),
+                HasSubstr("list' line 2: '"));
+  }
+}
+
+TEST(ImagesTest, DamagedArchives) {
+  const ScratchDirectory scratch;
+  const std::string whole = FileBytes(kFiles + "/gnu.tar");
+  const auto error = [&](const std::string& bytes) {
+    scratch.Write("x.tar", bytes);
+    return Error("archive: 'x.tar' directory: 'some/folders'", scratch.path());
+  };
+  EXPECT_EQ(error(whole), "OK");
+  EXPECT_THAT(error(whole.substr(0, 700)),
+              HasSubstr("x.tar': no tar archive, or a damaged one: the archive ends early"));
+  EXPECT_THAT(error(std::string(600, 'x')), HasSubstr("wrong checksum at byte 0"));
+  std::string flipped = whole;
+  flipped[3] ^= 1;
+  EXPECT_THAT(error(flipped), HasSubstr("wrong checksum at byte 0"));
+  EXPECT_THAT(error(""), HasSubstr("no folder with images"));
+}
+
 // All places of the crop and both sides come equally often.
 TEST(ImagesTest, RandomCropsAreUniform) {
   const ScratchDirectory scratch;
@@ -161,7 +207,7 @@ TEST(ImagesTest, RandomCropsAreUniform) {
 }
 
 TEST(ImagesTest, BadConfigs) {
-  EXPECT_THAT(Error(""), HasSubstr("needs a directory or a list"));
+  EXPECT_THAT(Error(""), HasSubstr("needs a directory, a list or an archive"));
   EXPECT_THAT(Error("directory: 'nowhere'"), HasSubstr("cannot read the folder"));
   const auto step = [](const std::string& text) {
     return Error(absl::StrCat("directory: 'folders' step {", text, "}"));

@@ -2,6 +2,7 @@
 """An image and what torchvision makes of it, for pixels_test, and image files by Pillow, for images_test. Run by the Python
 of `scripts/peers torch`: make_images.py."""
 import os
+import tarfile
 
 import numpy as np
 import torch
@@ -34,6 +35,12 @@ results = {
 }
 np.savez_compressed(os.path.join(HERE, "pixels.npz"), **{name: value.numpy() for name, value in results.items()})
 
+
+def plain(entry):
+    entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = 0, 0, 0, "", ""
+    return entry
+
+
 for name in ("cat", "dog"):
     os.makedirs(os.path.join(HERE, "folders", name, "more"), exist_ok=True)
 Image.fromarray(pixels).save(os.path.join(HERE, "folders/cat/a.png"))
@@ -45,3 +52,12 @@ for name in ("cat", "dog"):
 decoded = {"cat/a.png": pixels, "dog/b.jpg": np.array(Image.open(os.path.join(HERE, "folders/dog/b.jpg"))),
            "dog/more/gray.png": np.repeat(pixels[:, :, :1], 3, 2)}
 np.savez_compressed(os.path.join(HERE, "decoded.npz"), **decoded)
+
+# The same files in archives, and one whose path needs an extension of the format.
+for name, kind in (("gnu.tar", tarfile.GNU_FORMAT), ("pax.tar.gz", tarfile.PAX_FORMAT)):
+    with tarfile.open(os.path.join(HERE, name), "w:gz" if name.endswith("gz") else "w", format=kind) as archive:
+        for folder, _, files in sorted(os.walk(os.path.join(HERE, "folders"))):
+            for file in sorted(files):
+                inside = os.path.join("some", os.path.relpath(folder, HERE), file)
+                archive.add(os.path.join(folder, file), "./" + inside, filter=plain)
+        archive.add(os.path.join(HERE, "folders/cat/a.png"), "some/folders/zebra/" + "long" * 40 + "/a.png", filter=plain)

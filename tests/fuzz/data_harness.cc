@@ -1,0 +1,44 @@
+#include "google/protobuf/text_format.h"
+#include "onnx_io/vocabulary.h"
+#include "tests/fuzz/harnesses.h"
+#include "tests/support/scratch_directory.h"
+#include "training/checkpoint/manifest.h"
+#include "training/data/dataset.h"
+#include "training/data/tar.h"
+
+namespace onward::fuzz {
+namespace {
+
+constexpr const char* kConfigs[] = {
+    "mnist { images: 'x' labels: 'x' }",
+    "text { path: 'x' window: 2 tokens: CHARACTERS }",
+    "text { path: 'x' window: 3 tokens: VOCABULARY vocabulary: 'x' }",
+    "images { archive: 'x' }",
+    "images { list: 'x' }",
+    "csv { path: 'x' header: false field { name: '*' } }",
+    "csv { path: 'x' delimiter: ';' field { name: 's' column: '*' element: STRING } }",
+    "jsonl { path: 'x' field { name: 'x' dim: -1 dim: -1 missing: 0 } }",
+    "jsonl { path: 'x' field { name: 'a' column: 'a.b' element: INT32 } }",
+};
+
+}  // namespace
+
+void DataFile(const uint8_t* data, size_t size) {
+  static const auto* directory = new testing::ScratchDirectory();
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string path = directory->Write("x", bytes);
+  (void)ParseManifest(bytes);
+  (void)ListTar(bytes);
+  if (const auto vocabulary = Vocabulary::Read(path); vocabulary.ok())
+    (void)vocabulary->Encode(bytes);
+  for (const char* text : kConfigs) {
+    DataConfig config;
+    google::protobuf::TextFormat::ParseFromString(text, &config);
+    const auto opened = OpenDataset(config, directory->path());
+    if (!opened.ok()) continue;
+    for (int64_t i = 0; i < std::min<int64_t>((*opened)->size(), 20); ++i)
+      (void)(*opened)->Read(i, static_cast<uint64_t>(i));
+  }
+}
+
+}  // namespace onward::fuzz
