@@ -1,8 +1,10 @@
 // onward train: trains or fine-tunes as a configuration says.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,10 @@
 #include "cli/command.h"
 #include "graph/base/status.h"
 #include "training/config/read_config.h"
+#include "training/log/confusion_table.h"
+#include "training/log/curve_plot.h"
+#include "training/log/event_file.h"
+#include "training/log/metrics_file.h"
 #include "training/trainer.h"
 
 namespace onward::cli {
@@ -19,27 +25,7 @@ struct Options {
   std::string config;
   std::vector<std::string> set;
   std::string output_dir;
-};
-
-// One object a line, as steps and evaluations are made.
-class MetricsFile {
- public:
-  static absl::StatusOr<MetricsFile> Open(const std::string& path) {
-    std::FILE* file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) return absl::UnavailableError(absl::StrCat("cannot write '", path, "'"));
-    return MetricsFile(file);
-  }
-  void Write(const nlohmann::json& line) {
-    std::fputs((line.dump() + "\n").c_str(), file_.get());
-    std::fflush(file_.get());
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  explicit MetricsFile(std::FILE* file) : file_(file) {}
-  std::unique_ptr<std::FILE, Close> file_;
+  bool resume = false;
 };
 
 nlohmann::json JsonOf(const StepReport& report) {
@@ -108,36 +94,112 @@ void ShowEvaluation(const EvaluationReport& report) {
   std::fflush(stdout);
 }
 
+// Everything that a training leaves in its output directory besides checkpoints and the model.
+class Records {
+ public:
+  // `done`: the step that a resumed training goes on after; 0: a new one.
+  absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done) {
+    output_ = output;
+    config_ = config;
+    const std::string path = output / "metrics.jsonl";
+    absl::StatusOr<MetricsFile> metrics =
+        done > 0 ? MetricsFile::Continue(path, done) : MetricsFile::Create(path);
+    if (!metrics.ok()) return metrics.status();
+    metrics_ = std::make_unique<MetricsFile>(*std::move(metrics));
+    if (!config.tensorboard()) return absl::OkStatus();
+    ONWARD_ASSIGN_OR_RETURN(events_, EventFile::Create(output / "tensorboard"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Step(const StepReport& report) {
+    loss_.points.emplace_back(report.step, report.loss);
+    if (report.step % config_.every_steps() != 0) return absl::OkStatus();
+    ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
+    if (events_ == nullptr) return absl::OkStatus();
+    ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss", report.step, report.loss));
+    return events_->Scalar("train/lr", report.step, report.rate);
+  }
+  absl::Status Evaluation(const EvaluationReport& report) {
+    evaluation_.points.emplace_back(report.step, report.evaluation.loss);
+    confusion_ = report.evaluation.confusion;
+    ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
+    if (events_ == nullptr) return absl::OkStatus();
+    ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
+    if (const auto accuracy = report.evaluation.accuracy())
+      ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/accuracy", report.step, *accuracy));
+    return events_->Flush();
+  }
+  // loss.svg, and the confusion of the last evaluation on the standard output.
+  absl::Status Close() {
+    CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
+    std::ofstream(output_ / "loss.svg") << DrawSvg(plot);
+    if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
+    return events_ == nullptr ? absl::OkStatus() : events_->Flush();
+  }
+
+ private:
+  std::filesystem::path output_;
+  LogConfig config_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventFile> events_;
+  Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
+  Confusion confusion_;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
 absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig(options.config, options.set));
   if (!options.output_dir.empty()) config.set_output_dir(options.output_dir);
   if (common.threads > 0) config.set_threads(common.threads);
+  if (common.deterministic) config.set_deterministic(true);
+  const std::filesystem::path output(config.output_dir());
   std::error_code error;
-  std::filesystem::create_directories(config.output_dir(), error);
+  std::filesystem::create_directories(output, error);
   if (error) {
     return absl::UnavailableError(absl::StrCat("cannot make the output directory '",
                                                config.output_dir(), "': ", error.message()));
   }
-  const std::filesystem::path output(config.output_dir());
-  ONWARD_ASSIGN_OR_RETURN(MetricsFile metrics, MetricsFile::Open(output / "metrics.jsonl"));
+  Records records;
   std::unique_ptr<Progress> progress;
+  absl::Status recorded;
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.config).parent_path();
+  trainer_options.checkpoint_directory = output / "checkpoints";
+  trainer_options.resume = options.resume;
   trainer_options.on_step = [&](const StepReport& report) {
-    if (report.step % config.log().every_steps() == 0) metrics.Write(JsonOf(report));
+    recorded.Update(records.Step(report));
     progress->Step(report);
   };
   trainer_options.on_evaluation = [&](const EvaluationReport& report) {
-    metrics.Write(JsonOf(report));
+    recorded.Update(records.Evaluation(report));
     ShowEvaluation(report);
   };
+  trainer_options.on_warning = [](const std::string& message) {
+    std::fprintf(stderr, "warning: %s\n", message.c_str());
+  };
+  // The first interrupt ends the training after its step, with a checkpoint; the second at once.
+  std::signal(SIGINT, [](int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);
+  });
+  trainer_options.stop = [] { return interrupted != 0; };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
+  if (options.resume) {
+    std::fprintf(stderr, "going on after step %lld of %lld\n",
+                 static_cast<long long>(trainer->steps_done()),
+                 static_cast<long long>(trainer->total_steps()));
+  }
+  ONWARD_RETURN_IF_ERROR(records.Open(output, config.log(), trainer->steps_done()));
   progress = std::make_unique<Progress>(trainer->total_steps());
   ONWARD_RETURN_IF_ERROR(trainer->Run());
+  ONWARD_RETURN_IF_ERROR(recorded);
+  ONWARD_RETURN_IF_ERROR(records.Close());
   const std::string exported = output / "model.onnx";
   ONWARD_RETURN_IF_ERROR(trainer->Export(exported));
-  std::printf("%lld steps; the trained model is %s\n",
-              static_cast<long long>(trainer->steps_done()), exported.c_str());
+  std::printf("%lld of %lld steps; the trained model is %s\n",
+              static_cast<long long>(trainer->steps_done()),
+              static_cast<long long>(trainer->total_steps()), exported.c_str());
   return absl::OkStatus();
 }
 
@@ -153,6 +215,8 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
                  "overrides of the config, as optimizer.options.lr=0.01; may be repeated");
   command.Option("--output-dir", options->output_dir,
                  "where metrics, checkpoints and the trained model go");
+  command.Flag("--resume", options->resume,
+               "go on from the newest checkpoint in the output directory, bit for bit");
   command.Do([=, &common] { return Train(*options, common); });
 }
 

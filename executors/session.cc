@@ -57,6 +57,8 @@ class CompiledSession : public Session {
 
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
+  void set_run_index(uint64_t index) override { run_index_ = index; }
+
   const Graph& graph() const override { return program_->graph; }
   const std::vector<PassReport>& passes() const override { return passes_; }
   std::vector<NodeExplanation> Explain() const override { return program_->explanations; }

@@ -80,6 +80,10 @@ class Session {
   // others are replaced. After a first run with equal shapes this allocates nothing.
   virtual absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs) = 0;
 
+  // The coming run is number `index`, the next one `index` + 1: random ops draw by seed and number.
+  // Runs are numbered from 0 on.
+  virtual void set_run_index(uint64_t index) = 0;
+
   // --- seeing inside
   virtual const Graph& graph() const = 0;  // as optimised
   virtual const std::vector<PassReport>& passes() const = 0;

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/builder/models/models.h"
+#include "graph/builder/nn/parameters.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
@@ -22,9 +24,21 @@ double Now() {
 
 absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::string& directory) {
   TrainableModel loaded;
-  ImportOptions import;
-  import.initializers = &loaded.initializers;
-  ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
+  if (config.has_built()) {
+    const auto& options = config.built().options();
+    ONWARD_ASSIGN_OR_RETURN(
+        loaded.model,
+        BuildModel(config.built().name(), {options.begin(), options.end()}, config.seed()));
+  } else {
+    ImportOptions import;
+    import.initializers = &loaded.initializers;
+    ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
+  }
+  if (loaded.model.graph.metadata.count(nn::kModulesKey) == 0) return loaded;
+  loaded.initializers.clear();
+  for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {
+    if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
+  }
   return loaded;
 }
 
@@ -46,6 +60,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& conf
   ONWARD_RETURN_IF_ERROR(made->OpenData());
   ONWARD_RETURN_IF_ERROR(made->MakeSession());
   ONWARD_RETURN_IF_ERROR(made->MakeSchedules());
+  ONWARD_RETURN_IF_ERROR(made->OpenCheckpoints());
   return made;
 }
 
@@ -102,11 +117,11 @@ absl::Status Trainer::MakeSchedules() {
     }
     ONWARD_ASSIGN_OR_RETURN(Schedule made, MakeSchedule(*schedule, start, total_steps_));
     schedules_.push_back(std::move(made));
-    if (schedule->kind() == "plateau" && !plateau_) {
+    if (schedule->kind() == "plateau" && !progress_.plateau) {
       if (!config_.has_evaluation())
         return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
-      plateau_ = PlateauState();
-      plateau_->rate = start;
+      progress_.plateau = PlateauState();
+      progress_.plateau->rate = start;
     }
   }
   return absl::OkStatus();
@@ -115,13 +130,13 @@ absl::Status Trainer::MakeSchedules() {
 absl::Status Trainer::SetRates() {
   for (size_t i = 0; i < phases_.groups.size(); ++i) {
     const GroupSettings& group = phases_.groups[i];
-    const ScheduleValue value = schedules_[i](step_);
+    const ScheduleValue value = schedules_[i](progress_.step);
     const ScheduleConfig* schedule = ScheduleOf(config_, i);
     const bool plateau = schedule != nullptr && schedule->kind() == "plateau";
     Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
     for (size_t k = 0; k < group.values.size(); ++k) {
       double& setting = settings.mutable_data<double>()[k] = group.values[k];
-      if (group.settings[k] == "lr") setting = plateau ? plateau_->rate : value.rate;
+      if (group.settings[k] == "lr") setting = plateau ? progress_.plateau->rate : value.rate;
       if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
         setting = *value.momentum;
     }
@@ -134,13 +149,15 @@ absl::Status Trainer::SetRates() {
 absl::Status Trainer::SetAverageWeight() {
   if (!config_.has_average()) return absl::OkStatus();
   const AverageConfig& average = config_.average();
-  const bool counts = step_ >= average.start() && (step_ - average.start()) % average.every() == 0;
+  const bool counts = progress_.step >= average.start() &&
+                      (progress_.step - average.start()) % average.every() == 0;
   double weight = 0;
   if (counts) {
-    ++averaged_;
-    weight = average.kind() == AverageConfig::UNIFORM ? 1.0 / static_cast<double>(averaged_)
-             : averaged_ == 1                         ? 1.0
-                                                      : 1 - average.decay();
+    ++progress_.averaged;
+    weight = average.kind() == AverageConfig::UNIFORM
+                 ? 1.0 / static_cast<double>(progress_.averaged)
+             : progress_.averaged == 1 ? 1.0
+                                       : 1 - average.decay();
   }
   return session_->Set("average/weight", Tensor::Scalar(weight));
 }
@@ -151,7 +168,8 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   ONWARD_RETURN_IF_ERROR(SetRates());
   ONWARD_RETURN_IF_ERROR(SetAverageWeight());
   report.epoch = loader_->position().epoch;
-  report.rate = plateau_ ? plateau_->rate : schedules_.back()(step_).rate;
+  report.rate =
+      progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
   const auto accept = [&](const Session::Outputs& outputs) {
     const double loss = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
     report.loss += loss / static_cast<double>(config_.accumulate());
@@ -162,6 +180,8 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
     if (norm != outputs.end() && norm->second.tensor().dtype() == DType::kFloat32)
       report.gradient_norm = static_cast<double>(norm->second.tensor().data<float>()[0]);
   };
+  // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
+  session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
   for (int64_t i = 0; i < config_.accumulate(); ++i) {
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
@@ -175,37 +195,55 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   report.skipped = !std::isfinite(report.loss);
   if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the loss of step ", step_ + 1, " is ", report.loss,
+        "the loss of step ", progress_.step + 1, " is ", report.loss,
         "; the weights are those before it (non_finite: SKIP goes on without such steps)"));
   }
   if (phases_.apply) {
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step({}, *phases_.apply));
     read_norm(outputs);
   }
-  report.step = ++step_;
+  report.step = ++progress_.step;
   report.seconds = Now() - begin;
   return report;
 }
 
 absl::Status Trainer::Run() {
-  loader_->Seek(loader_->position().epoch, loader_->position().batch);
-  while (step_ < total_steps_ && !stop_) {
+  loader_->Seek(progress_.epoch, progress_.batch);
+  while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
     ONWARD_ASSIGN_OR_RETURN(const StepReport report, MakeStep());
-    skipped_ += report.skipped;
+    progress_.skipped += report.skipped;
+    progress_.epoch = loader_->position().epoch;
+    progress_.batch = loader_->position().batch;
     if (options_.on_step != nullptr) options_.on_step(report);
+    stop_ |= options_.stop != nullptr && options_.stop();
     ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
-    if (options_.stop != nullptr && options_.stop()) break;
+  }
+  if (checkpoints_ != nullptr) {
+    if (const absl::Status done = checkpoints_->Wait(); !done.ok())
+      Warn(std::string(done.message()));
   }
   return absl::OkStatus();
 }
 
 absl::Status Trainer::AfterStep(int64_t epoch_before) {
-  if (evaluation_loader_ == nullptr) return absl::OkStatus();
-  const EvaluationConfig& evaluation = config_.evaluation();
-  const bool due = evaluation.has_every_steps() ? step_ % evaluation.every_steps() == 0
-                                                : loader_->position().epoch > epoch_before;
-  return due || step_ == total_steps_ ? EvaluateNow() : absl::OkStatus();
+  const bool epoch_ended = progress_.epoch > epoch_before;
+  const bool last = progress_.step == total_steps_;
+  std::optional<double> metric;
+  if (evaluation_loader_ != nullptr) {
+    const EvaluationConfig& evaluation = config_.evaluation();
+    const bool due =
+        evaluation.has_every_steps() ? progress_.step % evaluation.every_steps() == 0 : epoch_ended;
+    if (due || last) {
+      ONWARD_ASSIGN_OR_RETURN(const EvaluationReport report, EvaluateNow());
+      metric = Maximizes(config_) ? report.evaluation.accuracy() : report.evaluation.loss;
+    }
+  }
+  const CheckpointConfig& checkpoint = config_.checkpoint();
+  const bool due =
+      checkpoint.has_every_steps() ? progress_.step % checkpoint.every_steps() == 0 : epoch_ended;
+  if (due || last || stop_) SaveCheckpoint(metric);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Evaluation> Trainer::Evaluate() {
@@ -218,29 +256,29 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
                           });
 }
 
-absl::Status Trainer::EvaluateNow() {
+absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   EvaluationReport report;
   ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
-  report.step = step_;
+  report.step = progress_.step;
   report.epoch = loader_->position().epoch;
   const bool maximize = Maximizes(config_);
   if (maximize && !report.evaluation.accuracy())
     return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
-  report.best = !best_ || (maximize ? metric > *best_ : metric < *best_);
-  if (report.best) best_ = metric;
-  evaluations_without_progress_ = report.best ? 0 : evaluations_without_progress_ + 1;
+  report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
+  if (report.best) progress_.best = metric;
+  progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   const EvaluationConfig& evaluation = config_.evaluation();
-  if (evaluation.has_patience() && evaluations_without_progress_ >= evaluation.patience())
+  if (evaluation.has_patience() && progress_.without_progress >= evaluation.patience())
     stop_ = true;
-  for (size_t i = 0; plateau_ && i < phases_.groups.size(); ++i) {
+  for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
     const ScheduleConfig* schedule = ScheduleOf(config_, i);
     if (schedule == nullptr || schedule->kind() != "plateau") continue;
-    plateau_ = NextPlateau(PlateauOf(*schedule, maximize), *plateau_, metric);
+    progress_.plateau = NextPlateau(PlateauOf(*schedule, maximize), *progress_.plateau, metric);
     break;
   }
   if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
-  return absl::OkStatus();
+  return report;
 }
 
 absl::StatusOr<Model> Trainer::TrainedModel() const {

@@ -4,6 +4,8 @@
 //   ONWARD_ASSIGN_OR_RETURN(auto trainer, Trainer::Create(config, {.directory = "examples"}));
 //   ONWARD_RETURN_IF_ERROR(trainer->Run());
 //   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
+//
+// With a directory of checkpoints a training that was cut off goes on bit for bit.
 #pragma once
 
 #include <functional>
@@ -13,11 +15,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "training/checkpoint/checkpoint_writer.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/evaluation.h"
 #include "training/phases.h"
-#include "training/schedules/plateau.h"
+#include "training/progress.h"
 #include "training/schedules/schedule.h"
 #include "training/training_session.h"
 
@@ -46,8 +49,12 @@ struct TrainerOptions {
   std::string directory;  // relative paths of the config are below it
   std::function<void(const StepReport&)> on_step = nullptr;
   std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
-  // Asked after each step; true ends the training early, as if it were done.
+  // What does not end the training: a checkpoint that could not be written or is damaged.
+  std::function<void(const std::string& message)> on_warning = nullptr;
+  // Asked after each step; true ends the training early, with a checkpoint.
   std::function<bool()> stop = nullptr;
+  std::string checkpoint_directory;  // "": none are written
+  bool resume = false;               // from the newest whole checkpoint, if there is one
 };
 
 // Not thread-safe.
@@ -65,7 +72,7 @@ class Trainer {
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
 
-  int64_t steps_done() const { return step_; }
+  int64_t steps_done() const { return progress_.step; }
   int64_t total_steps() const { return total_steps_; }
   int64_t steps_per_epoch() const;
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
@@ -82,7 +89,11 @@ class Trainer {
   absl::Status SetAverageWeight();
   absl::StatusOr<StepReport> MakeStep();
   absl::Status AfterStep(int64_t epoch_before);
-  absl::Status EvaluateNow();
+  absl::StatusOr<EvaluationReport> EvaluateNow();
+  absl::Status OpenCheckpoints();
+  absl::Status Resume();
+  void SaveCheckpoint(std::optional<double> metric);
+  void Warn(const std::string& message) const;
 
   const TrainConfig config_;
   const TrainerOptions options_;
@@ -94,12 +105,9 @@ class Trainer {
   std::vector<Schedule> schedules_;  // per group
   int64_t total_steps_ = 0;
 
-  int64_t step_ = 0;
-  int64_t skipped_ = 0;
-  int64_t averaged_ = 0;  // steps whose weights are in the average
-  std::optional<PlateauState> plateau_;
-  std::optional<double> best_;
-  int64_t evaluations_without_progress_ = 0;
+  TrainingProgress progress_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;
+  int64_t saved_step_ = -1;
   bool stop_ = false;
 };
 

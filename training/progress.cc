@@ -1,0 +1,59 @@
+#include "training/progress.h"
+
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace onward {
+namespace {
+
+// Calls f(name, field) for every field; one list for both directions.
+template <typename Progress, typename F>
+void ForEachField(Progress& progress, F&& f) {
+  f("step", progress.step);
+  f("epoch", progress.epoch);
+  f("batch", progress.batch);
+  f("skipped", progress.skipped);
+  f("averaged", progress.averaged);
+  f("without_progress", progress.without_progress);
+  f("loss_scale", progress.loss_scale);
+  f("scale_steps", progress.scale_steps);
+  if (progress.best) f("best", *progress.best);
+  if (progress.plateau) {
+    f("plateau.rate", progress.plateau->rate);
+    f("plateau.best", progress.plateau->best);
+    f("plateau.bad", progress.plateau->bad);
+    f("plateau.cooldown", progress.plateau->cooldown);
+  }
+}
+
+std::string Text(int64_t value) { return absl::StrCat(value); }
+std::string Text(double value) { return absl::StrFormat("%.17g", value); }
+
+bool Read(const std::string& text, int64_t& value) { return absl::SimpleAtoi(text, &value); }
+bool Read(const std::string& text, double& value) { return absl::SimpleAtod(text, &value); }
+
+}  // namespace
+
+std::map<std::string, std::string> TextOf(const TrainingProgress& progress) {
+  std::map<std::string, std::string> values;
+  ForEachField(progress, [&](const char* name, const auto& field) { values[name] = Text(field); });
+  return values;
+}
+
+absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& values) {
+  TrainingProgress progress;
+  if (values.count("best") > 0) progress.best = 0;
+  if (values.count("plateau.rate") > 0) progress.plateau = PlateauState();
+  std::string wrong;
+  ForEachField(progress, [&](const char* name, auto& field) {
+    const auto it = values.find(name);
+    if (it == values.end() || !Read(it->second, field)) wrong = name;
+  });
+  if (wrong.empty()) return progress;
+  return absl::DataLossError(absl::StrCat("the checkpoint has no number '", wrong, "'"));
+}
+
+}  // namespace onward

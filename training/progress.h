@@ -1,0 +1,30 @@
+// How far a training is: with the session's state all that a checkpoint needs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "training/schedules/plateau.h"
+
+namespace onward {
+
+struct TrainingProgress {
+  int64_t step = 0;              // steps that are done
+  int64_t epoch = 0, batch = 0;  // of the batch that comes next
+  int64_t skipped = 0;           // steps whose loss was not finite
+  int64_t averaged = 0;          // steps whose weights are in the average
+  int64_t without_progress = 0;  // evaluations since the best one
+  std::optional<double> best;    // metric
+  std::optional<PlateauState> plateau;
+  double loss_scale = 1;
+  int64_t scale_steps = 0;  // finite steps since the scale changed
+};
+
+// To and from text, every bit kept. DataLoss: a value is missing or no number.
+std::map<std::string, std::string> TextOf(const TrainingProgress& progress);
+absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& values);
+
+}  // namespace onward
