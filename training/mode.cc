@@ -223,7 +223,8 @@ absl::Status TrainBatchNormalizations(Model& model, const TrainingModeOptions& o
 
 // The running statistics that `id` reads are state no longer.
 absl::Status FreezeBatchNormalization(Graph& graph, NodeId id, std::vector<ValueId>& states) {
-  const Node& old = graph.node(id);
+  const Node& old = graph.node(id);  // until a node is added
+  const std::vector<ValueId> outputs = old.outputs;
   states.insert(states.end(), {old.inputs[3], old.inputs[4]});
   Attributes attributes = old.attributes;
   attributes.Set("training_mode", int64_t{0});
@@ -232,7 +233,6 @@ absl::Status FreezeBatchNormalization(Graph& graph, NodeId id, std::vector<Value
   for (const ValueId input : old.inputs) inputs.push_back(sink.Value(input));
   std::vector<Expr> made = {sink.Op("BatchNormalization", inputs, std::move(attributes))};
   ONWARD_RETURN_IF_ERROR(sink.status());
-  const std::vector<ValueId> outputs = old.outputs;
   TakePlace(graph, id, made);
   // Whoever still reads the next statistics reads the present ones.
   for (size_t i = 1; i < outputs.size(); ++i) {

@@ -1,0 +1,161 @@
+// onward train: what it leaves, what it refuses, and that a killed training goes on bit for bit.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/scratch_directory.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Idx(std::initializer_list<uint32_t> dims, const std::string& data) {
+  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
+  for (const uint32_t dim : dims)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dim >> shift);
+  return bytes + data;
+}
+
+// 40 images of 28 x 28 and a config of a small MLP.
+class TrainCommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937 random(1);
+    std::string pixels, labels;
+    for (int i = 0; i < 40; ++i) {
+      labels += static_cast<char>(i % 10);
+      for (int p = 0; p < 784; ++p)
+        pixels += static_cast<char>(random() % 60 + (p / 79 == i % 10 ? 150 : 0));
+    }
+    directory_.Write("images", Idx({40, 28, 28}, pixels));
+    directory_.Write("labels", Idx({40}, labels));
+    config_ = directory_.Write("train.textproto", R"(
+        built { name: "mlp" options { key: "hidden" value: 8 } }
+        loss { kind: "cross_entropy" } optimizer { name: "Adam" options { key: "lr" value: 0.01 } }
+        data { mnist { images: "images" labels: "labels" } }
+        evaluation { data { mnist { images: "images" labels: "labels" } } every_steps: 20 }
+        batch_size: 4 steps: 60 checkpoint { every_steps: 1 } threads: 1
+    )");
+  }
+
+  int Call(const std::string& arguments) {
+    const std::string log = directory_.path("log");
+    const int status =
+        std::system(absl::StrCat(ONWARD_PROGRAM, " train ", arguments, " >", log, " 2>&1").c_str());
+    log_ = ReadFile(log);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  // The exit status, or -1 when the process was killed before its end.
+  int CallAndKill(const std::string& output, std::chrono::microseconds after) {
+    const std::vector<std::string> arguments = {
+        ONWARD_PROGRAM, "train",    config_, "--output-dir",
+        output,         "--resume", "--set", "checkpoint.keep=2"};
+    std::vector<char*> argv;
+    for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    for (const int stream : {1, 2})
+      posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, ONWARD_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    std::this_thread::sleep_for(after);
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  testing::ScratchDirectory directory_;
+  std::string config_, log_;
+};
+
+TEST_F(TrainCommandTest, LeavesMetricsCheckpointsCurveAndModel) {
+  const std::string output = directory_.path("out");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output, " --set log.tensorboard=true")), 0)
+      << log_;
+  EXPECT_THAT(log_, HasSubstr("60 of 60 steps; the trained model is "));
+  EXPECT_THAT(log_, HasSubstr("recall"));
+  std::ifstream metrics(output + "/metrics.jsonl");
+  int steps = 0, evaluations = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto document = nlohmann::json::parse(line);
+    if (document.contains("evaluation")) {
+      ++evaluations;
+    } else {
+      EXPECT_EQ(document["step"], ++steps);
+      EXPECT_TRUE(document["loss"].is_number_float());
+    }
+  }
+  EXPECT_EQ(steps, 60);
+  EXPECT_EQ(evaluations, 3);
+  for (const char* file : {"loss.svg", "model.onnx", "checkpoints", "tensorboard"})
+    EXPECT_TRUE(std::filesystem::exists(output + "/" + file)) << file;
+}
+
+TEST_F(TrainCommandTest, AKilledTrainingGoesOnBitForBit) {
+  const std::string whole = directory_.path("whole");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", whole)), 0) << log_;
+  const std::string want = ReadFile(whole + "/model.onnx");
+  ASSERT_FALSE(want.empty());
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  std::mt19937 random(seed);
+  // A checkpoint is written after every step: most moments lie within a save. Until 200 processes
+  // were killed, trainings are begun anew whenever one comes to its end.
+  int kills = 0, ended = 0;
+  for (int training = 0; kills < 200; ++training) {
+    const std::string output = directory_.path(absl::StrCat("killed", training));
+    int status = -1;
+    while (status != 0 && kills < 200) {
+      status = CallAndKill(output, std::chrono::microseconds(random() % 120000));
+      ASSERT_LE(status, 0) << "a training ended with an error";
+      kills += status == -1;
+    }
+    if (status != 0) {
+      ASSERT_EQ(Call(absl::StrCat(config_, " --resume --output-dir ", output)), 0);
+    }
+    ++ended;
+    EXPECT_EQ(ReadFile(output + "/model.onnx"), want);
+  }
+  EXPECT_GT(ended, 0);
+}
+
+TEST_F(TrainCommandTest, Refusals) {
+  EXPECT_EQ(Call(absl::StrCat(config_, " --set batch_sise=3")), 1);
+  EXPECT_THAT(log_, HasSubstr("there is no field 'batch_sise' in TrainConfig"));
+  EXPECT_EQ(Call(directory_.path("no.textproto")), 1);
+  EXPECT_THAT(log_, HasSubstr("cannot open the config"));
+  EXPECT_EQ(Call(absl::StrCat(config_, " --set data.mnist.images=missing --output-dir ",
+                              directory_.path("out"))),
+            1);
+  EXPECT_THAT(log_, HasSubstr("missing"));
+  EXPECT_EQ(Call(absl::StrCat(config_, " --output-dir /proc/none")), 1);
+  EXPECT_THAT(log_, HasSubstr("cannot make the output directory '/proc/none'"));
+}
+
+}  // namespace
+}  // namespace onward
