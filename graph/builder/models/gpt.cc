@@ -1,6 +1,7 @@
 // A decoder of text as GPT-2: learned positions, norms first, an embedding that is also the head.
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "graph/builder/models/models.h"
 #include "graph/builder/nn/activation.h"
 #include "graph/builder/nn/attention.h"
@@ -18,15 +19,27 @@ struct Shape {
   bool bias;
 };
 
-struct SelfAttention : nn::Layer {
+// Keys and values of one block: what was, and with the new tokens.
+struct Cache {
+  Expr keys, values;
+};
+
+struct SelfAttention : nn::Module {
   SelfAttention(Module& parent, std::string_view name, const Shape& shape)
-      : Layer(parent, name), shape(shape) {
+      : Module(parent, name), shape(shape) {
     Require(shape.width % shape.heads == 0, "the heads must divide the width");
   }
-  Expr Forward(const Expr& x) override {
+  Expr operator()(const Expr& x, Cache* cache) {
+    const Scope scope(*this);
     const std::vector<Expr> qkv = Split(c_attn(x), std::vector<int64_t>(3, shape.width), 2);
     nn::AttentionOptions options;
     options.causal = true;
+    if (cache != nullptr) {
+      const nn::CachedAttention made = nn::PackedAttentionAfter(
+          cache->keys, cache->values, qkv[0], qkv[1], qkv[2], shape.heads, shape.heads, options);
+      *cache = {made.keys, made.values};
+      return c_proj(made.result);
+    }
     options.dropout = shape.dropout;
     return c_proj(nn::PackedAttention(qkv[0], qkv[1], qkv[2], shape.heads, shape.heads, options));
   }
@@ -46,16 +59,17 @@ struct FeedForward : nn::Layer {
   nn::Linear c_fc, c_proj;
 };
 
-struct Block : nn::Layer {
+struct Block : nn::Module {
   Block(Module& parent, std::string_view name, const Shape& shape)
-      : Layer(parent, name),
+      : Module(parent, name),
         dropout{shape.dropout},
         ln_1(*this, "ln_1", shape.width, {1e-5, true, shape.bias}),
         attn(*this, "attn", shape),
         ln_2(*this, "ln_2", shape.width, {1e-5, true, shape.bias}),
         mlp(*this, "mlp", shape) {}
-  Expr Forward(const Expr& x) override {
-    const Expr y = x + dropout(attn(ln_1(x)));
+  Expr operator()(const Expr& x, Cache* cache) {
+    const Scope scope(*this);
+    const Expr y = x + dropout(attn(ln_1(x), cache));
     return y + dropout(mlp(ln_2(y)));
   }
 
@@ -66,42 +80,72 @@ struct Block : nn::Layer {
   FeedForward mlp;
 };
 
+// Draws what GPT-2 draws otherwise than PyTorch's modules.
+void Initialize(nn::Module& root, int64_t layers) {
+  const double deviation = 0.02, last = deviation / std::sqrt(2.0 * static_cast<double>(layers));
+  root.Initialize(
+      {"wte.weight", "wpe.weight", "lm_head.weight", "*.c_attn.weight", "*.c_fc.weight"},
+      nn::init::Normal(0, deviation));
+  root.Initialize({"*.c_proj.weight"}, nn::init::Normal(0, last));
+  root.Initialize({"*.c_*.bias"}, nn::init::Zeros());
+}
+
+// Inputs "past.0.key", ... [batch, heads, past, size].
+std::vector<Cache> PastCaches(GraphBuilder& builder, DType dtype, int64_t layers,
+                              const Shape& shape) {
+  std::vector<Cache> caches;
+  for (int64_t i = 0; i < layers; ++i) {
+    const auto input = [&](const char* kind) {
+      return builder.Input(absl::StrCat("past.", i, ".", kind), dtype,
+                           {"batch", shape.heads, "past", shape.width / shape.heads});
+    };
+    const Expr keys = input("key");
+    caches.push_back({keys, input("value")});
+  }
+  return caches;
+}
+
 void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options) {
   const Shape shape = {options.size("width"), options.size("heads"), options.number("dropout"),
                        options.on("bias")};
   const int64_t layers = options.size("layers"), vocabulary = options.size("vocabulary");
+  const bool cached = options.on("cache");
   const Expr tokens = builder.Input("tokens", DType::kInt64, {"batch", "length"});
+  std::vector<Cache> caches;
+  if (cached) caches = PastCaches(builder, root.dtype(), layers, shape);
   nn::Embedding wte(root, "wte", vocabulary, shape.width);
   nn::Embedding wpe(root, "wpe", options.size("context"), shape.width);
   nn::ModuleList<Block> h(root, "h");
   for (int64_t i = 0; i < layers; ++i) h.Add(shape);
   nn::LayerNorm ln_f(root, "ln_f", shape.width, {1e-5, true, shape.bias});
-  const double deviation = 0.02, last = deviation / std::sqrt(2.0 * static_cast<double>(layers));
-  root.Initialize({"wte.weight", "wpe.weight", "*.c_attn.weight", "*.c_fc.weight"},
-                  nn::init::Normal(0, deviation));
-  root.Initialize({"*.c_proj.weight"}, nn::init::Normal(0, last));
-  root.Initialize({"*.c_*.bias"}, nn::init::Zeros());
+  Expr head = wte.weight;
+  if (!options.on("tied"))
+    head = nn::Linear(root, "lm_head", shape.width, vocabulary, {false}).weight;
+  Initialize(root, layers);
 
-  const Expr length = Squeeze(expr::Shape(tokens, 1, 2), {0});
+  const auto size = [](const Expr& x, int64_t axis) {
+    return Squeeze(expr::Shape(x, axis, axis + 1), {0});
+  };
+  const Expr begin = cached ? size(caches[0].keys, 2) : builder.Scalar(0, DType::kInt64);
   const Expr positions =
-      nn::Op("Range", {builder.Scalar(0, DType::kInt64), length, builder.Scalar(1, DType::kInt64)});
-  Expr x = nn::Dropout{shape.dropout}(wte(tokens) + wpe(positions));
-  for (auto& block : h) x = (*block)(x);
-  x = ln_f(x);
-  if (options.on("tied")) {
-    builder.Output("logits", nn::LinearOf(x, wte.weight));
-    return;
+      nn::Op("Range", {begin, begin + size(tokens, 1), builder.Scalar(1, DType::kInt64)});
+  Expr x = wte(tokens) + wpe(positions);
+  if (!cached) x = nn::Dropout{shape.dropout}(x);
+  for (size_t i = 0; i < h.size(); ++i) x = h[i](x, cached ? &caches[i] : nullptr);
+  builder.Output("logits", nn::LinearOf(ln_f(x), head));
+  for (size_t i = 0; i < caches.size(); ++i) {
+    builder.Output(absl::StrCat("present.", i, ".key"), caches[i].keys);
+    builder.Output(absl::StrCat("present.", i, ".value"), caches[i].values);
   }
-  nn::Linear head(root, "lm_head", shape.width, vocabulary, {false});
-  root.Initialize({"lm_head.weight"}, nn::init::Normal(0, deviation));
-  builder.Output("logits", head(x));
+  builder.graph().metadata[kContextKey] = absl::StrCat(options.size("context"));
 }
 
 }  // namespace
 
 ModelEntry GptEntry() {
   return {"gpt",
-          "a decoder of text as GPT-2",
+          "a decoder of text as GPT-2; with \"cache\" it goes on from keys and values of earlier "
+          "tokens",
           {{"vocabulary", 65, 1, 1 << 24},
            {"layers", 4, 1, 1000},
            {"heads", 4, 1, 1024},
@@ -109,7 +153,8 @@ ModelEntry GptEntry() {
            {"context", 64, 1, 1 << 20},
            {"dropout", 0, 0, 0.999, false},
            {"bias", 1, 0, 1},
-           {"tied", 1, 0, 1}},
+           {"tied", 1, 0, 1},
+           {"cache", 0, 0, 1}},
           Build};
 }
 

@@ -12,6 +12,9 @@
 
 namespace onward {
 
+// In the graph's metadata of a language model: the most tokens that it can see.
+inline constexpr char kContextKey[] = "onward.context";
+
 // Numbers, switches being 0 or 1. Complete: every option of the model is there.
 class ModelOptions {
  public:

@@ -113,6 +113,25 @@ Expr PackedAttention(const Expr& query, const Expr& key, const Expr& value, int6
   return Op("Attention", InputsOf(query, key, value, options, 1), std::move(attributes));
 }
 
+CachedAttention PackedAttentionAfter(const Expr& past_keys, const Expr& past_values,
+                                     const Expr& query, const Expr& key, const Expr& value,
+                                     int64_t query_heads, int64_t key_heads,
+                                     const AttentionOptions& options) {
+  if (!query.valid() || !key.valid() || !value.valid()) return {};
+  if (options.dropout != 0) {
+    query.sink()->Fail(absl::InvalidArgumentError("attention with a cache has no dropout"));
+    return {};
+  }
+  Attributes attributes = AttributesOf(options);
+  attributes.Set("q_num_heads", query_heads);
+  attributes.Set("kv_num_heads", key_heads);
+  std::vector<Expr> inputs = InputsOf(query, key, value, options, 1);
+  inputs.resize(4);
+  inputs.insert(inputs.end(), {past_keys, past_values});
+  const std::vector<Expr> outputs = Ops("Attention", inputs, 3, std::move(attributes));
+  return {outputs[0], outputs[1], outputs[2]};
+}
+
 MultiheadAttention::MultiheadAttention(Module& parent, std::string_view name, int64_t size,
                                        int64_t heads, const Options& options)
     : Module(parent, name), size_(size), heads_(heads), options_(options) {

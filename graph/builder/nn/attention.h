@@ -24,6 +24,16 @@ Expr ScaledDotProductAttention(const Expr& query, const Expr& key, const Expr& v
 Expr PackedAttention(const Expr& query, const Expr& key, const Expr& value, int64_t query_heads,
                      int64_t key_heads, const AttentionOptions& options = {});
 
+// The same after keys and values of earlier positions, [batch, key_heads, past, size]; answers the
+// result, and keys and values with the new positions behind the earlier ones.
+struct CachedAttention {
+  Expr result, keys, values;
+};
+CachedAttention PackedAttentionAfter(const Expr& past_keys, const Expr& past_values,
+                                     const Expr& query, const Expr& key, const Expr& value,
+                                     int64_t query_heads, int64_t key_heads,
+                                     const AttentionOptions& options = {});
+
 struct MultiheadAttentionOptions {
   double dropout = 0;
   bool bias = true;
