@@ -34,6 +34,7 @@ void AddGradient(CommandLine& line, CommonOptions& common);
 void AddConformance(CommandLine& line, CommonOptions& common);
 void AddBench(CommandLine& line, CommonOptions& common);
 void AddOps(CommandLine& line, CommonOptions& common);
+void AddGenerate(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 
