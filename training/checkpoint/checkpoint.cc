@@ -1,6 +1,7 @@
 #include "training/checkpoint/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <tuple>
@@ -132,6 +133,18 @@ absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(const std::string& 
     return std::tie(a.sequence, a.path) > std::tie(b.sequence, b.path);
   });
   return entries;
+}
+
+const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest_first,
+                                      bool largest_is_best) {
+  const CheckpointEntry* best = nullptr;
+  for (const CheckpointEntry& entry : newest_first) {
+    if (!entry.metric || std::isnan(*entry.metric)) continue;
+    const bool better = best == nullptr || (largest_is_best ? *entry.metric > *best->metric
+                                                            : *entry.metric < *best->metric);
+    if (better) best = &entry;
+  }
+  return best;
 }
 
 absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::string& directory) {

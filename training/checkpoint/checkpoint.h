@@ -39,6 +39,10 @@ struct CheckpointEntry {
 // The checkpoints in `directory`, the newest first. What else is there is passed over.
 absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(const std::string& directory);
 
+// The one with the best metric, of equal ones the newest; null when none has a metric.
+const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest_first,
+                                      bool largest_is_best);
+
 struct LoadedCheckpoint {
   TrainingState state;
   std::string path;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -129,7 +128,9 @@ class ThreadedWriter : public CheckpointWriter {
   }
 
   absl::Status RemoveOld() {
-    const auto best = Best();
+    const CheckpointEntry* kept_for_metric =
+        options_.keep_best ? BestCheckpoint(kept_, options_.largest_is_best) : nullptr;
+    const std::string best = kept_for_metric == nullptr ? "" : kept_for_metric->path;
     for (auto it = kept_.begin(); it != kept_.end();) {
       const bool stays = it - kept_.begin() < std::max(1, options_.keep) || it->path == best ||
                          (options_.keep_every > 0 && it->step % options_.keep_every == 0);
@@ -149,19 +150,6 @@ class ThreadedWriter : public CheckpointWriter {
       it = kept_.erase(it);
     }
     return absl::OkStatus();
-  }
-
-  // Of equal ones the newest; empty when none has a metric.
-  std::string Best() const {
-    const CheckpointEntry* best = nullptr;
-    for (const CheckpointEntry& entry : kept_) {
-      if (!options_.keep_best || !entry.metric || std::isnan(*entry.metric)) continue;
-      const bool better =
-          best == nullptr || (options_.largest_is_best ? *entry.metric > *best->metric
-                                                       : *entry.metric < *best->metric);
-      if (better) best = &entry;
-    }
-    return best == nullptr ? "" : best->path;
   }
 
   std::string Path(std::string_view name) const {

@@ -8,9 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/builder/functions.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/checkpoint_writer.h"
+#include "training/gradient/gradient.h"
+#include "training/optimizers/optimizer.h"
+#include "training/training_session.h"
 
 namespace onward {
 namespace {
@@ -95,6 +99,9 @@ TEST(CheckpointTest, KeepsTheNewestTheBestAndMilestones) {
   writer = Open({.directory = accuracy.path(), .keep = 1, .largest_is_best = true});
   for (int i = 0; i < 4; ++i) Write(*writer, State(i, losses[i]));
   EXPECT_THAT(Steps(accuracy.path()), ElementsAre(3, 0));
+  EXPECT_EQ(BestCheckpoint(*ListCheckpoints(accuracy.path()), true)->step, 0);
+  EXPECT_EQ(BestCheckpoint(*ListCheckpoints(accuracy.path()), false)->step, 3);
+  EXPECT_EQ(BestCheckpoint({}, false), nullptr);
 }
 
 TEST(CheckpointTest, SaveDoesNotWait) {
@@ -103,6 +110,58 @@ TEST(CheckpointTest, SaveDoesNotWait) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(writer->Save(State(i)).ok());
   writer.reset();
   EXPECT_EQ(Steps(scratch.path()).size(), 20u);
+}
+
+// w = w - 0.1 * gradient of sum(w): each step takes 0.1 off every element.
+std::unique_ptr<TrainingSession> Falling(int64_t elements) {
+  Model model;
+  model.opsets[""] = 28;
+  GraphSink sink(model.graph);
+  Tensor start(DType::kFloat64, Dims{elements});
+  std::fill_n(start.mutable_data<double>(), elements, 0.0);
+  const ValueId w = model.graph.AddConstant("w", start);
+  const Expr loss = ReduceSum(sink.Value(w), {}, false);
+  model.graph.AddOutput(loss.id());
+  const auto gradients = AddGradients(model.graph, loss.id(), {w});
+  EXPECT_TRUE(gradients.ok()) << gradients.status();
+  EXPECT_TRUE(
+      AddOptimizer(model, {"SGD", {{"lr", 0.1}}}, {ParameterGroup{"", {w}, *gradients, {}}}).ok());
+  auto session = TrainingSession::Create(std::move(model));
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+// The steps that a session makes while a checkpoint is written do not change it.
+TEST(CheckpointTest, TheTrainingGoesOnMeanwhile) {
+  const ScratchDirectory scratch;
+  auto writer = Open({.directory = scratch.path(), .keep = 100});
+  auto session = Falling(50000);
+  for (int64_t step = 1; step <= 30; ++step) {
+    ASSERT_TRUE(session->Step({}).ok());
+    if (step % 3 != 0) continue;
+    TrainingState state;
+    state.step = step;
+    for (const std::string& name : session->state_names())
+      state.tensors[name] = *session->State(name);
+    ASSERT_TRUE(writer->Save(std::move(state)).ok());
+  }
+  writer.reset();
+  const auto entries = ListCheckpoints(scratch.path());
+  ASSERT_EQ(entries->size(), 10u);
+  for (const CheckpointEntry& entry : *entries) {
+    const auto state = LoadCheckpoint(entry.path);
+    ASSERT_TRUE(state.ok()) << state.status();
+    for (const double x : state->tensors.at("w").span<double>())
+      ASSERT_NEAR(x, -0.1 * static_cast<double>(entry.step), 1e-9);
+  }
+  // A session goes on from tensors in the mapped file, which it does not change.
+  const auto newest = LoadNewestCheckpoint(scratch.path());
+  auto resumed = Falling(50000);
+  for (const auto& [name, tensor] : newest->state.tensors)
+    ASSERT_TRUE(resumed->Set(name, tensor).ok());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(resumed->Step({}).ok());
+  EXPECT_NEAR(resumed->State("w")->data<double>()[49999], -3.4, 1e-9);
+  EXPECT_TRUE(LoadNewestCheckpoint(scratch.path()).ok());
 }
 
 TEST(CheckpointTest, DamagedOnesAreNamedAndPassedOver) {
