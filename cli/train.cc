@@ -24,7 +24,7 @@ namespace {
 struct Options {
   std::string config;
   std::vector<std::string> set;
-  std::string output_dir;
+  std::string output_dir, data_dir;
   bool resume = false;
 };
 
@@ -165,6 +165,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   absl::Status recorded;
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.config).parent_path();
+  trainer_options.data_directory = options.data_dir;
   trainer_options.checkpoint_directory = output / "checkpoints";
   trainer_options.resume = options.resume;
   trainer_options.on_step = [&](const StepReport& report) {
@@ -215,6 +216,8 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
                  "overrides of the config, as optimizer.options.lr=0.01; may be repeated");
   command.Option("--output-dir", options->output_dir,
                  "where metrics, checkpoints and the trained model go");
+  command.Option("--data-dir", options->data_dir,
+                 "relative paths of data are below it (default: the config's directory)");
   command.Flag("--resume", options->resume,
                "go on from the newest checkpoint in the output directory, bit for bit");
   command.Do([=, &common] { return Train(*options, common); });

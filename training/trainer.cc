@@ -67,7 +67,9 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& conf
 absl::Status Trainer::OpenData() {
   const auto open = [&](const DataConfig& config, int64_t batch_size, bool training,
                         std::unique_ptr<Loader>& loader) -> absl::Status {
-    ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config, options_.directory));
+    ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config, options_.data_directory.empty()
+                                                                     ? options_.directory
+                                                                     : options_.data_directory));
     ONWARD_ASSIGN_OR_RETURN(LoaderOptions loading, OptionsOf(config, *data, training));
     loading.batch_size = batch_size;
     loading.seed = config_.seed();

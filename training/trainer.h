@@ -46,7 +46,8 @@ struct EvaluationReport {
 };
 
 struct TrainerOptions {
-  std::string directory;  // relative paths of the config are below it
+  std::string directory;       // a relative path of the model is below it
+  std::string data_directory;  // relative paths of data are below it; "": `directory`
   std::function<void(const StepReport&)> on_step = nullptr;
   std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
   // What does not end the training: a checkpoint that could not be written or is damaged.

@@ -45,7 +45,11 @@ constexpr DTypeRow kRows[kNumDTypes] = {
     {"float6e3m2", 6, kFloatKind},
 };
 
-const DTypeRow& Row(DType dtype) { return kRows[static_cast<int>(dtype)]; }
+// Models name dtypes by number in attributes: one that there is none of is the undefined one.
+const DTypeRow& Row(DType dtype) {
+  const auto index = static_cast<int>(dtype);
+  return kRows[index < kNumDTypes ? index : 0];
+}
 
 // Four elements in three bytes; the last group may be shorter.
 void UnpackSixBits(const uint8_t* bytes, int64_t count, uint8_t* unpacked) {

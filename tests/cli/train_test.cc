@@ -19,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/test_data.h"
 
 namespace onward {
 namespace {
@@ -142,6 +143,42 @@ TEST_F(TrainCommandTest, AKilledTrainingGoesOnBitForBit) {
     EXPECT_EQ(ReadFile(output + "/model.onnx"), want);
   }
   EXPECT_GT(ended, 0);
+}
+
+// The configs of examples/, shortened, on the real data: loss falls below what guessing gives.
+TEST_F(TrainCommandTest, ExamplesTrain) {
+  const std::string directory = testing::DirectoryFrom("ONWARD_DATA_DIR");
+  ONWARD_NEEDS_DATA(directory, "ONWARD_DATA_DIR");
+  const std::string data = directory + "/data";
+  struct Example {
+    const char *name, *data, *changes;
+    double loss;
+  };
+  const Example examples[] = {
+      {"mnist", "mnist", "--set epochs= --set steps=60 --set evaluation.data.part.limit=500", 0.7},
+      {"cifar10", "cifar10",
+       "--set epochs= --set steps=12 --set batch_size=32 --set schedule.warmup=4 "
+       "--set evaluation.data.part.limit=200 --set evaluation.batch_size=100",
+       2.6},
+      {"chargpt", "tinyshakespeare",
+       "--set steps=60 --set evaluation.every_steps=60 --set evaluation.data.part.limit=64", 3.0},
+  };
+  for (const Example& each : examples) {
+    SCOPED_TRACE(each.name);
+    const std::string output = directory_.path(each.name);
+    ASSERT_EQ(Call(absl::StrCat(ONWARD_SOURCE_DIR, "/examples/", each.name,
+                                "/train.textproto --data-dir ", data, "/", each.data,
+                                " --output-dir ", output, " ", each.changes)),
+              0)
+        << log_;
+    std::ifstream metrics(output + "/metrics.jsonl");
+    double loss = 1e9;
+    for (std::string line; std::getline(metrics, line);) {
+      const auto document = nlohmann::json::parse(line);
+      if (document.contains("evaluation")) loss = document["evaluation"]["loss"];
+    }
+    EXPECT_LT(loss, each.loss);
+  }
 }
 
 TEST_F(TrainCommandTest, Refusals) {

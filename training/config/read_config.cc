@@ -114,6 +114,7 @@ absl::Status SetLast(proto::Message& message, const proto::FieldDescriptor* fiel
                      const std::string& value) {
   if (!field->is_repeated()) {
     message.GetReflection()->ClearField(&message, field);
+    if (value.empty()) return absl::OkStatus();
     if (field->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING) {
       message.GetReflection()->SetString(&message, field, value);
       return absl::OkStatus();

@@ -19,7 +19,8 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
 
 // Sets one field: names joined by dots, an element of a repeated field by its index
 // ("optimizer.group.0.options.lr"), an entry of a map by its key; `value` as in the text format,
-// strings without quotes. A repeated field that is named without index gets one more element.
+// strings without quotes; nothing: the field is unset. A repeated field that is named without index
+// gets one more element.
 absl::Status SetField(google::protobuf::Message& message, std::string_view path,
                       const std::string& value);
 

@@ -74,7 +74,7 @@ TEST(ReadTrainConfig, OverridesSetFieldsOfEveryKind) {
       scratch.path() + "/c.textproto",
       {"optimizer.options.lr=0.25", "optimizer.options.weight_decay=1e-2", "batch_size=7",
        "model=other.onnx", "frozen=a.*", "optimizer.group.0.options.lr=0", "non_finite=SKIP",
-       "data.mnist.mean=0.5", "schedule={kind: \"step\" every: 3}"});
+       "data.mnist.mean=0.5", "epochs=", "steps=4", "schedule={kind: \"step\" every: 3}"});
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->optimizer().options().at("lr"), 0.25);
   EXPECT_EQ(config->optimizer().options().at("weight_decay"), 0.01);
@@ -85,6 +85,7 @@ TEST(ReadTrainConfig, OverridesSetFieldsOfEveryKind) {
   EXPECT_EQ(config->non_finite(), TrainConfig::SKIP);
   EXPECT_EQ(config->data().mnist().mean(), 0.5f);
   EXPECT_EQ(config->schedule().every(), 3);
+  EXPECT_FALSE(config->has_epochs());
 }
 
 TEST(ReadTrainConfig, WrongOverrides) {
