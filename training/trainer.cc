@@ -7,12 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
-#include "graph/builder/models/models.h"
-#include "graph/builder/nn/parameters.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
 #include "training/data/sources.h"
+#include "training/load_model.h"
 #include "training/mode.h"
 
 namespace onward {
@@ -20,26 +19,6 @@ namespace {
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::string& directory) {
-  TrainableModel loaded;
-  if (config.has_built()) {
-    const auto& options = config.built().options();
-    ONWARD_ASSIGN_OR_RETURN(
-        loaded.model,
-        BuildModel(config.built().name(), {options.begin(), options.end()}, config.seed()));
-  } else {
-    ImportOptions import;
-    import.initializers = &loaded.initializers;
-    ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
-  }
-  if (loaded.model.graph.metadata.count(nn::kModulesKey) == 0) return loaded;
-  loaded.initializers.clear();
-  for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {
-    if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
-  }
-  return loaded;
 }
 
 const ScheduleConfig* ScheduleOf(const TrainConfig& config, size_t group) {
@@ -56,7 +35,8 @@ bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
                                                          TrainerOptions options) {
   std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
-  ONWARD_ASSIGN_OR_RETURN(made->trained_, LoadModel(config, made->options_.directory));
+  ONWARD_ASSIGN_OR_RETURN(made->trained_,
+                          LoadModel(config, made->options_.directory, made->options_.on_warning));
   ONWARD_RETURN_IF_ERROR(made->OpenData());
   ONWARD_RETURN_IF_ERROR(made->MakeSession());
   ONWARD_RETURN_IF_ERROR(made->MakeSchedules());

@@ -1,0 +1,58 @@
+#include "training/load_model.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/builder/models/models.h"
+#include "graph/builder/nn/module.h"
+#include "graph/builder/nn/parameters.h"
+#include "onnx_io/import.h"
+#include "training/data/sources.h"
+#include "training/state_dict.h"
+
+namespace onward {
+namespace {
+
+absl::Status LoadWeights(const WeightsConfig& config, const std::string& directory, Model& model,
+                         const std::function<void(const std::string& message)>& warn) {
+  LoadOptions options;
+  options.strict = !config.partial();
+  for (const auto& each : config.rename())
+    options.renames.emplace_back(each.pattern(), each.replacement());
+  options.ignored = {config.ignored().begin(), config.ignored().end()};
+  options.transposed = {config.transposed().begin(), config.transposed().end()};
+  const std::string path = PathBelow(directory, config.path());
+  const absl::StatusOr<LoadReport> report = LoadStateDict(model, path, options);
+  if (!report.ok()) return Annotate(report.status(), "weights:");
+  if (!report->complete() && warn) warn(absl::StrCat("weights: ", path, ": ", report->ToString()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TrainableModel> LoadModel(
+    const TrainConfig& config, const std::string& directory,
+    const std::function<void(const std::string& message)>& warn) {
+  TrainableModel loaded;
+  if (config.has_built()) {
+    const auto& options = config.built().options();
+    ONWARD_ASSIGN_OR_RETURN(
+        loaded.model,
+        BuildModel(config.built().name(), {options.begin(), options.end()}, config.seed()));
+  } else {
+    ImportOptions import;
+    import.initializers = &loaded.initializers;
+    ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
+  }
+  if (config.has_weights())
+    ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));
+  if (loaded.model.graph.metadata.count(nn::kModulesKey) == 0) return loaded;
+  loaded.initializers.clear();
+  for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {
+    if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
+  }
+  return loaded;
+}
+
+}  // namespace onward
