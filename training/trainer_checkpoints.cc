@@ -29,6 +29,7 @@ absl::Status Trainer::OpenCheckpoints() {
   options.directory = options_.checkpoint_directory;
   options.keep = config_.checkpoint().keep();
   options.keep_every = config_.checkpoint().keep_every();
+  options.continues = options_.resume;
   options.largest_is_best = config_.evaluation().metric() == "accuracy";
   ONWARD_ASSIGN_OR_RETURN(checkpoints_, CheckpointWriter::Open(options));
   return options_.resume ? Resume() : absl::OkStatus();

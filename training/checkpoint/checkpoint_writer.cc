@@ -82,6 +82,9 @@ class ThreadedWriter : public CheckpointWriter {
     }
     ONWARD_ASSIGN_OR_RETURN(kept_, ListCheckpoints(options_.directory));
     next_ = kept_.empty() ? 0 : kept_.front().sequence + 1;
+    if (options_.continues) return absl::OkStatus();
+    first_ = next_;
+    for (CheckpointEntry& entry : kept_) entry.metric.reset();
     return absl::OkStatus();
   }
 
@@ -132,8 +135,9 @@ class ThreadedWriter : public CheckpointWriter {
         options_.keep_best ? BestCheckpoint(kept_, options_.largest_is_best) : nullptr;
     const std::string best = kept_for_metric == nullptr ? "" : kept_for_metric->path;
     for (auto it = kept_.begin(); it != kept_.end();) {
-      const bool stays = it - kept_.begin() < std::max(1, options_.keep) || it->path == best ||
-                         (options_.keep_every > 0 && it->step % options_.keep_every == 0);
+      const bool stays = it->sequence >= first_ &&
+                         (it - kept_.begin() < std::max(1, options_.keep) || it->path == best ||
+                          (options_.keep_every > 0 && it->step % options_.keep_every == 0));
       if (stays) {
         ++it;
         continue;
@@ -161,6 +165,7 @@ class ThreadedWriter : public CheckpointWriter {
   // Of the writing thread while there is one.
   std::vector<CheckpointEntry> kept_;  // the newest first
   int64_t next_ = 0;
+  int64_t first_ = 0;  // of this training
   absl::Status status_;
   std::thread thread_;
 };

@@ -15,6 +15,9 @@ struct CheckpointOptions {
   int keep = 2;           // the newest ones; at least 1
   bool keep_best = true;  // by the metric
   bool largest_is_best = false;
+  // Whether those that are there already are of this training. Else they go once its first one is
+  // durable.
+  bool continues = true;
   int64_t keep_every = 0;  // also those whose step is a multiple; 0: none
 };
 

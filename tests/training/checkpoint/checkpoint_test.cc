@@ -104,6 +104,20 @@ TEST(CheckpointTest, KeepsTheNewestTheBestAndMilestones) {
   EXPECT_EQ(BestCheckpoint({}, false), nullptr);
 }
 
+TEST(CheckpointTest, ThoseOfAnotherTrainingGoWithItsFirst) {
+  const ScratchDirectory scratch;
+  auto writer = Open({.directory = scratch.path(), .keep = 3, .keep_every = 10});
+  for (int i = 1; i <= 3; ++i) Write(*writer, State(10 * i, i));
+  writer.reset();
+  writer = Open({.directory = scratch.path(), .keep = 1, .continues = false, .keep_every = 10});
+  EXPECT_THAT(Steps(scratch.path()), ElementsAre(30, 20, 10));
+  Write(*writer, State(1, 9));
+  EXPECT_THAT(Steps(scratch.path()), ElementsAre(1));
+  Write(*writer, State(2, 8));
+  Write(*writer, State(3, 8.5));
+  EXPECT_THAT(Steps(scratch.path()), ElementsAre(3, 2));
+}
+
 TEST(CheckpointTest, SaveDoesNotWait) {
   const ScratchDirectory scratch;
   auto writer = Open({.directory = scratch.path(), .keep = 100});

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "onnx_io/npy.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/test_data.h"
 #include "training/data/dataset.h"
 #include "training/data/loader.h"
 
@@ -183,6 +184,30 @@ TEST(ImagesTest, DamagedArchives) {
   flipped[3] ^= 1;
   EXPECT_THAT(error(flipped), HasSubstr("wrong checksum at byte 0"));
   EXPECT_THAT(error(""), HasSubstr("no folder with images"));
+}
+
+// The numbers of images and the means that everybody knows of CIFAR-10.
+TEST(ImagesTest, Cifar10) {
+  const std::string root = testing::DirectoryFrom("ONWARD_DATA_DIR");
+  ONWARD_NEEDS_DATA(root, "ONWARD_DATA_DIR");
+  const std::string archive = "archive: 'data/cifar10/cifar10_images.tar.gz' ";
+  const auto test = OpenDataset(Config(archive + "directory: 'test'"), root);
+  ASSERT_TRUE(test.ok()) << test.status();
+  EXPECT_EQ((*test)->size(), 10000);
+  EXPECT_EQ((*test)->ReadField(9999, 1)->data<int64_t>()[0], 9);
+  const auto train = OpenDataset(Config(archive + "directory: 'train'"), root);
+  ASSERT_TRUE(train.ok()) << train.status();
+  ASSERT_EQ((*train)->size(), 50000);
+  double sums[3] = {};
+  for (int64_t i = 0; i < 50000; i += 10) {
+    const auto example = (*train)->Read(i, 0);
+    ASSERT_TRUE(example.ok()) << example.status();
+    ASSERT_EQ(example->at(0).dims(), (Dims{3, 32, 32}));
+    for (int64_t k = 0; k < 3072; ++k) sums[k / 1024] += example->at(0).data<float>()[k];
+  }
+  EXPECT_NEAR(sums[0] / 5000 / 1024, 0.4914, 0.006);
+  EXPECT_NEAR(sums[1] / 5000 / 1024, 0.4822, 0.006);
+  EXPECT_NEAR(sums[2] / 5000 / 1024, 0.4465, 0.006);
 }
 
 // All places of the crop and both sides come equally often.
