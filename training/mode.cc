@@ -222,7 +222,8 @@ absl::Status TrainBatchNormalizations(Model& model, const TrainingModeOptions& o
 }
 
 // The running statistics that `id` reads are state no longer.
-absl::Status FreezeBatchNormalization(Graph& graph, NodeId id, std::vector<ValueId>& states) {
+absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<ValueId>& states) {
+  Graph& graph = model.graph;
   const Node& old = graph.node(id);  // until a node is added
   const std::vector<ValueId> outputs = old.outputs;
   states.insert(states.end(), {old.inputs[3], old.inputs[4]});
@@ -244,6 +245,8 @@ absl::Status FreezeBatchNormalization(Graph& graph, NodeId id, std::vector<Value
     ONWARD_RETURN_IF_ERROR(sink.status());
     graph.Rename(present.id(), std::move(name));
     graph.ReplaceUses(outputs[i], present.id());
+    for (UpdateBinding& update : model.updates)
+      if (update.output == outputs[i]) update.output = present.id();
   }
   return absl::OkStatus();
 }
@@ -292,7 +295,7 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
   for (const NodeId id : model.graph.node_ids()) {
     const Node& node = model.graph.node(id);
     if (!IsOp(node, "BatchNormalization") || !IsTraining(node)) continue;
-    ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model.graph, id, states));
+    ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model, id, states));
     ++change.batch_normalizations;
   }
   ONWARD_RETURN_IF_ERROR(RemoveStates(model, states));
