@@ -42,11 +42,13 @@ SlotValue SlotOf(const Value& value) {
 class CompiledSession : public Session {
  public:
   CompiledSession(Compiled compiled, const SessionOptions& options,
-                  std::shared_ptr<MemoryLimit> memory, int num_threads)
+                  std::shared_ptr<MemoryLimit> memory, int num_threads,
+                  std::vector<int32_t> updated_input)
       : program_(std::move(compiled.program)),
         passes_(std::move(compiled.passes)),
         options_(options),
         memory_(std::move(memory)),
+        updated_input_(std::move(updated_input)),
         pool_(num_threads) {
     const Graph& graph = program_->graph;
     for (ValueId id : graph.inputs())
@@ -137,7 +139,8 @@ class CompiledSession : public Session {
       if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
         continue;
       const TensorView& view = bound.values[slot].tensor;
-      ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
+      if (!IsUpdatedInPlace(bound, i, slots, outputs[i]))
+        ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
       state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
     }
     ONWARD_RETURN_IF_ERROR(state.Run(run_index_.fetch_add(1, std::memory_order_relaxed)));
@@ -158,6 +161,15 @@ class CompiledSession : public Session {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Whether the caller gives one tensor as the state and as the output that updates it, and the
+  // program may write the one over the other.
+  bool IsUpdatedInPlace(const Binding& bound, size_t output, absl::Span<const SlotValue> inputs,
+                        const Value& value) const {
+    const int32_t input = updated_input_[output];
+    return input >= 0 && bound.over_input[output] == input && value.is_tensor() &&
+           value.tensor().raw_data() == inputs[static_cast<size_t>(input)].tensor.data;
   }
 
   // Keeps the output's tensor if it fits and is nobody else's, else replaces it.
@@ -225,6 +237,7 @@ class CompiledSession : public Session {
   std::shared_ptr<MemoryLimit> memory_;
   std::vector<ValueInfo> inputs_;
   std::vector<ValueInfo> outputs_;
+  std::vector<int32_t> updated_input_;  // per output: the input that it updates, or -1
   ThreadPool pool_;
   ProfileLog profile_;
   std::atomic<uint64_t> run_index_{0};
@@ -232,6 +245,26 @@ class CompiledSession : public Session {
   std::list<std::shared_ptr<const Binding>> bindings_;  // most recently used first
   std::vector<std::unique_ptr<RunState>> states_;
 };
+
+}  // namespace
+
+namespace {
+
+// The position of the input that each output updates, or -1.
+std::vector<int32_t> UpdatedInputs(const Model& model) {
+  const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
+    return std::find(ids.begin(), ids.end(), id) - ids.begin();
+  };
+  const Graph& graph = model.graph;
+  std::vector<int32_t> updated(graph.outputs().size(), -1);
+  for (const UpdateBinding& update : model.updates) {
+    const auto input = static_cast<size_t>(position(graph.inputs(), update.input));
+    const auto output = static_cast<size_t>(position(graph.outputs(), update.output));
+    if (input < graph.inputs().size() && output < updated.size())
+      updated[output] = static_cast<int32_t>(input);
+  }
+  return updated;
+}
 
 }  // namespace
 
@@ -246,10 +279,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
       std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory : MachineMemory());
   const MemoryScope scope(memory);
   try {
+    std::vector<int32_t> updated_input = UpdatedInputs(model);
     ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
                             CompileModel(std::move(model.graph), options, kernel_options));
     return std::make_unique<CompiledSession>(std::move(compiled), options, std::move(memory),
-                                             kernel_options.num_threads);
+                                             kernel_options.num_threads, std::move(updated_input));
   } catch (const std::exception& error) {
     return StatusOf(error);
   }

@@ -75,8 +75,8 @@ class Session {
   // the closest name), a dtype or shape that does not fit (expected, got, symbols).
   virtual absl::StatusOr<Outputs> Run(const Inputs& inputs) = 0;
 
-  // The same by position, in the order of inputs() and outputs(). An element of `outputs` that
-  // holds a tensor of the right dtype and dims whose buffer nobody shares is written in place;
+  // By position. An element of `outputs` is written in place where it holds a tensor that fits and
+  // that nobody shares, or the state that it updates (Model::updates), if the program can do that;
   // others are replaced. After a first run with equal shapes this allocates nothing.
   virtual absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs) = 0;
 

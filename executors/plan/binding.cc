@@ -79,6 +79,7 @@ class Binder {
     } else {
       ShareMemory(program_, *binding_);
     }
+    FindUpdatesInPlace(program_, *binding_);
     PlanArenas(program_, *binding_);
     return std::shared_ptr<const Binding>(std::move(binding_));
   }

@@ -53,6 +53,8 @@ struct Binding {
   std::vector<int64_t> arena_bytes;  // per device
   std::vector<int32_t> copied_outputs;  // outputs whose value is an input, a constant or another
                                         // output: copied at the end
+  std::vector<int32_t> over_input;  // per output: the input whose memory it may be written to, -1:
+                                    // none; see FindUpdatesInPlace
   StateArena arena;
   // Steps that see the same dims and values as in this binding took their state from it. It has no
   // base itself.

@@ -125,6 +125,35 @@ class Sharing {
 
 void ShareMemory(const Program& program, Binding& binding) { Sharing(program, binding).Run(); }
 
+void FindUpdatesInPlace(const Program& program, Binding& binding) {
+  binding.over_input.assign(program.outputs.size(), -1);
+  const auto bytes = [&](int32_t slot) {
+    return binding.values[static_cast<size_t>(slot)].tensor.byte_size();
+  };
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const SlotPlan& output = binding.slots[static_cast<size_t>(program.outputs[i])];
+    if (output.place != Place::kOutput || output.external != static_cast<int32_t>(i)) continue;
+    const SlotPlan& made = binding.slots[static_cast<size_t>(output.root)];
+    const int32_t s = program.slots[static_cast<size_t>(output.root)].first;
+    const auto operands = program.step_inputs(program.steps[static_cast<size_t>(s)]);
+    for (size_t k = 0; k < operands.size() && k < 32; ++k) {
+      if (!(made.in_place >> k & 1) || operands[k] < 0) continue;
+      const SlotPlan& operand = binding.slots[static_cast<size_t>(operands[k])];
+      if (operand.place != Place::kInput || operand.root != operands[k] ||
+          binding.last[static_cast<size_t>(operand.root)] != s ||
+          bytes(operands[k]) != bytes(output.root))
+        continue;
+      // Another operand may be the same memory by another name.
+      const bool alone =
+          std::count_if(operands.begin(), operands.end(), [&](int32_t other) {
+            return other >= 0 && binding.slots[static_cast<size_t>(other)].root == operand.root;
+          }) == 1;
+      if (alone) binding.over_input[i] = operand.external;
+      break;
+    }
+  }
+}
+
 bool KeepsSharing(const Binding& base, const Binding& binding, const std::vector<char>& changed) {
   for (size_t i = 0; i < changed.size(); ++i) {
     const SlotPlan &before = base.slots[i], &now = binding.slots[i];
