@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
-#include "cli/load_session.h"
 #include "graph/base/status.h"
 #include "graph/builder/models/models.h"
 #include "onnx_io/import.h"
@@ -55,8 +54,7 @@ int64_t ContextOf(const Graph& graph, const Options& options) {
 absl::StatusOr<std::unique_ptr<Decoder>> Load(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
   const int64_t context = ContextOf(model.graph, options);
-  ONWARD_ASSIGN_OR_RETURN(auto session, CreateSession(std::move(model), common.session()));
-  return Decoder::Create(std::move(session), context);
+  return Decoder::Create(std::move(model), common.session(), context);
 }
 
 // Tokens as text, or as numbers where there is no vocabulary.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/generation/fixed_cache.h"
 #include "graph/base/status.h"
 
 namespace onward::generation {
@@ -63,6 +64,13 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(std::unique_ptr<Session
   return made;
 }
 
+absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const SessionOptions& options,
+                                                         int64_t context) {
+  ONWARD_RETURN_IF_ERROR(UseFixedCaches(model).status());
+  ONWARD_ASSIGN_OR_RETURN(auto session, Session::Create(std::move(model), options));
+  return Create(std::move(session), context);
+}
+
 absl::Status Decoder::Check(absl::Span<const int64_t> tokens) const {
   for (const int64_t token : tokens) {
     if (token < 0 || (signature_.vocabulary && token >= *signature_.vocabulary)) {
@@ -95,11 +103,34 @@ Tensor Decoder::EmptyCache(const DecoderSignature::Cache& cache, size_t rows) co
   Dims dims;
   for (size_t axis = 0; axis < type.shape->size(); ++axis) {
     const Dim& dim = (*type.shape)[axis];
-    dims.push_back(static_cast<int64_t>(axis) == cache.length_axis ? 0
+    dims.push_back(static_cast<int64_t>(axis) == cache.length_axis ? capacity_
                    : axis == 0                                     ? static_cast<int64_t>(rows)
                                                                    : dim.value());
   }
-  return Tensor(type.dtype, dims);
+  Tensor cache_tensor(type.dtype, dims);
+  std::memset(cache_tensor.raw_mutable_data(), 0, static_cast<size_t>(cache_tensor.byte_size()));
+  return cache_tensor;
+}
+
+void Decoder::MakeRoom(Group& group, size_t length) {
+  const auto needed = static_cast<int64_t>(length);
+  for (size_t i = 0; signature_.past_length && i < group.caches.size(); ++i) {
+    const Tensor& old = group.caches[i].tensor();
+    const auto axis = static_cast<size_t>(signature_.caches[i].length_axis);
+    const int64_t before = old.dims()[axis];
+    if (before >= needed) continue;
+    capacity_ = std::max({capacity_, needed, 2 * before});
+    Tensor wide = EmptyCache(signature_.caches[i], group.rows.size());
+    const DimsView dims = old.dims();
+    const int64_t heads = NumElements(dims, 0, static_cast<int64_t>(axis));
+    const int64_t bytes = heads == 0 ? 0 : old.byte_size() / heads;
+    const int64_t stride = heads == 0 ? 0 : wide.byte_size() / heads;
+    for (int64_t k = 0; k < heads; ++k) {
+      std::memcpy(static_cast<char*>(wide.raw_mutable_data()) + k * stride,
+                  static_cast<const char*>(old.raw_data()) + k * bytes, static_cast<size_t>(bytes));
+    }
+    group.caches[i] = std::move(wide);
+  }
 }
 
 absl::StatusOr<Scores> Decoder::Begin(absl::Span<const int64_t> prompt) {
@@ -110,6 +141,8 @@ absl::StatusOr<Scores> Decoder::Begin(absl::Span<const int64_t> prompt) {
     return absl::InvalidArgumentError(absl::StrCat("the prompt has ", prompt.size(),
                                                    " tokens, the model's context is ", context_));
   }
+  constexpr int64_t kRoom = 16;  // for tokens to come
+  if (signature_.past_length) capacity_ = static_cast<int64_t>(prompt.size()) + kRoom;
   rows_ = {std::vector<int64_t>(prompt.begin(), prompt.end())};
   MakeGroups();
   for (const DecoderSignature::Cache& cache : signature_.caches)
@@ -139,7 +172,10 @@ absl::StatusOr<Scores> Decoder::Next(absl::Span<const int64_t> tokens,
         for (const Value& cache : before[0].caches)
           groups_[g].caches.push_back(Gathered(cache.tensor(), parents));
       } else {
-        groups_[g].caches = before[static_cast<size_t>(parents[g])].caches;
+        // Caches that are written in place cannot be shared.
+        for (const Value& cache : before[static_cast<size_t>(parents[g])].caches)
+          groups_[g].caches.push_back(signature_.past_length ? Value(cache.tensor().Clone())
+                                                             : cache);
       }
     }
   }
@@ -211,9 +247,17 @@ absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
     const size_t seen = cached ? begin + count : count;
     inputs[*signature_.mask] = Ids(group, *signature_.mask, 0, seen, cached ? seen : width);
   }
-  for (size_t i = 0; i < signature_.caches.size(); ++i)
-    inputs[signature_.caches[i].past] = group.caches[i];
+  MakeRoom(group, begin + count);
   outputs_.resize(session_->outputs().size());
+  for (size_t i = 0; i < signature_.caches.size(); ++i) {
+    inputs[signature_.caches[i].past] = group.caches[i];
+    if (signature_.past_length) outputs_[signature_.caches[i].present] = group.caches[i];
+  }
+  if (signature_.past_length) {
+    Tensor filled(DType::kInt64, {static_cast<int64_t>(group.rows.size())});
+    std::fill_n(filled.mutable_data<int64_t>(), group.rows.size(), static_cast<int64_t>(begin));
+    inputs[*signature_.past_length] = std::move(filled);
+  }
   ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_)));
   for (size_t i = 0; i < signature_.caches.size(); ++i)
     group.caches[i] = std::exchange(outputs_[signature_.caches[i].present], Value());

@@ -18,6 +18,9 @@ using Scores = std::vector<std::vector<float>>;
 // sees the whole row in every step, at most its last `context` tokens.
 class Decoder {
  public:
+  // Of a model whose caches are written in place where it allows that (fixed_cache.h).
+  static absl::StatusOr<std::unique_ptr<Decoder>> Create(Model model, const SessionOptions& options,
+                                                         int64_t context = 0);
   // `context`: the most tokens that the model can see, 0 where there is no limit. InvalidArgument:
   // the model is no decoder (see FindSignature).
   static absl::StatusOr<std::unique_ptr<Decoder>> Create(std::unique_ptr<Session> session,
@@ -51,10 +54,13 @@ class Decoder {
   absl::StatusOr<Tensor> Run(Group& group, size_t begin, size_t count);
   Tensor Ids(const Group& group, size_t input, size_t begin, size_t count, size_t width) const;
   Tensor EmptyCache(const DecoderSignature::Cache& cache, size_t rows) const;
+  // Caches that are written in place get room for `length` tokens.
+  void MakeRoom(Group& group, size_t length);
 
   std::unique_ptr<Session> session_;
   DecoderSignature signature_;
   int64_t context_ = 0;
+  int64_t capacity_ = 0;  // of caches that are written in place
   std::vector<std::vector<int64_t>> rows_;
   std::vector<Group> groups_;
   std::vector<Value> outputs_;  // buffers of the last run

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "executors/generation/fixed_cache.h"
 #include "graph/base/status.h"
 
 namespace onward::generation {
@@ -127,7 +128,9 @@ absl::StatusOr<DecoderSignature> FindSignature(absl::Span<const ValueInfo> input
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueInfo& input = inputs[i];
     if (i == found.tokens) continue;
-    if (absl::StrContains(input.name, "past")) {
+    if (input.name == kPastLengthName) {
+      found.past_length = i;
+    } else if (absl::StrContains(input.name, "past")) {
       ONWARD_ASSIGN_OR_RETURN(DecoderSignature::Cache cache, CacheOf(input, i, outputs));
       found.caches.push_back(cache);
     } else if (absl::StrContains(input.name, "attention_mask")) {

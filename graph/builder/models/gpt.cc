@@ -123,12 +123,10 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
     head = nn::Linear(root, "lm_head", shape.width, vocabulary, {false}).weight;
   Initialize(root, layers);
 
-  const auto size = [](const Expr& x, int64_t axis) {
-    return Squeeze(expr::Shape(x, axis, axis + 1), {0});
-  };
-  const Expr begin = cached ? size(caches[0].keys, 2) : builder.Scalar(0, DType::kInt64);
-  const Expr positions =
-      nn::Op("Range", {begin, begin + size(tokens, 1), builder.Scalar(1, DType::kInt64)});
+  const Expr length = Squeeze(expr::Shape(tokens, 1, 2), {0});
+  const Expr zero = builder.Scalar(0, DType::kInt64), one = builder.Scalar(1, DType::kInt64);
+  Expr positions = nn::Op("Range", {zero, length, one});
+  if (cached) positions = positions + expr::Shape(caches[0].keys, 2, 3);
   Expr x = wte(tokens) + wpe(positions);
   if (!cached) x = nn::Dropout{shape.dropout}(x);
   for (size_t i = 0; i < h.size(); ++i) x = h[i](x, cached ? &caches[i] : nullptr);

@@ -30,8 +30,8 @@ const nlohmann::json& Golden() {
 }
 
 // How the model is written: it sees everything in each step, or goes on from a cache, any number of
-// tokens at a time or one of one row.
-enum class Form { kWhole, kCache, kOneByOne };
+// tokens at a time or one of one row; the cache grows or is written in place.
+enum class Form { kWhole, kCache, kOneByOne, kFixed, kFixedOneByOne };
 
 void MakeOneByOne(Graph& graph) {
   for (const ValueId id : graph.inputs()) {
@@ -60,7 +60,13 @@ std::unique_ptr<Decoder> Gpt(Form form, int64_t context = 0) {
   load.transposed = {"*.c_attn.weight", "*.c_proj.weight", "*.c_fc.weight"};
   const auto loaded = LoadStateDict(*model, *weights, load);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
-  if (form == Form::kOneByOne) MakeOneByOne(model->graph);
+  if (form == Form::kOneByOne || form == Form::kFixedOneByOne) MakeOneByOne(model->graph);
+  if (form == Form::kFixed || form == Form::kFixedOneByOne) {
+    auto decoder = Decoder::Create(*std::move(model), SessionOptions(), context);
+    EXPECT_TRUE(decoder.ok()) << decoder.status();
+    EXPECT_TRUE((*decoder)->signature().past_length.has_value());
+    return *std::move(decoder);
+  }
   auto session = Session::Create(*std::move(model));
   EXPECT_TRUE(session.ok()) << session.status();
   auto decoder = Decoder::Create(*std::move(session), context);
@@ -101,12 +107,14 @@ TEST_P(GenerateTest, TokensAreTransformers) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Form>& form) {
-  constexpr const char* kNames[] = {"Whole", "Cache", "OneByOne"};
+  constexpr const char* kNames[] = {"Whole", "Cache", "OneByOne", "Fixed", "FixedOneByOne"};
   return kNames[static_cast<int>(form.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, GenerateTest,
-                         ::testing::Values(Form::kWhole, Form::kCache, Form::kOneByOne), NameOf);
+                         ::testing::Values(Form::kWhole, Form::kCache, Form::kOneByOne,
+                                           Form::kFixed, Form::kFixedOneByOne),
+                         NameOf);
 
 TEST(Generate, DrawsAreRepeatable) {
   const auto decoder = Gpt(Form::kCache);
@@ -120,6 +128,22 @@ TEST(Generate, DrawsAreRepeatable) {
   };
   EXPECT_EQ(draw(1), draw(1));
   EXPECT_NE(draw(1), draw(2));
+}
+
+// More tokens than a cache has room for at first.
+TEST(Generate, FixedCachesGrow) {
+  GenerateOptions options;
+  options.max_new_tokens = 29;
+  const auto grown = Generate(*Gpt(Form::kFixed), {4, 2, 9}, options);
+  ASSERT_TRUE(grown.ok()) << grown.status();
+  const auto decoder = Gpt(Form::kWhole);
+  std::vector<int64_t> tokens = {4, 2, 9};
+  for (const int64_t token : grown->tokens) {
+    const auto scores = decoder->Begin(tokens);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    EXPECT_EQ(Best((*scores)[0]), token);
+    tokens.push_back(token);
+  }
 }
 
 TEST(Generate, StreamsAndStopsForItsCaller) {
