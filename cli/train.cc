@@ -186,6 +186,13 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   });
   trainer_options.stop = [] { return interrupted != 0; };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
+  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %.1f MB%s\n",
+               trainer->parameters().size(), static_cast<double>(trainer->planned_bytes()) / 1e6,
+               trainer->recomputed_segments() == 0
+                   ? ""
+                   : absl::StrCat(", ", trainer->recomputed_segments(),
+                                  " parts of the forward pass are computed again")
+                         .c_str());
   if (options.resume) {
     std::fprintf(stderr, "going on after step %lld of %lld\n",
                  static_cast<long long>(trainer->steps_done()),

@@ -74,6 +74,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options));
     ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, runs));
   }
+  if (options.rewrite != nullptr) ONWARD_RETURN_IF_ERROR(options.rewrite(graph));
   if (!provider->is_host()) ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
                           CompileProgram(std::move(graph), options, kernel_options));

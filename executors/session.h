@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ struct SessionOptions {
   // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
   int64_t max_executed_nodes = 0;
   bool profile = false;  // record every step; see WriteProfile
+  // Run on the graph once it is optimised, before it is planned.
+  std::function<absl::Status(Graph& graph)> rewrite = nullptr;
 };
 
 // A model's input or output as its user sees it.

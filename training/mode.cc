@@ -9,6 +9,7 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/builder/patch_sink.h"
+#include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "training/state.h"
@@ -55,6 +56,13 @@ bool MayDrop(const Graph& graph, const Node& node) {
   return !ratio.valid() || ScalarValue(graph, ratio) != 0.0;
 }
 
+// A stream of random numbers that stays the node's own through every rewrite: FNV-1a of its name.
+std::string StreamOf(std::string_view name) {
+  uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  return absl::StrCat(hash);
+}
+
 absl::Status TrainDropout(Graph& graph, NodeId id) {
   GraphSink sink(graph);
   const Node& old = graph.node(id);
@@ -67,6 +75,8 @@ absl::Status TrainDropout(Graph& graph, NodeId id) {
       wanted);
   ONWARD_RETURN_IF_ERROR(sink.status());
   TakePlace(graph, id, made);
+  const ValueData& y = graph.value(made[0].id());
+  graph.mutable_node(y.producer).metadata[kStreamKey] = StreamOf(y.name);
   return absl::OkStatus();
 }
 

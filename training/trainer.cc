@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "onnx_io/export.h"
@@ -13,12 +15,30 @@
 #include "training/data/sources.h"
 #include "training/load_model.h"
 #include "training/mode.h"
+#include "training/recompute.h"
 
 namespace onward {
 namespace {
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// "2GiB", "500MB", "1e9"; "" is 0.
+absl::StatusOr<int64_t> ParseBytes(const std::string& text) {
+  if (text.empty()) return 0;
+  const size_t end = text.find_last_of("0123456789.") + 1;
+  double number = 0;
+  const std::string unit = text.substr(end);
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},     {"B", 1},         {"KB", 1e3},      {"MB", 1e6},
+      {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+  for (const auto& [name, factor] : kUnits) {
+    if (unit == name && absl::SimpleAtod(text.substr(0, end), &number) && number > 0)
+      return static_cast<int64_t>(number * factor);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("recompute.memory_budget: '", text,
+                                                 "' is no number of bytes such as 2GiB or 500MB"));
 }
 
 const ScheduleConfig* ScheduleOf(const TrainConfig& config, size_t group) {
@@ -38,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& conf
   ONWARD_ASSIGN_OR_RETURN(made->trained_,
                           LoadModel(config, made->options_.directory, made->options_.on_warning));
   ONWARD_RETURN_IF_ERROR(made->OpenData());
-  ONWARD_RETURN_IF_ERROR(made->MakeSession());
+  ONWARD_RETURN_IF_ERROR(made->FitSession());
   ONWARD_RETURN_IF_ERROR(made->MakeSchedules());
   ONWARD_RETURN_IF_ERROR(made->OpenCheckpoints());
   return made;
@@ -67,14 +87,52 @@ absl::Status Trainer::OpenData() {
                   "evaluation.data:");
 }
 
+// The fewest recomputed segments that keep to the memory budget.
+absl::Status Trainer::FitSession() {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes(config_.recompute().memory_budget()));
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const int segments : {0, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+    segments_ = segments;
+    ONWARD_RETURN_IF_ERROR(MakeSession());
+    ONWARD_ASSIGN_OR_RETURN(planned_bytes_, PlannedBytes());
+    if (budget == 0 || planned_bytes_ <= budget) return absl::OkStatus();
+    least = std::min(least, planned_bytes_);
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "recompute.memory_budget: a step needs ", least,
+      " bytes at least, with every part of the forward pass computed again; the budget is ",
+      budget));
+}
+
+absl::StatusOr<int64_t> Trainer::PlannedBytes() {
+  loader_->Seek(0, 0);
+  ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
+  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
+                          InputsOf(session_->session().inputs(), batch, config_.data()));
+  ONWARD_ASSIGN_OR_RETURN(int64_t bytes, session_->session().PlannedBytes(given));
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
+    bytes += 2 * state.byte_size();
+  }
+  return bytes;
+}
+
 absl::Status Trainer::MakeSession() {
   ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
   SessionOptions session;
   session.num_threads = config_.threads();
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
+  std::vector<SessionOptions> options(phases_.models.size(), session);
+  const std::vector<std::string> named(config_.recompute().segment().begin(),
+                                       config_.recompute().segment().end());
+  if (!named.empty() || segments_ > 1) {
+    options[0].rewrite = [named, count = segments_](Graph& graph) {
+      return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
+    };
+  }
   ONWARD_ASSIGN_OR_RETURN(session_,
-                          TrainingSession::Create(std::exchange(phases_.models, {}), session));
+                          TrainingSession::Create(std::exchange(phases_.models, {}), options));
   return absl::OkStatus();
 }
 

@@ -76,6 +76,9 @@ class Trainer {
   int64_t steps_done() const { return progress_.step; }
   int64_t total_steps() const { return total_steps_; }
   int64_t steps_per_epoch() const;
+  // Bytes that a step is planned to need: state, what is computed of it, and everything between.
+  int64_t planned_bytes() const { return planned_bytes_; }
+  int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
   TrainingSession& session() { return *session_; }
 
@@ -85,6 +88,8 @@ class Trainer {
 
   absl::Status OpenData();
   absl::Status MakeSession();
+  absl::Status FitSession();
+  absl::StatusOr<int64_t> PlannedBytes();
   absl::Status MakeSchedules();
   absl::Status SetRates();
   absl::Status SetAverageWeight();
@@ -105,6 +110,8 @@ class Trainer {
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group
   int64_t total_steps_ = 0;
+  int64_t planned_bytes_ = 0;
+  int segments_ = 0;  // that are computed again; 0: none
 
   TrainingProgress progress_;
   std::unique_ptr<CheckpointWriter> checkpoints_;

@@ -23,11 +23,11 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     Model step, const SessionOptions& options) {
   std::vector<Model> phases;
   phases.push_back(std::move(step));
-  return Create(std::move(phases), options);
+  return Create(std::move(phases), {options});
 }
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    std::vector<Model> phases, const SessionOptions& options) {
+    std::vector<Model> phases, absl::Span<const SessionOptions> options) {
   std::unique_ptr<TrainingSession> made(new TrainingSession());
   for (const Model& model : phases) {
     for (const UpdateBinding& update : model.updates) {
@@ -40,7 +40,10 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
         made->state_.push_back(*input.constant);
     }
   }
-  for (Model& model : phases) ONWARD_RETURN_IF_ERROR(made->AddPhase(std::move(model), options));
+  for (size_t i = 0; i < phases.size(); ++i) {
+    ONWARD_RETURN_IF_ERROR(
+        made->AddPhase(std::move(phases[i]), i < options.size() ? options[i] : SessionOptions()));
+  }
   return made;
 }
 

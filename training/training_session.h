@@ -20,8 +20,9 @@ class TrainingSession {
   // The state is what any phase updates (AddOptimizer, or an imported TrainingInfoProto), by the
   // names of the inputs. Each has a value to start with, from the first phase that has it, and one
   // dtype and shape in all phases.
+  // `options`: by phase; the last ones are the default's where there are fewer.
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
-      std::vector<Model> phases, const SessionOptions& options = {});
+      std::vector<Model> phases, absl::Span<const SessionOptions> options);
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
       Model step, const SessionOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Crossing from one device to another.
+// The same value elsewhere: in the memory of another device, or later.
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
@@ -17,6 +17,17 @@ std::vector<onnx::OpSchema> CopySchemas() {
   schema.FunctionBody("{ Y = Identity (X) }", 28);
   std::vector<onnx::OpSchema> schemas;
   schemas.push_back(std::move(schema));
+  onnx::OpSchema after("After", __FILE__, __LINE__);
+  after.SetDomain(kOnwardDomain).SinceVersion(1);
+  after.SetDoc("The same value, once the token is computed.");
+  after.Input(0, "X", "Any tensor.", "T");
+  after.Input(1, "token", "Any tensor.", "U");
+  after.Output(0, "Y", "X.", "T");
+  after.TypeConstraint("T", onnx::OpSchema::all_tensor_types_ir14(), "Any tensor.");
+  after.TypeConstraint("U", onnx::OpSchema::all_tensor_types_ir14(), "Any tensor.");
+  after.TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
+  after.FunctionBody("{ Y = Identity (X) }", 28);
+  schemas.push_back(std::move(after));
   return schemas;
 }
 

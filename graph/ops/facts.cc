@@ -27,6 +27,7 @@ const Table& OnnxTable() {
 constexpr OpFacts kOnwardFacts[] = {
     {"AddLayerNormalization", Precision::kFull},
     {"AddRMSNormalization", Precision::kFull},
+    {.op = "After", .precision = Precision::kFollow, .view = true},
     {.op = "Copy", .precision = Precision::kFollow, .view = true},
     {"FusedConv", Precision::kLower},
     {"FusedMatMul", Precision::kLower},

@@ -15,6 +15,9 @@ namespace onward {
 
 inline constexpr char kOnwardDomain[] = "onward";
 inline constexpr char kMicrosoftDomain[] = "com.microsoft";
+// In the metadata of a node that draws numbers: a number that names its stream, in place of the
+// node's own, which rewrites of the graph change.
+inline constexpr char kStreamKey[] = "onward.stream";
 
 // The schema of an op at the opset used inside, null when there is none. Registers the `onward`
 // schemas on first use; thread-safe.

@@ -276,6 +276,19 @@ TEST_F(TrainerTest, GoesOnBitForBit) {
               HasSubstr("is of seed 0, the config has 9"));
 }
 
+TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
+  const auto free = Train(Config("epochs: 1"));
+  const auto roomy = Train(Config("epochs: 1 recompute { memory_budget: \"1GiB\" }"));
+  ASSERT_TRUE(free.ok()) << free.status();
+  ASSERT_TRUE(roomy.ok()) << roomy.status();
+  EXPECT_EQ((*roomy)->recomputed_segments(), 0);
+  EXPECT_EQ((*roomy)->planned_bytes(), (*free)->planned_bytes());
+  EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"1KB\" }")),
+              HasSubstr("bytes at least, with every part of the forward pass computed again"));
+  EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"2 gigs\" }")),
+              HasSubstr("'2 gigs' is no number of bytes such as 2GiB or 500MB"));
+}
+
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
   config.mutable_loss()->set_kind("cross_entrophy");

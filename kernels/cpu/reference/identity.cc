@@ -188,6 +188,7 @@ Made MakeReshape(const NodeSpec& spec) {
 
 constexpr KernelEntry kKernels[] = {
     {"", "Identity", "identity_reference", MakeIdentity},
+    {"onward", "After", "after_reference", MakeIdentity},
     {"", "Flatten", "flatten_reference", MakeFlatten},
     {"", "Squeeze", "squeeze_reference", MakeSqueeze},
     {"", "Unsqueeze", "unsqueeze_reference", MakeUnsqueeze},

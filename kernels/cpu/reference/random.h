@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "absl/strings/numbers.h"
+#include "graph/ops/onward_schemas.h"
 #include "kernels/kernel.h"
 #include "kernels/philox.h"
 
@@ -14,6 +16,8 @@ class RandomSource {
  public:
   explicit RandomSource(const NodeSpec& spec)
       : seed_(spec.options().seed), node_(static_cast<uint32_t>(spec.node_index())) {
+    const auto stream = spec.node().metadata.find(kStreamKey);
+    if (stream != spec.node().metadata.end()) (void)absl::SimpleAtoi(stream->second, &node_);
     if (spec.attributes().Has("seed"))
       seed_ = std::bit_cast<uint32_t>(spec.attributes().Float("seed", 0.0f));
   }
