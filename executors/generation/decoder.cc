@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executors/generation/fixed_cache.h"
 #include "graph/base/status.h"
@@ -66,7 +67,10 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(std::unique_ptr<Session
 
 absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const SessionOptions& options,
                                                          int64_t context) {
-  ONWARD_RETURN_IF_ERROR(UseFixedCaches(model).status());
+  const bool caches = std::any_of(
+      model.graph.inputs().begin(), model.graph.inputs().end(),
+      [&](ValueId id) { return absl::StrContains(model.graph.value(id).name, "past"); });
+  if (caches) ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
   ONWARD_ASSIGN_OR_RETURN(auto session, Session::Create(std::move(model), options));
   return Create(std::move(session), context);
 }

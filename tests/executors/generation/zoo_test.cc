@@ -6,12 +6,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/generation/generate.h"
+#include "onnx_io/import.h"
 #include "tests/support/test_data.h"
 
 namespace onward::generation {
 namespace {
 
-TEST(ZooGeneration, GreedyTokensAreOnnxRuntimes) {
+// As the model is, or with caches that are written in place.
+std::unique_ptr<Decoder> Load(const std::string& path, bool fixed) {
+  absl::StatusOr<std::unique_ptr<Decoder>> made;
+  if (fixed) {
+    auto model = ImportFile(path);
+    EXPECT_TRUE(model.ok()) << model.status();
+    made = Decoder::Create(*std::move(model), SessionOptions());
+  } else {
+    auto session = Session::Load(path);
+    EXPECT_TRUE(session.ok()) << session.status();
+    made = Decoder::Create(*std::move(session));
+  }
+  EXPECT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ((*made)->signature().past_length.has_value(), fixed);
+  return *std::move(made);
+}
+
+class ZooGenerationTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(ZooGenerationTest, GreedyTokensAreOnnxRuntimes) {
   const std::string zoo = testing::DirectoryFrom("ONWARD_ZOO");
   ONWARD_NEEDS_DATA(zoo, "ONWARD_ZOO");
   std::ifstream file(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/executors/generation/zoo.json"));
@@ -21,25 +41,24 @@ TEST(ZooGeneration, GreedyTokensAreOnnxRuntimes) {
   for (const auto& each : cases) {
     if (const std::string model = each["model"]; model != loaded) {
       decoder.reset();
-      auto session = Session::Load(absl::StrCat(zoo, "/", model, "/model.onnx"));
-      ASSERT_TRUE(session.ok()) << session.status();
-      auto made = Decoder::Create(*std::move(session));
-      ASSERT_TRUE(made.ok()) << made.status();
-      decoder = *std::move(made);
+      decoder = Load(absl::StrCat(zoo, "/", model, "/model.onnx"), GetParam());
       loaded = model;
     }
+    const auto prompt = each["prompt"].get<std::vector<int64_t>>();
     const auto want = each["ids"].get<std::vector<int64_t>>();
     GenerateOptions options;
     options.max_new_tokens = static_cast<int64_t>(want.size());
-    const auto made = Generate(*decoder, each["prompt"].get<std::vector<int64_t>>(), options);
+    const auto made = Generate(*decoder, prompt, options);
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(made->tokens, want) << each;
-    const auto found =
-        BeamSearch(*decoder, each["prompt"].get<std::vector<int64_t>>(), 3, {}, {.beams = 1});
+    const auto found = BeamSearch(*decoder, prompt, 3, {}, {.beams = 1});
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ((*found)[0].tokens, std::vector<int64_t>(want.begin(), want.begin() + 3));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Caches, ZooGenerationTest, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "Fixed" : "Growing"; });
 
 }  // namespace
 }  // namespace onward::generation
