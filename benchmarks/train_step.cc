@@ -61,8 +61,9 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
   SessionOptions options;
   options.num_threads = threads;
   options.profile = !profile.empty();
+  const std::vector<SessionOptions> of_phases(phases.models.size(), options);
   ONWARD_ASSIGN_OR_RETURN(const auto session,
-                          TrainingSession::Create(std::move(phases.models), options));
+                          TrainingSession::Create(std::move(phases.models), of_phases));
   for (int steps; std::cin >> steps;)
     ONWARD_RETURN_IF_ERROR(Measure(*session, batch, phases.apply.has_value(), steps));
   return profile.empty() ? absl::OkStatus() : session->session().WriteProfile(profile);

@@ -112,7 +112,7 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   ONWARD_ASSIGN_OR_RETURN(int64_t bytes, session_->session().PlannedBytes(given));
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    bytes += 2 * state.byte_size();
+    bytes += (config_.non_finite() == TrainConfig::SKIP ? 2 : 1) * state.byte_size();
   }
   return bytes;
 }
@@ -210,11 +210,13 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   report.epoch = loader_->position().epoch;
   report.rate =
       progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
-  const auto accept = [&](const Session::Outputs& outputs) {
-    const double loss = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
-    report.loss += loss / static_cast<double>(config_.accumulate());
-    return std::isfinite(loss);
+  const auto loss_of = [](const Session::Outputs& outputs) {
+    return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
   };
+  // Only a training that skips steps keeps the state before one: two tensors of each.
+  TrainingSession::Accept accept;
+  if (config_.non_finite() == TrainConfig::SKIP)
+    accept = [&](const Session::Outputs& outputs) { return std::isfinite(loss_of(outputs)); };
   const auto read_norm = [&](const Session::Outputs& outputs) {
     const auto norm = outputs.find("gradient_norm");
     if (norm != outputs.end() && norm->second.tensor().dtype() == DType::kFloat32)
@@ -230,13 +232,14 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->session().inputs(), batch, config_.data()));
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
+    report.loss += loss_of(outputs) / static_cast<double>(config_.accumulate());
     read_norm(outputs);
   }
   report.skipped = !std::isfinite(report.loss);
   if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the loss of step ", progress_.step + 1, " is ", report.loss,
-        "; the weights are those before it (non_finite: SKIP goes on without such steps)"));
+        "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
   }
   if (phases_.apply) {
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step({}, *phases_.apply));

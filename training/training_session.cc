@@ -78,6 +78,13 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
 absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
                                                        const Accept& accept) {
   Phase& run = phases_.at(phase);
+  // In place: one tensor is input and output. Else the output has memory of its own, which changes
+  // places with the state's.
+  std::vector<bool> over(run.updates.size(), false);
+  for (size_t i = 0; i < run.updates.size() && accept == nullptr; ++i) {
+    const Update& update = run.updates[i];
+    over[i] = update.in_place && state_[update.state].tensor().unique();
+  }
   std::vector<Value> given = run.set;
   for (const auto& [state, input] : run.reads) given[input] = state_[state];
   for (const auto& [name, value] : inputs) {
@@ -86,6 +93,8 @@ absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& in
       return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
     given[it->second] = value;
   }
+  for (size_t i = 0; i < over.size(); ++i)
+    if (over[i]) run.results[run.updates[i].output] = state_[run.updates[i].state];
   ONWARD_RETURN_IF_ERROR(run.session->Run(given, absl::MakeSpan(run.results)));
   given.clear();  // the old state is ours alone again: the next step writes into it
   Session::Outputs outputs;
@@ -94,8 +103,14 @@ absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& in
       outputs[run.session->outputs()[i].name] = std::exchange(run.results[i], Value());
   }
   if (accept != nullptr && !accept(outputs)) return outputs;
-  for (const Update& update : run.updates)
-    std::swap(state_[update.state], run.results[update.output]);
+  for (size_t i = 0; i < run.updates.size(); ++i) {
+    Update& update = run.updates[i];
+    Value& result = run.results[update.output];
+    Value& state = state_[update.state];
+    if (over[i]) update.in_place = result.tensor().raw_data() == state.tensor().raw_data();
+    std::swap(state, result);
+    if (over[i]) result = Value();
+  }
   return outputs;
 }
 

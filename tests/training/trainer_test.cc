@@ -206,7 +206,7 @@ TEST_F(TrainerTest, EndsEarlyWithoutProgress) {
   EXPECT_EQ((*trainer)->steps_done(), 4 * 6);
 }
 
-TEST_F(TrainerTest, ANonFiniteLossStopsOrIsSkippedAndTheWeightsStay) {
+TEST_F(TrainerTest, ANonFiniteLossStopsOrIsSkipped) {
   TrainConfig config = Config("steps: 40");
   (*config.mutable_optimizer()->mutable_options())["lr"] = 1e30;
   EXPECT_THAT(Error(config), HasSubstr("the loss of step "));
