@@ -205,6 +205,8 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_RETURN_IF_ERROR(records.Close());
   const std::string exported = output / "model.onnx";
   ONWARD_RETURN_IF_ERROR(trainer->Export(exported));
+  if (config.export_().training_step())
+    ONWARD_RETURN_IF_ERROR(trainer->ExportStep(output / "training_step.onnx"));
   std::printf("%lld of %lld steps; the trained model is %s\n",
               static_cast<long long>(trainer->steps_done()),
               static_cast<long long>(trainer->total_steps()), exported.c_str());

@@ -132,7 +132,8 @@ absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& name
 // What changes between steps, of the kinds that the config asks for.
 class UpdateWriter {
  public:
-  UpdateWriter(Model& model, const TrainConfig& config) : model_(model), config_(config) {}
+  UpdateWriter(Model& model, const TrainConfig& config, bool portable)
+      : model_(model), config_(config), portable_(portable) {}
 
   // `gradients` are in the order of `parameters`.
   absl::Status Write(const std::vector<ValueId>& parameters, const std::vector<ValueId>& gradients,
@@ -180,6 +181,7 @@ class UpdateWriter {
       groups[chosen].gradients.push_back(gradients[p].id());
     }
     OptimizerConfig optimizer;
+    optimizer.portable = portable_;
     optimizer.name = config_.optimizer().name();
     optimizer.options = {config_.optimizer().options().begin(),
                          config_.optimizer().options().end()};
@@ -207,6 +209,7 @@ class UpdateWriter {
 
   Model& model_;
   const TrainConfig& config_;
+  const bool portable_;
 };
 
 // --- the phases
@@ -236,7 +239,7 @@ absl::Status Accumulate(Model& model, const std::vector<std::string>& names,
 
 // The graph that updates `names` from the sums that Accumulate() made, which it clears.
 absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<std::string>& names,
-                                 const TrainConfig& config, TrainingPhases& phases) {
+                                 const TrainConfig& config, bool portable, TrainingPhases& phases) {
   Model model;
   model.opsets = accumulating.opsets;
   model.graph.name = "apply";
@@ -248,7 +251,8 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     gradients.push_back(
         AddState(model.graph, "gradient/" + name, Zeros(like.dtype(), like.dims())));
   }
-  ONWARD_RETURN_IF_ERROR(UpdateWriter(model, config).Write(parameters, gradients, phases));
+  ONWARD_RETURN_IF_ERROR(
+      UpdateWriter(model, config, portable).Write(parameters, gradients, phases));
   GraphSink sink(model.graph, "clear/");
   for (const ValueId gradient : gradients) {
     const Expr zero = ZerosLike(sink.Value(gradient));
@@ -295,7 +299,7 @@ ValueId Cotangent(GraphSink& sink, const TrainConfig& config) {
 
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
                                                   const TrainConfig& config,
-                                                  absl::Span<const Field> fields) {
+                                                  absl::Span<const Field> fields, bool portable) {
   TrainingPhases phases;
   Model step = trained.model;
   TrainingModeOptions mode;
@@ -312,20 +316,22 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
       TrainableParameters(step, trained.initializers, scored.loss.id(), trainable, frozen));
   for (const ValueId id : parameters) phases.parameters.push_back(step.graph.value(id).name);
   GradientOptions options;
-  options.allow_onward_ops = true;
+  options.allow_onward_ops = !portable;
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> gradients,
       AddGradients(step.graph, {{scored.loss.id(), Cotangent(sink, config)}}, parameters, options));
   if (NeedsApply(config)) {
     ONWARD_RETURN_IF_ERROR(Accumulate(step, phases.parameters, gradients));
-    ONWARD_ASSIGN_OR_RETURN(Model apply, ApplyPhase(step, phases.parameters, config, phases));
+    ONWARD_ASSIGN_OR_RETURN(Model apply,
+                            ApplyPhase(step, phases.parameters, config, portable, phases));
     for (const ValueId id : parameters) ConstantToState(step.graph, id);
     ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss"}));
     phases.models.push_back(std::move(step));
     phases.apply = phases.models.size();
     phases.models.push_back(std::move(apply));
   } else {
-    ONWARD_RETURN_IF_ERROR(UpdateWriter(step, config).Write(parameters, gradients, phases));
+    ONWARD_RETURN_IF_ERROR(
+        UpdateWriter(step, config, portable).Write(parameters, gradients, phases));
     ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm"}));
     phases.models.push_back(std::move(step));
   }

@@ -37,9 +37,10 @@ inline constexpr char kAveragePrefix[] = "average/";
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
 // target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,
-// AddGradients and AddOptimizer.
+// AddGradients and AddOptimizer. `portable`: in ops of the standard alone, for other runtimes.
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   const TrainConfig& config,
-                                                  absl::Span<const Field> fields);
+                                                  absl::Span<const Field> fields,
+                                                  bool portable = false);
 
 }  // namespace onward

@@ -344,4 +344,19 @@ absl::Status Trainer::Export(const std::string& path) const {
   return ExportFile(model, path);
 }
 
+absl::Status Trainer::ExportStep(const std::string& path) const {
+  if (phases_.apply) {
+    return absl::FailedPreconditionError(
+        "export.training_step: a step over several batches is no one graph; set accumulate to 1");
+  }
+  ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
+                          MakeTrainingPhases(trained_, config_, fields_, /*portable=*/true));
+  Model& step = portable.models[0];
+  for (const UpdateBinding& update : step.updates) {
+    ValueData& input = step.graph.mutable_value(update.input);
+    ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
+  }
+  return ExportFile(step, path);
+}
+
 }  // namespace onward

@@ -72,6 +72,10 @@ class Trainer {
   // The trained model in inference form, with the best weights' averages where the config has such.
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
+  // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
+  // and the state as it stands, outputs the loss and "next/<state>". FailedPrecondition: gradients
+  // are accumulated over several batches.
+  absl::Status ExportStep(const std::string& path) const;
 
   int64_t steps_done() const { return progress_.step; }
   int64_t total_steps() const { return total_steps_; }

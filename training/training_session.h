@@ -29,10 +29,10 @@ class TrainingSession {
   // Whether the state may take what a run computed.
   using Accept = std::function<bool(const Session::Outputs& outputs)>;
 
-  // Runs a phase once and answers the outputs that are no state. With `accept` state keeps its value
-  // when the run fails or `accept` refuses it; without, state is written in place where the program
-  // can do that and nobody else holds it, and is lost when the run fails. Inputs with a default that
-  // are not given have their default (see Set).
+  // Runs a phase once and answers the outputs that are no state. With `accept` state keeps its
+  // value when the run fails or `accept` refuses it; without, state is written in place where the
+  // program can do that and nobody else holds it, and is lost when the run fails. Inputs with a
+  // default that are not given have their default (see Set).
   absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0,
                                         const Accept& accept = nullptr);
 

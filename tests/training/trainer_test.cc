@@ -13,6 +13,8 @@
 #include "gtest/gtest.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
+#include "tests/support/kernel_runner.h"
+#include "tests/support/onnxruntime.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
@@ -274,6 +276,44 @@ TEST_F(TrainerTest, GoesOnBitForBit) {
   options.resume = true;
   EXPECT_THAT(std::string(Train(other, options).status().message()),
               HasSubstr("is of seed 0, the config has 9"));
+}
+
+// The exported step, run by ONNX Runtime on the same batch, gives the next state.
+TEST_F(TrainerTest, TheExportedStepIsTheStepInOnnxRuntime) {
+  if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers was not run";
+  TrainConfig config = Config("steps: 4");
+  config.mutable_optimizer()->set_name("Adam");
+  (*config.mutable_optimizer()->mutable_options())["lr"] = 0.01;
+  const auto trainer = Train(config);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const std::string path = scratch_.path() + "/step.onnx";
+  ASSERT_TRUE((*trainer)->ExportStep(path).ok());
+  ImportOptions import;
+  import.training = true;
+  const auto step = ImportFile(path, import);
+  ASSERT_TRUE(step.ok()) << step.status();
+  EXPECT_EQ(step->updates.size(), 1 + 3 * (*trainer)->parameters().size());
+  const Session::Inputs batch = {
+      {"image", Normal({16, 1, kSide, kSide}, 1, 9)},
+      {"label", Tensor::Of<int64_t>({16}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0})}};
+  Session::Inputs given = batch;
+  for (const ValueId input : step->graph.inputs()) {
+    if (const Tensor* value = step->graph.constant(input))
+      given[step->graph.value(input).name] = *value;
+  }
+  const auto theirs = testing::RunInOnnxRuntime(*step, given);
+  ASSERT_TRUE(theirs.ok()) << theirs.status();
+  TrainingSession& session = (*trainer)->session();
+  const auto ours = session.Step(batch);
+  ASSERT_TRUE(ours.ok()) << ours.status();
+  EXPECT_EQ(testing::Difference(ours->at("loss").tensor(), theirs->at("loss").tensor(), 1e-5, 1e-6),
+            "");
+  for (const std::string& name : session.state_names()) {
+    EXPECT_EQ(
+        testing::Difference(*session.State(name), theirs->at("next/" + name).tensor(), 1e-4, 1e-6),
+        "")
+        << name;
+  }
 }
 
 TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
