@@ -35,6 +35,7 @@ void AddConformance(CommandLine& line, CommonOptions& common);
 void AddBench(CommandLine& line, CommonOptions& common);
 void AddOps(CommandLine& line, CommonOptions& common);
 void AddGenerate(CommandLine& line, CommonOptions& common);
+void AddEvaluate(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 

@@ -27,8 +27,8 @@ int Main(int argc, char** argv) {
       "Onward runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.",
       "onward", "onward run model.onnx --input image=digit.png");
   CommonOptions common;
-  for (auto add : {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddTrain, AddGenerate,
-                   AddConformance, AddBench, AddOps, AddVersion})
+  for (auto add : {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddTrain, AddEvaluate,
+                   AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)

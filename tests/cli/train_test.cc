@@ -117,6 +117,32 @@ TEST_F(TrainCommandTest, LeavesMetricsCheckpointsCurveAndModel) {
     EXPECT_TRUE(std::filesystem::exists(output + "/" + file)) << file;
 }
 
+TEST_F(TrainCommandTest, EvaluateGivesWhatTheTrainingSaw) {
+  const std::string output = directory_.path("out");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output)), 0) << log_;
+  std::ifstream metrics(output + "/metrics.jsonl");
+  nlohmann::json last;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto document = nlohmann::json::parse(line);
+    if (document.contains("evaluation")) last = document["evaluation"];
+  }
+  const std::string model = output + "/model.onnx", log = directory_.path("log");
+  for (const std::string& subject :
+       {absl::StrCat(config_, " --model ", model),
+        absl::StrCat(model,
+                     " --batch-size 40 --data 'mnist { images: \"images\" labels: \"labels\" }'"
+                     " --data-dir ",
+                     directory_.path())}) {
+    const int status = std::system(
+        absl::StrCat(ONWARD_PROGRAM, " evaluate --json ", subject, " >", log, " 2>&1").c_str());
+    ASSERT_EQ(status, 0) << ReadFile(log);
+    const auto document = nlohmann::json::parse(ReadFile(log));
+    EXPECT_NEAR(document["loss"], last["loss"], 1e-6);
+    EXPECT_EQ(document["accuracy"], last["accuracy"]);
+    EXPECT_EQ(document["examples"], 40);
+  }
+}
+
 TEST_F(TrainCommandTest, AKilledTrainingGoesOnBitForBit) {
   const std::string whole = directory_.path("whole");
   ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", whole)), 0) << log_;

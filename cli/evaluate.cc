@@ -1,0 +1,93 @@
+// onward evaluate: how good a model is on a data set.
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "graph/base/status.h"
+#include "training/config/read_config.h"
+#include "training/log/confusion_table.h"
+#include "training/trainer.h"
+
+namespace onward::cli {
+namespace {
+
+struct Options {
+  std::string subject, model, data, data_dir, loss = "cross_entropy";
+  std::vector<std::string> set;
+  int batch_size = 0;
+};
+
+// A config whose only data are those of the evaluation, and whose only purpose it is.
+absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
+  TrainConfig config;
+  if (absl::EndsWith(options.subject, ".onnx")) {
+    if (options.data.empty())
+      return absl::InvalidArgumentError(
+          "--data is missing, such as --data 'npz { path: \"x.npz\" }'");
+    config.set_model(std::filesystem::absolute(options.subject));
+    config.mutable_loss()->set_kind(options.loss);
+    config.mutable_optimizer()->set_name("SGD");
+  } else {
+    ONWARD_ASSIGN_OR_RETURN(config, ReadTrainConfig(options.subject, options.set));
+    if (!options.model.empty()) config.set_model(std::filesystem::absolute(options.model));
+  }
+  if (!options.data.empty())
+    ONWARD_RETURN_IF_ERROR(Annotate(
+        SetField(config, "evaluation.data", absl::StrCat("{", options.data, "}")), "--data:"));
+  if (!config.has_evaluation())
+    return absl::InvalidArgumentError(absl::StrCat(options.subject, " has no evaluation"));
+  if (options.batch_size > 0) config.mutable_evaluation()->set_batch_size(options.batch_size);
+  *config.mutable_data() = config.evaluation().data();
+  config.mutable_data()->set_drop_last(false);
+  config.clear_recompute();
+  return config;
+}
+
+absl::Status RunEvaluation(const Options& options, const CommonOptions& common) {
+  ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ConfigOf(options));
+  if (common.threads > 0) config.set_threads(common.threads);
+  TrainerOptions trainer_options;
+  trainer_options.directory = std::filesystem::path(options.subject).parent_path();
+  trainer_options.data_directory = options.data_dir;
+  ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
+  ONWARD_ASSIGN_OR_RETURN(const Evaluation evaluation, trainer->Evaluate());
+  const std::optional<double> accuracy = evaluation.accuracy();
+  if (common.json) {
+    nlohmann::json document = {{"loss", evaluation.loss}, {"examples", evaluation.examples}};
+    if (accuracy) document["accuracy"] = *accuracy;
+    std::printf("%s\n", document.dump(2).c_str());
+    return absl::OkStatus();
+  }
+  std::printf("loss %.6f", evaluation.loss);
+  if (accuracy) std::printf(", accuracy %.2f %%", 100 * *accuracy);
+  std::printf(", %lld examples\n", static_cast<long long>(evaluation.examples));
+  if (!evaluation.confusion.empty())
+    std::printf("%s", ConfusionTable(evaluation.confusion).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvaluate(CommandLine& line, CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  Command command =
+      NewCommand(line, common, "evaluate", "Metrics of a model on a data set",
+                 "onward evaluate examples/mnist/train.textproto --model out/model.onnx "
+                 "--data-dir mnist");
+  command.Option("subject", options->subject, "a config of training, or an ONNX file",
+                 {.required = true});
+  command.Option("--model", options->model, "ONNX file in place of the config's model");
+  command.Option("--data", options->data,
+                 "onward.DataConfig in text format, in place of the config's evaluation data");
+  command.Option("--data-dir", options->data_dir,
+                 "relative paths of data are below it (default: the config's directory)");
+  command.Option("--loss", options->loss, "of an ONNX file: cross_entropy, mse, ...");
+  command.Option("--set", options->set, "overrides of the config; may be repeated");
+  command.Option("--batch-size", options->batch_size, "examples at a time");
+  command.Do([=, &common] { return RunEvaluation(*options, common); });
+}
+
+}  // namespace onward::cli
