@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "executors/plan/memory.h"
 #include "graph/base/status.h"
+#include "graph/builder/nn/parameters.h"
 #include "graph/infer/cost.h"
 #include "onnx_io/import.h"
 
@@ -133,12 +134,27 @@ void PrintValues(const Graph& graph) {
   }
 }
 
-absl::Status Inspect(const std::string& path, bool values, const CommonOptions& common) {
+nlohmann::json ParametersJson(const Model& model) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const nn::ParameterInfo& each : nn::Parameters(model)) {
+    list.push_back({{"name", each.name},
+                    {"type", each.type.ToString()},
+                    {"elements", each.count()},
+                    {"trainable", each.trainable()},
+                    {"reason", each.frozen},
+                    {"init", each.init}});
+  }
+  return list;
+}
+
+absl::Status Inspect(const std::string& path, bool values, bool parameters,
+                     const CommonOptions& common) {
   ImportOptions options;
   options.for_inspection = true;
   ONWARD_ASSIGN_OR_RETURN(const Model model, ImportFile(path, options));
   nlohmann::json document = Document(model);
   if (common.json) {
+    if (parameters) document["parameter_list"] = ParametersJson(model);
     if (values) {
       for (int i = 0; i < model.graph.num_values(); ++i) {
         document["values"][model.graph.value({i}).name] = model.graph.type({i}).ToString();
@@ -149,6 +165,7 @@ absl::Status Inspect(const std::string& path, bool values, const CommonOptions& 
     return absl::OkStatus();
   }
   PrintText(model, document);
+  if (parameters) std::printf("%s", nn::ParameterTable(nn::Parameters(model)).c_str());
   if (values) PrintValues(model.graph);
   return absl::OkStatus();
 }
@@ -157,12 +174,14 @@ absl::Status Inspect(const std::string& path, bool values, const CommonOptions& 
 
 void AddInspect(CommandLine& line, CommonOptions& common) {
   auto model = std::make_shared<std::string>();
-  auto values = std::make_shared<bool>(false);
+  auto values = std::make_shared<bool>(false), parameters = std::make_shared<bool>(false);
   Command command = NewCommand(line, common, "inspect", "Prints what is in a model file",
                                "onward inspect bert.onnx --values");
   command.Option("model", *model, "ONNX file", {.required = true});
   command.Flag("--values", *values, "print every value's type");
-  command.Do([=, &common] { return Inspect(*model, *values, common); });
+  command.Flag("--parameters", *parameters,
+               "print every parameter: shape, whether it would be trained, how it started");
+  command.Do([=, &common] { return Inspect(*model, *values, *parameters, common); });
 }
 
 }  // namespace onward::cli

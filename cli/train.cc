@@ -1,6 +1,7 @@
 // onward train: trains or fine-tunes as a configuration says.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "graph/base/status.h"
+#include "graph/builder/nn/parameters.h"
 #include "training/config/read_config.h"
+#include "training/data/sources.h"
 #include "training/log/confusion_table.h"
 #include "training/log/curve_plot.h"
 #include "training/log/event_file.h"
@@ -146,6 +149,61 @@ class Records {
   Confusion confusion_;
 };
 
+// The vocabulary that decodes what a model of text generates, beside the model; a text of numbers
+// has none.
+absl::Status WriteVocabulary(const TrainConfig& config, const std::string& directory,
+                             const std::filesystem::path& output) {
+  const TextData& text = config.data().text();
+  if (!config.data().has_text() || text.tokens() == TextData::UINT16 ||
+      text.tokens() == TextData::UINT32)
+    return absl::OkStatus();
+  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, VocabularyOf(text, directory));
+  return vocabulary.Write(output / "vocabulary.txt");
+}
+
+// Name, shape, whether it is trained and how it started, of every parameter.
+absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
+  ONWARD_ASSIGN_OR_RETURN(const Model model, trainer.TrainedModel());
+  const std::vector<std::string>& trained = trainer.parameters();
+  std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
+  for (nn::ParameterInfo& each : parameters) {
+    const bool is_trained = std::find(trained.begin(), trained.end(), each.name) != trained.end();
+    if (is_trained) each.frozen.clear();
+    if (!is_trained && each.trainable()) each.frozen = "frozen";
+  }
+  return nn::ParameterTable(parameters);
+}
+
+// What the training is and where it begins, on stderr.
+absl::Status Announce(const Trainer& trainer, const Options& options, const CommonOptions& common) {
+  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %.1f MB%s\n",
+               trainer.parameters().size(), static_cast<double>(trainer.planned_bytes()) / 1e6,
+               trainer.recomputed_segments() == 0
+                   ? ""
+                   : absl::StrCat(", ", trainer.recomputed_segments(),
+                                  " parts of the forward pass are computed again")
+                         .c_str());
+  if (common.verbose) {
+    ONWARD_ASSIGN_OR_RETURN(const std::string table, ParametersOf(trainer));
+    std::fputs(table.c_str(), stderr);
+  }
+  if (options.resume) {
+    std::fprintf(stderr, "going on after step %lld of %lld\n",
+                 static_cast<long long>(trainer.steps_done()),
+                 static_cast<long long>(trainer.total_steps()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteModels(const Trainer& trainer, const TrainConfig& config,
+                         const std::string& data_directory, const std::filesystem::path& output) {
+  ONWARD_RETURN_IF_ERROR(trainer.Export(output / "model.onnx"));
+  if (config.export_().training_step())
+    ONWARD_RETURN_IF_ERROR(trainer.ExportStep(output / "training_step.onnx"));
+  ONWARD_RETURN_IF_ERROR(WriteVocabulary(config, data_directory, output));
+  return absl::OkStatus();
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 absl::Status Train(const Options& options, const CommonOptions& common) {
@@ -166,6 +224,8 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.config).parent_path();
   trainer_options.data_directory = options.data_dir;
+  const std::string data_directory =
+      options.data_dir.empty() ? trainer_options.directory : options.data_dir;
   trainer_options.checkpoint_directory = output / "checkpoints";
   trainer_options.resume = options.resume;
   trainer_options.on_step = [&](const StepReport& report) {
@@ -186,30 +246,16 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   });
   trainer_options.stop = [] { return interrupted != 0; };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
-  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %.1f MB%s\n",
-               trainer->parameters().size(), static_cast<double>(trainer->planned_bytes()) / 1e6,
-               trainer->recomputed_segments() == 0
-                   ? ""
-                   : absl::StrCat(", ", trainer->recomputed_segments(),
-                                  " parts of the forward pass are computed again")
-                         .c_str());
-  if (options.resume) {
-    std::fprintf(stderr, "going on after step %lld of %lld\n",
-                 static_cast<long long>(trainer->steps_done()),
-                 static_cast<long long>(trainer->total_steps()));
-  }
+  ONWARD_RETURN_IF_ERROR(Announce(*trainer, options, common));
   ONWARD_RETURN_IF_ERROR(records.Open(output, config.log(), trainer->steps_done()));
   progress = std::make_unique<Progress>(trainer->total_steps());
   ONWARD_RETURN_IF_ERROR(trainer->Run());
   ONWARD_RETURN_IF_ERROR(recorded);
   ONWARD_RETURN_IF_ERROR(records.Close());
-  const std::string exported = output / "model.onnx";
-  ONWARD_RETURN_IF_ERROR(trainer->Export(exported));
-  if (config.export_().training_step())
-    ONWARD_RETURN_IF_ERROR(trainer->ExportStep(output / "training_step.onnx"));
+  ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
   std::printf("%lld of %lld steps; the trained model is %s\n",
               static_cast<long long>(trainer->steps_done()),
-              static_cast<long long>(trainer->total_steps()), exported.c_str());
+              static_cast<long long>(trainer->total_steps()), (output / "model.onnx").c_str());
   return absl::OkStatus();
 }
 
