@@ -6,8 +6,8 @@
 namespace onward {
 
 std::vector<onnx::OpSchema> GradientSchemas() {
-  return FormulaSchemas(kOnwardDomain,
-                        {gradients::BatchNormalizationOps, gradients::ConvOps, gradients::PoolOps});
+  return FormulaSchemas(kOnwardDomain, {gradients::ActivationOps, gradients::BatchNormalizationOps,
+                                        gradients::ConvOps, gradients::PoolOps});
 }
 
 }  // namespace onward

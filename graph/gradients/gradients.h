@@ -8,6 +8,7 @@
 
 namespace onward::gradients {
 
+std::vector<FormulaOp> ActivationOps();
 std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> PoolOps();

@@ -173,11 +173,6 @@ class BatchNormalizationGradient : public Kernel {
   float epsilon_;
 };
 
-const RowLoops& LoopsOf(InstructionSet set) {
-  if (set == InstructionSet::kAvx512) return avx512::Rows();
-  return set == InstructionSet::kAvx2 ? avx2::Rows() : baseline::Rows();
-}
-
 absl::Status CheckFloats(const NodeSpec& spec, InstructionSet set, int inputs) {
   if (!Supports(set)) {
     return absl::UnimplementedError(
@@ -194,7 +189,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
   ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 5));
   if (spec.attributes().Int("training_mode", 0) == 0)
     return absl::UnimplementedError("statistics of the batch only");
-  return std::make_unique<BatchNormalization>(LoopsOf(kSet),
+  return std::make_unique<BatchNormalization>(RowLoopsOf(kSet),
                                               spec.attributes().Float("epsilon", 1e-5f),
                                               spec.attributes().Float("momentum", 0.9f));
 }
@@ -202,7 +197,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 3));
-  return std::make_unique<BatchNormalizationGradient>(LoopsOf(kSet),
+  return std::make_unique<BatchNormalizationGradient>(RowLoopsOf(kSet),
                                                       spec.attributes().Float("epsilon", 1e-5f));
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/row_loops.h"
 #include "kernels/shapes/window.h"
 
 namespace onward::cpu {
@@ -24,7 +25,8 @@ struct ConvGradientState {
   int64_t x_size, y_size;  // of one channel
   int64_t piece_rows;      // output rows; a multiple of rows.output for several images
   int64_t pieces;
-  bool gathered;  // dY of a piece is copied: it is not one matrix in memory
+  bool depthwise;  // a filter per channel: no matrix, but products of rows
+  bool gathered;   // dY of a piece is copied: it is not one matrix in memory
   GemmPlan plan, last_plan;
 
   int64_t all_rows() const { return batch * rows.output; }
@@ -40,7 +42,8 @@ class ConvWeightGradient : public Kernel {
         dilations_(std::move(dilations)),
         pads_(std::move(pads)),
         group_(group),
-        tiles_(GemmTiles(set)) {}
+        tiles_(GemmTiles(set)),
+        loops_(RowLoopsOf(set)) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -61,6 +64,12 @@ class ConvWeightGradient : public Kernel {
     s->x_size = s->rows.input * s->columns.input;
     s->y_size = s->rows.output * s->columns.output;
     if (NumElements(x) == 0 || NumElements(dy) == 0) return absl::OkStatus();
+    s->depthwise = group_ == x[1] && group_ == dy[1];
+    if (s->depthwise) {
+      context.SetScratch(context.num_workers() * s->columns.output *
+                         static_cast<int64_t>(sizeof(float)));
+      return absl::OkStatus();
+    }
     Cut(*s);
     const int64_t matrix_rows = s->channels * s->taps + (s->gathered ? s->filters : 0);
     ONWARD_ASSIGN_OR_RETURN(const int64_t bytes,
@@ -73,6 +82,10 @@ class ConvWeightGradient : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<ConvGradientState>();
+    if (s.depthwise) {
+      SumDepthwise(context, s);
+      return absl::OkStatus();
+    }
     if (s.pieces == 0) {
       std::fill_n(context.out<float>(0), context.output(0).num_elements(), 0.0f);
       return absl::OkStatus();
@@ -99,6 +112,48 @@ class ConvWeightGradient : public Kernel {
     axis.kernel = kernel_[i], axis.stride = strides_[i], axis.dilation = dilations_[i];
     axis.pad_begin = pads_[i];
     return axis;
+  }
+
+  void SumDepthwise(const RunContext& context, const ConvGradientState& s) const {
+    const int64_t grain = std::max<int64_t>(1, kFillGrain / (s.batch * s.y_size * s.taps + 1));
+    context.ParallelForWorkers(s.channels, grain, [&](int worker, int64_t begin, int64_t end) {
+      float* row = context.scratch<float>() + worker * s.columns.output;
+      for (int64_t c = begin; c < end; ++c) {
+        float* dw = context.out<float>(0) + c * s.taps;
+        for (int64_t k = 0; k < s.rows.kernel; ++k)
+          for (int64_t l = 0; l < s.columns.kernel; ++l, ++dw)
+            *dw = static_cast<float>(TapSum(context, s, c, k, l, row));
+      }
+    });
+  }
+
+  // Of dY and what tap (k, l) of channel c reads.
+  double TapSum(const RunContext& context, const ConvGradientState& s, int64_t c, int64_t k,
+                int64_t l, float* row) const {
+    int64_t top, bottom, first, last;
+    OutputsOfTap(s.rows, k, &top, &bottom);
+    OutputsOfTap(s.columns, l, &first, &last);
+    if (first >= last) return 0;
+    double all = 0;
+    for (int64_t image = 0; image < s.batch; ++image) {
+      const int64_t plane = image * s.channels + c;
+      const float* dy = context.in<float>(1) + plane * s.y_size;
+      const float* x =
+          context.in<float>(0) + plane * s.x_size + s.columns.start(0) + l * s.columns.dilation;
+      for (int64_t i = top; i < bottom; ++i) {
+        const float* from = x + (s.rows.start(i) + k * s.rows.dilation) * s.columns.input;
+        if (s.columns.stride == 1) {
+          from += first;
+        } else {
+          for (int64_t j = first; j < last; ++j) row[j - first] = from[j * s.columns.stride];
+          from = row;
+        }
+        double sum, product;
+        loops_.products(from, dy + i * s.columns.output + first, last - first, 0, &sum, &product);
+        all += product;
+      }
+    }
+    return all;
   }
 
   void Cut(ConvGradientState& s) const {
@@ -213,6 +268,7 @@ class ConvWeightGradient : public Kernel {
   Dims kernel_, strides_, dilations_, pads_;
   int64_t group_;
   const GemmTileKernels& tiles_;
+  const RowLoops& loops_;
 };
 
 template <InstructionSet kSet>

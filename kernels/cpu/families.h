@@ -31,6 +31,7 @@ KernelList SoftmaxKernels();
 KernelList UnaryKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
+KernelList ActivationGradients();
 KernelList ReferenceArgReduce();
 KernelList ReferenceAttention();
 KernelList ReferenceBatchNormalization();

@@ -32,6 +32,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReduceKernels,
         cpu::SoftmaxKernels,
         cpu::UnaryKernels,
+        cpu::ActivationGradients,
         cpu::ReferenceArgReduce,
         cpu::ReferenceAttention,
         cpu::ReferenceBatchNormalization,

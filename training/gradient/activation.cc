@@ -1,5 +1,6 @@
 // Activations. At kinks and far out the derivative is PyTorch's; what is exponentiated in a branch
 // that is not taken stays finite, so that gradients of gradients do too.
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -16,7 +17,11 @@ Expr ExpOfNegative(const Expr& x, double scale = 1) {
   return Exp(scale == 1 ? low : low / scale);
 }
 
-Result ReluRule(const GradientScope& s) { return {{Masked(Positive(s.output(0)), s.upstream(0))}}; }
+Result ReluRule(const GradientScope& s) {
+  if (s.allow_onward_ops())
+    return {{Op("ReluGradient", {s.output(0), s.upstream(0)}, {}, kOnwardDomain)}};
+  return {{Masked(Positive(s.output(0)), s.upstream(0))}};
+}
 Result LeakyReluRule(const GradientScope& s) {
   const double alpha = s.attributes().Float("alpha", 0.01f);
   return {{Where(Positive(s.input(0)), s.upstream(0), s.upstream(0) * alpha)}};

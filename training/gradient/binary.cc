@@ -1,6 +1,7 @@
 // Elementwise ops of several operands. The driver undoes broadcasting.
 #include <optional>
 
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -114,7 +115,8 @@ Result ClipRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
   std::vector<Expr> gradients = NoGradients(s);
   if (!IsVariable(s, 1) && !IsVariable(s, 2)) {
-    gradients[0] = ClippedByNumbers(x, dy, low, high);
+    gradients[0] = s.allow_onward_ops() ? Op("ClipGradient", {x, dy, low, high}, {}, kOnwardDomain)
+                                        : ClippedByNumbers(x, dy, low, high);
     return gradients;
   }
   const Expr half = dy * 0.5;

@@ -1,0 +1,36 @@
+// Gradients that pass or do not: those of Relu and of Clip between numbers, at whose bounds nothing
+// passes (PyTorch's hardtanh).
+#include "graph/gradients/gradients.h"
+
+namespace onward::gradients {
+namespace {
+
+using namespace expr;  // NOLINT: formulas
+
+std::vector<Expr> ReluGradient(const FormulaCall& call) {
+  const Expr y = call.input(0), dy = call.input(1);
+  return {Where(Greater(y, ScalarLike(y, 0)), dy, ScalarLike(dy, 0))};
+}
+
+std::vector<Expr> ClipGradient(const FormulaCall& call) {
+  const Expr x = call.input(0), dy = call.input(1), low = call.input(2), high = call.input(3);
+  Expr passes;
+  if (low.valid()) passes = Greater(x, low);
+  if (high.valid()) {
+    const Expr below = Less(x, high);
+    passes = passes.valid() ? And(passes, below) : below;
+  }
+  return {passes.valid() ? Where(passes, dy, ScalarLike(dy, 0)) : Identity(dy)};
+}
+
+}  // namespace
+
+std::vector<FormulaOp> ActivationOps() {
+  return {{"ReluGradient (Y: T, dY: T) -> (dX: T) where T = float|double|float16|bfloat16",
+           ReluGradient},
+          {"ClipGradient (X: T, dY: T, min: T?, max: T?) -> (dX: T)"
+           " where T = float|double|float16|bfloat16",
+           ClipGradient}};
+}
+
+}  // namespace onward::gradients

@@ -1,0 +1,95 @@
+// ReluGradient and ClipGradient (graph/gradients/activation.cc), in one walk.
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+// dx[i] = dy[i] where the gradient passes at x[i], else 0. Bounds may be null.
+using Loop = void (*)(const void* x, const void* dy, const void* low, const void* high, void* dx,
+                      int64_t begin, int64_t end);
+
+template <typename T>
+void RunRelu(const void* y, const void* dy, const void*, const void*, void* dx, int64_t begin,
+             int64_t end) {
+  using C = ComputeType<T>;
+  const T *outputs = static_cast<const T*>(y), *from = static_cast<const T*>(dy);
+  T* to = static_cast<T*>(dx);
+  for (int64_t i = begin; i < end; ++i) {
+    const T given = from[i];  // read whatever comes, so that the loop has no branch
+    to[i] = static_cast<C>(outputs[i]) > C{0} ? given : static_cast<T>(C{0});
+  }
+}
+
+template <typename T>
+void RunClip(const void* x, const void* dy, const void* low, const void* high, void* dx,
+             int64_t begin, int64_t end) {
+  using C = ComputeType<T>;
+  const bool no_low = low == nullptr, no_high = high == nullptr;
+  const C least = no_low ? C{0} : static_cast<C>(*static_cast<const T*>(low));
+  const C most = no_high ? C{0} : static_cast<C>(*static_cast<const T*>(high));
+  const T *inputs = static_cast<const T*>(x), *from = static_cast<const T*>(dy);
+  T* to = static_cast<T*>(dx);
+  for (int64_t i = begin; i < end; ++i) {
+    const C value = static_cast<C>(inputs[i]);
+    const T given = from[i];
+    to[i] = ((value > least) | no_low) & ((value < most) | no_high) ? given : static_cast<T>(C{0});
+  }
+}
+
+class ActivationGradient : public Kernel {
+ public:
+  explicit ActivationGradient(Loop loop) : loop_(loop) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    if (context.input_dims(0) != context.input_dims(1)) {
+      return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(1)),
+                                                     ", the activation's value ",
+                                                     DimsString(context.input_dims(0))));
+    }
+    for (const int i : {2, 3}) {
+      if (context.has_input(i) && NumElements(context.input_dims(i)) != 1)
+        return absl::InvalidArgumentError("a bound must be a scalar");
+    }
+    context.SetOutput(0, context.input_dims(0));
+    context.AllowInPlace(0, 1);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const void* low = context.has_input(2) ? context.input(2).data : nullptr;
+    const void* high = context.has_input(3) ? context.input(3).data : nullptr;
+    context.ParallelFor(context.input(0).num_elements(), kCheapGrain,
+                        [&](int64_t begin, int64_t end) {
+                          loop_(context.input(0).data, context.input(1).data, low, high,
+                                context.output(0).data, begin, end);
+                        });
+    return absl::OkStatus();
+  }
+
+ private:
+  Loop loop_;
+};
+
+template <bool kRelu>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  Loop loop = nullptr;
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop = kRelu ? RunRelu<T> : RunClip<T>;
+  });
+  if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return std::make_unique<ActivationGradient>(loop);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"onward", "ReluGradient", "relu_gradient", Make<true>},
+    {"onward", "ClipGradient", "clip_gradient", Make<false>},
+};
+
+}  // namespace
+
+KernelList ActivationGradients() { return kKernels; }
+
+}  // namespace onward::cpu
