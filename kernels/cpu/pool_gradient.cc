@@ -1,6 +1,6 @@
 // The gradient of MaxPool over one or two spatial axes in float32, one plane at a time.
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/shapes/pool.h"
@@ -13,6 +13,8 @@ constexpr int64_t kGrain = 16 * 1024;  // window elements that one thread takes 
 struct PoolGradientState {
   WindowAxis rows, columns;
   int64_t planes, input_size, output_size;
+  const int64_t* ranges;        // per tap of a row: the windows [begin, end) that it lies in
+  const int32_t* first_column;  // per window of a row: where its first tap reads, -1: none does
 };
 
 class MaxPoolGradient : public Kernel {
@@ -29,6 +31,22 @@ class MaxPoolGradient : public Kernel {
     auto* s = context.NewState<PoolGradientState>();
     s->rows = g.axes.size() == 2 ? g.axes[0] : WindowAxis{1, 1};
     s->columns = g.axes.back();
+    if (s->rows.input * s->columns.input > std::numeric_limits<int32_t>::max())
+      return absl::UnimplementedError("a plane of more than 2^31 elements");
+    context.SetScratch(context.num_workers() * 2 * s->columns.output *
+                       static_cast<int64_t>(sizeof(float)));
+    auto* ranges = context.NewArray<int64_t>(2 * s->columns.kernel);
+    for (int64_t l = 0; l < s->columns.kernel; ++l)
+      OutputsOfTap(s->columns, l, &ranges[2 * l], &ranges[2 * l + 1]);
+    auto* first = context.NewArray<int32_t>(s->columns.output);
+    for (int64_t j = 0; j < s->columns.output; ++j) {
+      const int64_t left = s->columns.start(j), l = s->columns.first_tap(left);
+      first[j] = l >= s->columns.last_tap(left)
+                     ? -1
+                     : static_cast<int32_t>(left + l * s->columns.dilation);
+    }
+    s->ranges = ranges;
+    s->first_column = first;
     s->planes = g.planes;
     s->input_size = g.input_size();
     s->output_size = g.output_size();
@@ -38,41 +56,58 @@ class MaxPoolGradient : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PoolGradientState>();
     const int64_t work = s.input_size + s.output_size * s.rows.kernel * s.columns.kernel;
-    context.ParallelFor(s.planes, std::max<int64_t>(1, kGrain / (work + 1)),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            Plane(s, context.in<float>(0) + i * s.input_size,
-                                  context.in<float>(1) + i * s.output_size,
-                                  context.out<float>(0) + i * s.input_size);
-                          }
-                        });
+    context.ParallelForWorkers(s.planes, std::max<int64_t>(1, kGrain / (work + 1)),
+                               [&](int worker, int64_t begin, int64_t end) {
+                                 float* scratch =
+                                     context.scratch<float>() + worker * 2 * s.columns.output;
+                                 for (int64_t i = begin; i < end; ++i) {
+                                   Plane(s, context.in<float>(0) + i * s.input_size,
+                                         context.in<float>(1) + i * s.output_size,
+                                         context.out<float>(0) + i * s.input_size, scratch);
+                                 }
+                               });
     return absl::OkStatus();
   }
 
  private:
-  static void Plane(const PoolGradientState& s, const float* x, const float* dy, float* dx) {
+  // A row of windows at a time, tap by tap: the largest so far and where it is.
+  static void Plane(const PoolGradientState& s, const float* x, const float* dy, float* dx,
+                    float* scratch) {
     std::fill_n(dx, s.input_size, 0.0f);
-    for (int64_t i = 0; i < s.rows.output; ++i) {
+    float* largest = scratch;
+    auto* at = reinterpret_cast<int32_t*>(scratch + s.columns.output);
+    for (int64_t i = 0; i < s.rows.output; ++i, dy += s.columns.output) {
       const int64_t top = s.rows.start(i);
       const int64_t k0 = s.rows.first_tap(top), k1 = s.rows.last_tap(top);
-      for (int64_t j = 0; j < s.columns.output; ++j, ++dy) {
-        const int64_t left = s.columns.start(j);
-        const int64_t l0 = s.columns.first_tap(left), l1 = s.columns.last_tap(left);
-        // The first largest, a NaN above all: as MaxPool's Indices.
-        int64_t at =
-            (top + k0 * s.rows.dilation) * s.columns.input + left + l0 * s.columns.dilation;
-        float largest = x[at];
-        for (int64_t k = k0; k < k1; ++k) {
-          const int64_t row = (top + k * s.rows.dilation) * s.columns.input + left;
-          for (int64_t l = l0; l < l1; ++l) {
-            const int64_t here = row + l * s.columns.dilation;
-            const bool larger = x[here] > largest || (std::isnan(x[here]) && !std::isnan(largest));
-            largest = larger ? x[here] : largest;
-            at = larger ? here : at;
-          }
-        }
-        if (k0 < k1 && l0 < l1) dx[at] += *dy;
+      if (k0 >= k1) continue;
+      const auto first_row = static_cast<int32_t>((top + k0 * s.rows.dilation) * s.columns.input);
+      for (int64_t j = 0; j < s.columns.output; ++j) {
+        largest[j] = -std::numeric_limits<float>::infinity();
+        at[j] = s.first_column[j] < 0 ? -1 : first_row + s.first_column[j];
       }
+      for (int64_t k = k0; k < k1; ++k) {
+        for (int64_t l = 0; l < s.columns.kernel; ++l) {
+          const int64_t offset = (top + k * s.rows.dilation) * s.columns.input +
+                                 s.columns.start(0) + l * s.columns.dilation;
+          TakeLarger(x, offset, s.columns.stride, s.ranges[2 * l], s.ranges[2 * l + 1], largest,
+                     at);
+        }
+      }
+      for (int64_t j = 0; j < s.columns.output; ++j)
+        if (at[j] >= 0) dx[at[j]] += dy[j];
+    }
+  }
+
+  // The first largest stays, a NaN is above all: as MaxPool's Indices.
+  static void TakeLarger(const float* x, int64_t offset, int64_t stride, int64_t begin, int64_t end,
+                         float* __restrict largest, int32_t* __restrict at) {
+    const auto step = static_cast<int32_t>(stride);
+    auto here = static_cast<int32_t>(offset + begin * stride);
+    for (int64_t j = begin; j < end; ++j, here += step) {
+      const float value = x[offset + j * stride], before = largest[j];
+      const bool larger = !(value <= before) & (before == before);
+      largest[j] = larger ? value : before;
+      at[j] = larger ? here : at[j];
     }
   }
 
