@@ -1,6 +1,7 @@
 #include "executors/body.h"
 
 #include <deque>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
@@ -21,6 +22,7 @@ struct BodyState {
   std::deque<std::shared_ptr<const Binding>> bindings;  // most recently made first
   std::vector<int64_t> key;
   std::vector<SlotValue> results;
+  uint64_t parent_serial = 0, passes = 0;  // passes of the body within one run of the parent
   std::vector<std::shared_ptr<void>>
       outputs;  // memory of outputs that the binding places with the caller
   std::vector<int64_t> capacities;
@@ -48,7 +50,10 @@ class CompiledBody : public Body {
     for (size_t i = 0; i < inputs.size(); ++i)
       state.run.SetInput(static_cast<int32_t>(i), inputs[i]);
     ONWARD_RETURN_IF_ERROR(GiveOutputs(state));
-    ONWARD_RETURN_IF_ERROR(state.run.Run(parent.run_index()));
+    // Each pass through a loop draws numbers of its own, the first one those of the run.
+    if (std::exchange(state.parent_serial, parent.serial()) != parent.serial()) state.passes = 0;
+    constexpr uint64_t kOdd = 0x9E3779B1;
+    ONWARD_RETURN_IF_ERROR(state.run.Run(parent.run_index() ^ (state.passes++ * kOdd)));
     for (size_t i = 0; i < state.results.size(); ++i)
       state.results[i] = state.run.result(static_cast<int32_t>(i));
     return absl::MakeConstSpan(state.results);

@@ -117,6 +117,7 @@ void RunState::SetOutput(int32_t index, void* data) {
 
 absl::Status RunState::Run(uint64_t run_index) {
   run_index_ = run_index;
+  ++serial_;
   const auto num_steps = static_cast<int32_t>(program_.steps.size());
   if (top_ == this) executed_nodes_ = 0;
   top_->executed_nodes_ += num_steps + 1;

@@ -70,6 +70,8 @@ class RunState : public RunServices {
   absl::Status SetOutput(int output, Value value) override;
   absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override;
   uint64_t run_index() const override { return run_index_; }
+  // Counts this state's runs: what runs within one can tell it from another of equal index.
+  uint64_t serial() const { return serial_; }
   void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
   std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
 
@@ -117,6 +119,7 @@ class RunState : public RunServices {
   std::unordered_map<const Body*, std::shared_ptr<void>> bodies_;
   int32_t current_step_ = -1;
   uint64_t run_index_ = 0;
+  uint64_t serial_ = 0;
 };
 
 }  // namespace onward

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "executors/session.h"
 #include "graph/ir/verify.h"
@@ -196,6 +197,27 @@ TEST(TrainingMode, DropoutsDrawAnewInEachRun) {
   const Session::Outputs outputs = Evaluate(model, {{"x", ones}});
   EXPECT_EQ(Values(outputs.at("y").tensor()), Values(ones));
   EXPECT_TRUE(outputs.at("m").tensor().data<bool>()[999]);
+}
+
+TEST(TrainingMode, EachPassThroughALoopDropsOtherElements) {
+  Model model = Parse(
+      "g (int64 n, float[100] x) => (float[k,100] y) { y = Loop (n, ) <body = b (int64 i, bool c)"
+      " => (bool d, float[100] a) { d = Identity(c) a = Dropout(x) }> }");
+  Train(model);
+  Tensor ones(DType::kFloat32, Dims{100});
+  std::fill_n(ones.mutable_data<float>(), 100, 1.0f);
+  auto session = Session::Create(model);
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::set<std::vector<float>> rows;
+  for (int run = 0; run < 2; ++run) {
+    const auto outputs = (*session)->Run({{"n", Tensor::Scalar(int64_t{5})}, {"x", ones}});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    const std::vector<float> values = Values(outputs->at("y").tensor());
+    for (size_t i = 0; i < values.size(); i += 100)
+      rows.emplace(values.begin() + static_cast<int64_t>(i),
+                   values.begin() + static_cast<int64_t>(i) + 100);
+  }
+  EXPECT_EQ(rows.size(), 10u);
 }
 
 TEST(TrainingMode, BodiesOfControlFlowDropToo) {
