@@ -75,6 +75,17 @@ struct Embeddings : nn::Module {
   nn::LayerNorm norm;
 };
 
+// As BERT starts where that is not as PyTorch's modules do.
+void SetStart(nn::Module& root, int64_t padding) {
+  const nn::Init normal = nn::init::Normal(0, 0.02);
+  root.StartWith({"*embeddings.weight", "*dense.weight", "*query.weight", "*key.weight",
+                  "*value.weight", "classifier.weight"},
+                 normal);
+  root.StartWith({"*.word_embeddings.weight"}, nn::init::WithZeroRow(normal, padding));
+  root.StartWith({"*dense.bias", "*query.bias", "*key.bias", "*value.bias", "classifier.bias"},
+                 nn::init::Zeros());
+}
+
 void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options) {
   const int64_t width = options.size("width");
   const nn::Dropout dropout{options.number("dropout")};
@@ -85,6 +96,7 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
   const Expr padding = builder.Scalar(options.number("padding"), DType::kInt64);
   const Expr mask = Unsqueeze(Not(Equal(tokens, padding)), {1, 2});
 
+  SetStart(root, options.size("padding"));
   Expr x = Embeddings(root, options)(tokens, kinds);
   nn::ModuleList<Layer> layers(root, "bert.encoder.layer");
   for (int64_t i = 0; i < options.size("layers"); ++i) {
@@ -96,13 +108,6 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
   const Expr pooled = Tanh(nn::Linear(root, "bert.pooler.dense", width, width)(first));
   nn::Linear classifier(root, "classifier", width, options.size("classes"));
   builder.Output("logits", classifier(dropout(pooled)));
-  root.Initialize({"*embeddings.weight", "*dense.weight", "*query.weight", "*key.weight",
-                   "*value.weight", "classifier.weight"},
-                  nn::init::Normal(0, 0.02));
-  root.Initialize({"*.word_embeddings.weight"},
-                  nn::init::WithZeroRow(nn::init::Normal(0, 0.02), options.size("padding")));
-  root.Initialize({"*dense.bias", "*query.bias", "*key.bias", "*value.bias", "classifier.bias"},
-                  nn::init::Zeros());
 }
 
 }  // namespace

@@ -80,14 +80,13 @@ struct Block : nn::Module {
   FeedForward mlp;
 };
 
-// Draws what GPT-2 draws otherwise than PyTorch's modules.
-void Initialize(nn::Module& root, int64_t layers) {
+// As GPT-2 starts where that is not as PyTorch's modules do.
+void SetStart(nn::Module& root, int64_t layers) {
   const double deviation = 0.02, last = deviation / std::sqrt(2.0 * static_cast<double>(layers));
-  root.Initialize(
-      {"wte.weight", "wpe.weight", "lm_head.weight", "*.c_attn.weight", "*.c_fc.weight"},
-      nn::init::Normal(0, deviation));
-  root.Initialize({"*.c_proj.weight"}, nn::init::Normal(0, last));
-  root.Initialize({"*.c_*.bias"}, nn::init::Zeros());
+  root.StartWith({"wte.weight", "wpe.weight", "lm_head.weight", "*.c_attn.weight", "*.c_fc.weight"},
+                 nn::init::Normal(0, deviation));
+  root.StartWith({"*.c_proj.weight"}, nn::init::Normal(0, last));
+  root.StartWith({"*.c_*.bias"}, nn::init::Zeros());
 }
 
 // Inputs "past.0.key", ... [batch, heads, past, size].
@@ -113,6 +112,7 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
   const Expr tokens = builder.Input("tokens", DType::kInt64, {"batch", "length"});
   std::vector<Cache> caches;
   if (cached) caches = PastCaches(builder, root.dtype(), layers, shape);
+  SetStart(root, layers);
   nn::Embedding wte(root, "wte", vocabulary, shape.width);
   nn::Embedding wpe(root, "wpe", options.size("context"), shape.width);
   nn::ModuleList<Block> h(root, "h");
@@ -121,7 +121,6 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
   Expr head = wte.weight;
   if (!options.on("tied"))
     head = nn::Linear(root, "lm_head", shape.width, vocabulary, {false}).weight;
-  Initialize(root, layers);
 
   const Expr length = Squeeze(expr::Shape(tokens, 1, 2), {0});
   const Expr zero = builder.Scalar(0, DType::kInt64), one = builder.Scalar(1, DType::kInt64);

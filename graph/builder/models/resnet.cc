@@ -76,6 +76,11 @@ struct Stage {
   int64_t width, blocks, stride;
 };
 
+void SetStart(nn::Module& root) {
+  root.StartWith({"*conv?.weight", "*downsample.0.weight"},
+                 nn::init::KaimingNormal(0, nn::init::Fan::kOut, "relu"));
+}
+
 // Stages behind a stem `x` of `channels`, then the classifier.
 template <typename Block>
 Expr Classify(nn::Module& root, Expr x, int64_t channels, const std::vector<Stage>& stages,
@@ -88,16 +93,14 @@ Expr Classify(nn::Module& root, Expr x, int64_t channels, const std::vector<Stag
     }
   }
   x = nn::Flatten()(nn::AdaptiveAvgPool{1}(x));
-  const Expr logits = nn::Linear(root, "fc", channels, classes)(x);
-  root.Initialize({"*conv?.weight", "*downsample.0.weight"},
-                  nn::init::KaimingNormal(0, nn::init::Fan::kOut, "relu"));
-  return logits;
+  return nn::Linear(root, "fc", channels, classes)(x);
 }
 
 template <typename Block>
 void BuildLarge(GraphBuilder& builder, nn::Module& root, const ModelOptions& options,
                 const std::vector<Stage>& stages) {
   const int64_t size = options.size("size"), width = options.size("width");
+  SetStart(root);
   Expr x = builder.Input("image", root.dtype(), {"batch", 3, size, size});
   x = nn::Conv2d(root, "conv1", 3, width, 7, Window(2, 3))(x);
   x = Relu(nn::BatchNorm2d(root, "bn1", width)(x));
@@ -124,6 +127,7 @@ void BuildResNet50(GraphBuilder& builder, nn::Module& root, const ModelOptions& 
 void BuildCifar(GraphBuilder& builder, nn::Module& root, const ModelOptions& options) {
   const int64_t size = options.size("size"), width = options.size("width");
   const int64_t blocks = options.size("blocks");
+  SetStart(root);
   Expr x = builder.Input("image", root.dtype(), {"batch", 3, size, size});
   x = nn::Conv2d(root, "conv1", 3, width, 3, Window(1, 1))(x);
   x = Relu(nn::BatchNorm2d(root, "bn1", width)(x));

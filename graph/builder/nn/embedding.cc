@@ -17,7 +17,7 @@ bool InRange(std::optional<int64_t> row, int64_t count) {
   return !row || (*row >= 0 && *row < count);
 }
 
-Init Start(std::optional<int64_t> zero_row) {
+Init NormalStart(std::optional<int64_t> zero_row) {
   return zero_row ? init::WithZeroRow(init::Normal(), *zero_row) : init::Normal();
 }
 
@@ -27,7 +27,7 @@ Embedding::Embedding(Module& parent, std::string_view name, int64_t count, int64
                      const Options& options)
     : Layer(parent, name), padding_(Row(options.padding_idx, count)) {
   if (!Require(InRange(padding_, count), "padding_idx is out of range")) return;
-  weight = AddParameter("weight", {count, size}, Start(padding_));
+  weight = AddParameter("weight", {count, size}, NormalStart(padding_));
 }
 
 Expr Embedding::Forward(const Expr& ids) {
@@ -41,7 +41,7 @@ EmbeddingBag::EmbeddingBag(Module& parent, std::string_view name, int64_t count,
                            const Options& options)
     : Module(parent, name), options_{options.mode, Row(options.padding_idx, count)} {
   if (!Require(InRange(options_.padding_idx, count), "padding_idx is out of range")) return;
-  weight = AddParameter("weight", {count, size}, Start(options_.padding_idx));
+  weight = AddParameter("weight", {count, size}, NormalStart(options_.padding_idx));
 }
 
 Expr EmbeddingBag::Combine(const Expr& vectors, const Expr& counts) {

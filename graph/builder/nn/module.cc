@@ -1,5 +1,7 @@
 #include "graph/builder/nn/module.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "graph/base/name_pattern.h"
@@ -14,14 +16,18 @@ std::string Joined(const std::string& path, std::string_view name) {
 
 }  // namespace
 
-Module::Module(GraphSink& sink, const ModuleOptions& options) : sink_(&sink), options_(options) {
+Module::Module(GraphSink& sink, const ModuleOptions& options)
+    : sink_(&sink), options_(options), starts_(std::make_shared<std::vector<Start>>()) {
   Require(DispatchDType(FloatTypes(), options.dtype, [](auto) {}),
           "parameters are float, double, float16 or bfloat16");
   sink.graph().metadata[kModulesKey] = "yes";
 }
 
 Module::Module(Module& parent, std::string_view name)
-    : sink_(parent.sink_), options_(parent.options_), path_(Joined(parent.path_, name)) {}
+    : sink_(parent.sink_),
+      options_(parent.options_),
+      starts_(parent.starts_),
+      path_(Joined(parent.path_, name)) {}
 
 bool Module::Require(bool condition, std::string_view message) {
   if (condition) return true;
@@ -39,15 +45,23 @@ Expr Module::AddTensor(std::string_view name, Tensor value) {
   return sink_->Constant(std::move(value), full);
 }
 
-Expr Module::AddParameter(std::string_view name, DimsView dims, const Init& init) {
+void Module::StartWith(std::vector<std::string> patterns, Init init) {
+  starts_->push_back({std::move(patterns), std::move(init)});
+}
+
+Expr Module::AddParameter(std::string_view name, DimsView dims, const Init& own) {
+  const std::string full = Joined(path_, name);
+  const auto start = std::find_if(starts_->rbegin(), starts_->rend(), [&](const Start& each) {
+    return MatchesAny(full, each.patterns);
+  });
+  const Init& init = start == starts_->rend() ? own : start->init;
   bool fits = CheckedNumElements(dims).ok();
   for (const int64_t dim : dims) fits &= dim >= 1;
   if (!Require(fits, absl::StrCat("parameter ", std::string(name), " cannot have the shape ",
                                   DimsString(dims))) ||
       !sink_->status().ok())
     return {};
-  const Expr made =
-      AddTensor(name, Draw(init, options_.dtype, dims, options_.seed, Joined(path_, name)));
+  const Expr made = AddTensor(name, Draw(init, options_.dtype, dims, options_.seed, full));
   if (made.valid()) sink_->graph().mutable_value(made.id()).metadata[kInitKey] = init.description;
   return made;
 }

@@ -63,6 +63,9 @@ class Module {
   DType dtype() const { return options_.dtype; }
   const std::string& path() const { return path_; }  // "layer1.0.conv1"
 
+  // Parameters of the model that are made from now on start with `init` in place of their own where
+  // their whole name matches one of the patterns; the latest call that does counts.
+  void StartWith(std::vector<std::string> patterns, Init init);
   // Draws anew the parameters of this module and its parts whose name, below this module's path,
   // matches one of the patterns (graph/base/name_pattern.h).
   void Initialize(absl::Span<const std::string> patterns, const Init& init);
@@ -90,8 +93,14 @@ class Module {
  private:
   Expr AddTensor(std::string_view name, Tensor value);
 
+  struct Start {
+    std::vector<std::string> patterns;
+    Init init;
+  };
+
   GraphSink* sink_;
   ModuleOptions options_;
+  std::shared_ptr<std::vector<Start>> starts_;  // the whole model's
   std::string path_;
 };
 

@@ -2,6 +2,7 @@
 // gradients (make_cases.py); ONNX Runtime runs them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <regex>
 
 #include "absl/strings/match.h"
@@ -142,6 +143,40 @@ TEST_P(BuiltModelsTest, LogitsAndGradientsArePyTorchs) {
 
 INSTANTIATE_TEST_SUITE_P(Models, BuiltModelsTest, ::testing::Range(size_t{0}, Cases().size()),
                          [](const auto& param) { return Cases()[param.param].name; });
+
+// Dropouts in the training form, through attention and between recurrent layers too: what they do
+// changes from run to run, and gradients are finite.
+TEST(BuiltModels, TrainWithDropout) {
+  for (Case c : Cases()) {
+    if (c.name != "bert" && c.name != "gpt" && c.name != "lstm_lm") continue;
+    c.options["dropout"] = 0.3;
+    const Arrays arrays = ArraysOf(c.name);
+    auto model = Build(c, arrays, false);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const std::string input = InputOf(*model);
+    const auto change = SetTrainingMode(*model);
+    ASSERT_TRUE(change.ok()) << change.status();
+    EXPECT_EQ(change->dropouts, c.name == "lstm_lm" ? 3 : 2 * 3 + (c.name == "bert" ? 2 : 1));
+    GradientModelOptions options;
+    options.of = {"logits"};
+    for (const auto& [name, value] : StateDictOf(*model)) options.wrt.push_back(name);
+    ASSERT_TRUE(MakeGradientModel(*model, options).ok());
+    auto session = Session::Create(*std::move(model));
+    ASSERT_TRUE(session.ok()) << session.status();
+    std::vector<Tensor> logits;
+    for (int run = 0; run < 2; ++run) {
+      const auto outputs = (*session)->Run(
+          {{input, arrays.at("x")},
+           {"grad/logits", testing::ToFloat(arrays.at("d_logits"), DType::kFloat32)}});
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      logits.push_back(outputs->at("logits").tensor());
+      for (const auto& [name, value] : *outputs) {
+        for (const float each : value.tensor().span<float>()) ASSERT_TRUE(std::isfinite(each));
+      }
+    }
+    EXPECT_FALSE(SameBits(logits[0], logits[1])) << c.name;
+  }
+}
 
 // As they are built, dropouts and all, in float.
 TEST(BuiltModels, RunInOnnxRuntime) {

@@ -111,6 +111,20 @@ TEST(Module, InitializeDrawsAnew) {
   EXPECT_EQ(value(c.bias), 0.0f);
 }
 
+TEST(Module, StartsAsAsked) {
+  GraphBuilder b("start");
+  Module root(b);
+  root.StartWith({"*.weight"}, init::Constant(0.5));
+  root.StartWith({"c.*"}, init::Constant(0.25));
+  Linear a(root, "a", 3, 3), c(root, "c", 3, 3);
+  const auto value = [&](const Expr& e) { return b.graph().constant(e.id())->data<float>()[0]; };
+  EXPECT_EQ(value(a.weight), 0.5f);
+  EXPECT_NE(value(a.bias), 0.5f);
+  EXPECT_EQ(value(c.weight), 0.25f);
+  EXPECT_EQ(value(c.bias), 0.25f);
+  EXPECT_EQ(b.graph().value(a.weight.id()).metadata.at(kInitKey), "constant(0.5)");
+}
+
 TEST(Module, DtypesOfParameters) {
   for (const DType dtype : {DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
     GraphBuilder b("dtype");
