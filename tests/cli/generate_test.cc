@@ -95,6 +95,32 @@ TEST_F(GenerateCommandTest, BeamsAndStops) {
   EXPECT_EQ(nlohmann::json::parse(out_)["finish"], "context");
 }
 
+// A text that repeats itself is learned, and goes on from a prompt.
+TEST_F(GenerateCommandTest, WhatATrainingLeaves) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "abcdefgh\n";
+  directory_.Write("text.txt", text);
+  const std::string config = directory_.Write("train.textproto", R"(
+      built { name: "gpt" options { key: "vocabulary" value: 9 } options { key: "layers" value: 1 }
+              options { key: "heads" value: 2 } options { key: "width" value: 16 }
+              options { key: "context" value: 12 } }
+      loss { kind: "cross_entropy" class_axis: -1 }
+      optimizer { name: "AdamW" options { key: "lr" value: 0.02 } }
+      data { text { path: "text.txt" tokens: CHARACTERS window: 12 } }
+      batch_size: 8 steps: 60 threads: 1)");
+  const std::string output = directory_.path("trained"), log = directory_.path("log");
+  ASSERT_EQ(std::system(absl::StrCat(ONWARD_PROGRAM, " train ", config, " --output-dir ", output,
+                                     " >", log, " 2>&1")
+                            .c_str()),
+            0)
+      << Read(log);
+  ASSERT_EQ(Call(output + "/model.onnx --prompt cde --vocab " + output +
+                 "/vocabulary.txt --max-new-tokens 14"),
+            0)
+      << err_;
+  EXPECT_EQ(out_, "fgh\nabcdefgh\na\n");
+}
+
 TEST_F(GenerateCommandTest, RefusesWithAReason) {
   const auto refusal = [&](const std::string& arguments, int code = 1) {
     EXPECT_EQ(Call(arguments), code) << arguments;
