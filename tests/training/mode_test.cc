@@ -201,7 +201,8 @@ TEST(TrainingMode, DropoutsDrawAnewInEachRun) {
 
 TEST(TrainingMode, EachPassThroughALoopDropsOtherElements) {
   Model model = Parse(
-      "g (int64 n, float[100] x) => (float[k,100] y) { y = Loop (n, ) <body = b (int64 i, bool c)"
+      "g (int64 n, bool go, float[100] x) => (float[k,100] y) { y = Loop (n, go) <body = b (int64 "
+      "i, bool c)"
       " => (bool d, float[100] a) { d = Identity(c) a = Dropout(x) }> }");
   Train(model);
   Tensor ones(DType::kFloat32, Dims{100});
@@ -210,7 +211,8 @@ TEST(TrainingMode, EachPassThroughALoopDropsOtherElements) {
   ASSERT_TRUE(session.ok()) << session.status();
   std::set<std::vector<float>> rows;
   for (int run = 0; run < 2; ++run) {
-    const auto outputs = (*session)->Run({{"n", Tensor::Scalar(int64_t{5})}, {"x", ones}});
+    const auto outputs = (*session)->Run(
+        {{"n", Tensor::Scalar(int64_t{5})}, {"go", Tensor::Scalar(true)}, {"x", ones}});
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     const std::vector<float> values = Values(outputs->at("y").tensor());
     for (size_t i = 0; i < values.size(); i += 100)
