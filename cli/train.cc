@@ -37,6 +37,7 @@ nlohmann::json JsonOf(const StepReport& report) {
                          {"seconds", report.seconds},  {"data_seconds", report.data_seconds},
                          {"examples", report.examples}};
   if (report.gradient_norm) line["gradient_norm"] = *report.gradient_norm;
+  if (!report.gradient_norms.empty()) line["gradient_norms"] = report.gradient_norms;
   if (report.skipped) line["skipped"] = true;
   return line;
 }

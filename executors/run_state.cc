@@ -134,7 +134,24 @@ absl::Status RunState::Run(uint64_t run_index) {
         return Annotate(status,
                         program_.graph.Describe(program_.steps[static_cast<size_t>(s)].node));
     }
+    if (top_->watch_ != nullptr) ONWARD_RETURN_IF_ERROR(ShowOutputs(s));
     ReleaseAfter(s);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunState::ShowOutputs(int32_t s) const {
+  const Step& step = program_.steps[static_cast<size_t>(s)];
+  if (!program_.providers[step.device]->is_host()) return absl::OkStatus();
+  const absl::Span<const int32_t> results = program_.step_outputs(step);
+  const Node& node = program_.graph.node(step.node);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i] < 0) continue;
+    const SlotValue& slot = slots_[static_cast<size_t>(results[i])];
+    if (slot.object != nullptr || slot.tensor.data == nullptr) continue;
+    ONWARD_RETURN_IF_ERROR(
+        Annotate((*top_->watch_)(program_.graph.value(node.outputs[i]).name, slot.tensor),
+                 program_.graph.Describe(step.node)));
   }
   return absl::OkStatus();
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -43,6 +45,9 @@ class RunState : public RunServices {
   RunState(const Program& program, ThreadPool* pool, ProfileLog* profile,
            RunState* parent = nullptr);
 
+  // See SessionOptions::watch; must outlive the state.
+  using Watch = std::function<absl::Status(std::string_view, const TensorView&)>;
+  void SetWatch(const Watch* watch) { watch_ = watch; }
   // Nodes that a run may execute, those of bodies included.
   void LimitExecutedNodes(int64_t limit) { max_executed_nodes_ = limit; }
 
@@ -84,6 +89,7 @@ class RunState : public RunServices {
   };
 
   absl::Status RunStep(int32_t s, const StepPlan& plan);
+  absl::Status ShowOutputs(int32_t s) const;
   absl::Status RunDynamic(int32_t s);
   absl::Status GiveOutputs(const Step& step, absl::Span<const int32_t> results,
                            absl::Span<const OutputPlan> outputs, const BindContext& context);
@@ -120,6 +126,7 @@ class RunState : public RunServices {
   int32_t current_step_ = -1;
   uint64_t run_index_ = 0;
   uint64_t serial_ = 0;
+  const Watch* watch_ = nullptr;  // of the top state
 };
 
 }  // namespace onward

@@ -222,6 +222,7 @@ class CompiledSession : public Session {
     }
     auto state =
         std::make_unique<RunState>(*program_, &pool_, options_.profile ? &profile_ : nullptr);
+    if (options_.watch != nullptr) state->SetWatch(&options_.watch);
     if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
     return state;
   }

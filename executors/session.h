@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -37,6 +38,9 @@ struct SessionOptions {
   // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
   int64_t max_executed_nodes = 0;
   bool profile = false;  // record every step; see WriteProfile
+  // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
+  // graph; an error of it ends the run. Called by the thread that runs the session.
+  std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
   // Run on the graph once it is optimised, before it is planned.
   std::function<absl::Status(Graph& graph)> rewrite = nullptr;
 };

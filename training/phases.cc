@@ -107,7 +107,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   return made;
 }
 
-// Leaves the outputs of these names, the updates and what they need.
+// Leaves the outputs of these names (patterns), the updates and what they need.
 absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& names) {
   std::vector<int> kept;
   const std::vector<ValueId>& outputs = model.graph.outputs();
@@ -115,8 +115,9 @@ absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& name
     const bool updates = std::any_of(model.updates.begin(), model.updates.end(),
                                      [&](const auto& each) { return each.output == outputs[i]; });
     const std::string& name = model.graph.value(outputs[i]).name;
-    if (updates || std::find(names.begin(), names.end(), name) != names.end())
-      kept.push_back(static_cast<int>(i));
+    const bool wanted = std::any_of(names.begin(), names.end(),
+                                    [&](const auto& each) { return MatchesPattern(name, each); });
+    if (updates || wanted) kept.push_back(static_cast<int>(i));
   }
   std::vector<ValueId> moved;
   ONWARD_ASSIGN_OR_RETURN(model.graph, KeepOutputs(std::move(model.graph), kept, &moved));
@@ -141,6 +142,15 @@ class UpdateWriter {
     GraphSink sink(model_.graph, "update/");
     std::vector<Expr> clipped;
     for (const ValueId id : gradients) clipped.push_back(sink.Value(id));
+    if (config_.log().gradient_norms()) {
+      for (size_t i = 0; i < clipped.size(); ++i) {
+        const Expr square = clipped[i] * clipped[i];
+        const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
+        ONWARD_RETURN_IF_ERROR(sink.status());
+        ONWARD_RETURN_IF_ERROR(
+            NameOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
+      }
+    }
     const ClipConfig& clip = config_.clip();
     if (clip.has_value()) clipped = ClipByValue(clipped, clip.value());
     if (clip.has_norm()) clipped = ClipEachByNorm(clipped, clip.norm());
@@ -259,7 +269,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, gradient, zero.id());
   }
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"gradient_norm"}));
+  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"gradient_norm*"}));
   return model;
 }
 
@@ -332,7 +342,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   } else {
     ONWARD_RETURN_IF_ERROR(
         UpdateWriter(step, config, portable).Write(parameters, gradients, phases));
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm"}));
+    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*"}));
     phases.models.push_back(std::move(step));
   }
   std::vector<std::string> state;

@@ -20,7 +20,8 @@ struct TrainableModel {
   std::vector<std::string> initializers;  // names of its weights
 };
 
-// Names of values in all phases: outputs "loss", "gradient_norm" (where asked for) and "prediction"
+// Names of values in all phases: outputs "loss", "gradient_norm" and "gradient_norm/<parameter>"
+// (where asked for) and "prediction"
 // (phase evaluate, where targets are classes); inputs "average/weight" (the share of the new
 // weights in their average) and "scaler/scale" (of the loss, float16), with defaults.
 struct TrainingPhases {
@@ -34,6 +35,7 @@ struct TrainingPhases {
 };
 
 inline constexpr char kAveragePrefix[] = "average/";
+inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
 // target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,

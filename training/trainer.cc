@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
@@ -19,6 +21,23 @@
 
 namespace onward {
 namespace {
+
+// For SessionOptions::watch. Masks of attention are infinite by intent.
+absl::Status RefuseNonFinite(std::string_view name, const TensorView& value) {
+  int64_t at = -1;
+  DispatchDType(FloatTypes(), value.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* elements = value.as<const T>();
+    for (int64_t i = 0; i < value.num_elements() && at < 0; ++i) {
+      const auto element = static_cast<double>(static_cast<float>(elements[i]));
+      if (!std::isfinite(element) && element != -std::numeric_limits<double>::infinity()) at = i;
+    }
+  });
+  if (at < 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("log.detect_anomaly: '", std::string(name),
+                                                    "' is the first value that is not finite, at ",
+                                                    at, " of ", value.num_elements()));
+}
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -123,6 +142,7 @@ absl::Status Trainer::MakeSession() {
   session.num_threads = config_.threads();
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
+  if (config_.log().detect_anomaly()) session.watch = RefuseNonFinite;
   std::vector<SessionOptions> options(phases_.models.size(), session);
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
@@ -218,9 +238,15 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   if (config_.non_finite() == TrainConfig::SKIP)
     accept = [&](const Session::Outputs& outputs) { return std::isfinite(loss_of(outputs)); };
   const auto read_norm = [&](const Session::Outputs& outputs) {
-    const auto norm = outputs.find("gradient_norm");
-    if (norm != outputs.end() && norm->second.tensor().dtype() == DType::kFloat32)
-      report.gradient_norm = static_cast<double>(norm->second.tensor().data<float>()[0]);
+    for (const auto& [name, value] : outputs) {
+      if (value.tensor().dtype() != DType::kFloat32) continue;
+      if (name == "gradient_norm")
+        report.gradient_norm = static_cast<double>(value.tensor().data<float>()[0]);
+      if (absl::StartsWith(name, kGradientNormPrefix)) {
+        report.gradient_norms[name.substr(std::strlen(kGradientNormPrefix))] =
+            static_cast<double>(value.tensor().data<float>()[0]);
+      }
+    }
   };
   // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));

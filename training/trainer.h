@@ -29,10 +29,11 @@ namespace onward {
 struct StepReport {
   int64_t step = 0;  // from 1 on
   int64_t epoch = 0;
-  double loss = 0;  // mean over the accumulated batches
-  double rate = 0;  // of the default group
-  std::optional<double> gradient_norm;
-  bool skipped = false;  // the loss was not finite
+  double loss = 0;                               // mean over the accumulated batches
+  double rate = 0;                               // of the default group
+  std::optional<double> gradient_norm;           // of all together, before it is bounded
+  std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
+  bool skipped = false;                          // the loss was not finite
   int64_t examples = 0;
   double seconds = 0;       // of the step with its data
   double data_seconds = 0;  // of those, waiting for data

@@ -316,6 +316,33 @@ TEST_F(TrainerTest, TheExportedStepIsTheStepInOnnxRuntime) {
   }
 }
 
+TEST_F(TrainerTest, GradientNormsAreThoseOfTheStep) {
+  TrainConfig config = Config("steps: 1 clip { global_norm: 1e9 } log { gradient_norms: true }");
+  StepReport report;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& each) { report = each; };
+  const auto trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  ASSERT_EQ(report.gradient_norms.size(), 4u);
+  double squares = 0;
+  for (const auto& [name, norm] : report.gradient_norms) squares += norm * norm;
+  EXPECT_NEAR(std::sqrt(squares), *report.gradient_norm, 1e-5);
+  // The step is the rate times the gradient.
+  const Tensor before = Normal({3}, 0.1, 4);
+  const std::vector<float> after = Weights(**trainer, "fc2.bias");
+  double moved = 0;
+  for (size_t i = 0; i < 3; ++i)
+    moved += std::pow(static_cast<double>(after[i] - before.data<float>()[i]) / 0.1, 2);
+  EXPECT_NEAR(std::sqrt(moved), report.gradient_norms.at("fc2.bias"), 1e-5);
+}
+
+TEST_F(TrainerTest, AnomaliesAreNamedWithTheirNode) {
+  TrainConfig config = Config("steps: 40 log { detect_anomaly: true }");
+  (*config.mutable_optimizer()->mutable_options())["lr"] = 1e30;
+  EXPECT_THAT(Error(config), HasSubstr("is the first value that is not finite"));
+  EXPECT_THAT(Error(config), ::testing::MatchesRegex(".*\\[.*'.*'\\].*"));
+}
+
 TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
   const auto free = Train(Config("epochs: 1"));
   const auto roomy = Train(Config("epochs: 1 recompute { memory_budget: \"1GiB\" }"));
