@@ -343,6 +343,18 @@ TEST_F(TrainerTest, AnomaliesAreNamedWithTheirNode) {
   EXPECT_THAT(Error(config), ::testing::MatchesRegex(".*\\[.*'.*'\\].*"));
 }
 
+TEST_F(TrainerTest, DataThatDoNotFitTheModel) {
+  std::string labels(kExamples, '\0');
+  labels[5] = 7;
+  scratch_.Write("labels", Idx({kExamples}, labels));
+  EXPECT_THAT(Error(Config("epochs: 1")), HasSubstr("index 7 at position 9 is out of range"));
+  scratch_.Write("labels", Idx({kExamples}, std::string(kExamples, '\0')));
+  scratch_.Write("images", Idx({kExamples, 4, 5}, std::string(kExamples * 20, '\0')));
+  EXPECT_THAT(Error(Config("epochs: 1")),
+              HasSubstr("'image': dimension 2 is 4 (expected float32[batch,1,6,6], got "
+                        "float32[16,1,4,5])"));
+}
+
 TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
   const auto free = Train(Config("epochs: 1"));
   const auto roomy = Train(Config("epochs: 1 recompute { memory_budget: \"1GiB\" }"));
