@@ -14,6 +14,7 @@
 #include "onnx_io/import.h"
 #include "onnx_io/npy.h"
 #include "training/config/read_config.h"
+#include "training/loss_scale.h"
 #include "training/phases.h"
 #include "training/training_session.h"
 
@@ -60,6 +61,7 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
   phases.models.resize(phases.apply ? 2 : 1);  // no evaluation
   SessionOptions options;
   options.num_threads = threads;
+  options.precision = SessionPrecision(config);
   options.profile = !profile.empty();
   const std::vector<SessionOptions> of_phases(phases.models.size(), options);
   ONWARD_ASSIGN_OR_RETURN(const auto session,

@@ -12,9 +12,11 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/rewrite/keep_outputs.h"
+#include "training/autocast.h"
 #include "training/clip.h"
 #include "training/config/make_loss.h"
 #include "training/gradient/gradient.h"
+#include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/state.h"
 #include "training/trainable.h"
@@ -107,6 +109,13 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   return made;
 }
 
+// To what `precision` asks for, before the loss is added: that one is float32.
+absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision) {
+  if (precision.autocast() == PrecisionConfig::FLOAT32) return absl::OkStatus();
+  return Autocast(
+      model, precision.autocast() == PrecisionConfig::FLOAT16 ? DType::kFloat16 : DType::kBFloat16);
+}
+
 // Leaves the outputs of these names (patterns), the updates and what they need.
 absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& names) {
   std::vector<int> kept;
@@ -142,6 +151,12 @@ class UpdateWriter {
     GraphSink sink(model_.graph, "update/");
     std::vector<Expr> clipped;
     for (const ValueId id : gradients) clipped.push_back(sink.Value(id));
+    if (ScalesLoss(config_)) {
+      UnscaledGradients unscaled = Unscale(sink, clipped);
+      clipped = std::move(unscaled.gradients);
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, unscaled.finite, kGradientsFinite));
+    }
     if (config_.log().gradient_norms()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
         const Expr square = clipped[i] * clipped[i];
@@ -269,7 +284,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, gradient, zero.id());
   }
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"gradient_norm*"}));
+  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"gradient_norm*", kGradientsFinite}));
   return model;
 }
 
@@ -287,6 +302,7 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
     if (std::find(averaged.begin(), averaged.end(), name) != averaged.end())
       model.graph.Rename(input, kAveragePrefix + name);
   }
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const std::string output,
                           ScoredOutput(trained.model.graph, config.loss()));
@@ -300,9 +316,10 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   return model;
 }
 
-// The share of the loss that flows back: 1 / accumulate.
+// The share of the loss that flows back: 1 / accumulate, scaled.
 ValueId Cotangent(GraphSink& sink, const TrainConfig& config) {
-  return sink.Scalar(1.0 / static_cast<double>(config.accumulate()), DType::kFloat32).id();
+  const Expr share = sink.Scalar(1.0 / static_cast<double>(config.accumulate()), DType::kFloat32);
+  return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
 }
 
 }  // namespace
@@ -315,6 +332,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const std::string output,
                           ScoredOutput(trained.model.graph, config.loss()));
@@ -342,7 +360,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   } else {
     ONWARD_RETURN_IF_ERROR(
         UpdateWriter(step, config, portable).Write(parameters, gradients, phases));
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*"}));
+    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*", kGradientsFinite}));
     phases.models.push_back(std::move(step));
   }
   std::vector<std::string> state;

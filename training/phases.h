@@ -21,7 +21,7 @@ struct TrainableModel {
 };
 
 // Names of values in all phases: outputs "loss", "gradient_norm" and "gradient_norm/<parameter>"
-// (where asked for) and "prediction"
+// (where asked for), "gradients_finite" (float16, where weights are updated) and "prediction"
 // (phase evaluate, where targets are classes); inputs "average/weight" (the share of the new
 // weights in their average) and "scaler/scale" (of the loss, float16), with defaults.
 struct TrainingPhases {

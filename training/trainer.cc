@@ -16,6 +16,7 @@
 #include "training/config/make_schedule.h"
 #include "training/data/sources.h"
 #include "training/load_model.h"
+#include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/recompute.h"
 
@@ -65,6 +66,10 @@ const ScheduleConfig* ScheduleOf(const TrainConfig& config, size_t group) {
   if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
     return &groups[static_cast<int>(group)].schedule();
   return config.has_schedule() ? &config.schedule() : nullptr;
+}
+
+bool SkipsSteps(const TrainConfig& config) {
+  return config.non_finite() == TrainConfig::SKIP || ScalesLoss(config);
 }
 
 bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
@@ -131,7 +136,7 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   ONWARD_ASSIGN_OR_RETURN(int64_t bytes, session_->session().PlannedBytes(given));
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    bytes += (config_.non_finite() == TrainConfig::SKIP ? 2 : 1) * state.byte_size();
+    bytes += (SkipsSteps(config_) ? 2 : 1) * state.byte_size();
   }
   return bytes;
 }
@@ -142,6 +147,8 @@ absl::Status Trainer::MakeSession() {
   session.num_threads = config_.threads();
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
+  session.precision = SessionPrecision(config_);
+  if (ScalesLoss(config_)) progress_.loss_scale = config_.precision().loss_scale();
   if (config_.log().detect_anomaly()) session.watch = RefuseNonFinite;
   std::vector<SessionOptions> options(phases_.models.size(), session);
   const std::vector<std::string> named(config_.recompute().segment().begin(),
@@ -227,6 +234,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   const double begin = Now();
   ONWARD_RETURN_IF_ERROR(SetRates());
   ONWARD_RETURN_IF_ERROR(SetAverageWeight());
+  ONWARD_RETURN_IF_ERROR(SetLossScale());
   report.epoch = loader_->position().epoch;
   report.rate =
       progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
@@ -235,8 +243,12 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   };
   // Only a training that skips steps keeps the state before one: two tensors of each.
   TrainingSession::Accept accept;
-  if (config_.non_finite() == TrainConfig::SKIP)
-    accept = [&](const Session::Outputs& outputs) { return std::isfinite(loss_of(outputs)); };
+  const bool scales = ScalesLoss(config_);
+  if (SkipsSteps(config_)) {
+    accept = [&](const Session::Outputs& outputs) {
+      return std::isfinite(loss_of(outputs)) && GradientsFinite(outputs);
+    };
+  }
   const auto read_norm = [&](const Session::Outputs& outputs) {
     for (const auto& [name, value] : outputs) {
       if (value.tensor().dtype() != DType::kFloat32) continue;
@@ -250,6 +262,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   };
   // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
+  bool finite = true;  // gradients
   for (int64_t i = 0; i < config_.accumulate(); ++i) {
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
@@ -260,6 +273,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
     report.loss += loss_of(outputs) / static_cast<double>(config_.accumulate());
     read_norm(outputs);
+    finite &= GradientsFinite(outputs);
   }
   report.skipped = !std::isfinite(report.loss);
   if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
@@ -268,8 +282,17 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
         "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
   }
   if (phases_.apply) {
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step({}, *phases_.apply));
+    ONWARD_ASSIGN_OR_RETURN(
+        const Session::Outputs outputs,
+        session_->Step({}, *phases_.apply, scales ? GradientsFinite : TrainingSession::Accept()));
     read_norm(outputs);
+    finite &= GradientsFinite(outputs);
+    if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+  }
+  report.skipped |= !finite;
+  if (scales) {
+    report.loss_scale = progress_.loss_scale;
+    NoteGradients(!report.skipped);
   }
   report.step = ++progress_.step;
   report.seconds = Now() - begin;

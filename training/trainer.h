@@ -33,7 +33,8 @@ struct StepReport {
   double rate = 0;                               // of the default group
   std::optional<double> gradient_norm;           // of all together, before it is bounded
   std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
-  bool skipped = false;                          // the loss was not finite
+  std::optional<double> loss_scale;              // of the step, where the loss is scaled
+  bool skipped = false;  // the loss was not finite, or a gradient of a scaled one
   int64_t examples = 0;
   double seconds = 0;       // of the step with its data
   double data_seconds = 0;  // of those, waiting for data
@@ -98,6 +99,8 @@ class Trainer {
   absl::Status MakeSchedules();
   absl::Status SetRates();
   absl::Status SetAverageWeight();
+  absl::Status SetLossScale();
+  void NoteGradients(bool finite);
   absl::StatusOr<StepReport> MakeStep();
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();

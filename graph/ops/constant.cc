@@ -7,7 +7,7 @@ namespace {
 constexpr OpFacts kFacts[] = {
     {"Constant", Precision::kFollow},
     {"ConstantOfShape", Precision::kFollow},
-    {.op = "EyeLike", .precision = Precision::kFollow, .reads_shape_only = true},
+    {.op = "EyeLike", .precision = Precision::kFull, .reads_shape_only = true},
     {"Range", Precision::kFollow},
     {.op = "Shape", .precision = Precision::kFollow, .reads_shape_only = true},
     {.op = "Size", .precision = Precision::kFollow, .reads_shape_only = true},

@@ -9,7 +9,7 @@ constexpr OpFacts kFacts[] = {
     {"Col2Im", Precision::kFollow},
     {"Conv", Precision::kLower},
     {"ConvTranspose", Precision::kLower},
-    {"DeformConv", Precision::kLower},
+    {"DeformConv", Precision::kFull},
 };
 
 }  // namespace

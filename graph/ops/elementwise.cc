@@ -6,10 +6,10 @@ namespace {
 
 constexpr OpFacts kFacts[] = {
     {"Abs", Precision::kFollow},         {"Acos", Precision::kFull},
-    {"Acosh", Precision::kFull},         {"Add", Precision::kFollow},
+    {"Acosh", Precision::kFollow},       {"Add", Precision::kFollow},
     {"And", Precision::kFollow},         {"Asin", Precision::kFull},
-    {"Asinh", Precision::kFull},         {"Atan", Precision::kFull},
-    {"Atanh", Precision::kFull},         {"BitShift", Precision::kFollow},
+    {"Asinh", Precision::kFollow},       {"Atan", Precision::kFollow},
+    {"Atanh", Precision::kFollow},       {"BitShift", Precision::kFollow},
     {"BitwiseAnd", Precision::kFollow},  {"BitwiseNot", Precision::kFollow},
     {"BitwiseOr", Precision::kFollow},   {"BitwiseXor", Precision::kFollow},
     {"Ceil", Precision::kFollow},        {"Celu", Precision::kFollow},
@@ -27,7 +27,7 @@ constexpr OpFacts kFacts[] = {
     {"Min", Precision::kFollow},         {"Mish", Precision::kFollow},
     {"Mod", Precision::kFollow},         {"Mul", Precision::kFollow},
     {"Neg", Precision::kFollow},         {"Not", Precision::kFollow},
-    {"Or", Precision::kFollow},          {"PRelu", Precision::kFollow},
+    {"Or", Precision::kFollow},          {"PRelu", Precision::kLower},
     {"Pow", Precision::kFull},           {"Reciprocal", Precision::kFull},
     {"Relu", Precision::kFollow},        {"Round", Precision::kFollow},
     {"Selu", Precision::kFollow},        {"Shrink", Precision::kFollow},

@@ -9,7 +9,7 @@ constexpr OpFacts kFacts[] = {
     {"GlobalLpPool", Precision::kFull},  {"GlobalMaxPool", Precision::kFollow},
     {"LpPool", Precision::kFull},        {"MaxPool", Precision::kFollow},
     {"MaxRoiPool", Precision::kFollow},  {"MaxUnpool", Precision::kFollow},
-    {"RoiAlign", Precision::kFollow},
+    {"RoiAlign", Precision::kFull},
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ constexpr OpFacts kFacts[] = {
     {"Hardmax", Precision::kFollow},       {"ReduceL1", Precision::kFull},
     {"ReduceL2", Precision::kFull},        {"ReduceLogSum", Precision::kFull},
     {"ReduceLogSumExp", Precision::kFull}, {"ReduceMax", Precision::kFollow},
-    {"ReduceMean", Precision::kFull},      {"ReduceMin", Precision::kFollow},
+    {"ReduceMean", Precision::kFollow},    {"ReduceMin", Precision::kFollow},
     {"ReduceProd", Precision::kFull},      {"ReduceSum", Precision::kFull},
     {"ReduceSumSquare", Precision::kFull}, {"TopK", Precision::kFollow},
 };

@@ -7,7 +7,7 @@ namespace {
 constexpr OpFacts kFacts[] = {
     {"AffineGrid", Precision::kFull}, {"CenterCropPad", Precision::kFollow},
     {"GridSample", Precision::kFull}, {"ImageDecoder", Precision::kFull},
-    {"Resize", Precision::kFollow},   {"Upsample", Precision::kFollow},
+    {"Resize", Precision::kFull},     {"Upsample", Precision::kFull},
 };
 
 }  // namespace

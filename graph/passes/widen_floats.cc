@@ -1,5 +1,7 @@
 // 16-bit floats on devices that compute in float32: chains of ops keep float32 between them, and
-// what leaves a chain is rounded. Weights are widened once.
+// what leaves a chain is rounded. Weights are widened once. Casts between float32 and a chain round
+// nothing either: a model under autocast computes as in float32, but for the products of
+// Precision::kFast, which round their operands.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -21,11 +23,15 @@ constexpr std::string_view kComputing[] = {"Abs",
                                            "Attention",
                                            "AveragePool",
                                            "BatchNormalization",
+                                           "Celu",
                                            "Clip",
+                                           "Col2Im",
                                            "Conv",
                                            "ConvTranspose",
                                            "Cos",
+                                           "CumSum",
                                            "Div",
+                                           "Einsum",
                                            "Elu",
                                            "Erf",
                                            "Exp",
@@ -37,13 +43,16 @@ constexpr std::string_view kComputing[] = {"Abs",
                                            "HardSigmoid",
                                            "HardSwish",
                                            "InstanceNormalization",
+                                           "LRN",
                                            "LSTM",
                                            "LayerNormalization",
                                            "LeakyRelu",
                                            "Log",
                                            "LogSoftmax",
+                                           "LpNormalization",
                                            "MatMul",
                                            "MatMulNBits",
+                                           "MeanVarianceNormalization",
                                            "Mish",
                                            "Mul",
                                            "Neg",
@@ -52,28 +61,75 @@ constexpr std::string_view kComputing[] = {"Abs",
                                            "RMSNormalization",
                                            "RNN",
                                            "Reciprocal",
+                                           "ReduceL1",
+                                           "ReduceL2",
+                                           "ReduceLogSumExp",
                                            "ReduceMean",
+                                           "ReduceProd",
                                            "ReduceSum",
+                                           "ReduceSumSquare",
                                            "Relu",
                                            "RotaryEmbedding",
+                                           "Selu",
+                                           "Shrink",
                                            "Sigmoid",
+                                           "Sign",
                                            "Sin",
                                            "Softmax",
                                            "Softplus",
+                                           "Softsign",
                                            "Sqrt",
                                            "Sub",
+                                           "Sum",
                                            "SwiGLU",
                                            "Swish",
-                                           "Tanh"};
+                                           "Tan",
+                                           "Tanh",
+                                           "ThresholdedRelu"};
 
 // Ops that only move, choose or compare elements: widened where their inputs are wide already.
-constexpr std::string_view kMoving[] = {
-    "Concat",  "DepthToSpace",  "Equal",     "Expand",         "Flatten",
-    "Gather",  "GlobalMaxPool", "Greater",   "GreaterOrEqual", "Identity",
-    "IsInf",   "IsNaN",         "Less",      "LessOrEqual",    "Max",
-    "MaxPool", "Min",           "Pad",       "ReduceMax",      "ReduceMin",
-    "Reshape", "Resize",        "Slice",     "SpaceToDepth",   "Split",
-    "Squeeze", "Tile",          "Transpose", "Unsqueeze",      "Where"};
+constexpr std::string_view kMoving[] = {"ArgMax",
+                                        "ArgMin",
+                                        "Concat",
+                                        "DepthToSpace",
+                                        "Dropout",
+                                        "Equal",
+                                        "Expand",
+                                        "Flatten",
+                                        "Gather",
+                                        "GatherElements",
+                                        "GatherND",
+                                        "GlobalMaxPool",
+                                        "Greater",
+                                        "GreaterOrEqual",
+                                        "Identity",
+                                        "IsInf",
+                                        "IsNaN",
+                                        "Less",
+                                        "LessOrEqual",
+                                        "Max",
+                                        "MaxPool",
+                                        "MaxUnpool",
+                                        "Min",
+                                        "Pad",
+                                        "ReduceMax",
+                                        "ReduceMin",
+                                        "Reshape",
+                                        "Resize",
+                                        "ScatterElements",
+                                        "ScatterND",
+                                        "Shape",
+                                        "Size",
+                                        "Slice",
+                                        "SpaceToDepth",
+                                        "Split",
+                                        "Squeeze",
+                                        "Tile",
+                                        "TopK",
+                                        "Transpose",
+                                        "Trilu",
+                                        "Unsqueeze",
+                                        "Where"};
 
 template <size_t kCount>
 bool Holds(const std::string_view (&ops)[kCount], std::string_view op) {
@@ -102,12 +158,14 @@ class Widening {
     const bool known = node.domain.empty() || node.domain == "com.microsoft";
     if (!known || !node.subgraphs.empty()) return false;
     if (Holds(kComputing, node.op_type)) return HasNarrow(node.inputs);
+    if (IsOp(node, "Cast"))
+      return graph_.type(node.outputs[0]).dtype == DType::kFloat32 && IsWide(node.inputs[0]);
     if (!Holds(kMoving, node.op_type)) return false;
     bool wide = false;
     for (const ValueId input : node.inputs) {
       if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
       if (FixedConstant(graph_, input) != nullptr) continue;
-      if (wide_.count(input.index) == 0) return false;
+      if (!IsWide(input)) return false;
       wide = true;
     }
     return wide;
@@ -128,6 +186,18 @@ class Widening {
   }
 
  private:
+  // The float32 value that a Cast makes `narrow` of, or an invalid id.
+  ValueId CastFrom(ValueId narrow) const {
+    const Node* cast = MadeBy(graph_, narrow, "Cast");
+    if (cast == nullptr || graph_.type(cast->inputs[0]).dtype != DType::kFloat32) return {};
+    return cast->inputs[0];
+  }
+
+  bool IsWide(ValueId narrow) const {
+    return IsNarrow(graph_.type(narrow)) &&
+           (wide_.count(narrow.index) > 0 || CastFrom(narrow).valid());
+  }
+
   bool HasNarrow(const std::vector<ValueId>& values) const {
     return std::any_of(values.begin(), values.end(), [&](ValueId value) {
       return value.valid() && IsNarrow(graph_.type(value));
@@ -137,6 +207,7 @@ class Widening {
   absl::StatusOr<ValueId> WideOf(ValueId narrow) {
     const auto found = wide_.find(narrow.index);
     if (found != wide_.end()) return found->second;
+    if (const ValueId from = CastFrom(narrow); from.valid()) return wide_[narrow.index] = from;
     const std::string name = graph_.UniqueName(absl::StrCat(graph_.value(narrow).name, "_float32"));
     ValueId wide;
     if (const Tensor* constant = FixedConstant(graph_, narrow); constant != nullptr) {

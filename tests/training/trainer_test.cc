@@ -368,6 +368,57 @@ TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
               HasSubstr("'2 gigs' is no number of bytes such as 2GiB or 500MB"));
 }
 
+TEST_F(TrainerTest, LearnsInLowPrecision) {
+  for (const std::string kind : {"BFLOAT16", "FLOAT16"}) {
+    SCOPED_TRACE(kind);
+    const auto trainer = Train(Config("epochs: 12 precision { autocast: " + kind + " }"));
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ((*trainer)->Evaluate()->accuracy(), 1.0);
+    const auto model = (*trainer)->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->graph.constant(model->graph.FindValue("fc1.weight"))->dtype(),
+              DType::kFloat32);
+  }
+}
+
+// A scale that overflows at first, then grows and overflows again; paused in between.
+TEST_F(TrainerTest, AScaleThatOverflowsSkipsStepsAndGoesOnBitForBit) {
+  for (const int accumulate : {1, 2}) {
+    SCOPED_TRACE(accumulate);
+    TrainConfig config = Config(absl::StrCat(
+        "steps: 40 batch_size: 8 precision { autocast: FLOAT16 loss_scale: 3e38 growth: 16 "
+        "growth_interval: 5 } checkpoint { every_steps: 100 } accumulate: ",
+        accumulate));
+    config.mutable_loss()->set_sum(true);
+    (*config.mutable_optimizer()->mutable_options())["lr"] = 0.01;
+    std::vector<std::pair<double, bool>> whole_scales, scales;
+    TrainerOptions options;
+    options.on_step = [&](const StepReport& r) {
+      whole_scales.emplace_back(*r.loss_scale, r.skipped);
+    };
+    const auto whole = Train(config, options);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_TRUE(whole_scales[0].second);
+    EXPECT_EQ(whole_scales[1].first, static_cast<double>(3e38f) / 2);
+    const auto skipped = std::count_if(whole_scales.begin(), whole_scales.end(),
+                                       [](const auto& step) { return step.second; });
+    EXPECT_GT(skipped, 1);
+    EXPECT_LT(skipped, 30);
+    options.checkpoint_directory = scratch_.path() + absl::StrCat("/scaled", accumulate);
+    options.resume = true;
+    options.on_step = [&](const StepReport& r) { scales.emplace_back(*r.loss_scale, r.skipped); };
+    options.stop = [&] { return scales.size() == 13; };
+    ASSERT_TRUE(Train(config, options).ok());
+    options.stop = nullptr;
+    const auto ended = Train(config, options);
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    EXPECT_EQ(scales, whole_scales);
+    for (const std::string name : {"fc1.weight", "fc2.bias"})
+      EXPECT_EQ(Weights(**whole, name), Weights(**ended, name));
+    for (const float weight : Weights(**whole, "fc1.weight")) ASSERT_TRUE(std::isfinite(weight));
+  }
+}
+
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
   config.mutable_loss()->set_kind("cross_entrophy");

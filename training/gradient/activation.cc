@@ -18,8 +18,10 @@ Expr ExpOfNegative(const Expr& x, double scale = 1) {
 }
 
 Result ReluRule(const GradientScope& s) {
-  if (s.allow_onward_ops())
-    return {{Op("ReluGradient", {s.output(0), s.upstream(0)}, {}, kOnwardDomain)}};
+  if (s.allow_onward_ops()) {
+    const Expr dy = s.upstream(0);
+    return {{Like(Op("ReluGradient", {Widened(s.output(0)), Widened(dy)}, {}, kOnwardDomain), dy)}};
+  }
   return {{Masked(Positive(s.output(0)), s.upstream(0))}};
 }
 Result LeakyReluRule(const GradientScope& s) {

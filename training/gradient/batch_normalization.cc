@@ -82,27 +82,29 @@ Gradients WithOwnStatistics(const Batch& b) {
   return gradients;
 }
 
-// The fused op knows one dtype, and nothing that flows back into the running statistics.
-bool TakesFused(const GradientScope& s) {
-  const DType dtype = s.input(0).dtype();
+// The fused op knows one dtype of two, and nothing that flows back into the running statistics.
+bool TakesFused(const GradientScope& s, DType dtype) {
   return s.allow_onward_ops() && s.attributes().Int("training_mode", 0) != 0 &&
-         (dtype == DType::kFloat32 || dtype == DType::kFloat64) && s.input(1).dtype() == dtype &&
-         s.input(2).dtype() == dtype && s.upstream(0).valid() && !s.upstream(1).valid() &&
-         !s.upstream(2).valid();
+         s.input(1).dtype() == dtype && s.input(2).dtype() == dtype && s.upstream(0).valid() &&
+         !s.upstream(1).valid() && !s.upstream(2).valid();
+}
+
+Gradients Fused(const Batch& b) {
+  const GradientScope& s = b.s;
+  const std::vector<Expr> made = Ops(
+      "BatchNormalizationGradient", {b.Widened(s.input(0)), s.input(1), b.Widened(s.upstream(0))},
+      3, {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
+  std::vector<Expr> gradients = NoGradients(s);
+  for (size_t i = 0; i < 3; ++i) gradients[i] = made[i];
+  gradients[0] = b.Like(made[0], 0);
+  return gradients;
 }
 
 Gradients BatchNormalizationRule(const GradientScope& s) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
   if (rank < 2) return absl::UnimplementedError("an input without channels has no gradient");
-  if (TakesFused(s)) {
-    const std::vector<Expr> made =
-        Ops("BatchNormalizationGradient", {s.input(0), s.input(1), s.upstream(0)}, 3,
-            {{"epsilon", s.attributes().Float("epsilon", 1e-5f)}}, kOnwardDomain);
-    std::vector<Expr> gradients = NoGradients(s);
-    for (size_t i = 0; i < 3; ++i) gradients[i] = made[i];
-    return gradients;
-  }
   const Batch batch(s, rank);
+  if (TakesFused(s, batch.dtype)) return Fused(batch);
   const bool training = s.attributes().Int("training_mode", 0) != 0;
   return training ? WithOwnStatistics(batch) : WithGivenStatistics(batch);
 }

@@ -18,13 +18,14 @@ Expr BiasGradient(const Expr& dy, size_t spatial) {
 }
 
 Expr FusedWeightGradient(const Expr& x, const Expr& dy, const Windows& windows, int64_t groups) {
-  return Op("ConvWeightGradient", {x, dy},
-            {{"kernel_shape", windows.kernel},
-             {"strides", windows.strides},
-             {"dilations", windows.dilations},
-             {"pads", *windows.fixed_begin},
-             {"group", groups}},
-            kOnwardDomain);
+  const Expr sum = Op("ConvWeightGradient", {Widened(x), Widened(dy)},
+                      {{"kernel_shape", windows.kernel},
+                       {"strides", windows.strides},
+                       {"dilations", windows.dilations},
+                       {"pads", *windows.fixed_begin},
+                       {"group", groups}},
+                      kOnwardDomain);
+  return Like(sum, x);
 }
 
 Gradients ConvRule(const GradientScope& s) {

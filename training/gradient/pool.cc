@@ -15,7 +15,9 @@ Gradients MaxPoolRule(const GradientScope& s) {
   Attributes attributes = s.attributes();
   if (s.allow_onward_ops()) {
     attributes.Erase("storage_order");
-    return {{Op("MaxPoolGradient", {x, s.upstream(0)}, attributes, kOnwardDomain)}};
+    const Expr dx =
+        Op("MaxPoolGradient", {Widened(x), Widened(s.upstream(0))}, attributes, kOnwardDomain);
+    return {{Like(dx, x)}};
   }
   const bool known =
       s.node().outputs.size() > 1 && s.output(1).valid() && attributes.Int("storage_order", 0) == 0;

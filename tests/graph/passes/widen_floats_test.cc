@@ -12,9 +12,9 @@ using testing::Optimize;
 // Rounding after every op of the original is what may differ.
 constexpr double kRtol = 2e-3;
 
-std::string Widen(const std::string& text) {
+std::string Widen(const std::string& text, double rtol = kRtol) {
   return Nodes(
-      Optimize(text, {{"widen_floats", WidenFloats}, {"eliminate_dead", EliminateDead}}, kRtol));
+      Optimize(text, {{"widen_floats", WidenFloats}, {"eliminate_dead", EliminateDead}}, rtol));
 }
 
 TEST(WidenFloats, ChainsAreRoundedAtTheirEnd) {
@@ -28,12 +28,23 @@ TEST(WidenFloats, ChainsAreRoundedAtTheirEnd) {
 }
 
 TEST(WidenFloats, WhatOtherOpsReadIsRounded) {
-  EXPECT_EQ(Widen("g (bfloat16[2] x) => (bfloat16[2] y, float[2] z) {"
-                  "y = Mul(x, x) z = Cast <to = 1> (y)}"),
+  EXPECT_EQ(Widen("g (bfloat16[2] x) => (bfloat16[2] y, double[2] z) {"
+                  "y = Mul(x, x) z = Cast <to = 11> (y)}"),
             "x_float32 = Cast(x)\n"
             "y_float32 = Mul(x_float32, x_float32)\n"
             "y = Cast(y_float32)\n"
             "z = Cast(y)\n");
+}
+
+TEST(WidenFloats, CastsFromAndToFloat32RoundNothing) {
+  EXPECT_EQ(Widen("g (float[2,2] x, float[2,2] w) => (float[2,2] z) {"
+                  "a = Cast <to = 16> (x) b = Cast <to = 16> (w) c = MatMul(a, b)"
+                  "s = Shape(c) d = Reshape(c, s) z = Cast <to = 1> (d)}",
+                  4e-2),
+            "c_float32 = MatMul(x, w)\n"
+            "s = Shape(c_float32)\n"
+            "d_float32 = Reshape(c_float32, s)\n"
+            "z = Cast(d_float32)\n");
 }
 
 TEST(WidenFloats, MovesOfNarrowElementsStay) {

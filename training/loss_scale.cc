@@ -1,0 +1,69 @@
+#include "training/loss_scale.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "graph/base/status.h"
+#include "graph/builder/functions.h"
+#include "training/state.h"
+
+namespace onward {
+
+using namespace expr;  // NOLINT: reads as formulas
+
+bool ScalesLoss(const TrainConfig& config) {
+  return config.precision().autocast() == PrecisionConfig::FLOAT16;
+}
+
+Precision SessionPrecision(const TrainConfig& config) {
+  return config.precision().autocast() == PrecisionConfig::BFLOAT16 ? Precision::kFast
+                                                                    : Precision::kDefault;
+}
+
+LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite) {
+  const auto times = [&](double factor) {
+    return static_cast<double>(static_cast<float>(scale.scale * factor));
+  };
+  if (!finite) return {times(config.backoff()), 0};
+  if (scale.steps + 1 < config.growth_interval()) return {scale.scale, scale.steps + 1};
+  const double grown = times(config.growth());
+  return {std::isfinite(grown) ? grown : scale.scale, 0};
+}
+
+bool GradientsFinite(const Session::Outputs& outputs) {
+  const auto finite = outputs.find(kGradientsFinite);
+  return finite == outputs.end() || finite->second.tensor().data<bool>()[0];
+}
+
+absl::Status ClearGradients(TrainingSession& session, const std::vector<std::string>& parameters) {
+  for (const std::string& name : parameters) {
+    const std::string sum = "gradient/" + name;
+    ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(sum));
+    Tensor zeros(old.dtype(), old.dims());
+    std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
+    ONWARD_RETURN_IF_ERROR(session.Set(sum, std::move(zeros)));
+  }
+  return absl::OkStatus();
+}
+
+Expr LossScaleInput(GraphSink& sink) {
+  const ValueId known = sink.graph().FindValue(kLossScaleInput);
+  return sink.Value(known.valid() ? known
+                                  : AddState(sink.graph(), kLossScaleInput, Tensor::Scalar(1.0f)));
+}
+
+UnscaledGradients Unscale(GraphSink& sink, const std::vector<Expr>& gradients) {
+  const Expr factor = Reciprocal(LossScaleInput(sink));
+  UnscaledGradients unscaled;
+  std::vector<Expr> zeros;  // NaN where a gradient is not finite
+  for (const Expr& gradient : gradients) {
+    unscaled.gradients.push_back(gradient * Cast(factor, gradient.dtype()));
+    const Expr zero = ReduceSum(gradient * ScalarLike(gradient, 0), {}, false);
+    zeros.push_back(Unsqueeze(Cast(zero, DType::kFloat32), {0}));
+  }
+  unscaled.finite = Not(Op("IsNaN", {ReduceSum(expr::Concat(zeros, 0), {}, false)}));
+  return unscaled;
+}
+
+}  // namespace onward
