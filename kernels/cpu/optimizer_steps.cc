@@ -1,0 +1,135 @@
+// The steps of optimizers (graph/optimizers) that are one pass over a parameter and its state, in
+// place.
+#include "kernels/cpu/simd/optimizer_steps.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/shape.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+constexpr int64_t kGrain = 8 * 1024;  // elements that one thread takes at a time
+
+class Step : public Kernel {
+ public:
+  Step(const StepLoops& loops, bool doubles, bool maximize)
+      : loops_(loops), loop_(doubles ? loops.doubles : loops.floats), maximize_(maximize) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView dims = context.input_dims(0);
+    for (int i = 0; i < 1 + loops_.states; ++i) {
+      const int input = i == 0 ? 0 : 3 + i;
+      for (const int same : {input, 1}) {
+        if (context.input_dims(same) == dims) continue;
+        return absl::InvalidArgumentError(absl::StrCat("input ", same, " has shape ",
+                                                       DimsString(context.input_dims(same)),
+                                                       ", the parameter has ", DimsString(dims)));
+      }
+      if (!context.has_output(i)) continue;
+      context.SetOutput(i, dims);
+      context.AllowInPlace(i, input);
+    }
+    if (NumElements(context.input_dims(2)) != loops_.settings ||
+        NumElements(context.input_dims(3)) != 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "settings have shape ", DimsString(context.input_dims(2)), " and the step ",
+          DimsString(context.input_dims(3)), ", must be [", loops_.settings, "] and []"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    StepElements e;
+    e.maximize = maximize_;
+    e.p = context.input(0).data;
+    e.g = context.input(1).data;
+    e.out = context.output(0).data;
+    for (int i = 0; i < loops_.states; ++i) {
+      e.states[i] = context.input(4 + i).data;
+      e.next[i] = context.output(1 + i).data;
+    }
+    const double* settings = context.in<double>(2);
+    const auto step = static_cast<double>(*context.in<int64_t>(3));
+    context.ParallelFor(context.input(0).num_elements(), kGrain,
+                        [&](int64_t begin, int64_t end) { loop_(settings, step, e, begin, end); });
+    return absl::OkStatus();
+  }
+
+ private:
+  const StepLoops& loops_;
+  StepLoop loop_;
+  bool maximize_;
+};
+
+const StepLoops& LoopsOf(InstructionSet set, StepRule rule) {
+  if (set == InstructionSet::kAvx512) return avx512::OptimizerStep(rule);
+  return set == InstructionSet::kAvx2 ? avx2::OptimizerStep(rule) : baseline::OptimizerStep(rule);
+}
+
+Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
+  if (!Supports(set)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
+  }
+  const StepLoops& loops = LoopsOf(set, rule);
+  // All states are read and written, or the formula does it.
+  bool whole = spec.num_inputs() == 4 + loops.states && spec.num_outputs() == 1 + loops.states;
+  for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
+  if (!whole) return absl::UnimplementedError("some of the state is left out");
+  const DType dtype = spec.input_dtype(0);
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64)
+    return absl::UnimplementedError("float32 and float64 only");
+  return std::make_unique<Step>(loops, dtype == DType::kFloat64,
+                                spec.attributes().Int("maximize", 0) != 0);
+}
+
+template <InstructionSet kSet>
+Made MakeAdagrad(const NodeSpec& spec) {
+  return MakeStep(spec, kSet, StepRule::kAdagrad);
+}
+
+template <InstructionSet kSet>
+Made MakeAdam(const NodeSpec& spec) {
+  const bool largest = spec.num_inputs() > 6;
+  if (spec.attributes().Int("decoupled", 0) != 0) {
+    return MakeStep(spec, kSet,
+                    largest ? StepRule::kAdamDecoupledLargest : StepRule::kAdamDecoupled);
+  }
+  return MakeStep(spec, kSet, largest ? StepRule::kAdamLargest : StepRule::kAdam);
+}
+
+template <InstructionSet kSet>
+Made MakeLion(const NodeSpec& spec) {
+  return MakeStep(spec, kSet, StepRule::kLion);
+}
+
+template <InstructionSet kSet>
+Made MakeSgd(const NodeSpec& spec) {
+  if (spec.num_inputs() < 5) return MakeStep(spec, kSet, StepRule::kSgd);
+  const bool nesterov = spec.attributes().Int("nesterov", 0) != 0;
+  return MakeStep(spec, kSet, nesterov ? StepRule::kSgdNesterov : StepRule::kSgdMomentum);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"onward", "AdagradStep", "adagrad_step_avx512", MakeAdagrad<InstructionSet::kAvx512>},
+    {"onward", "AdagradStep", "adagrad_step_avx2", MakeAdagrad<InstructionSet::kAvx2>},
+    {"onward", "AdagradStep", "adagrad_step_baseline", MakeAdagrad<InstructionSet::kBaseline>},
+    {"onward", "AdamStep", "adam_step_avx512", MakeAdam<InstructionSet::kAvx512>},
+    {"onward", "AdamStep", "adam_step_avx2", MakeAdam<InstructionSet::kAvx2>},
+    {"onward", "AdamStep", "adam_step_baseline", MakeAdam<InstructionSet::kBaseline>},
+    {"onward", "LionStep", "lion_step_avx512", MakeLion<InstructionSet::kAvx512>},
+    {"onward", "LionStep", "lion_step_avx2", MakeLion<InstructionSet::kAvx2>},
+    {"onward", "LionStep", "lion_step_baseline", MakeLion<InstructionSet::kBaseline>},
+    {"onward", "SgdStep", "sgd_step_avx512", MakeSgd<InstructionSet::kAvx512>},
+    {"onward", "SgdStep", "sgd_step_avx2", MakeSgd<InstructionSet::kAvx2>},
+    {"onward", "SgdStep", "sgd_step_baseline", MakeSgd<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList OptimizerSteps() { return kKernels; }
+
+}  // namespace onward::cpu

@@ -1,0 +1,49 @@
+// The steps of optimizers that are one pass over a parameter and its state (graph/optimizers), per
+// instruction set. Arithmetic is that of the formulas, element by element.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+enum class StepRule : uint8_t {
+  kSgd,
+  kSgdMomentum,
+  kSgdNesterov,
+  kAdam,
+  kAdamLargest,
+  kAdamDecoupled,
+  kAdamDecoupledLargest,
+  kAdagrad,
+  kLion,
+};
+
+// Arrays of one dtype. Outputs may be their inputs.
+struct StepElements {
+  const void *p = nullptr, *g = nullptr, *states[3] = {};
+  void *out = nullptr, *next[3] = {};
+  bool maximize = false;
+};
+
+// Elements [begin, end); `settings` in the order of the op's formula.
+using StepLoop = void (*)(const double* settings, double step, const StepElements& elements,
+                          int64_t begin, int64_t end);
+
+struct StepLoops {
+  int settings, states;
+  StepLoop floats, doubles;
+};
+
+namespace baseline {
+const StepLoops& OptimizerStep(StepRule rule);
+}
+namespace avx2 {
+const StepLoops& OptimizerStep(StepRule rule);
+}
+namespace avx512 {
+const StepLoops& OptimizerStep(StepRule rule);
+}
+
+}  // namespace onward::cpu

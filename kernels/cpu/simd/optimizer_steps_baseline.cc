@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/optimizer_steps_inl.h"

@@ -1,0 +1,165 @@
+// Included once per instruction set.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/simd/optimizer_steps.h"
+#include "kernels/cpu/simd/vec_inl.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// A rule: what a step's numbers become in T, once, and how one element changes. `state` holds the
+// element's state and receives the next one.
+template <bool kMomentum, bool kNesterov>
+struct SgdRule {
+  static constexpr int kSettings = 4, kStates = kMomentum ? 1 : 0;
+  template <typename T>
+  struct Numbers {
+    T rate, momentum, damped, decay;
+    bool first;
+    Numbers(const double* settings, double step)
+        : rate(static_cast<T>(settings[0])),
+          momentum(static_cast<T>(settings[1])),
+          damped(static_cast<T>(1 - settings[2])),
+          decay(static_cast<T>(settings[3])),
+          first(step == 1) {}
+    T Next(T p, T g, T* state) const {
+      g = g + decay * p;
+      if constexpr (kMomentum) {
+        state[0] = first ? g : state[0] * momentum + damped * g;
+        g = kNesterov ? g + momentum * state[0] : state[0];
+      }
+      return p - rate * g;
+    }
+  };
+};
+
+template <bool kDecoupled, bool kLargest>
+struct AdamRule {
+  static constexpr int kSettings = 5, kStates = kLargest ? 3 : 2;
+  template <typename T>
+  struct Numbers {
+    T rate, first_weight, beta2, second_weight, root, epsilon, decay, shrink;
+    Numbers(const double* settings, double step)
+        : rate(static_cast<T>(settings[0] / (1 - std::pow(settings[1], step)))),
+          first_weight(static_cast<T>(1 - settings[1])),
+          beta2(static_cast<T>(settings[2])),
+          second_weight(static_cast<T>(1 - settings[2])),
+          root(static_cast<T>(std::sqrt(1 - std::pow(settings[2], step)))),
+          epsilon(static_cast<T>(settings[3])),
+          decay(static_cast<T>(settings[4])),
+          shrink(static_cast<T>(1 - settings[0] * settings[4])) {}
+    T Next(T p, T g, T* state) const {
+      if constexpr (kDecoupled) {
+        p = p * shrink;
+      } else {
+        g = g + decay * p;
+      }
+      state[0] = state[0] + first_weight * (g - state[0]);
+      state[1] = state[1] * beta2 + second_weight * g * g;
+      T largest = state[1];
+      if constexpr (kLargest) {
+        // NaN stays.
+        largest = state[2] = state[2] > state[1] || state[2] != state[2] ? state[2] : state[1];
+      }
+      return p - rate * (state[0] / (std::sqrt(largest) / root + epsilon));
+    }
+  };
+};
+
+struct AdagradRule {
+  static constexpr int kSettings = 4, kStates = 1;
+  template <typename T>
+  struct Numbers {
+    T rate, epsilon, decay;
+    Numbers(const double* settings, double step)
+        : rate(static_cast<T>(settings[0] / (1 + (step - 1) * settings[1]))),
+          epsilon(static_cast<T>(settings[2])),
+          decay(static_cast<T>(settings[3])) {}
+    T Next(T p, T g, T* state) const {
+      g = g + decay * p;
+      state[0] = state[0] + g * g;
+      return p - rate * (g / (std::sqrt(state[0]) + epsilon));
+    }
+  };
+};
+
+struct LionRule {
+  static constexpr int kSettings = 4, kStates = 1;
+  template <typename T>
+  struct Numbers {
+    T rate, first_weight, second_weight, shrink;
+    Numbers(const double* settings, double)
+        : rate(static_cast<T>(settings[0])),
+          first_weight(static_cast<T>(1 - settings[1])),
+          second_weight(static_cast<T>(1 - settings[2])),
+          shrink(static_cast<T>(1 - settings[0] * settings[3])) {}
+    T Next(T p, T g, T* state) const {
+      const T mixed = state[0] + first_weight * (g - state[0]);
+      const T sign = mixed > 0 ? T(1) : mixed < 0 ? T(-1) : mixed;
+      state[0] = state[0] + second_weight * (g - state[0]);
+      return p * shrink - rate * sign;
+    }
+  };
+};
+
+inline constexpr int64_t kStepBlock = 256;
+
+// Through memory of its own, so that the compiler knows that nothing overlaps: vectors in place of
+// single elements.
+template <typename Rule, typename T>
+void StepBlock(const typename Rule::template Numbers<T>& given, const StepElements& e,
+               int64_t begin, int64_t count) {
+  const typename Rule::template Numbers<T> numbers = given;
+  T p[kStepBlock], g[kStepBlock], states[Rule::kStates + 1][kStepBlock];
+  const auto bytes = static_cast<size_t>(count) * sizeof(T);
+  const auto read = [&](const void* from, T* to) {
+    std::memcpy(to, static_cast<const T*>(from) + begin, bytes);
+  };
+  const auto write = [&](const T* from, void* to) {
+    std::memcpy(static_cast<T*>(to) + begin, from, bytes);
+  };
+  read(e.p, p);
+  read(e.g, g);
+  for (int k = 0; k < Rule::kStates; ++k) read(e.states[k], states[k]);
+  const T sign = e.maximize ? T(-1) : T(1);
+  for (int64_t i = 0; i < count; ++i) {
+    T state[Rule::kStates + 1];
+    for (int k = 0; k < Rule::kStates; ++k) state[k] = states[k][i];
+    p[i] = numbers.Next(p[i], sign * g[i], state);
+    for (int k = 0; k < Rule::kStates; ++k) states[k][i] = state[k];
+  }
+  write(p, e.out);
+  for (int k = 0; k < Rule::kStates; ++k) write(states[k], e.next[k]);
+}
+
+template <typename Rule, typename T>
+void StepAll(const double* settings, double step, const StepElements& e, int64_t begin,
+             int64_t end) {
+  const typename Rule::template Numbers<T> numbers(settings, step);
+  for (; begin < end; begin += kStepBlock)
+    StepBlock<Rule, T>(numbers, e, begin, std::min(kStepBlock, end - begin));
+}
+
+template <typename Rule>
+constexpr StepLoops LoopsOf() {
+  return {Rule::kSettings, Rule::kStates, StepAll<Rule, float>, StepAll<Rule, double>};
+}
+
+const StepLoops& OptimizerStep(StepRule rule) {
+  // In the order of StepRule.
+  static constexpr StepLoops kLoops[] = {LoopsOf<SgdRule<false, false>>(),
+                                         LoopsOf<SgdRule<true, false>>(),
+                                         LoopsOf<SgdRule<true, true>>(),
+                                         LoopsOf<AdamRule<false, false>>(),
+                                         LoopsOf<AdamRule<false, true>>(),
+                                         LoopsOf<AdamRule<true, false>>(),
+                                         LoopsOf<AdamRule<true, true>>(),
+                                         LoopsOf<AdagradRule>(),
+                                         LoopsOf<LionRule>()};
+  return kLoops[static_cast<int>(rule)];
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET
