@@ -1,13 +1,10 @@
 #include "training/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
@@ -40,10 +37,6 @@ absl::Status RefuseNonFinite(std::string_view name, const TensorView& value) {
                                                     at, " of ", value.num_elements()));
 }
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // "2GiB", "500MB", "1e9"; "" is 0.
 absl::StatusOr<int64_t> ParseBytes(const std::string& text) {
   if (text.empty()) return 0;
@@ -59,17 +52,6 @@ absl::StatusOr<int64_t> ParseBytes(const std::string& text) {
   }
   return absl::InvalidArgumentError(absl::StrCat("recompute.memory_budget: '", text,
                                                  "' is no number of bytes such as 2GiB or 500MB"));
-}
-
-const ScheduleConfig* ScheduleOf(const TrainConfig& config, size_t group) {
-  const auto& groups = config.optimizer().group();
-  if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
-    return &groups[static_cast<int>(group)].schedule();
-  return config.has_schedule() ? &config.schedule() : nullptr;
-}
-
-bool SkipsSteps(const TrainConfig& config) {
-  return config.non_finite() == TrainConfig::SKIP || ScalesLoss(config);
 }
 
 bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
@@ -136,7 +118,7 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   ONWARD_ASSIGN_OR_RETURN(int64_t bytes, session_->session().PlannedBytes(given));
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    bytes += (SkipsSteps(config_) ? 2 : 1) * state.byte_size();
+    bytes += (SkipsSteps() ? 2 : 1) * state.byte_size();
   }
   return bytes;
 }
@@ -177,7 +159,7 @@ absl::Status Trainer::MakeSchedules() {
     const double start = rate == group.settings.end()
                              ? 0
                              : group.values[static_cast<size_t>(rate - group.settings.begin())];
-    const ScheduleConfig* schedule = ScheduleOf(config_, i);
+    const ScheduleConfig* schedule = ScheduleOf(i);
     if (schedule == nullptr) {
       schedules_.push_back(ConstantSchedule(start));
       continue;
@@ -192,111 +174,6 @@ absl::Status Trainer::MakeSchedules() {
     }
   }
   return absl::OkStatus();
-}
-
-absl::Status Trainer::SetRates() {
-  for (size_t i = 0; i < phases_.groups.size(); ++i) {
-    const GroupSettings& group = phases_.groups[i];
-    const ScheduleValue value = schedules_[i](progress_.step);
-    const ScheduleConfig* schedule = ScheduleOf(config_, i);
-    const bool plateau = schedule != nullptr && schedule->kind() == "plateau";
-    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
-    for (size_t k = 0; k < group.values.size(); ++k) {
-      double& setting = settings.mutable_data<double>()[k] = group.values[k];
-      if (group.settings[k] == "lr") setting = plateau ? progress_.plateau->rate : value.rate;
-      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
-        setting = *value.momentum;
-    }
-    ONWARD_RETURN_IF_ERROR(session_->Set(group.input, std::move(settings)));
-  }
-  return absl::OkStatus();
-}
-
-// The share of the coming weights in their average.
-absl::Status Trainer::SetAverageWeight() {
-  if (!config_.has_average()) return absl::OkStatus();
-  const AverageConfig& average = config_.average();
-  const bool counts = progress_.step >= average.start() &&
-                      (progress_.step - average.start()) % average.every() == 0;
-  double weight = 0;
-  if (counts) {
-    ++progress_.averaged;
-    weight = average.kind() == AverageConfig::UNIFORM
-                 ? 1.0 / static_cast<double>(progress_.averaged)
-             : progress_.averaged == 1 ? 1.0
-                                       : 1 - average.decay();
-  }
-  return session_->Set("average/weight", Tensor::Scalar(weight));
-}
-
-absl::StatusOr<StepReport> Trainer::MakeStep() {
-  StepReport report;
-  const double begin = Now();
-  ONWARD_RETURN_IF_ERROR(SetRates());
-  ONWARD_RETURN_IF_ERROR(SetAverageWeight());
-  ONWARD_RETURN_IF_ERROR(SetLossScale());
-  report.epoch = loader_->position().epoch;
-  report.rate =
-      progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
-  const auto loss_of = [](const Session::Outputs& outputs) {
-    return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
-  };
-  // Only a training that skips steps keeps the state before one: two tensors of each.
-  TrainingSession::Accept accept;
-  const bool scales = ScalesLoss(config_);
-  if (SkipsSteps(config_)) {
-    accept = [&](const Session::Outputs& outputs) {
-      return std::isfinite(loss_of(outputs)) && GradientsFinite(outputs);
-    };
-  }
-  const auto read_norm = [&](const Session::Outputs& outputs) {
-    for (const auto& [name, value] : outputs) {
-      if (value.tensor().dtype() != DType::kFloat32) continue;
-      if (name == "gradient_norm")
-        report.gradient_norm = static_cast<double>(value.tensor().data<float>()[0]);
-      if (absl::StartsWith(name, kGradientNormPrefix)) {
-        report.gradient_norms[name.substr(std::strlen(kGradientNormPrefix))] =
-            static_cast<double>(value.tensor().data<float>()[0]);
-      }
-    }
-  };
-  // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
-  session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
-  bool finite = true;  // gradients
-  for (int64_t i = 0; i < config_.accumulate(); ++i) {
-    const double waits = Now();
-    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
-    report.data_seconds += Now() - waits;
-    report.examples += batch.begin()->second.dims()[0];
-    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                            InputsOf(session_->session().inputs(), batch, config_.data()));
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
-    report.loss += loss_of(outputs) / static_cast<double>(config_.accumulate());
-    read_norm(outputs);
-    finite &= GradientsFinite(outputs);
-  }
-  report.skipped = !std::isfinite(report.loss);
-  if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the loss of step ", progress_.step + 1, " is ", report.loss,
-        "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
-  }
-  if (phases_.apply) {
-    ONWARD_ASSIGN_OR_RETURN(
-        const Session::Outputs outputs,
-        session_->Step({}, *phases_.apply, scales ? GradientsFinite : TrainingSession::Accept()));
-    read_norm(outputs);
-    finite &= GradientsFinite(outputs);
-    if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
-  }
-  report.skipped |= !finite;
-  if (scales) {
-    report.loss_scale = progress_.loss_scale;
-    NoteGradients(!report.skipped);
-  }
-  report.step = ++progress_.step;
-  report.seconds = Now() - begin;
-  return report;
 }
 
 absl::Status Trainer::Run() {
@@ -364,7 +241,7 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   if (evaluation.has_patience() && progress_.without_progress >= evaluation.patience())
     stop_ = true;
   for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
-    const ScheduleConfig* schedule = ScheduleOf(config_, i);
+    const ScheduleConfig* schedule = ScheduleOf(i);
     if (schedule == nullptr || schedule->kind() != "plateau") continue;
     progress_.plateau = NextPlateau(PlateauOf(*schedule, maximize), *progress_.plateau, metric);
     break;

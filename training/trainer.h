@@ -101,7 +101,10 @@ class Trainer {
   absl::Status SetAverageWeight();
   absl::Status SetLossScale();
   void NoteGradients(bool finite);
+  const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
+  bool SkipsSteps() const;
   absl::StatusOr<StepReport> MakeStep();
+  absl::StatusOr<bool> RunBatches(StepReport& report);
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();
   absl::Status OpenCheckpoints();
