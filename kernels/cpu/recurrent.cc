@@ -1,7 +1,8 @@
-// RNN, GRU and LSTM in float32 with constant weights and the default activations. X is projected by
+// RNN, GRU and LSTM in float32 with the default activations. X is projected by
 // one product for all steps and directions; a step is one loop over blocks of hidden units, each of
 // which multiplies the state by its gates' columns of R and applies the cell. Weights are packed so
-// that the gates of a block stand side by side: [direction][block][gate][unit].
+// that the gates of a block stand side by side: [direction][block][gate][unit]; constant ones once,
+// others in each run.
 #include "kernels/shapes/recurrent.h"
 
 #include <algorithm>
@@ -18,11 +19,33 @@ constexpr int kMaxTileRows = 16, kMaxGates = 4, kMaxTileCols = 64;
 // Below this many products a step is done by one thread.
 constexpr int64_t kMinParallelStep = 128 * 1024;
 
-struct Weights {
-  PackedMatrix w, r;
-  std::vector<float> bias;  // added to X's part
-  std::vector<float>
-      candidate_bias;  // GRU, linear before reset: added to H's part of the candidate
+// Panels of tile_cols columns. Biases are null where there are none.
+struct PackedWeights {
+  float *w = nullptr, *r = nullptr;
+  float* bias = nullptr;            // added to X's part
+  float* candidate_bias = nullptr;  // GRU, linear before reset: added to H's part of the candidate
+};
+
+// How many floats they have.
+struct WeightSizes {
+  int64_t directions, gates, hidden, input, padded;
+  bool has_bias, split;  // split: with candidate_bias
+
+  int64_t columns() const { return directions * gates * padded; }
+  int64_t w() const { return columns() * input; }
+  int64_t r() const { return columns() * hidden; }
+  int64_t bias() const { return has_bias ? columns() : 0; }
+  int64_t candidate_bias() const { return has_bias && split ? directions * padded : 0; }
+  int64_t all() const { return w() + r() + bias() + candidate_bias(); }
+
+  PackedWeights In(float* memory) const {
+    PackedWeights weights;
+    weights.w = memory;
+    weights.r = weights.w + w();
+    if (has_bias) weights.bias = weights.r + r();
+    if (has_bias && split) weights.candidate_bias = weights.bias + bias();
+    return weights;
+  }
 };
 
 struct RecurrentState {
@@ -32,10 +55,13 @@ struct RecurrentState {
   int64_t width;   // floats of a projected row: directions * blocks * gates * tile_cols
   int64_t parts;   // of a step
   int64_t padded;  // blocks * tile_cols: floats of a state's row
+  int64_t states;  // floats of one state of all sequences
+  WeightSizes sizes;
 };
 
 // Pointers into scratch, and the step that runs.
 struct Step {
+  PackedWeights weights;
   const float* projected;
   float* h;  // [direction][batch][padded], as the others
   float* h_next;
@@ -45,13 +71,64 @@ struct Step {
   int64_t index;
 };
 
+WeightSizes SizesOf(const RecurrentAttributes& a, const GemmTileKernels& tiles, int64_t hidden,
+                    int64_t input, bool has_bias) {
+  const int64_t cols = tiles.tile_cols, padded = (hidden + cols - 1) / cols * cols;
+  return {a.directions,
+          a.gates(),
+          hidden,
+          input,
+          padded,
+          has_bias,
+          a.op == RecurrentOp::kGru && a.linear_before_reset};
+}
+
+// W or R, [directions][gates * hidden][k]: units beyond the hidden ones are zeros.
+void PackMatrix(const GemmTileKernels& tiles, const WeightSizes& s, const float* from, int64_t k,
+                float* to) {
+  const int64_t cols = tiles.tile_cols;
+  for (int64_t d = 0; d < s.directions; ++d) {
+    for (int64_t block = 0; block < s.padded / cols; ++block) {
+      const int units = static_cast<int>(std::min(cols, s.hidden - block * cols));
+      for (int64_t gate = 0; gate < s.gates; ++gate, to += k * cols) {
+        const float* rows = from + ((d * s.gates + gate) * s.hidden + block * cols) * k;
+        tiles.pack_columns_transposed(rows, k, units, k, 1.0f, to);
+      }
+    }
+  }
+}
+
+// B, [directions][Wb of all gates, Rb of all gates].
+void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* from,
+              const PackedWeights& to) {
+  const int64_t cols = tiles.tile_cols, rows = s.gates * s.hidden;
+  std::fill_n(to.bias, s.bias(), 0.0f);
+  if (s.split) std::fill_n(to.candidate_bias, s.candidate_bias(), 0.0f);
+  for (int64_t d = 0; d < s.directions; ++d) {
+    const float* wb = from + d * 2 * rows;
+    const float* rb = wb + rows;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t gate = row / s.hidden, unit = row % s.hidden;
+      float& sum =
+          to.bias[d * s.gates * s.padded + (unit / cols * s.gates + gate) * cols + unit % cols];
+      sum = wb[row];
+      if (s.split && gate == 2) {
+        to.candidate_bias[d * s.padded + unit] = rb[row];
+      } else {
+        sum += rb[row];
+      }
+    }
+  }
+}
+
 class Recurrent : public Kernel {
  public:
-  Recurrent(RecurrentAttributes attributes, InstructionSet set, Weights weights)
+  // `constant`: the packed weights, or empty.
+  Recurrent(RecurrentAttributes attributes, InstructionSet set, Tensor constant)
       : a_(std::move(attributes)),
         tiles_(GemmTiles(set)),
         gates_(GatesOf(set)),
-        weights_(std::move(weights)) {}
+        constant_(std::move(constant)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const RecurrentGeometry g, BindRecurrent(a_, context));
@@ -65,18 +142,22 @@ class Recurrent : public Kernel {
     const bool parallel = s->width * g.hidden * g.batch >= kMinParallelStep;
     s->parts = parallel ? std::min<int64_t>(context.num_workers(), a_.directions * s->blocks) : 1;
     const int64_t states = a_.directions * g.batch * s->padded;
-    context.SetScratch((g.steps * g.batch * s->width + 5 * states) *
+    s->sizes = SizesOf(a_, tiles_, g.hidden, g.input, context.has_input(3));
+    s->states = states;
+    const int64_t packed = constant_.empty() ? s->sizes.all() : 0;
+    context.SetScratch((packed + g.steps * g.batch * s->width + 5 * states) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<RecurrentState>();
-    const int64_t states = a_.directions * s.g.batch * s.padded;
+    const int64_t states = s.states;
     float* projected = context.scratch<float>();
     float* h = projected + s.g.steps * s.g.batch * s.width;
-    Step step = {projected, h, h + states, h + 2 * states, h + 3 * states, h + 4 * states, 0};
-    Project(context, s, projected);
+    Step step = {{}, projected, h, h + states, h + 2 * states, h + 3 * states, h + 4 * states, 0};
+    step.weights = WeightsFor(context, s, h + 5 * states);
+    Project(context, s, step.weights, projected);
     LoadState(context, s, 5, step.h);
     if (a_.op == RecurrentOp::kLstm) LoadState(context, s, 6, step.c);
     const bool two_phases = a_.op == RecurrentOp::kGru && !a_.linear_before_reset;
@@ -95,14 +176,25 @@ class Recurrent : public Kernel {
   }
 
  private:
-  void Project(RunContext& context, const RecurrentState& s, float* projected) const {
+  PackedWeights WeightsFor(RunContext& context, const RecurrentState& s, float* scratch) const {
+    if (!constant_.empty())
+      return s.sizes.In(const_cast<float*>(constant_.data<float>()));  // only read
+    const PackedWeights weights = s.sizes.In(scratch);
+    PackMatrix(tiles_, s.sizes, context.in<float>(1), s.g.input, weights.w);
+    PackMatrix(tiles_, s.sizes, context.in<float>(2), s.g.hidden, weights.r);
+    if (s.sizes.has_bias) PackBias(tiles_, s.sizes, context.in<float>(3), weights);
+    return weights;
+  }
+
+  void Project(RunContext& context, const RecurrentState& s, const PackedWeights& weights,
+               float* projected) const {
     GemmArguments args;
     args.a = context.in<float>(0);
     args.a_row = s.g.input;
-    args.b = weights_.w.data();
+    args.b = weights.w;
     args.c = projected;
     args.c_row = s.width;
-    if (!weights_.bias.empty()) args.bias_of_column = weights_.bias.data();
+    args.bias_of_column = weights.bias;
     context.ParallelFor(s.projection.chunks(), s.projection.grain, [&](int64_t begin, int64_t end) {
       for (int64_t chunk = begin; chunk < end; ++chunk)
         RunGemmChunk(tiles_, s.projection, args, chunk, nullptr);
@@ -153,13 +245,13 @@ class Recurrent : public Kernel {
     tile.c_row = (last - first) * cols;
     for (int gate = first; gate < last; ++gate) {
       const int64_t panel = block * a_.gates() + gate;
-      tile.b = weights_.r.data() + panel * s.g.hidden * cols;
+      tile.b = step.weights.r + panel * s.g.hidden * cols;
       tile.c = sums + (gate - first) * cols;
       tile.bias_of_column = nullptr;
       tile.residual = nullptr;
       if (a_.op == RecurrentOp::kGru && a_.linear_before_reset && gate == 2) {
-        if (!weights_.candidate_bias.empty())
-          tile.bias_of_column = weights_.candidate_bias.data() + block * cols;
+        if (step.weights.candidate_bias != nullptr)
+          tile.bias_of_column = step.weights.candidate_bias + block * cols;
       } else {
         tile.residual = projected + panel * cols;
         tile.residual_row = ProjectedStride(s);
@@ -266,56 +358,8 @@ class Recurrent : public Kernel {
   RecurrentAttributes a_;
   const GemmTileKernels& tiles_;
   const GateKernels& gates_;
-  Weights weights_;
+  Tensor constant_;
 };
-
-// Where gate row `row` of a direction, [gate][hidden], goes in [block][gate][unit].
-int64_t PackedRow(int64_t row, int64_t hidden, int64_t gates, int64_t cols) {
-  const int64_t gate = row / hidden, unit = row % hidden;
-  return (unit / cols * gates + gate) * cols + unit % cols;
-}
-
-// W or R, [directions][gates * hidden][k], in the packed order and padded with zeros.
-absl::StatusOr<PackedMatrix> PackWeights(const GemmTileKernels& tiles, const Tensor& weights,
-                                         int64_t gates) {
-  const int64_t directions = weights.dims()[0], rows = weights.dims()[1], k = weights.dims()[2];
-  const int64_t hidden = rows / gates, cols = tiles.tile_cols;
-  const int64_t packed_rows = (hidden + cols - 1) / cols * cols * gates;
-  ONWARD_ASSIGN_OR_RETURN(Tensor ordered,
-                          Tensor::Create(DType::kFloat32, {directions * packed_rows, k}));
-  float* to = ordered.mutable_data<float>();
-  std::fill_n(to, ordered.num_elements(), 0.0f);
-  const float* from = weights.data<float>();
-  for (int64_t d = 0; d < directions; ++d, to += packed_rows * k) {
-    for (int64_t row = 0; row < rows; ++row, from += k)
-      std::copy_n(from, k, to + PackedRow(row, hidden, gates, cols) * k);
-  }
-  return PackedMatrix::Pack(tiles, ordered.data<float>(), k, true, k, directions * packed_rows);
-}
-
-void PackBias(const RecurrentAttributes& a, const GemmTileKernels& tiles, const Tensor& bias,
-              Weights& weights) {
-  const int64_t gates = a.gates(), rows = bias.dims()[1] / 2, hidden = rows / gates;
-  const int64_t cols = tiles.tile_cols, padded = (hidden + cols - 1) / cols * cols;
-  const bool split = a.op == RecurrentOp::kGru && a.linear_before_reset;
-  weights.bias.assign(static_cast<size_t>(a.directions * gates * padded), 0.0f);
-  if (split) weights.candidate_bias.assign(static_cast<size_t>(a.directions * padded), 0.0f);
-  for (int64_t d = 0; d < a.directions; ++d) {
-    const float* wb = bias.data<float>() + d * 2 * rows;
-    const float* rb = wb + rows;
-    for (int64_t row = 0; row < rows; ++row) {
-      float& to =
-          weights
-              .bias[static_cast<size_t>(d * gates * padded + PackedRow(row, hidden, gates, cols))];
-      to = wb[row];
-      if (split && row >= 2 * hidden) {
-        weights.candidate_bias[static_cast<size_t>(d * padded + row - 2 * hidden)] = rb[row];
-      } else {
-        to += rb[row];
-      }
-    }
-  }
-}
 
 bool DefaultActivations(const RecurrentAttributes& a) {
   for (size_t i = 0; i < a.activations.size(); ++i) {
@@ -343,7 +387,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   const Tensor* r = spec.constant(2);
   const Tensor* bias = spec.constant(3);
   if (w == nullptr || r == nullptr || (spec.has_input(3) && bias == nullptr))
-    return absl::UnimplementedError("constant W, R and B only");
+    return std::make_unique<Recurrent>(std::move(attributes), kSet, Tensor());
   const int64_t gates = attributes.gates(), hidden = r->rank() == 3 ? r->dims()[2] : 0;
   const Dims r_dims = {attributes.directions, gates * hidden, hidden};
   if (w->rank() != 3 || DimsView(r_dims) != r->dims() ||
@@ -353,12 +397,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
                                                    DimsString(r->dims()), " and B do not fit"));
   }
   const GemmTileKernels& tiles = GemmTiles(kSet);
-  Weights weights;
-  ONWARD_ASSIGN_OR_RETURN(weights.w, PackWeights(tiles, *w, gates));
-  ONWARD_ASSIGN_OR_RETURN(weights.r, PackWeights(tiles, *r, gates));
-  if (bias != nullptr) PackBias(attributes, tiles, *bias, weights);
+  const WeightSizes sizes = SizesOf(attributes, tiles, hidden, w->dims()[2], bias != nullptr);
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, Tensor::Create(DType::kFloat32, {sizes.all()}));
+  const PackedWeights weights = sizes.In(packed.mutable_data<float>());
+  PackMatrix(tiles, sizes, w->data<float>(), w->dims()[2], weights.w);
+  PackMatrix(tiles, sizes, r->data<float>(), hidden, weights.r);
+  if (bias != nullptr) PackBias(tiles, sizes, bias->data<float>(), weights);
   for (int i = 1; i < (bias == nullptr ? 3 : 4); ++i) spec.ReleaseConstant(i);
-  return std::make_unique<Recurrent>(std::move(attributes), kSet, std::move(weights));
+  return std::make_unique<Recurrent>(std::move(attributes), kSet, std::move(packed));
 }
 
 constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,
