@@ -17,7 +17,7 @@ endif()
 # Sources compiled for one instruction set carry its name: gemm_avx512.cc. They are reached only after a CPUID check.
 function(onward_instruction_sets)
   foreach(source ${ARGN})
-    if(source MATCHES "_avx(2|512|512vnni)\\.cc$")
+    if(source MATCHES "_avx(2|512|512vnni|512bf16)\\.cc$")
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
     if(source MATCHES "_avx2\\.cc$")
@@ -26,6 +26,10 @@ function(onward_instruction_sets)
       set_source_files_properties(
         ${source} PROPERTIES COMPILE_OPTIONS
                              "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
+    elseif(source MATCHES "_avx512bf16\\.cc$")
+      set_source_files_properties(
+        ${source} PROPERTIES COMPILE_OPTIONS
+                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
     elseif(source MATCHES "_avx512vnni\\.cc$")
       set_source_files_properties(
         ${source} PROPERTIES COMPILE_OPTIONS

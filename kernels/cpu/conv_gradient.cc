@@ -1,6 +1,6 @@
 // The gradient of convolutions over one or two spatial axes by their weights, in float32: what the
 // windows read becomes a matrix [channel and tap][position], piece by piece, and each piece of dY
-// times its transpose is added up.
+// times its transpose is added up. Tiles of pairs round both to bfloat16.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -36,14 +36,14 @@ struct ConvGradientState {
 class ConvWeightGradient : public Kernel {
  public:
   ConvWeightGradient(Dims kernel, Dims strides, Dims dilations, Dims pads, int64_t group,
-                     InstructionSet set)
+                     const GemmTileKernels& tiles)
       : kernel_(std::move(kernel)),
         strides_(std::move(strides)),
         dilations_(std::move(dilations)),
         pads_(std::move(pads)),
         group_(group),
-        tiles_(GemmTiles(set)),
-        loops_(RowLoopsOf(set)) {}
+        tiles_(tiles),
+        loops_(RowLoopsOf(tiles.instruction_set)) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -271,13 +271,8 @@ class ConvWeightGradient : public Kernel {
   const RowLoops& loops_;
 };
 
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
+                                                      const GemmTileKernels& tiles) {
   const std::vector<int64_t> kernel = spec.attributes().Ints("kernel_shape");
   if (kernel.empty() || kernel.size() > 2)
     return absl::UnimplementedError("one or two spatial axes");
@@ -298,10 +293,26 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& s
     return absl::InvalidArgumentError(
         "kernel_shape, strides, dilations and pads must be of equal length and above 0");
   }
-  return std::make_unique<ConvWeightGradient>(sizes, strides, dilations, pads, group, kSet);
+  return std::make_unique<ConvWeightGradient>(sizes, strides, dilations, pads, group, tiles);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  return MakeWithTiles(spec, *BFloat16Tiles());
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  return MakeWithTiles(spec, GemmTiles(kSet));
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512bf16", MakeOfPairs},
     {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512",
      MakeConvWeightGradient<InstructionSet::kAvx512>},
     {"onward", "ConvWeightGradient", "conv_weight_gradient_avx2",

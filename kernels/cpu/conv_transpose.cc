@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/row_loops.h"
@@ -23,10 +24,10 @@ struct ConvTransposeState {
 
 class ConvTranspose : public Kernel {
  public:
-  ConvTranspose(ConvTransposeAttributes attributes, InstructionSet set, Tensor weights)
+  ConvTranspose(ConvTransposeAttributes attributes, const GemmTileKernels& tiles, Tensor weights)
       : attributes_(std::move(attributes)),
-        tiles_(GemmTiles(set)),
-        loops_(RowLoopsOf(set)),
+        tiles_(tiles),
+        loops_(RowLoopsOf(tiles.instruction_set)),
         weights_(std::move(weights)) {}
 
   absl::Status Bind(BindContext& context) const override {
@@ -180,13 +181,8 @@ absl::StatusOr<Tensor> TransposeWeights(const Tensor& w, int64_t group) {
   return result;
 }
 
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
+                                                      const GemmTileKernels& tiles) {
   const auto& shape = spec.input_type(0).shape;
   if (!shape.has_value() || shape->size() > 4)
     return absl::UnimplementedError("one or two spatial axes, known when the kernel is made");
@@ -198,10 +194,26 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) 
     ONWARD_ASSIGN_OR_RETURN(weights, TransposeWeights(*w, attributes.conv.group));
     spec.ReleaseConstant(1);
   }
-  return std::make_unique<ConvTranspose>(std::move(attributes), kSet, std::move(weights));
+  return std::make_unique<ConvTranspose>(std::move(attributes), tiles, std::move(weights));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  return MakeWithTiles(spec, *BFloat16Tiles());
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  return MakeWithTiles(spec, GemmTiles(kSet));
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"", "ConvTranspose", "conv_transpose_avx512bf16", MakeOfPairs},
     {"", "ConvTranspose", "conv_transpose_avx512", MakeConvTranspose<InstructionSet::kAvx512>},
     {"", "ConvTranspose", "conv_transpose_avx2", MakeConvTranspose<InstructionSet::kAvx2>},
     {"", "ConvTranspose", "conv_transpose_baseline", MakeConvTranspose<InstructionSet::kBaseline>},

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::cpu {
 
@@ -17,6 +19,15 @@ absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set) {
       return absl::UnimplementedError(absl::StrCat("float32 only, input ", i, " is ",
                                                    std::string(DTypeName(spec.input_dtype(i)))));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBFloat16Products(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, InstructionSet::kAvx512));
+  if (spec.options().precision != Precision::kFast)
+    return absl::UnimplementedError("products of bfloat16 are for precision fast");
+  if (BFloat16Tiles() == nullptr)
+    return absl::UnimplementedError("the processor has no AVX512-BF16");
   return absl::OkStatus();
 }
 

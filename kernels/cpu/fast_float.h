@@ -16,6 +16,10 @@ namespace onward::cpu {
 // Unimplemented when this process may not use `set` or an input is not float32.
 absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set);
 
+// Unimplemented when this process has no products of bfloat16, or the session's precision does not
+// allow them.
+absl::Status CheckBFloat16Products(const NodeSpec& spec);
+
 // The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
 // ops. InvalidArgument: an unknown name.
 absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec);

@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
 constexpr int64_t kMinBlockOfK = 384;
 constexpr int64_t kMaxChunkRows = 240;
+constexpr int64_t kLine = 16;  // floats; packed rows begin in different sets of the cache
 constexpr int64_t kWantedChunks = 24;
 constexpr int64_t kMaxPanelsPerChunk = 16;
 // Below, starting another thread costs more than it saves: about 5 us of multiplying or of reading.
@@ -27,11 +28,11 @@ absl::StatusOr<PackedMatrix> PackedMatrix::Pack(const GemmTileKernels& tiles, co
                                                 int64_t stride, bool transposed, int64_t k,
                                                 int64_t n, float alpha) {
   PackedMatrix packed;
-  const int64_t cols = tiles.tile_cols;
+  const int64_t cols = tiles.tile_cols, words = CeilDiv(k, tiles.k_per_word);
   ONWARD_ASSIGN_OR_RETURN(packed.panels_,
-                          Tensor::Create(DType::kFloat32, {CeilDiv(n, cols), k, cols}));
+                          Tensor::Create(DType::kFloat32, {CeilDiv(n, cols), words, cols}));
   float* to = packed.panels_.mutable_data<float>();
-  for (int64_t c = 0; c < n; c += cols, to += k * cols) {
+  for (int64_t c = 0; c < n; c += cols, to += words * cols) {
     const int width = static_cast<int>(std::min(cols, n - c));
     if (transposed) {
       tiles.pack_columns_transposed(b + c * stride, stride, width, k, alpha, to);
@@ -55,6 +56,8 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   const int64_t rows = std::min(m, plan.tiles_per_chunk * tiles.tile_rows);
   plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
+  const int64_t words = CeilDiv(plan.k_block, tiles.k_per_word);
+  plan.k_block = words * tiles.k_per_word;
 
   const int64_t panels = CeilDiv(n, tiles.tile_cols);
   const int64_t panel_products = std::max<int64_t>(1, rows * tiles.tile_cols * k);
@@ -66,9 +69,15 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.column_chunks = CeilDiv(panels, plan.panels_per_chunk);
   plan.grain = std::max<int64_t>(1, least / plan.panels_per_chunk);
 
-  plan.pack_columns = layout == ColumnsLayout::kTransposed ||
-                      (layout == ColumnsLayout::kRows && (scaled || PackRowMajor(plan)));
-  plan.scratch = plan.pack_columns ? plan.k_block * tiles.tile_cols : 0;
+  plan.pack_columns =
+      layout == ColumnsLayout::kTransposed ||
+      (layout == ColumnsLayout::kRows && (scaled || tiles.k_per_word > 1 || PackRowMajor(plan)));
+  plan.scratch = plan.pack_columns ? words * tiles.tile_cols : 0;
+  if (tiles.k_per_word > 1) {
+    plan.row_stride = CeilDiv(words, kLine) * kLine + kLine;
+    plan.packed_rows = plan.scratch;
+    plan.scratch += plan.tiles_per_chunk * tiles.tile_rows * plan.row_stride;
+  }
   return plan;
 }
 
@@ -97,14 +106,15 @@ void SetColumns(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmAr
   tile.cols = static_cast<int>(std::min(width, plan.n - column));
   tile.b_k = width;
   tile.b_padded = true;
+  const int64_t k = std::min(plan.k_block, plan.k - k0);
   if (plan.layout == ColumnsLayout::kPanels) {
-    tile.b = args.b + column * plan.k + k0 * width;
+    tile.b = args.b + column * CeilDiv(plan.k, tiles.k_per_word) + k0 / tiles.k_per_word * width;
   } else if (plan.layout == ColumnsLayout::kTransposed) {
-    tiles.pack_columns_transposed(args.b + column * args.b_stride + k0, args.b_stride, tile.cols,
-                                  tile.k, args.alpha, scratch);
+    tiles.pack_columns_transposed(args.b + column * args.b_stride + k0, args.b_stride, tile.cols, k,
+                                  args.alpha, scratch);
     tile.b = scratch;
   } else if (plan.pack_columns) {
-    tiles.pack_columns(args.b + k0 * args.b_stride + column, args.b_stride, tile.cols, tile.k,
+    tiles.pack_columns(args.b + k0 * args.b_stride + column, args.b_stride, tile.cols, k,
                        args.alpha, scratch);
     tile.b = scratch;
   } else {
@@ -114,12 +124,39 @@ void SetColumns(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmAr
   }
 }
 
+// A of the chunk's rows and one block of K, as the tiles read it: that of row r begins at
+// a + r * row.
+struct Rows {
+  const float* a;
+  int64_t row;
+};
+
+Rows RowsOfBlock(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
+                 int64_t begin, int64_t end, int64_t k0, float* scratch, GemmTile& tile) {
+  const float* a = args.a + begin * args.a_row + k0 * args.a_k;
+  if (plan.row_stride == 0) return {a, args.a_row};
+  const int64_t k = std::min(plan.k_block, plan.k - k0);
+  float* packed = scratch + plan.packed_rows;
+  if (args.a_k == 1) {
+    tiles.pack_pairs_of_rows(a, args.a_row, end - begin, k, plan.row_stride, packed);
+    tile.a_row = plan.row_stride;
+    tile.a_k = 1;
+  } else {
+    tiles.pack_pairs_of_columns(a, args.a_k, end - begin, k, packed);
+    tile.a_row = 1;
+    tile.a_k = end - begin;
+  }
+  return {packed, tile.a_row};
+}
+
 }  // namespace
 
 void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
                   int64_t chunk, float* scratch) {
   const Chunk at = ChunkAt(tiles, plan, chunk);
   const int64_t rows_per_tile = plan.m / plan.row_tiles, longer = plan.m % plan.row_tiles;
+  const auto row_of = [&](int64_t i) { return i * rows_per_tile + std::min(i, longer); };
+  const int64_t begin = row_of(at.tile_begin);
   GemmTile tile;
   tile.a_row = args.a_row;
   tile.a_k = args.a_k;
@@ -127,17 +164,18 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
   tile.residual_row = args.residual_row;
   int64_t k0 = 0;
   do {  // once even for k = 0
-    tile.k = std::min(plan.k_block, plan.k - k0);
+    tile.k = CeilDiv(std::min(plan.k_block, plan.k - k0), tiles.k_per_word);
     tile.accumulate = k0 > 0;
-    if (k0 + tile.k == plan.k) tile.activation = args.activation;
+    if (k0 + plan.k_block >= plan.k) tile.activation = args.activation;
+    const Rows rows = RowsOfBlock(tiles, plan, args, begin, row_of(at.tile_end), k0, scratch, tile);
     for (int64_t panel = at.panel_begin; panel < at.panel_end; ++panel) {
       SetColumns(tiles, plan, args, panel, k0, scratch, tile);
       const int64_t column = panel * tiles.tile_cols;
       if (args.bias_of_column != nullptr) tile.bias_of_column = args.bias_of_column + column;
       for (int64_t i = at.tile_begin; i < at.tile_end; ++i) {
-        const int64_t row = i * rows_per_tile + std::min(i, longer);
+        const int64_t row = row_of(i);
         tile.rows = static_cast<int>(rows_per_tile + (i < longer ? 1 : 0));
-        tile.a = args.a + row * args.a_row + k0 * args.a_k;
+        tile.a = rows.a + (row - begin) * rows.row;
         tile.c = args.c + row * args.c_row + column;
         if (args.bias_of_row != nullptr) tile.bias_of_row = args.bias_of_row + row;
         if (args.residual != nullptr)

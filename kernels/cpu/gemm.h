@@ -17,7 +17,8 @@ enum class ColumnsLayout : uint8_t {
   kPanels,      // as PackedMatrix
 };
 
-// A k x n matrix in panels of tile_cols columns, [n / tile_cols][k][tile_cols], zero beyond n.
+// A k x n matrix in panels of tile_cols columns, [n / tile_cols][k][tile_cols], zero beyond n. With
+// tiles of pairs of bfloat16 a word holds two steps of k.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -47,6 +48,8 @@ struct GemmPlan {
   int64_t grain = 1;  // chunks that one thread takes at a time
   ColumnsLayout layout = ColumnsLayout::kRows;
   bool pack_columns = false;  // each chunk packs its part of B to the worker's scratch
+  int64_t row_stride = 0;     // of A packed as pairs; 0 where tiles read A as it lies
+  int64_t packed_rows = 0;    // where in the scratch they begin
   int64_t scratch = 0;        // floats per worker
 
   int64_t chunks_per_batch() const { return row_chunks * column_chunks; }

@@ -1,5 +1,5 @@
-// MatMul, Gemm and onward.FusedMatMul in float32 on the tiles of one instruction set. A constant
-// second operand is packed once.
+// MatMul, Gemm and onward.FusedMatMul in float32 on the tiles of one instruction set; those of
+// pairs round the operands to bfloat16. A constant second operand is packed once.
 #include "kernels/shapes/matmul.h"
 
 #include <algorithm>
@@ -15,6 +15,7 @@ namespace {
 
 // What Bind keeps.
 struct Product {
+  const GemmTileKernels* tiles = nullptr;
   GemmPlan plan;
   GemmArguments args;  // strides; pointers are filled in by Run
   absl::Span<const int64_t> batch;
@@ -25,8 +26,15 @@ struct Product {
 // C of Gemm, by how it meets the result.
 enum class Addend : uint8_t { kNone, kColumnBias, kRowBias, kResidual, kScalar };
 
-void RunProduct(const GemmTileKernels& tiles, const Product& product, const GemmArguments& args,
-                RunContext& context) {
+// Few rows do not pay for rounding and packing the other operand.
+constexpr int64_t kMinRowsOfPairs = 8;
+
+const GemmTileKernels& TilesFor(const GemmTileKernels& tiles, int64_t rows, bool packed) {
+  return packed || rows >= kMinRowsOfPairs ? tiles : GemmTiles(tiles.instruction_set);
+}
+
+void RunProduct(const Product& product, const GemmArguments& args, RunContext& context) {
+  const GemmTileKernels& tiles = *product.tiles;
   const GemmPlan& plan = product.plan;
   float* scratch = context.scratch<float>();
   const int64_t per_batch = plan.chunks_per_batch();
@@ -85,7 +93,8 @@ class MatMul : public Kernel {
     context.SetOutput(0, g.output);
     Product* product = context.NewState<Product>();
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
-    product->plan = PlanGemm(tiles_, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k,
+    product->tiles = &TilesFor(tiles_, g.m, !packed_.empty());
+    product->plan = PlanGemm(*product->tiles, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k,
                              g.num_batches(), scaled);
     product->args.alpha = scaled ? attributes_.alpha : 1.0f;
     product->args.a_row = attributes_.trans_a ? 1 : g.k;
@@ -109,7 +118,7 @@ class MatMul : public Kernel {
     args.c = context.out<float>(0);
     if (context.has_input(2)) args.bias_of_column = context.in<float>(2);
     if (context.has_input(3)) args.residual = context.in<float>(3);
-    RunProduct(tiles_, product, args, context);
+    RunProduct(product, args, context);
     return absl::OkStatus();
   }
 
@@ -151,14 +160,12 @@ bool IsMatrix(const Tensor* b) {
          NumElements(b->dims(), 0, std::max<int64_t>(0, b->rank() - 2)) == 1;
 }
 
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec,
+                                                   const GemmTileKernels& tiles) {
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   const FusedAttributes attributes = {spec.attributes().Int("transA", 0) != 0,
                                       spec.attributes().Int("transB", 0) != 0,
                                       spec.attributes().Float("alpha", 1.0f), activation};
-  const GemmTileKernels& tiles = GemmTiles(kSet);
   PackedMatrix packed;
   if (const Tensor* b = spec.constant(1); IsMatrix(b) && (b->rank() > 1 || !attributes.trans_b)) {
     const int64_t columns = b->rank() == 1 ? 1 : b->dims().back();
@@ -196,8 +203,9 @@ class Gemm : public Kernel {
     GemmState* state = context.NewState<GemmState>();
     Product& product = state->product;
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
+    product.tiles = &TilesFor(tiles_, g.m, !packed_.empty());
     product.plan =
-        PlanGemm(tiles_, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled);
+        PlanGemm(*product.tiles, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled);
     product.args.a_row = attributes_.trans_a ? 1 : g.k;
     product.args.a_k = attributes_.trans_a ? g.m : 1;
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
@@ -217,7 +225,7 @@ class Gemm : public Kernel {
     args.b = packed_.empty() ? context.in<float>(1) : packed_.data();
     args.c = context.out<float>(0);
     if (state.addend != Addend::kNone) SetAddend(context, state, args);
-    RunProduct(tiles_, state.product, args, context);
+    RunProduct(state.product, args, context);
     return absl::OkStatus();
   }
 
@@ -256,10 +264,8 @@ class Gemm : public Kernel {
   PackedMatrix packed_;
 };
 
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  const GemmTileKernels& tiles = GemmTiles(kSet);
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec,
+                                                 const GemmTileKernels& tiles) {
   const GemmAttributes attributes = GemmAttributes::Parse(spec);
   PackedMatrix packed;
   const Tensor* b = spec.constant(1);
@@ -273,16 +279,34 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec) {
   return std::make_unique<Gemm>(tiles, attributes, std::move(packed));
 }
 
+using MakeWithTiles = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec&,
+                                                                  const GemmTileKernels&);
+
+template <InstructionSet kSet, MakeWithTiles kMake>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  return kMake(spec, GemmTiles(kSet));
+}
+
+template <MakeWithTiles kMake>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  return kMake(spec, *BFloat16Tiles());
+}
+
 constexpr KernelEntry kKernels[] = {
-    {"", "MatMul", "matmul_avx512", MakeMatMul<InstructionSet::kAvx512>},
-    {"", "MatMul", "matmul_avx2", MakeMatMul<InstructionSet::kAvx2>},
-    {"", "MatMul", "matmul_baseline", MakeMatMul<InstructionSet::kBaseline>},
-    {"onward", "FusedMatMul", "fused_matmul_avx512", MakeMatMul<InstructionSet::kAvx512>},
-    {"onward", "FusedMatMul", "fused_matmul_avx2", MakeMatMul<InstructionSet::kAvx2>},
-    {"onward", "FusedMatMul", "fused_matmul_baseline", MakeMatMul<InstructionSet::kBaseline>},
-    {"", "Gemm", "gemm_avx512", MakeGemm<InstructionSet::kAvx512>},
-    {"", "Gemm", "gemm_avx2", MakeGemm<InstructionSet::kAvx2>},
-    {"", "Gemm", "gemm_baseline", MakeGemm<InstructionSet::kBaseline>},
+    {"", "MatMul", "matmul_avx512bf16", MakeOfPairs<MakeMatMul>},
+    {"", "MatMul", "matmul_avx512", Make<InstructionSet::kAvx512, MakeMatMul>},
+    {"", "MatMul", "matmul_avx2", Make<InstructionSet::kAvx2, MakeMatMul>},
+    {"", "MatMul", "matmul_baseline", Make<InstructionSet::kBaseline, MakeMatMul>},
+    {"onward", "FusedMatMul", "fused_matmul_avx512bf16", MakeOfPairs<MakeMatMul>},
+    {"onward", "FusedMatMul", "fused_matmul_avx512", Make<InstructionSet::kAvx512, MakeMatMul>},
+    {"onward", "FusedMatMul", "fused_matmul_avx2", Make<InstructionSet::kAvx2, MakeMatMul>},
+    {"onward", "FusedMatMul", "fused_matmul_baseline", Make<InstructionSet::kBaseline, MakeMatMul>},
+    {"", "Gemm", "gemm_avx512bf16", MakeOfPairs<MakeGemm>},
+    {"", "Gemm", "gemm_avx512", Make<InstructionSet::kAvx512, MakeGemm>},
+    {"", "Gemm", "gemm_avx2", Make<InstructionSet::kAvx2, MakeGemm>},
+    {"", "Gemm", "gemm_baseline", Make<InstructionSet::kBaseline, MakeGemm>},
 };
 
 }  // namespace

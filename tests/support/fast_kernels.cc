@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 namespace onward::testing {
@@ -14,17 +15,29 @@ Tensor RandomFloats(DimsView dims, std::mt19937& random, float low, float high) 
   return tensor;
 }
 
-int ExpectFastKernels(const cases::OpCase& c, uint64_t constants) {
+Tensor RandomBFloats(DimsView dims, std::mt19937& random) {
+  Tensor tensor = RandomFloats(dims, random);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    float& value = tensor.mutable_data<float>()[i];
+    value = std::round(value * 128) / 128;
+  }
+  return tensor;
+}
+
+int ExpectFastKernels(const cases::OpCase& c, uint64_t constants, Precision precision) {
   int ran = 0;
+  KernelOptions options;
+  options.precision = precision;
   for (const KernelEntry& entry : CpuKernels()) {
     if (entry.op != c.op || entry.domain != c.domain || entry.name.ends_with("_reference"))
       continue;
+    if (precision == Precision::kFast && !entry.name.ends_with("bf16")) continue;
     for (uint64_t mask : std::set<uint64_t>{0, constants}) {
       SCOPED_TRACE(std::string(entry.name) + " " + c.name);
-      const auto alone = RunKernel(entry, c, 1, mask);
+      const auto alone = RunKernel(entry, c, 1, mask, options);
       if (alone.status().code() == absl::StatusCode::kUnimplemented) continue;
       EXPECT_TRUE(alone.ok()) << alone.status();
-      const auto threaded = RunKernel(entry, c, 3, mask);
+      const auto threaded = RunKernel(entry, c, 3, mask, options);
       EXPECT_TRUE(threaded.ok()) << threaded.status();
       if (!alone.ok() || !threaded.ok()) return ran;
       ++ran;

@@ -12,9 +12,14 @@ namespace onward::testing {
 // A tensor of floats drawn evenly from [low, high).
 Tensor RandomFloats(DimsView dims, std::mt19937& random, float low = -1.0f, float high = 1.0f);
 
+// The same, of numbers that bfloat16 has.
+Tensor RandomBFloats(DimsView dims, std::mt19937& random);
+
 // Runs the case through every CPU kernel of its op whose name does not end in "_reference", with
 // variable and with the given constant inputs, on one and on three threads. The results must be the
 // expected ones and the same bits for any number of threads. Reports how many kernels ran.
-int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0);
+// `precision` kFast: only through those that multiply pairs of bfloat16.
+int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
+                      Precision precision = Precision::kDefault);
 
 }  // namespace onward::testing

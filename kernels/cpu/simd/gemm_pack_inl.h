@@ -44,15 +44,6 @@ inline void PackColumnsTransposed(const float* b, int64_t b_c, int cols, int64_t
   }
 }
 
-inline void Activate(const ActivationSpec& activation, float* values, int64_t count) {
-  WithActivation(activation, [&](auto f) ONWARD_LAMBDA_INLINE {
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) Store(values + i, f(Load(values + i)));
-    const int left = static_cast<int>(count - i);
-    if (left > 0) StoreN(values + i, f(LoadN(values + i, left)), left);
-  });
-}
-
 const GemmTileKernels& TileKernels() {
   static constexpr GemmTileKernels kKernels = {
       kLanes == 16  ? InstructionSet::kAvx512
@@ -60,10 +51,13 @@ const GemmTileKernels& TileKernels() {
                     : InstructionSet::kBaseline,
       kTileRows,
       kTileCols,
+      1,
       AnyTile,
       PackRows,
       PackColumns,
       PackColumnsTransposed,
+      nullptr,
+      nullptr,
       Activate,
   };
   return kKernels;

@@ -2,6 +2,15 @@
 
 namespace onward::cpu {
 
+const GemmTileKernels* BFloat16Tiles() {
+#if defined(__x86_64__)
+  static const bool known =
+      Supports(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512bf16");
+  if (known) return &avx512bf16::TileKernels();
+#endif
+  return nullptr;
+}
+
 const GemmTileKernels& GemmTiles(InstructionSet set) {
 #if defined(__x86_64__)
   if (set == InstructionSet::kAvx512) return avx512::TileKernels();

@@ -8,7 +8,9 @@
 
 namespace onward::cpu {
 
-// One tile: C[r, c] = sum over k of A[r, k] B[k, c] for r < rows, c < cols.
+// One tile: C[r, c] = sum over k of A[r, k] B[k, c] for r < rows, c < cols. Where kernels multiply
+// pairs, `k` counts pairs, and each element of A and B is a word of two bfloat16, the one of the
+// earlier step in the lower half.
 struct GemmTile {
   int rows = 0;  // 1 .. tile_rows
   int cols = 0;  // 1 .. tile_cols
@@ -36,15 +38,24 @@ struct GemmTileKernels {
   InstructionSet instruction_set;
   int tile_rows;
   int tile_cols;
+  int k_per_word;  // 1, or 2: A and B are packed as pairs of bfloat16, sums are float32
   void (*tile)(const GemmTile& tile);
   // Copies rows x k of A, A[r, k] at a[r * a_row + k], to packed[k * rows + r]; rows <= tile_rows.
+  // Null for pairs.
   void (*pack_rows)(const float* a, int64_t a_row, int rows, int64_t k, float* packed);
   // Copies k x cols of B to packed[k * tile_cols + c], zero for c >= cols, times alpha. B[k, c] at
-  // b[k * b_k + c], or at b[c * b_c + k] for the transposed one.
+  // b[k * b_k + c], or at b[c * b_c + k] for the transposed one. Words are in the place of elements
+  // for pairs; the last one is half zero if k is odd.
   void (*pack_columns)(const float* b, int64_t b_k, int cols, int64_t k, float alpha,
                        float* packed);
   void (*pack_columns_transposed)(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
                                   float* packed);
+  // For pairs, else null: copies A, A[r, k] at a[r * a_row + k], to words at packed[r * stride +
+  // i], or A[r, k] at a[k * a_k + r] to words at packed[i * rows + r].
+  void (*pack_pairs_of_rows)(const float* a, int64_t a_row, int64_t rows, int64_t k, int64_t stride,
+                             float* packed);
+  void (*pack_pairs_of_columns)(const float* a, int64_t a_k, int64_t rows, int64_t k,
+                                float* packed);
   // values[i] = activation(values[i]), for results that no tile finishes.
   void (*activate)(const ActivationSpec& activation, float* values, int64_t count);
 };
@@ -58,6 +69,13 @@ const GemmTileKernels& TileKernels();
 namespace avx512 {
 const GemmTileKernels& TileKernels();
 }
+
+namespace avx512bf16 {
+const GemmTileKernels& TileKernels();
+}
+
+// Kernels that multiply pairs of bfloat16, or null where the processor has no such instructions.
+const GemmTileKernels* BFloat16Tiles();
 
 // The kernels of `set`, which must be one that Supports().
 const GemmTileKernels& GemmTiles(InstructionSet set);

@@ -18,6 +18,17 @@ inline constexpr int KSteps(int rows) {
   return chains >= 8 ? 1 : chains >= 4 ? 2 : chains >= 2 ? 4 : 8;
 }
 
+// An element of A in every lane, and its products added to sums.
+#if defined(ONWARD_TARGET_AVX512BF16)
+ONWARD_INLINE Vec SetElement(const float* pair) { return _mm512_set1_ps(*pair); }
+ONWARD_INLINE Vec MultiplyAdd(Vec a, Vec b, Vec sum) {
+  return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+}
+#else
+ONWARD_INLINE Vec SetElement(const float* x) { return Set(*x); }
+ONWARD_INLINE Vec MultiplyAdd(Vec a, Vec b, Vec sum) { return Fma(a, b, sum); }
+#endif
+
 template <int kRows, int kVecs>
 struct TileSums {
   Vec at[kRows][kVecs];
@@ -28,9 +39,9 @@ ONWARD_INLINE void MultiplyStep(const float* a, int64_t a_row, const Vec (&b)[kV
                                 TileSums<kRows, kVecs>& sums) {
   ONWARD_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    const Vec x = Set(kPackedRows ? a[r] : a[r * a_row]);
+    const Vec x = SetElement(a + (kPackedRows ? r : r * a_row));
     ONWARD_UNROLL
-    for (int v = 0; v < kVecs; ++v) sums.at[r][v] = Fma(x, b[v], sums.at[r][v]);
+    for (int v = 0; v < kVecs; ++v) sums.at[r][v] = MultiplyAdd(x, b[v], sums.at[r][v]);
   }
 }
 
@@ -129,6 +140,15 @@ __attribute__((noinline)) inline void ActivateTile(const GemmTile& t) {
       for (; c + kLanes <= t.cols; c += kLanes) Store(row + c, f(Load(row + c)));
       if (c < t.cols) StoreN(row + c, f(LoadN(row + c, t.cols - c)), t.cols - c);
     }
+  });
+}
+
+inline void Activate(const ActivationSpec& activation, float* values, int64_t count) {
+  WithActivation(activation, [&](auto f) ONWARD_LAMBDA_INLINE {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) Store(values + i, f(Load(values + i)));
+    const int left = static_cast<int>(count - i);
+    if (left > 0) StoreN(values + i, f(LoadN(values + i, left)), left);
   });
 }
 

@@ -1,6 +1,7 @@
 // Vectors of floats for the instruction set that the including source is compiled for, in a
 // namespace of its own. A source x_avx512.cc defines ONWARD_TARGET_AVX512, x_avx2.cc
-// ONWARD_TARGET_AVX2, x_baseline.cc neither, and includes x_inl.h.
+// ONWARD_TARGET_AVX2, x_baseline.cc neither, and includes x_inl.h. ONWARD_TARGET_AVX512BF16 is
+// AVX-512 with products of bfloat16 pairs.
 //
 // Code in *_inl.h must not call inline functions of the standard library or of other headers: the
 // linker could keep the copy that was compiled for the widest set.
@@ -13,7 +14,10 @@
 #include <immintrin.h>
 #endif
 
-#if defined(ONWARD_TARGET_AVX512)
+#if defined(ONWARD_TARGET_AVX512BF16)
+#define ONWARD_TARGET_AVX512
+#define ONWARD_TARGET avx512bf16
+#elif defined(ONWARD_TARGET_AVX512)
 #define ONWARD_TARGET avx512
 #elif defined(ONWARD_TARGET_AVX2)
 #define ONWARD_TARGET avx2

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward {
@@ -93,6 +94,11 @@ TEST(GradientKernels, ConvWeightGradientIsTheSumOverPositions) {
     op.expected = {WeightSums(s, x, dy)};
     op.rtol = op.atol = 3e-4;
     EXPECT_GT(ExpectFastKernels(op), 0);
+    if (cpu::BFloat16Tiles() == nullptr) continue;
+    op.inputs = {testing::RandomBFloats(x.dims(), random),
+                 testing::RandomBFloats(dy.dims(), random)};
+    op.expected = {WeightSums(s, op.inputs[0], op.inputs[1])};
+    EXPECT_EQ(ExpectFastKernels(op, 0, Precision::kFast), 1);
   }
 }
 

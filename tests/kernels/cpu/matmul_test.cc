@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward {
@@ -9,7 +10,12 @@ namespace {
 
 using cases::OpCase;
 using testing::ExpectFastKernels;
+using testing::RandomBFloats;
 using testing::RandomFloats;
+
+// How a case draws its operands: pairs of bfloat16 are multiplied without error.
+using DrawTensor = Tensor (*)(DimsView dims, std::mt19937& random);
+Tensor AnyFloats(DimsView dims, std::mt19937& random) { return RandomFloats(dims, random); }
 
 int64_t Draw(std::mt19937& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -34,7 +40,7 @@ void Multiply(const float* a, Strides as, const float* b, Strides bs, int64_t m,
 }
 
 OpCase MatMulCase(int64_t batch_a, int64_t batch_b, int64_t m, int64_t n, int64_t k,
-                  std::mt19937& random) {
+                  std::mt19937& random, DrawTensor draw = AnyFloats) {
   OpCase c;
   c.name = absl::StrCat(batch_a, "/", batch_b, " x ", m, "x", n, "x", k);
   c.op = "MatMul";
@@ -42,7 +48,7 @@ OpCase MatMulCase(int64_t batch_a, int64_t batch_b, int64_t m, int64_t n, int64_
   const auto dims = [](int64_t batch, int64_t rows, int64_t columns) {
     return batch == 0 ? Dims{rows, columns} : Dims{batch, rows, columns};
   };
-  c.inputs = {RandomFloats(dims(batch_a, m, k), random), RandomFloats(dims(batch_b, k, n), random)};
+  c.inputs = {draw(dims(batch_a, m, k), random), draw(dims(batch_b, k, n), random)};
   const int64_t batch = std::max(batch_a, batch_b);
   Tensor y(DType::kFloat32, dims(batch, m, n));
   for (int64_t i = 0; i < std::max<int64_t>(1, batch); ++i) {
@@ -103,18 +109,18 @@ TEST(MatMul, Vectors) {
   EXPECT_GE(ExpectFastKernels({"dot", "MatMul", "", {}, {seven, seven}, {dot}}, 2), 2);
 }
 
-OpCase GemmCase(std::mt19937& random) {
+OpCase GemmCase(std::mt19937& random, DrawTensor draw = AnyFloats) {
   const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
   const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
-  const float alpha = Draw(random, 0, 1) ? 1.0f : 0.75f, beta = Draw(random, 0, 1) ? 1.0f : -2.0f;
+  const float alpha = Draw(random, 0, 1) ? 1.0f : 0.5f, beta = Draw(random, 0, 1) ? 1.0f : -2.0f;
   OpCase c;
   c.name = absl::StrCat(m, "x", n, "x", k, " trans ", trans_a, trans_b, " ", alpha, " ", beta);
   c.op = "Gemm";
   c.atol = 1e-5;
   c.attributes = {
       {"alpha", alpha}, {"beta", beta}, {"transA", int64_t{trans_a}}, {"transB", int64_t{trans_b}}};
-  c.inputs = {RandomFloats(trans_a ? Dims{k, m} : Dims{m, k}, random),
-              RandomFloats(trans_b ? Dims{n, k} : Dims{k, n}, random)};
+  c.inputs = {draw(trans_a ? Dims{k, m} : Dims{m, k}, random),
+              draw(trans_b ? Dims{n, k} : Dims{k, n}, random)};
   Tensor y(DType::kFloat32, {m, n});
   Multiply(c.inputs[0].data<float>(), trans_a ? Strides{1, m} : Strides{k, 1},
            c.inputs[1].data<float>(), trans_b ? Strides{1, k} : Strides{n, 1}, m, n, k, alpha,
@@ -142,7 +148,7 @@ TEST(Gemm, RandomSizesFlagsAndAddends) {
   }
 }
 
-OpCase FusedCase(std::mt19937& random) {
+OpCase FusedCase(std::mt19937& random, DrawTensor draw = AnyFloats) {
   const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
   const int64_t batch = Draw(random, 1, 3);
   const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
@@ -159,8 +165,8 @@ OpCase FusedCase(std::mt19937& random) {
                   {"transB", int64_t{trans_b}},
                   {"activation", std::string("relu")}};
   const int64_t b_batch = shared ? 1 : batch;
-  c.inputs = {RandomFloats(trans_a ? Dims{batch, k, m} : Dims{batch, m, k}, random),
-              RandomFloats(trans_b ? Dims{b_batch, n, k} : Dims{b_batch, k, n}, random),
+  c.inputs = {draw(trans_a ? Dims{batch, k, m} : Dims{batch, m, k}, random),
+              draw(trans_b ? Dims{b_batch, n, k} : Dims{b_batch, k, n}, random),
               bias ? RandomFloats({n}, random) : Tensor()};
   Tensor y(DType::kFloat32, {batch, m, n});
   for (int64_t i = 0; i < batch; ++i) {
@@ -186,6 +192,55 @@ TEST(FusedMatMul, RandomSizesFlagsAndAddends) {
     std::mt19937 random(seed);
     EXPECT_GE(ExpectFastKernels(FusedCase(random), 2), 2);
   }
+}
+
+// Rounded operands are multiplied as in float32, in all sizes and layouts.
+class PairsOfBFloat16 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  }
+  static void Expect(const OpCase& c) {
+    EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), 2) << c.name;
+  }
+};
+
+TEST_F(PairsOfBFloat16, SmallSizesInEveryCombination) {
+  std::mt19937 random(21);
+  for (int64_t m : {1, 7, 8, 9, 12, 13, 25, 70}) {
+    for (int64_t n : {1, 7, 15, 16, 17, 31, 32, 33, 70}) {
+      for (int64_t k : {0, 1, 2, 5, 16, 31, 32, 33, 67})
+        Expect(MatMulCase(0, 0, m, n, k, random, RandomBFloats));
+    }
+  }
+}
+
+TEST_F(PairsOfBFloat16, SizesThatAreCutIntoBlocks) {
+  std::mt19937 random(22);
+  Expect(MatMulCase(0, 0, 300, 200, 901, random, RandomBFloats));
+  Expect(MatMulCase(0, 0, 1, 1000, 1501, random, RandomBFloats));
+  Expect(MatMulCase(4, 4, 128, 130, 64, random, RandomBFloats));
+}
+
+TEST_F(PairsOfBFloat16, RandomSizesFlagsAndAddends) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937 random(seed);
+    Expect(GemmCase(random, RandomBFloats));
+    Expect(FusedCase(random, RandomBFloats));
+  }
+}
+
+TEST_F(PairsOfBFloat16, OperandsAreRoundedToNearestEven) {
+  std::mt19937 random(23);
+  OpCase c = MatMulCase(0, 0, 16, 16, 1, random, RandomBFloats);
+  for (int64_t i = 0; i < 16; ++i) {
+    c.inputs[0].mutable_data<float>()[i] = i % 2 == 0 ? 1 + 1.0f / 256 : 1 + 3.0f / 256;
+    c.inputs[1].mutable_data<float>()[i] = 1;
+  }
+  for (int64_t i = 0; i < 256; ++i)
+    c.expected[0].mutable_data<float>()[i] = i / 16 % 2 == 0 ? 1 : 1 + 4.0f / 256;
+  c.rtol = c.atol = 0;
+  Expect(c);
 }
 
 TEST(Gemm, ErrorsAreOfTheArguments) {

@@ -1,0 +1,106 @@
+// Tiles of products of bfloat16: operands are rounded while they are packed, two steps of K to a
+// word (vdpbf16ps).
+#define ONWARD_TARGET_AVX512BF16
+#include "kernels/cpu/simd/gemm_tile_inl.h"
+
+namespace onward::cpu::avx512bf16 {
+namespace {
+
+// 32 floats in order, as 16 words.
+ONWARD_INLINE Vec InOrder(Vec first, Vec second) {
+  return reinterpret_cast<Vec>(_mm512_cvtne2ps_pbh(second, first));
+}
+
+// Lane i: the pair of `first`'s and `second`'s lane i.
+ONWARD_INLINE Vec Pairs(Vec first, Vec second) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512i words = reinterpret_cast<__m512i>(InOrder(first, second));
+  return reinterpret_cast<Vec>(_mm512_maskz_permutexvar_epi16(0xffffffffu, order, words));
+}
+
+// n floats from p on, 0 <= n <= 2 kLanes, as words; zero beyond them.
+ONWARD_INLINE Vec LoadWords(const float* p, int64_t n, Vec scale) {
+  const int first = n < kLanes ? static_cast<int>(n) : kLanes;
+  const int second = static_cast<int>(n) - first;
+  return InOrder(LoadLanes(p, first) * scale,
+                 second == 0 ? Vec{} : LoadLanes(p + kLanes, second) * scale);
+}
+
+void PackPairs(const float* b, int64_t b_k, int cols, int64_t k, float alpha, float* packed) {
+  const Vec scale = Set(alpha);
+  for (int64_t i = 0; i < k; i += 2, b += 2 * b_k, packed += kTileCols) {
+    for (int v = 0; v < kTileVecs; ++v) {
+      const int left = cols - v * kLanes;
+      const int n = left >= kLanes ? kLanes : left > 0 ? left : 0;
+      const float* from = b + v * kLanes;
+      const Vec first = n == 0 ? Vec{} : LoadLanes(from, n) * scale;
+      const Vec second = n == 0 || i + 1 == k ? Vec{} : LoadLanes(from + b_k, n) * scale;
+      Store(packed + v * kLanes, Pairs(first, second));
+    }
+  }
+}
+
+void PackPairsTransposed(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
+                         float* packed) {
+  const Vec scale = Set(alpha);
+  for (int64_t k0 = 0; k0 < k; k0 += 2 * kLanes) {
+    const int64_t steps = k - k0 < 2 * kLanes ? k - k0 : 2 * kLanes;
+    const int words = static_cast<int>((steps + 1) / 2);
+    for (int v = 0; v < kTileVecs; ++v) {
+      Vec block[kLanes];
+      ONWARD_UNROLL
+      for (int c = 0; c < kLanes; ++c) {
+        const int column = v * kLanes + c;
+        block[c] = column < cols ? LoadWords(b + column * b_c + k0, steps, scale) : Vec{};
+      }
+      Transpose(block);
+      for (int i = 0; i < words; ++i)
+        Store(packed + (k0 / 2 + i) * kTileCols + v * kLanes, block[i]);
+    }
+  }
+}
+
+void PackPairsOfRows(const float* a, int64_t a_row, int64_t rows, int64_t k, int64_t stride,
+                     float* packed) {
+  for (int64_t r = 0; r < rows; ++r, a += a_row, packed += stride) {
+    int64_t i = 0;
+    for (; i + 2 * kLanes <= k; i += 2 * kLanes)
+      Store(packed + i / 2, InOrder(Load(a + i), Load(a + i + kLanes)));
+    if (i < k) {
+      const int words = static_cast<int>((k - i + 1) / 2);
+      StoreLanes(packed + i / 2, LoadWords(a + i, k - i, Set(1.0f)), words);
+    }
+  }
+}
+
+void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k, float* packed) {
+  for (int64_t i = 0; i < k; i += 2, a += 2 * a_k, packed += rows) {
+    for (int64_t r = 0; r < rows; r += kLanes) {
+      const int n = rows - r < kLanes ? static_cast<int>(rows - r) : kLanes;
+      const Vec second = i + 1 == k ? Vec{} : LoadLanes(a + a_k + r, n);
+      StoreLanes(packed + r, Pairs(LoadLanes(a + r, n), second), n);
+    }
+  }
+}
+
+}  // namespace
+
+const GemmTileKernels& TileKernels() {
+  static constexpr GemmTileKernels kKernels = {
+      InstructionSet::kAvx512,
+      kTileRows,
+      kTileCols,
+      2,
+      AnyTile,
+      nullptr,
+      PackPairs,
+      PackPairsTransposed,
+      PackPairsOfRows,
+      PackPairsOfColumns,
+      Activate,
+  };
+  return kKernels;
+}
+
+}  // namespace onward::cpu::avx512bf16
