@@ -67,4 +67,17 @@ Expr MarginRanking(const Expr& a, const Expr& b, const Expr& target, double marg
 // log(1 + exp(-target * x)).
 Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
 
+struct CtcOptions {
+  int64_t blank = 0;
+  bool zero_infinity = false;  // a target that does not fit into its frames has the loss 0
+  Reduction reduction = Reduction::kMean;  // the mean divides by the targets' lengths first
+};
+
+// Of log-probabilities [frames, batch, classes] in float or more; `targets` [batch, longest],
+// padded with anything, or the targets of the batch in a row [sum of lengths]; `frames` and
+// `lengths` [batch], of the scores and the targets. The gradient is that of the formula; PyTorch's
+// is equal behind a LogSoftmax. Where the loss is infinite the gradient is 0.
+Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& frames,
+         const Expr& lengths, const CtcOptions& options = {});
+
 }  // namespace onward::loss

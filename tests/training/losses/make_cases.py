@@ -16,6 +16,16 @@ signs = lambda *shape: (torch.randint(2, shape) * 2 - 1).double()  # noqa: E731
 ignoring = torch.tensor([1, -100, 3, 0, -100, 4])
 weight = P(5)
 
+
+def ctc(**options):
+    """Of scores: PyTorch's gradient of ctc_loss is meant for log_softmax below it."""
+    return lambda x, y, frames, lengths: F.ctc_loss(torch.log_softmax(x, 2), y, frames, lengths, **options)
+
+
+ctc_targets = torch.tensor([[1, 2, 2, 3], [4, 1, 9, -7], [3, 3, 3, 1], [1, 1, 1, 1]])  # with a label twice and with padding
+ctc_lengths = torch.tensor([4, 2, 3, 0])
+ctc_frames = torch.tensor([9, 5, 8, 6])
+
 # name: (function, arguments, how many of them get a gradient)
 CASES = {
     "cross_entropy": (F.cross_entropy, [R(6, 5), I(5, 6)], 1),
@@ -54,6 +64,13 @@ CASES = {
     "hinge": (lambda x, y: F.hinge_embedding_loss(x, y, margin=0.8), [R(4, 3), signs(4, 3)], 1),
     "margin_ranking": (lambda a, b, y: F.margin_ranking_loss(a, b, y, margin=0.2), [R(6), R(6), signs(6)], 2),
     "soft_margin": (F.soft_margin_loss, [R(4, 3), signs(4, 3)], 1),
+    "ctc": (ctc(), [R(9, 4, 5), ctc_targets, ctc_frames, ctc_lengths], 1),
+    "ctc_sum": (ctc(reduction="sum", blank=4), [R(9, 4, 5), ctc_targets % 4, ctc_frames, ctc_lengths], 1),
+    "ctc_row": (ctc(reduction="none"), [R(9, 3, 5), torch.tensor([1, 2, 2, 3, 4, 1, 3, 3, 3]), ctc_frames[:3], ctc_lengths[:3]], 1),
+    "ctc_long": (ctc(), [R(200, 2, 30) * 5, I(29, 2, 40) + 1, torch.tensor([200, 150]), torch.tensor([40, 25])], 1),
+    "ctc_impossible": (ctc(zero_infinity=True), [R(4, 3, 5), torch.tensor([[1, 1, 1], [1, 2, 3], [2, 3, 4]]), torch.tensor([4, 2, 4]),
+                                                 torch.tensor([3, 3, 3])], 1),
+    "ctc_infinite": (ctc(reduction="none"), [R(4, 2, 5), torch.tensor([[1, 1, 1], [1, 2, 3]]), torch.tensor([4, 4]), torch.tensor([3, 3])], 0),
 }
 
 
