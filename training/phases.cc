@@ -46,9 +46,9 @@ absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& l
                                                  absl::StrJoin(names, ", ")));
 }
 
-// The target as an input: the field's type with a batch before it.
-absl::StatusOr<ValueId> TargetInput(Graph& graph, const std::string& name,
-                                    absl::Span<const Field> fields) {
+// A field of the data as an input: the field's type with a batch before it. `setting` names it.
+absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std::string& name,
+                                   absl::Span<const Field> fields) {
   const ValueId known = graph.FindValue(name);
   if (known.valid() && graph.is_input(known)) return known;
   std::vector<std::string> names;
@@ -68,12 +68,12 @@ absl::StatusOr<ValueId> TargetInput(Graph& graph, const std::string& name,
     if (known.valid()) graph.Rename(known, graph.UniqueName(name + "/model"));
     return graph.AddInput(name, type);
   }
-  return absl::InvalidArgumentError(absl::StrCat("loss.target: the data has no field '", name,
+  return absl::InvalidArgumentError(absl::StrCat(setting, ": the data has no field '", name,
                                                  "'; it has ", absl::StrJoin(names, ", ")));
 }
 
 struct Scored {
-  Expr loss, scores, target;
+  Expr loss, scores;
 };
 
 absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name) {
@@ -93,9 +93,17 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   if (config.kind() == kOutputKind) {
     made.loss = Identity(made.scores);
   } else {
-    ONWARD_ASSIGN_OR_RETURN(const ValueId target, TargetInput(graph, config.target(), fields));
-    made.target = sink.Value(target);
-    ONWARD_ASSIGN_OR_RETURN(made.loss, MakeLoss(config, made.scores, made.target));
+    LossOperands operands{made.scores, {}, {}, {}};
+    const auto field = [&](const char* setting, const std::string& name, Expr& value) {
+      if (name.empty()) return absl::OkStatus();
+      ONWARD_ASSIGN_OR_RETURN(const ValueId id, FieldInput(graph, setting, name, fields));
+      value = sink.Value(id);
+      return absl::OkStatus();
+    };
+    ONWARD_RETURN_IF_ERROR(field("loss.target", config.target(), operands.target));
+    ONWARD_RETURN_IF_ERROR(field("loss.frames", config.frames(), operands.frames));
+    ONWARD_RETURN_IF_ERROR(field("loss.lengths", config.lengths(), operands.lengths));
+    ONWARD_ASSIGN_OR_RETURN(made.loss, MakeLoss(config, operands));
   }
   const Type& type = made.loss.type();
   const auto dims = type.static_dims();

@@ -419,6 +419,36 @@ TEST_F(TrainerTest, AScaleThatOverflowsSkipsStepsAndGoesOnBitForBit) {
   }
 }
 
+// Frames show their label, with a blank one between equal ones; targets are padded with -1.
+TEST_F(TrainerTest, ConnectionistTemporalClassification) {
+  GraphBuilder builder("frames");
+  const Expr frames = builder.Input("frames", DType::kFloat32, {"batch", "time", 4});
+  builder.Output("scores", MatMul(frames, builder.Constant(Normal({4, 4}, 0.2, 1), "weight")));
+  ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path() + "/ctc.onnx").ok());
+  scratch_.Write("ctc.jsonl", R"({"frames": [[0,1,0,0],[1,0,0,0],[0,1,0,0]], "label": [1,1], "n": 3}
+{"frames": [[0,0,1,0],[0,0,0,1],[0,0,0,1]], "label": [2,3], "n": 3}
+{"frames": [[0,0,0,1],[1,0,0,0]], "label": [3], "n": 2}
+{"frames": [[0,1,0,0],[0,0,1,0],[0,0,0,1]], "label": [1,2,3], "n": 3}
+)");
+  TrainConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      model: "ctc.onnx" loss { kind: "ctc" class_axis: -1 frames: "n" }
+      optimizer { name: "Adam" options { key: "lr" value: 0.3 } } batch_size: 4 steps: 40
+      data { jsonl { path: "ctc.jsonl" field { name: "frames" dim: -1 dim: 4 }
+                     field { name: "label" element: INT64 dim: -1 }
+                     field { name: "n" element: INT64 } }
+             pad { key: "frames" value: 0 } pad { key: "label" value: -1 } })",
+                                                            &config));
+  std::vector<double> losses;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
+  const auto trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_LT(losses.back(), 0.05 * losses.front());
+  config.mutable_loss()->set_frames("m");
+  EXPECT_THAT(Error(config), HasSubstr("loss.frames: the data has no field 'm'"));
+}
+
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
   config.mutable_loss()->set_kind("cross_entrophy");

@@ -11,9 +11,8 @@ namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
 
-struct Operands {
+struct Operands : LossOperands {
   const LossConfig& config;
-  Expr scores, target;
   loss::Reduction reduction() const {
     return config.sum() ? loss::Reduction::kSum : loss::Reduction::kMean;
   }
@@ -71,6 +70,27 @@ Expr SoftMarginOf(const Operands& of) {
   return loss::SoftMargin(of.scores, CastLike(of.target, of.scores), of.reduction());
 }
 
+Expr CtcOf(const Operands& of) {
+  ExprSink& sink = *of.scores.sink();
+  const Type& type = of.scores.type();
+  if (type.shape && type.shape->size() != 3) {
+    sink.Fail(absl::InvalidArgumentError(
+        absl::StrCat("loss: ctc is of scores with three axes, not of ", type.ToString())));
+    return {};
+  }
+  // Frames first, classes last.
+  const Expr scores = of.config.class_axis() == 1 ? Transpose(of.scores, {2, 0, 1})
+                                                  : Transpose(of.scores, {1, 0, 2});
+  const Expr target = Cast(of.target, DType::kInt64);
+  const Expr real = GreaterOrEqual(target, ScalarLike(target, 0));
+  const Expr lengths =
+      of.lengths.valid() ? of.lengths : ReduceSum(Cast(real, DType::kInt64), {1}, false);
+  const Expr frames =
+      of.frames.valid() ? of.frames : Expand(Shape(scores, 0, 1), Shape(scores, 1, 2));
+  return loss::Ctc(LogSoftmax(scores), target, frames, lengths,
+                   {of.config.blank(), of.config.zero_infinity(), of.reduction()});
+}
+
 struct Entry {
   std::string_view kind;
   Expr (*make)(const Operands& of);
@@ -80,6 +100,7 @@ constexpr Entry kLosses[] = {
     {"bce", BceOf},
     {"bce_with_logits", BceWithLogitsOf},
     {"cross_entropy", CrossEntropyOf, true},
+    {"ctc", CtcOf},
     {"hinge_embedding", HingeEmbeddingOf},
     {"huber", HuberOf},
     {"kl", KlOf},
@@ -111,7 +132,7 @@ Expr PredictedClass(const LossConfig& config, const Expr& scores) {
   return Op("ArgMax", {scores}, {{"axis", axis}, {"keepdims", int64_t{0}}});
 }
 
-absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const Expr& scores, const Expr& target) {
+absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands) {
   const Entry* entry = Find(config);
   if (entry == nullptr) {
     std::string known;
@@ -119,19 +140,19 @@ absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const Expr& scores, cons
     return absl::InvalidArgumentError(
         absl::StrCat("there is no loss '", config.kind(), "'; there are ", known, "output"));
   }
-  Operands of{config, scores, target};
-  if (entry->classes && config.class_axis() != 1) {
+  Operands of{operands, config};
+  ExprSink& sink = *of.scores.sink();
+  if (config.class_axis() != 1 && config.class_axis() != -1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("loss.class_axis is 1 or -1, not ", config.class_axis()));
+  if (entry->classes && config.class_axis() == -1) {
     // Classes are the last axis: rows of scores.
-    if (config.class_axis() != -1)
-      return absl::InvalidArgumentError(
-          absl::StrCat("loss.class_axis is 1 or -1, not ", config.class_axis()));
-    const Expr classes = Shape(scores, -1, std::numeric_limits<int64_t>::max());
-    ExprSink& sink = *scores.sink();
-    of.scores = Reshape(scores, expr::Concat({sink.Ints({-1}), classes}, 0));
-    of.target = Reshape(target, sink.Ints({-1}));
+    const Expr classes = Shape(of.scores, -1, std::numeric_limits<int64_t>::max());
+    of.scores = Reshape(of.scores, expr::Concat({sink.Ints({-1}), classes}, 0));
+    of.target = Reshape(of.target, sink.Ints({-1}));
   }
   const Expr loss = entry->make(of);
-  if (!scores.sink()->status().ok()) return scores.sink()->status();
+  if (!sink.status().ok()) return sink.status();
   return loss;
 }
 

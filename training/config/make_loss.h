@@ -7,9 +7,15 @@
 
 namespace onward {
 
-// Of the model's output `scores` and the data's `target`; a scalar. InvalidArgument: no such kind
-// (with the known ones), or scores and target that do not go together.
-absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const Expr& scores, const Expr& target);
+// What a loss is of: the model's output and fields of the data.
+struct LossOperands {
+  Expr scores, target;
+  Expr frames, lengths;  // of LossConfig's fields, or none
+};
+
+// A scalar. InvalidArgument: no such kind (with the known ones), or scores and target that do not
+// go together.
+absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands);
 
 // Whether targets are classes, so that predictions can be counted as right or wrong.
 bool HasClasses(const LossConfig& config);
