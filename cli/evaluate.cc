@@ -32,7 +32,12 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
     config.mutable_optimizer()->set_name("SGD");
   } else {
     ONWARD_ASSIGN_OR_RETURN(config, ReadTrainConfig(options.subject, options.set));
-    if (!options.model.empty()) config.set_model(std::filesystem::absolute(options.model));
+    if (!options.model.empty()) {
+      // It has its weights and its head.
+      config.set_model(std::filesystem::absolute(options.model));
+      config.clear_weights();
+      config.clear_head();
+    }
   }
   if (!options.data.empty())
     ONWARD_RETURN_IF_ERROR(Annotate(

@@ -9,6 +9,7 @@
 #include "graph/builder/nn/parameters.h"
 #include "onnx_io/import.h"
 #include "training/data/sources.h"
+#include "training/head.h"
 #include "training/state_dict.h"
 
 namespace onward {
@@ -47,6 +48,14 @@ absl::StatusOr<TrainableModel> LoadModel(
   }
   if (config.has_weights())
     ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));
+  if (config.has_head()) {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> head,
+                            AddHead(config.head(), config.seed(), loaded.model));
+    std::erase_if(loaded.initializers, [&](const std::string& name) {
+      return !loaded.model.graph.FindValue(name).valid();
+    });
+    loaded.initializers.insert(loaded.initializers.end(), head.begin(), head.end());
+  }
   if (loaded.model.graph.metadata.count(nn::kModulesKey) == 0) return loaded;
   loaded.initializers.clear();
   for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {

@@ -84,5 +84,45 @@ TEST_F(LoadModelTest, WhatDoesNotFit) {
   EXPECT_THAT(warnings_[0], HasSubstr("3 loaded; 1 missing: fc1.bias"));
 }
 
+class HeadTest : public ::testing::Test {
+ protected:
+  static absl::StatusOr<TrainableModel> Load(const std::string& head) {
+    TrainConfig config;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        absl::StrCat("model: 'mnist/mnist-8.onnx' loss { kind: 'cross_entropy' } "
+                     "optimizer { name: 'SGD' } data {} head {",
+                     head, "}"),
+        &config));
+    return LoadModel(config, ONWARD_SOURCE_DIR "/examples");
+  }
+  static std::string Error(const std::string& head) {
+    return std::string(Load(head).status().message());
+  }
+};
+
+TEST_F(HeadTest, TakesThePlaceOfTheOutputs) {
+  const auto loaded = Load("of: 'Pooling160_Output_0_reshape0' outputs: 3 name: 'classes'");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const Graph& graph = loaded->model.graph;
+  ASSERT_EQ(graph.outputs().size(), 1u);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "classes");
+  EXPECT_EQ(graph.type(graph.outputs()[0]).ToString(), "float32[1,3]");
+  EXPECT_THAT(loaded->initializers,
+              ::testing::IsSupersetOf({"Parameter5", "classes.weight", "classes.bias"}));
+  // What the old head was made of.
+  EXPECT_THAT(loaded->initializers, ::testing::Not(::testing::Contains("Parameter194")));
+}
+
+TEST_F(HeadTest, Refusals) {
+  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape' outputs: 3"),
+              HasSubstr("head: the model has no value 'Pooling160_Output_0_reshape'; did you mean "
+                        "'Pooling160_Output_0_reshape0'?"));
+  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 0"), HasSubstr("0 outputs"));
+  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 dropout: 1"),
+              HasSubstr("dropout is in [0, 1), not 1"));
+  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 name: 'Input3'"),
+              HasSubstr("the model has a value 'Input3' already"));
+}
+
 }  // namespace
 }  // namespace onward
