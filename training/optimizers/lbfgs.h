@@ -1,0 +1,73 @@
+// L-BFGS: minimises a function of which loss and gradient are computed together, again and again at
+// points of the optimizer's choice, so that it is no rewrite of a graph. Names, defaults and
+// numbers are PyTorch's torch.optim.LBFGS; the arithmetic is in double whatever the parameters are.
+//
+//   Lbfgs optimizer({.line_search = Lbfgs::LineSearch::kStrongWolfe});
+//   ONWARD_ASSIGN_OR_RETURN(double loss, optimizer.Step(parameters, [&](const auto& at) { ... }));
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/tensor.h"
+#include "training/optimizers/strong_wolfe.h"
+
+namespace onward {
+
+// Not thread-safe.
+class Lbfgs {
+ public:
+  enum class LineSearch : uint8_t { kNone, kStrongWolfe };
+  struct Options {
+    double lr = 1;
+    int64_t max_iterations = 20;   // of a step
+    int64_t max_evaluations = -1;  // of a step; -1: 5/4 of the iterations
+    double tolerance_gradient = 1e-7;
+    double tolerance_change = 1e-9;
+    int64_t history = 100;
+    LineSearch line_search = LineSearch::kNone;
+  };
+
+  // Float tensors of any dtype, by name.
+  using Tensors = std::map<std::string, Tensor>;
+  struct Evaluation {
+    double loss = 0;
+    Tensors gradients;  // of every parameter
+  };
+  using Closure = std::function<absl::StatusOr<Evaluation>(const Tensors& parameters)>;
+
+  explicit Lbfgs(const Options& options) : options_(options) {}
+
+  // Moves `parameters` along up to max_iterations directions and answers the loss where they were.
+  // What was learned of the curvature is kept for the next step. InvalidArgument: options out of
+  // range, parameters that are no floats or not those of the step before, gradients that are
+  // missing or of another shape; else the closure's errors. `parameters` stay when a step fails,
+  // and the next one starts anew.
+  absl::StatusOr<double> Step(Tensors& parameters, const Closure& closure);
+
+  int64_t iterations() const { return iterations_; }  // since the start
+  int64_t evaluations() const { return evaluations_; }
+
+ private:
+  using Vector = std::vector<double>;
+  struct Pair {
+    Vector gradient, position;  // differences of one iteration
+    double curvature = 0;       // one over their product
+  };
+  struct Run;  // a step
+
+  void Remember(const Vector& gradient);
+  Vector Direction(const Vector& gradient) const;
+
+  const Options options_;
+  std::vector<Pair> pairs_;  // the oldest first
+  Vector direction_, last_gradient_;
+  double scale_ = 1, t_ = 0;
+  int64_t iterations_ = 0, evaluations_ = 0;
+};
+
+}  // namespace onward
