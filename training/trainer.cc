@@ -8,6 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/passes/pass.h"
+#include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
@@ -266,7 +268,12 @@ absl::StatusOr<Model> Trainer::TrainedModel() const {
 }
 
 absl::Status Trainer::Export(const std::string& path) const {
-  ONWARD_ASSIGN_OR_RETURN(const Model model, TrainedModel());
+  ONWARD_ASSIGN_OR_RETURN(Model model, TrainedModel());
+  if (config_.export_().fold_batch_norm()) {
+    const std::vector<Pass> passes = {{"fuse_batch_norm", FuseBatchNorm},
+                                      {"eliminate_dead", EliminateDead}};
+    ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, PassOptions()).status());
+  }
   return ExportFile(model, path);
 }
 

@@ -419,6 +419,33 @@ TEST_F(TrainerTest, AScaleThatOverflowsSkipsStepsAndGoesOnBitForBit) {
   }
 }
 
+TEST_F(TrainerTest, BatchNormalizationsFoldIntoTheExportedModel) {
+  GraphBuilder builder("normal");
+  const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+  const auto constant = [&](float value, const char* name) {
+    return builder.Constant(Tensor::Of<float>({2}, {value, value}), name);
+  };
+  const Expr conv = Op("Conv", {image, builder.Constant(Normal({2, 1, 3, 3}, 0.3, 1), "filter")});
+  const Expr normal = Op("BatchNormalization", {conv, constant(1, "scale"), constant(0, "shift"),
+                                                constant(0, "mean"), constant(1, "variance")});
+  builder.Output("logits", Gemm(Op("Flatten", {Relu(normal)}),
+                                builder.Constant(Normal({32, 3}, 0.2, 2), "fc.weight")));
+  ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path() + "/mlp.onnx").ok());
+  const auto trainer = Train(Config("epochs: 2 export { fold_batch_norm: true }"));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const std::string path = scratch_.path() + "/trained.onnx";
+  ASSERT_TRUE((*trainer)->Export(path).ok());
+  const auto exported = ImportFile(path);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  for (const NodeId id : exported->graph.node_ids())
+    EXPECT_NE(exported->graph.node(id).op_type, "BatchNormalization");
+  TrainConfig again = Config("epochs: 0");
+  again.set_model(path);
+  const auto loaded = Train(again);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_NEAR((*loaded)->Evaluate()->loss, (*trainer)->Evaluate()->loss, 1e-5);
+}
+
 // Frames show their label, with a blank one between equal ones; targets are padded with -1.
 TEST_F(TrainerTest, ConnectionistTemporalClassification) {
   GraphBuilder builder("frames");
