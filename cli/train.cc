@@ -210,7 +210,11 @@ volatile std::sig_atomic_t interrupted = 0;
 absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig(options.config, options.set));
   if (!options.output_dir.empty()) config.set_output_dir(options.output_dir);
+  if (common.provider != "cpu")
+    return absl::UnimplementedError(
+        absl::StrCat("--provider: trainings run on the cpu, not on ", common.provider));
   if (common.threads > 0) config.set_threads(common.threads);
+  if (common.seed != 0) config.set_seed(common.seed);
   if (common.deterministic) config.set_deterministic(true);
   const std::filesystem::path output(config.output_dir());
   std::error_code error;

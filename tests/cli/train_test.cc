@@ -216,6 +216,8 @@ TEST_F(TrainCommandTest, Refusals) {
                               directory_.path("out"))),
             1);
   EXPECT_THAT(log_, HasSubstr("missing"));
+  EXPECT_EQ(Call(absl::StrCat(config_, " --provider cuda")), 1);
+  EXPECT_THAT(log_, HasSubstr("trainings run on the cpu, not on cuda"));
   EXPECT_EQ(Call(absl::StrCat(config_, " --output-dir /proc/none")), 1);
   EXPECT_THAT(log_, HasSubstr("cannot make the output directory '/proc/none'"));
 }
