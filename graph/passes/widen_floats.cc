@@ -13,6 +13,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "graph/rewrite/patch.h"
 
 namespace onward {
 
@@ -251,10 +252,25 @@ class Widening {
   std::map<int32_t, ValueId> wide_;  // by the index of the narrow value
 };
 
+// A CastLike reads a 16-bit float for its dtype alone: as a Cast it does not keep that value alive.
+absl::Status CastToKnownDTypes(Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (!IsOp(node, "CastLike") || !IsNarrow(graph.type(node.inputs[1]))) continue;
+    Attributes attributes = node.attributes;
+    attributes.Set("to", static_cast<int64_t>(graph.type(node.inputs[1]).dtype));
+    Patch patch("cast_to_known_dtype", graph);
+    patch.Replace(node.outputs[0], patch.AddNode("Cast", {node.inputs[0]}, std::move(attributes)));
+    ONWARD_RETURN_IF_ERROR(Apply(graph, std::move(patch)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget) {
-  if (!options.excess_precision) return 0;
+  if (!options.excess_precision || budget <= 0) return 0;
+  ONWARD_RETURN_IF_ERROR(CastToKnownDTypes(graph));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
   Widening widening(graph);
   int widened = 0;

@@ -47,6 +47,16 @@ TEST(WidenFloats, CastsFromAndToFloat32RoundNothing) {
             "z = Cast(d_float32)\n");
 }
 
+TEST(WidenFloats, WhatIsReadForItsDTypeAloneIsNotKept) {
+  EXPECT_EQ(Widen("g (float[2] x, float[2] w) => (float[2] z) {"
+                  "a = Cast <to = 16> (x) b = Relu(a) c = CastLike(w, b) d = Mul(b, c)"
+                  "z = Cast <to = 1> (d)}",
+                  4e-2),
+            "b_float32 = Relu(x)\n"
+            "d_float32 = Mul(b_float32, w)\n"
+            "z = Cast(d_float32)\n");
+}
+
 TEST(WidenFloats, MovesOfNarrowElementsStay) {
   EXPECT_EQ(Widen("g (float16[N] x, float16[M] p) => (float16[K] y) {"
                   "a = Relu(x) y = Concat <axis = 0> (p, a)}"),

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward {
@@ -13,7 +14,12 @@ namespace {
 
 using cases::OpCase;
 using testing::ExpectFastKernels;
+using testing::RandomBFloats;
 using testing::RandomFloats;
+
+// How a case draws its operands: pairs of bfloat16 are multiplied without error.
+using DrawTensor = Tensor (*)(DimsView dims, std::mt19937& random);
+Tensor AnyFloats(DimsView dims, std::mt19937& random) { return RandomFloats(dims, random); }
 
 int64_t Draw(std::mt19937& random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -78,13 +84,14 @@ std::string Describe(const OpCase& c, const Window& w, int64_t group) {
 }
 
 OpCase ConvCase(int64_t batch, int64_t group, int64_t channels, int64_t filters, int64_t h,
-                int64_t w, const Window& window, bool bias, std::mt19937& random) {
+                int64_t w, const Window& window, bool bias, std::mt19937& random,
+                DrawTensor draw = AnyFloats) {
   OpCase c;
   c.op = "Conv";
   c.atol = 2e-5;
   c.attributes = AttributesOf(window, group);
-  c.inputs = {RandomFloats({batch, group * channels, h, w}, random),
-              RandomFloats({group * filters, channels, window.kernel[0], window.kernel[1]}, random),
+  c.inputs = {draw({batch, group * channels, h, w}, random),
+              draw({group * filters, channels, window.kernel[0], window.kernel[1]}, random),
               bias ? RandomFloats({group * filters}, random) : Tensor()};
   c.expected = {Convolve(c.inputs[0], c.inputs[1], c.inputs[2], group, window)};
   c.name = Describe(c, window, group);
@@ -101,6 +108,24 @@ Window RandomWindow(std::mt19937& random) {
     w.end[i] = Draw(random, 0, 3);
   }
   return w;
+}
+
+TEST(Conv, PairsOfBFloat16) {
+  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  int ran = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window = RandomWindow(random);
+    if (seed % 3 == 0) window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+    const int64_t h = Draw(random, 12, 20), w = Draw(random, 12, 60);
+    const int64_t channels = seed % 10 == 0 ? Draw(random, 60, 90) : Draw(random, 1, 9);
+    ran += ExpectFastKernels(
+        ConvCase(Draw(random, 1, 3), Draw(random, 1, 2), channels, Draw(random, 8, 40), h, w,
+                 window, Draw(random, 0, 1) != 0, random, RandomBFloats),
+        2, Precision::kFast);
+  }
+  EXPECT_EQ(ran, 300);
 }
 
 TEST(Conv, RandomWindowsGroupsAndSizes) {
