@@ -18,7 +18,6 @@ using ::testing::ElementsAre;
 
 struct Outcome {
   std::vector<double> losses;
-  double seconds = 1e9;  // of the fastest step
   int64_t nodes = 0, bytes = 0;
   std::vector<std::string> parameters;
 };
@@ -33,10 +32,7 @@ Outcome FineTune(const std::string& example, const std::string& model, const std
   if (!config.ok()) return outcome;
   TrainerOptions options;
   options.directory = data;
-  options.on_step = [&](const StepReport& report) {
-    outcome.losses.push_back(report.loss);
-    outcome.seconds = std::min(outcome.seconds, report.seconds);
-  };
+  options.on_step = [&](const StepReport& report) { outcome.losses.push_back(report.loss); };
   const auto trainer = Trainer::Create(*config, options);
   EXPECT_TRUE(trainer.ok()) << trainer.status();
   if (!trainer.ok()) return outcome;
@@ -60,7 +56,6 @@ void ExpectLearnsAndPrunes(const Outcome& frozen, const Outcome& whole) {
   EXPECT_GT(whole.parameters.size(), 50u);
   EXPECT_LT(2 * frozen.nodes, whole.nodes);
   EXPECT_LT(2 * frozen.bytes, whole.bytes);
-  EXPECT_LT(1.5 * frozen.seconds, whole.seconds);
 }
 
 TEST(FineTuneTest, ResNet50) {
