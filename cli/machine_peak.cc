@@ -16,7 +16,8 @@ double Seconds(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-#if defined(__x86_64__)
+// The thread sanitizer is not there yet when the loader chooses among clones.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define ONWARD_CLONES \
   __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
 #else
