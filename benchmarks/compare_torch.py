@@ -17,6 +17,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PEERS = os.environ.get("ONWARD_PEERS", os.path.expanduser("~/.cache/onward/peers"))
@@ -147,7 +148,7 @@ def main():
     parser.add_argument("--rounds", default=3, type=int)
     parser.add_argument("--seconds", default=3.0, type=float)
     parser.add_argument("--bf16", action="store_true")
-    parser.add_argument("--folder", default="/tmp/onward_compare_torch")
+    parser.add_argument("--folder", default=os.path.join(tempfile.gettempdir(), "onward_compare_torch"))
     parser.add_argument("--json")
     args = parser.parse_args()
     names = subprocess.run([PYTHON, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import torch_models; "
