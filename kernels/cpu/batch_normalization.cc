@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/row_loops.h"
 
@@ -58,33 +59,50 @@ Moments MomentsOf(const RowLoops& loops, const BatchRows& rows, const float* x, 
   return all;
 }
 
-class BatchNormalization : public Kernel {
+// Both kernels: outputs like X and, where they are wanted, two more of a number per channel; each
+// channel by itself.
+class ChannelKernel : public Kernel {
  public:
-  BatchNormalization(const RowLoops& loops, float epsilon, float momentum)
-      : loops_(loops), epsilon_(epsilon), momentum_(momentum) {}
+  ChannelKernel(const RowLoops& loops, float epsilon) : loops_(loops), epsilon_(epsilon) {}
 
-  absl::Status Bind(BindContext& context) const override {
+  absl::Status Run(RunContext& context) const override {
+    const auto& rows = context.state<BatchRows>();
+    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
+      for (int64_t channel = begin; channel < end; ++channel) RunChannel(context, rows, channel);
+    });
+    return absl::OkStatus();
+  }
+
+ protected:
+  // Inputs [first, last) have an element per channel; output 0 may take the place of `in_place`.
+  static absl::Status BindChannels(BindContext& context, int first, int last, int in_place) {
     ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
-    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, 1, 5));
+    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, first, last));
     *context.NewState<BatchRows>() = rows;
     context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 0);
+    context.AllowInPlace(0, in_place);
     for (int i = 1; i < 3; ++i) {
       if (context.has_output(i)) context.SetOutput(i, {rows.channels});
     }
     return absl::OkStatus();
   }
+  virtual void RunChannel(const RunContext& context, const BatchRows& rows,
+                          int64_t channel) const = 0;
 
-  absl::Status Run(RunContext& context) const override {
-    const auto& rows = context.state<BatchRows>();
-    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t channel = begin; channel < end; ++channel) Normalize(context, rows, channel);
-    });
-    return absl::OkStatus();
-  }
+  const RowLoops& loops_;
+  const float epsilon_;
+};
 
- private:
-  void Normalize(const RunContext& context, const BatchRows& rows, int64_t channel) const {
+class BatchNormalization : public ChannelKernel {
+ public:
+  BatchNormalization(const RowLoops& loops, float epsilon, float momentum)
+      : ChannelKernel(loops, epsilon), momentum_(momentum) {}
+
+  absl::Status Bind(BindContext& context) const override { return BindChannels(context, 1, 5, 0); }
+
+ protected:
+  void RunChannel(const RunContext& context, const BatchRows& rows,
+                  int64_t channel) const override {
     const float* x = context.in<float>(0);
     const Moments batch = MomentsOf(loops_, rows, x, channel);
     const double keep = momentum_;
@@ -105,42 +123,26 @@ class BatchNormalization : public Kernel {
     }
   }
 
-  const RowLoops& loops_;
-  float epsilon_, momentum_;
+ private:
+  const float momentum_;
 };
 
 // Inputs X, scale, dY; outputs dX, dscale, dB (graph/gradients/batch_normalization.cc).
-class BatchNormalizationGradient : public Kernel {
+class BatchNormalizationGradient : public ChannelKernel {
  public:
-  BatchNormalizationGradient(const RowLoops& loops, float epsilon)
-      : loops_(loops), epsilon_(epsilon) {}
+  using ChannelKernel::ChannelKernel;
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
-    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, 1, 2));
     if (context.input_dims(2) != context.input_dims(0)) {
       return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(2)),
                                                      ", X ", DimsString(context.input_dims(0))));
     }
-    *context.NewState<BatchRows>() = rows;
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 2);
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_output(i)) context.SetOutput(i, {rows.channels});
-    }
-    return absl::OkStatus();
+    return BindChannels(context, 1, 2, 2);
   }
 
-  absl::Status Run(RunContext& context) const override {
-    const auto& rows = context.state<BatchRows>();
-    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t channel = begin; channel < end; ++channel) Channel(context, rows, channel);
-    });
-    return absl::OkStatus();
-  }
-
- private:
-  void Channel(const RunContext& context, const BatchRows& rows, int64_t channel) const {
+ protected:
+  void RunChannel(const RunContext& context, const BatchRows& rows,
+                  int64_t channel) const override {
     const float *x = context.in<float>(0), *dy = context.in<float>(2);
     const Moments batch = MomentsOf(loops_, rows, x, channel);
     double sum = 0, product = 0;
@@ -168,56 +170,46 @@ class BatchNormalizationGradient : public Kernel {
                      context.out<float>(0) + at);
     }
   }
-
-  const RowLoops& loops_;
-  float epsilon_;
 };
-
-absl::Status CheckFloats(const NodeSpec& spec, InstructionSet set, int inputs) {
-  if (!Supports(set)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
-  }
-  for (int i = 0; i < inputs; ++i) {
-    if (spec.input_dtype(i) != DType::kFloat32) return absl::UnimplementedError("float32 only");
-  }
-  return absl::OkStatus();
-}
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 5));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   if (spec.attributes().Int("training_mode", 0) == 0)
     return absl::UnimplementedError("statistics of the batch only");
-  return std::make_unique<BatchNormalization>(RowLoopsOf(kSet),
-                                              spec.attributes().Float("epsilon", 1e-5f),
-                                              spec.attributes().Float("momentum", 0.9f));
+  return std::make_unique<BatchNormalization>(
+      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
+      spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f));
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloats(spec, kSet, 3));
-  return std::make_unique<BatchNormalizationGradient>(RowLoopsOf(kSet),
-                                                      spec.attributes().Float("epsilon", 1e-5f));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  return std::make_unique<BatchNormalizationGradient>(
+      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
+      spec.attributes().Float("epsilon", 1e-5f));
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"", "BatchNormalization", "batch_normalization_avx512",
-     MakeBatchNormalization<InstructionSet::kAvx512>},
-    {"", "BatchNormalization", "batch_normalization_avx2",
-     MakeBatchNormalization<InstructionSet::kAvx2>},
-    {"", "BatchNormalization", "batch_normalization_baseline",
-     MakeBatchNormalization<InstructionSet::kBaseline>},
-    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_avx512",
-     MakeBatchNormalizationGradient<InstructionSet::kAvx512>},
-    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_avx2",
-     MakeBatchNormalizationGradient<InstructionSet::kAvx2>},
-    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient_baseline",
-     MakeBatchNormalizationGradient<InstructionSet::kBaseline>},
+const FastKernelRow kRows[] = {
+    {"",
+     "BatchNormalization",
+     "batch_normalization",
+     {MakeBatchNormalization<InstructionSet::kBaseline>,
+      MakeBatchNormalization<InstructionSet::kAvx2>,
+      MakeBatchNormalization<InstructionSet::kAvx512>}},
+    {"onward",
+     "BatchNormalizationGradient",
+     "batch_normalization_gradient",
+     {MakeBatchNormalizationGradient<InstructionSet::kBaseline>,
+      MakeBatchNormalizationGradient<InstructionSet::kAvx2>,
+      MakeBatchNormalizationGradient<InstructionSet::kAvx512>}},
 };
 
 }  // namespace
 
-KernelList BatchNormalizationKernels() { return kKernels; }
+KernelList BatchNormalizationKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
 
 }  // namespace onward::cpu

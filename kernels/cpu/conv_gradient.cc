@@ -43,7 +43,7 @@ class ConvWeightGradient : public Kernel {
         pads_(std::move(pads)),
         group_(group),
         tiles_(tiles),
-        loops_(RowLoopsOf(tiles.instruction_set)) {}
+        loops_(ForSet(tiles.instruction_set, baseline::Rows, avx2::Rows, avx512::Rows)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -303,11 +303,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   return MakeWithTiles(spec, GemmTiles(kSet));
 }
 

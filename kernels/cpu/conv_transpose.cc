@@ -27,7 +27,7 @@ class ConvTranspose : public Kernel {
   ConvTranspose(ConvTransposeAttributes attributes, const GemmTileKernels& tiles, Tensor weights)
       : attributes_(std::move(attributes)),
         tiles_(tiles),
-        loops_(RowLoopsOf(tiles.instruction_set)),
+        loops_(ForSet(tiles.instruction_set, baseline::Rows, avx2::Rows, avx512::Rows)()),
         weights_(std::move(weights)) {}
 
   absl::Status Bind(BindContext& context) const override {
@@ -204,11 +204,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   return MakeWithTiles(spec, GemmTiles(kSet));
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
@@ -64,17 +65,13 @@ class Step : public Kernel {
   bool maximize_;
 };
 
-const StepLoops& LoopsOf(InstructionSet set, StepRule rule) {
-  if (set == InstructionSet::kAvx512) return avx512::OptimizerStep(rule);
-  return set == InstructionSet::kAvx2 ? avx2::OptimizerStep(rule) : baseline::OptimizerStep(rule);
-}
-
 Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
   if (!Supports(set)) {
     return absl::UnimplementedError(
         absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
   }
-  const StepLoops& loops = LoopsOf(set, rule);
+  const StepLoops& loops =
+      ForSet(set, baseline::OptimizerStep, avx2::OptimizerStep, avx512::OptimizerStep)(rule);
   // All states are read and written, or the formula does it.
   bool whole = spec.num_inputs() == 4 + loops.states && spec.num_outputs() == 1 + loops.states;
   for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
@@ -113,23 +110,34 @@ Made MakeSgd(const NodeSpec& spec) {
   return MakeStep(spec, kSet, nesterov ? StepRule::kSgdNesterov : StepRule::kSgdMomentum);
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"onward", "AdagradStep", "adagrad_step_avx512", MakeAdagrad<InstructionSet::kAvx512>},
-    {"onward", "AdagradStep", "adagrad_step_avx2", MakeAdagrad<InstructionSet::kAvx2>},
-    {"onward", "AdagradStep", "adagrad_step_baseline", MakeAdagrad<InstructionSet::kBaseline>},
-    {"onward", "AdamStep", "adam_step_avx512", MakeAdam<InstructionSet::kAvx512>},
-    {"onward", "AdamStep", "adam_step_avx2", MakeAdam<InstructionSet::kAvx2>},
-    {"onward", "AdamStep", "adam_step_baseline", MakeAdam<InstructionSet::kBaseline>},
-    {"onward", "LionStep", "lion_step_avx512", MakeLion<InstructionSet::kAvx512>},
-    {"onward", "LionStep", "lion_step_avx2", MakeLion<InstructionSet::kAvx2>},
-    {"onward", "LionStep", "lion_step_baseline", MakeLion<InstructionSet::kBaseline>},
-    {"onward", "SgdStep", "sgd_step_avx512", MakeSgd<InstructionSet::kAvx512>},
-    {"onward", "SgdStep", "sgd_step_avx2", MakeSgd<InstructionSet::kAvx2>},
-    {"onward", "SgdStep", "sgd_step_baseline", MakeSgd<InstructionSet::kBaseline>},
+const FastKernelRow kRows[] = {
+    {"onward",
+     "AdagradStep",
+     "adagrad_step",
+     {MakeAdagrad<InstructionSet::kBaseline>, MakeAdagrad<InstructionSet::kAvx2>,
+      MakeAdagrad<InstructionSet::kAvx512>}},
+    {"onward",
+     "AdamStep",
+     "adam_step",
+     {MakeAdam<InstructionSet::kBaseline>, MakeAdam<InstructionSet::kAvx2>,
+      MakeAdam<InstructionSet::kAvx512>}},
+    {"onward",
+     "LionStep",
+     "lion_step",
+     {MakeLion<InstructionSet::kBaseline>, MakeLion<InstructionSet::kAvx2>,
+      MakeLion<InstructionSet::kAvx512>}},
+    {"onward",
+     "SgdStep",
+     "sgd_step",
+     {MakeSgd<InstructionSet::kBaseline>, MakeSgd<InstructionSet::kAvx2>,
+      MakeSgd<InstructionSet::kAvx512>}},
 };
 
 }  // namespace
 
-KernelList OptimizerSteps() { return kKernels; }
+KernelList OptimizerSteps() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
 
 }  // namespace onward::cpu

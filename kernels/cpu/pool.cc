@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/pool_plane.h"
 
@@ -121,18 +122,9 @@ class GlobalPool : public Kernel {
   const PoolPlaneKernels& kernels_;
 };
 
-absl::Status CheckFloat(const NodeSpec& spec, InstructionSet set) {
-  if (!Supports(set)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
-  }
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
-  return absl::OkStatus();
-}
-
 template <bool kAverage, InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
   if (attributes.window.kernel.size() > 2 || spec.has_output(1))
     return absl::UnimplementedError("one or two spatial axes, without Indices");
@@ -145,7 +137,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
 
 template <bool kAverage, InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   return std::make_unique<GlobalPool>(kAverage, kSet);
 }
 

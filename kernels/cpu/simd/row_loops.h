@@ -50,9 +50,4 @@ namespace avx512 {
 const RowLoops& Rows();
 }
 
-inline const RowLoops& RowLoopsOf(InstructionSet set) {
-  if (set == InstructionSet::kAvx512) return avx512::Rows();
-  return set == InstructionSet::kAvx2 ? avx2::Rows() : baseline::Rows();
-}
-
 }  // namespace onward::cpu
