@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/ops/facts.h"
-#include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/add_cast.h"
 #include "onnx/defs/schema.h"
 
 namespace onward {
@@ -155,7 +155,7 @@ class Autocaster {
     Type type = graph_.type(wide);
     type.dtype = dtype_;
     const ValueId copy = graph_.AddValue(LowName(graph_.value(wide).name), std::move(type));
-    AddCast(wide, copy);
+    AddCast(graph_, wide, copy, "autocast");
     copies_[wide.index] = copy;
     return copy;
   }
@@ -170,21 +170,9 @@ class Autocaster {
     std::swap(graph_.mutable_value(wide).metadata, graph_.mutable_value(output).metadata);
     graph_.ReplaceUses(output, wide);
     graph_.mutable_value(output).type.dtype = dtype_;
-    widened_[wide.index] = AddCast(output, wide);
+    widened_[wide.index] = AddCast(graph_, output, wide, "autocast");
     low_[wide.index] = output;
     replaced_[output.index] = wide;
-  }
-
-  NodeId AddCast(ValueId from, ValueId to) {
-    Node cast;
-    cast.op_type = "Cast";
-    cast.name = absl::StrCat(graph_.value(to).name, "/Cast");
-    cast.schema = FindSchema("Cast", "");
-    cast.inputs = {from};
-    cast.outputs = {to};
-    cast.attributes.Set("to", static_cast<int64_t>(graph_.type(to).dtype));
-    cast.origin = "autocast";
-    return graph_.AddNode(std::move(cast));
   }
 
   Graph& graph_;

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/small_float.h"
 #include "graph/base/status.h"
-#include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/add_cast.h"
 #include "graph/rewrite/match.h"
 #include "graph/rewrite/patch.h"
 
@@ -218,7 +218,7 @@ class Widening {
       Type type = graph_.type(narrow);
       type.dtype = DType::kFloat32;
       wide = graph_.AddValue(name, std::move(type));
-      AddCast(narrow, wide);
+      AddCast(graph_, narrow, wide, "widen_floats");
     }
     wide_[narrow.index] = wide;
     return wide;
@@ -232,20 +232,8 @@ class Widening {
     const ValueId rounded = graph_.AddValue(name, type);
     graph_.ReplaceUses(output, rounded);
     graph_.mutable_value(output).type.dtype = DType::kFloat32;
-    AddCast(output, rounded);
+    AddCast(graph_, output, rounded, "widen_floats");
     wide_[rounded.index] = output;
-  }
-
-  void AddCast(ValueId from, ValueId to) {
-    Node cast;
-    cast.op_type = "Cast";
-    cast.name = absl::StrCat(graph_.value(to).name, "/Cast");
-    cast.schema = FindSchema("Cast", "");
-    cast.inputs = {from};
-    cast.outputs = {to};
-    cast.attributes.Set("to", static_cast<int64_t>(graph_.type(to).dtype));
-    cast.origin = "widen_floats";
-    graph_.AddNode(std::move(cast));
   }
 
   Graph& graph_;

@@ -1,0 +1,13 @@
+// A Cast between two values that are there.
+#pragma once
+
+#include <string_view>
+
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Makes `to`, which has no producer, of `from`; `origin` is the rewrite that asks.
+NodeId AddCast(Graph& graph, ValueId from, ValueId to, std::string_view origin);
+
+}  // namespace onward
