@@ -10,6 +10,7 @@
 #include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
+#include "graph/builder/nn/parameters.h"
 #include "training/gradient/path.h"
 
 namespace onward {
@@ -17,18 +18,6 @@ namespace {
 
 bool HasWildcard(const std::string& pattern) {
   return absl::StrContains(pattern, "*") || absl::StrContains(pattern, "?");
-}
-
-// What BatchNormalizations read as mean and variance, and what runs update.
-std::set<ValueId> StatisticsOf(const Model& model) {
-  std::set<ValueId> statistics;
-  for (const UpdateBinding& update : model.updates) statistics.insert(update.input);
-  for (const NodeId id : model.graph.node_ids()) {
-    const Node& node = model.graph.node(id);
-    if (node.op_type != "BatchNormalization" || !node.domain.empty()) continue;
-    for (size_t i = 3; i < node.inputs.size(); ++i) statistics.insert(node.inputs[i]);
-  }
-  return statistics;
 }
 
 bool HasInfinity(const Tensor& tensor) {
@@ -80,12 +69,14 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
   }
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
   const gradient::Paths paths = gradient::FindPaths(graph, order, known, {loss}, {});
-  const std::set<ValueId> statistics = StatisticsOf(model);
+  std::set<ValueId> state;
+  for (const UpdateBinding& update : model.updates) state.insert(update.input);
   const auto why_not = [&](ValueId id) -> std::string {
     const Type& type = graph.type(id);
     if (!type.is_tensor() || !IsFloating(type.dtype))
       return absl::StrCat("it is ", type.ToString(), ", no float");
-    if (statistics.count(id) > 0) return "it is a running statistic";
+    if (state.count(id) > 0 || nn::IsRunningStatistic(graph, id))
+      return "it is a running statistic";
     if (!paths.on_path(id)) return "no gradient path leads from the loss to it";
     return "";
   };

@@ -21,18 +21,6 @@ bool IsOfModules(const ValueData& value) {
   return value.metadata.contains(kInitKey) || value.metadata.contains(kFrozenKey);
 }
 
-// Whether a BatchNormalization takes its mean or variance from the value, at once or through
-// Identities.
-bool IsRunningStatistic(const Graph& graph, ValueId id) {
-  for (const NodeId user : graph.users(id)) {
-    const Node& node = graph.node(user);
-    if (IsOp(node, "BatchNormalization") && (InputOf(node, 3) == id || InputOf(node, 4) == id))
-      return true;
-    if (IsOp(node, "Identity") && IsRunningStatistic(graph, node.outputs[0])) return true;
-  }
-  return false;
-}
-
 ParameterInfo Describe(const Graph& graph, ValueId id) {
   const ValueData& value = graph.value(id);
   ParameterInfo info;
@@ -78,6 +66,16 @@ absl::Status Mark(Model& model, absl::Span<const std::string> patterns, bool fro
 }
 
 }  // namespace
+
+bool IsRunningStatistic(const Graph& graph, ValueId id) {
+  for (const NodeId user : graph.users(id)) {
+    const Node& node = graph.node(user);
+    if (IsOp(node, "BatchNormalization") && (InputOf(node, 3) == id || InputOf(node, 4) == id))
+      return true;
+    if (IsOp(node, "Identity") && IsRunningStatistic(graph, node.outputs[0])) return true;
+  }
+  return false;
+}
 
 std::vector<ParameterInfo> Parameters(const Model& model) {
   const Graph& graph = model.graph;
