@@ -98,10 +98,12 @@ absl::Status Trainer::OpenData() {
 // The fewest recomputed segments that keep to the memory budget.
 absl::Status Trainer::FitSession() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes(config_.recompute().memory_budget()));
+  ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
+  std::vector<Model> models = std::exchange(phases_.models, {});
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const int segments : {0, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
     segments_ = segments;
-    ONWARD_RETURN_IF_ERROR(MakeSession());
+    ONWARD_RETURN_IF_ERROR(MakeSession(budget == 0 ? std::move(models) : models));
     ONWARD_ASSIGN_OR_RETURN(planned_bytes_, PlannedBytes());
     if (budget == 0 || planned_bytes_ <= budget) return absl::OkStatus();
     least = std::min(least, planned_bytes_);
@@ -125,8 +127,7 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   return bytes;
 }
 
-absl::Status Trainer::MakeSession() {
-  ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
+absl::Status Trainer::MakeSession(std::vector<Model> models) {
   SessionOptions session;
   session.num_threads = config_.threads();
   session.seed = config_.seed();
@@ -134,7 +135,7 @@ absl::Status Trainer::MakeSession() {
   session.precision = SessionPrecision(config_);
   if (ScalesLoss(config_)) progress_.loss_scale = config_.precision().loss_scale();
   if (config_.log().detect_anomaly()) session.watch = RefuseNonFinite;
-  std::vector<SessionOptions> options(phases_.models.size(), session);
+  std::vector<SessionOptions> options(models.size(), session);
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
   if (!named.empty() || segments_ > 1) {
@@ -142,8 +143,7 @@ absl::Status Trainer::MakeSession() {
       return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
     };
   }
-  ONWARD_ASSIGN_OR_RETURN(session_,
-                          TrainingSession::Create(std::exchange(phases_.models, {}), options));
+  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
   return absl::OkStatus();
 }
 

@@ -93,7 +93,7 @@ class Trainer {
       : config_(config), options_(std::move(options)) {}
 
   absl::Status OpenData();
-  absl::Status MakeSession();
+  absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
   absl::StatusOr<int64_t> PlannedBytes();
   absl::Status MakeSchedules();
