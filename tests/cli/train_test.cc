@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 
@@ -25,17 +26,11 @@ namespace onward {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::Idx;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string Idx(std::initializer_list<uint32_t> dims, const std::string& data) {
-  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
-  for (const uint32_t dim : dims)
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dim >> shift);
-  return bytes + data;
 }
 
 // 40 images of 28 x 28 and a config of a small MLP.

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
+#include "tests/support/idx.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/scratch_directory.h"
@@ -22,17 +23,11 @@ namespace {
 
 using namespace expr;  // NOLINT
 using ::testing::HasSubstr;
+using testing::Idx;
 using testing::ScratchDirectory;
 using ::testing::UnorderedElementsAre;
 
 constexpr int kExamples = 96, kSide = 6, kClasses = 3;
-
-std::string Idx(std::initializer_list<uint32_t> dims, const std::string& data) {
-  std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
-  for (const uint32_t dim : dims)
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dim >> shift);
-  return bytes + data;
-}
 
 Tensor Normal(DimsView dims, double deviation, unsigned seed) {
   Tensor tensor(DType::kFloat32, dims);

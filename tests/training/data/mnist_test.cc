@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 #include "training/data/dataset.h"
@@ -13,14 +14,8 @@ namespace onward {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::Idx;
 using testing::ScratchDirectory;
-
-std::string Idx(std::initializer_list<uint32_t> dims, const std::string& data, char type = 8) {
-  std::string bytes = {0, 0, type, static_cast<char>(dims.size())};
-  for (const uint32_t dim : dims)
-    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(dim >> shift);
-  return bytes + data;
-}
 
 std::string Gzip(const std::string& bytes) {
   z_stream stream{};
