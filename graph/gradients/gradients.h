@@ -11,6 +11,7 @@ namespace onward::gradients {
 std::vector<FormulaOp> ActivationOps();
 std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> LossOps();
 std::vector<FormulaOp> PoolOps();
 
 }  // namespace onward::gradients

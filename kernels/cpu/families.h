@@ -15,6 +15,7 @@ KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();
 KernelList EinsumKernels();
+KernelList LossKernels();
 KernelList MatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();

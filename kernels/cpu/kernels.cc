@@ -18,6 +18,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ConvGradientKernels,
         cpu::CastKernels,
         cpu::EinsumKernels,
+        cpu::LossKernels,
         cpu::MatMulKernels,
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,

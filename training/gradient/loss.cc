@@ -1,5 +1,6 @@
 // The losses of the standard over class scores [N, classes, ...] and labels [N, ...].
 #include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-// The gradient of each sample's log probability, [N, 1, ...], and its class; 0 and class 0 for a
-// sample that is ignored.
+// The gradient of each sample's own loss before weights, [N, ...], and its class; 0 and class 0 for
+// a sample that is ignored.
 struct Samples {
   Expr gradients, classes;
 };
@@ -30,12 +31,19 @@ Samples SamplesOf(const GradientScope& s) {
     counts = counts.valid() ? own * counts : own;
   }
   if (!counts.valid()) counts = Expand(ScalarLike(dy, 1), Shape(labels));
-  Expr gradient = -dy;
+  Expr gradient = dy;
   if (s.attributes().String("reduction", "mean") == "mean")
     gradient = gradient / ReduceSum(counts, {}, false);
   gradient = gradient * counts;
   if (counted.valid()) gradient = Masked(counted, gradient);  // though all are ignored
-  return {Like(Unsqueeze(gradient, {1}), s.input(0)), Unsqueeze(classes, {1})};
+  return {Like(gradient, s.input(0)), classes};
+}
+
+// The gradient of the log probabilities: -1 times the sample's, at its class.
+Expr Scattered(const Samples& samples, const Expr& onto) {
+  return Op("ScatterElements",
+            {onto, Unsqueeze(samples.classes, {1}), -Unsqueeze(samples.gradients, {1})},
+            {{"axis", int64_t{1}}, {"reduction", std::string("add")}});
 }
 
 absl::Status CheckWeights(const GradientScope& s) {
@@ -47,8 +55,7 @@ Gradients NegativeLogLikelihoodLossRule(const GradientScope& s) {
   ONWARD_RETURN_IF_ERROR(CheckWeights(s));
   const Samples samples = SamplesOf(s);
   std::vector<Expr> gradients = NoGradients(s);
-  gradients[0] = Op("ScatterElements", {ZerosLike(s.input(0)), samples.classes, samples.gradients},
-                    {{"axis", int64_t{1}}});
+  gradients[0] = Scattered(samples, ZerosLike(s.input(0)));
   return gradients;
 }
 
@@ -57,19 +64,24 @@ Gradients SoftmaxCrossEntropyLossRule(const GradientScope& s) {
   ONWARD_RETURN_IF_ERROR(CheckWeights(s));
   const bool has_output = s.node().outputs.size() > 1 && s.output(1).valid();
   const Expr scores = s.input(0);
+  std::vector<Expr> gradients = NoGradients(s);
+  if (s.allow_onward_ops() && !has_output) {
+    const Samples samples = SamplesOf(s);
+    gradients[0] = Op("SoftmaxCrossEntropyLossGradient",
+                      {scores, samples.classes, samples.gradients}, {}, kOnwardDomain);
+    return gradients;
+  }
   const Expr softmax = has_output ? Exp(s.output(1)) : Softmax(scores, 1);
   Expr dx;
   if (s.upstream(0).valid()) {
     const Samples samples = SamplesOf(s);
-    dx = Op("ScatterElements", {-(softmax * samples.gradients), samples.classes, samples.gradients},
-            {{"axis", int64_t{1}}, {"reduction", std::string("add")}});
+    dx = Scattered(samples, softmax * Unsqueeze(samples.gradients, {1}));
   }
   if (has_output && s.upstream(1).valid()) {
     const Expr g = s.upstream(1);
     const Expr part = g - softmax * ReduceSum(g, {1});
     dx = dx.valid() ? dx + part : part;
   }
-  std::vector<Expr> gradients = NoGradients(s);
   gradients[0] = dx;
   return gradients;
 }

@@ -76,7 +76,7 @@ inline void Combine(const float* x, const float* y, int64_t count, float x_facto
   });
 }
 
-inline void Softmax(const float* x, int64_t count, bool log, float* y) {
+inline Vec LargestOf(const float* x, int64_t count) {
   Vec top[kChains];
   for (Vec& t : top) t = Set(-__builtin_inff());
   ForVecs(count, [&](int64_t i, int chain, int lanes) ONWARD_LAMBDA_INLINE {
@@ -85,63 +85,119 @@ inline void Softmax(const float* x, int64_t count, bool log, float* y) {
                                  : MaxOrNan(top[chain], KeepLanesOr(value, lanes, top[chain]));
   });
   const Vec largest = MaxOrNan(MaxOrNan(top[0], top[1]), MaxOrNan(top[2], top[3]));
-  const Vec shift = Set(FoldLanes(largest, MaxOrNan));
+  return Set(FoldLanes(largest, MaxOrNan));
+}
+
+// The sum of exp(x - shift); `put` gets each vector of them.
+template <typename Put>
+ONWARD_INLINE float SumOfExp(const float* x, int64_t count, Vec shift, Put&& put) {
   Vec sum[kChains] = {};
   ForVecs(count, [&](int64_t i, int chain, int lanes) ONWARD_LAMBDA_INLINE {
     const Vec e = ExpOfNegative(LoadLanes(x + i, lanes) - shift);
-    if (!log) StoreLanes(y + i, e, lanes);
+    put(i, e, lanes);
     sum[chain] += lanes == kLanes ? e : KeepLanes(e, lanes);
   });
-  const float total = SumLanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  return SumLanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+inline void LogSumExp(const float* x, int64_t count, float* top, float* log_sum) {
+  const Vec shift = LargestOf(x, count);
+  const float total = SumOfExp(x, count, shift, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {});
+  StoreLanes(top, shift, 1);
+  StoreLanes(log_sum, Log(Set(total)), 1);
+}
+
+inline void Softmax(const float* x, int64_t count, bool log, float* y) {
+  const Vec shift = LargestOf(x, count);
   if (log) {
-    const Vec log_total = Log(Set(total));
+    const Vec log_total =
+        Log(Set(SumOfExp(x, count, shift, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {})));
     ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
       StoreLanes(y + i, LoadLanes(x + i, lanes) - shift - log_total, lanes);
     });
     return;
   }
+  const float total = SumOfExp(x, count, shift,
+                               [y](int64_t i, Vec e, int lanes)
+                                   ONWARD_LAMBDA_INLINE { StoreLanes(y + i, e, lanes); });
   const Vec factor = Set(1.0f / total);
   ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
     StoreLanes(y + i, LoadLanes(y + i, lanes) * factor, lanes);
   });
 }
 
-inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_t columns, bool log,
-                           float* y) {
-  constexpr int kVecs = kSoftmaxColumns / kLanes;
-  const int vecs = static_cast<int>((columns + kLanes - 1) / kLanes);
-  const auto lanes_of = [&](int v) ONWARD_LAMBDA_INLINE {
-    return v == vecs - 1 ? static_cast<int>(columns - v * kLanes) : kLanes;
-  };
-  Vec top[kVecs], sum[kVecs] = {};
-  for (int v = 0; v < vecs; ++v) top[v] = Set(-__builtin_inff());
+// The vectors of at most kSoftmaxColumns columns.
+struct Columns {
+  static constexpr int kMost = kSoftmaxColumns / kLanes;
+
+  explicit Columns(int64_t columns)
+      : vecs(static_cast<int>((columns + kLanes - 1) / kLanes)),
+        last(static_cast<int>(columns - (vecs - 1) * kLanes)) {}
+  int lanes(int v) const { return v == vecs - 1 ? last : kLanes; }
+
+  int vecs, last;
+};
+
+inline void LargestOfColumns(const float* x, int64_t count, int64_t stride, const Columns& columns,
+                             Vec* top) {
+  for (int v = 0; v < columns.vecs; ++v) top[v] = Set(-__builtin_inff());
   for (int64_t i = 0; i < count; ++i) {
-    for (int v = 0; v < vecs; ++v)
-      top[v] = MaxOrNan(top[v], LoadLanes(x + i * stride + v * kLanes, lanes_of(v)));
+    for (int v = 0; v < columns.vecs; ++v)
+      top[v] = MaxOrNan(top[v], LoadLanes(x + i * stride + v * kLanes, columns.lanes(v)));
   }
+}
+
+template <typename Put>
+ONWARD_INLINE void SumsOfExp(const float* x, int64_t count, int64_t stride, const Columns& columns,
+                             const Vec* top, Vec* sum, Put&& put) {
+  for (int v = 0; v < columns.vecs; ++v) sum[v] = Vec{};
   for (int64_t i = 0; i < count; ++i) {
-    for (int v = 0; v < vecs; ++v) {
+    for (int v = 0; v < columns.vecs; ++v) {
       const int64_t at = i * stride + v * kLanes;
-      const Vec e = ExpOfNegative(LoadLanes(x + at, lanes_of(v)) - top[v]);
-      if (!log) StoreLanes(y + at, e, lanes_of(v));
+      const Vec e = ExpOfNegative(LoadLanes(x + at, columns.lanes(v)) - top[v]);
+      put(at, e, columns.lanes(v));
       sum[v] += e;
     }
   }
-  for (int v = 0; v < vecs; ++v) sum[v] = log ? top[v] + Log(sum[v]) : 1.0f / sum[v];
+}
+
+inline void LogSumExpColumns(const float* x, int64_t count, int64_t stride, int64_t width,
+                             float* top, float* log_sum) {
+  const Columns columns(width);
+  Vec largest[Columns::kMost], sum[Columns::kMost];
+  LargestOfColumns(x, count, stride, columns, largest);
+  SumsOfExp(x, count, stride, columns, largest, sum, [](int64_t, Vec, int) ONWARD_LAMBDA_INLINE {});
+  for (int v = 0; v < columns.vecs; ++v) {
+    StoreLanes(top + v * kLanes, largest[v], columns.lanes(v));
+    StoreLanes(log_sum + v * kLanes, Log(sum[v]), columns.lanes(v));
+  }
+}
+
+inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_t width, bool log,
+                           float* y) {
+  const Columns columns(width);
+  Vec top[Columns::kMost], sum[Columns::kMost];
+  LargestOfColumns(x, count, stride, columns, top);
+  SumsOfExp(x, count, stride, columns, top, sum,
+            [y, log](int64_t at, Vec e, int lanes) ONWARD_LAMBDA_INLINE {
+              if (!log) StoreLanes(y + at, e, lanes);
+            });
+  for (int v = 0; v < columns.vecs; ++v) sum[v] = log ? top[v] + Log(sum[v]) : 1.0f / sum[v];
   for (int64_t i = 0; i < count; ++i) {
-    for (int v = 0; v < vecs; ++v) {
+    for (int v = 0; v < columns.vecs; ++v) {
       const int64_t at = i * stride + v * kLanes;
-      StoreLanes(
-          y + at,
-          log ? LoadLanes(x + at, lanes_of(v)) - sum[v] : LoadLanes(y + at, lanes_of(v)) * sum[v],
-          lanes_of(v));
+      StoreLanes(y + at,
+                 log ? LoadLanes(x + at, columns.lanes(v)) - sum[v]
+                     : LoadLanes(y + at, columns.lanes(v)) * sum[v],
+                 columns.lanes(v));
     }
   }
 }
 
 const RowLoops& Rows() {
-  static constexpr RowLoops kLoops = {Softmax, SoftmaxColumns, Normalize, FindMoments,
-                                      Affine,  Products,       Combine};
+  static constexpr RowLoops kLoops = {Softmax,          SoftmaxColumns, LogSumExp,
+                                      LogSumExpColumns, Normalize,      FindMoments,
+                                      Affine,           Products,       Combine};
   return kLoops;
 }
 

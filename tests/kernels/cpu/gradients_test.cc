@@ -149,6 +149,65 @@ TEST(GradientKernels, BatchNormalizationGradientIsTheFormulas) {
   }
 }
 
+struct LossShape {
+  int64_t batch, classes, positions;
+};
+
+// Of one label: the logarithm of the sum of exp(score).
+double Normalizer(const LossShape& s, const Tensor& scores, int64_t batch, int64_t position) {
+  double sum = 0;
+  for (int64_t c = 0; c < s.classes; ++c)
+    sum += std::exp(static_cast<double>(
+        scores.data<float>()[(batch * s.classes + c) * s.positions + position]));
+  return std::log(sum);
+}
+
+TEST(GradientKernels, CrossEntropyAndItsGradientAreSumsInDouble) {
+  std::mt19937 random(14);
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(absl::StrCat("seed 14, round ", round));
+    const LossShape s = {Draw(random, 1, 5), Draw(random, 1, round % 4 == 0 ? 9000 : 70),
+                         round % 2 == 0 ? 1 : Draw(random, 2, 150)};
+    const Tensor scores = RandomFloats({s.batch, s.classes, s.positions}, random, -9, 9);
+    const Tensor dy = RandomFloats({s.batch, s.positions}, random);
+    const Tensor weights = RandomFloats({s.classes}, random, 0.1f, 2);
+    Tensor labels(DType::kInt64, {s.batch, s.positions}), losses(DType::kFloat32, labels.dims()),
+        log_prob(DType::kFloat32, scores.dims()), dx(DType::kFloat32, scores.dims());
+    for (int64_t i = 0; i < s.batch * s.positions; ++i) {
+      const int64_t label = Draw(random, 0, s.classes - 1);
+      const double normalizer = Normalizer(s, scores, i / s.positions, i % s.positions);
+      labels.mutable_data<int64_t>()[i] = label;
+      for (int64_t c = 0; c < s.classes; ++c) {
+        const int64_t at = (i / s.positions * s.classes + c) * s.positions + i % s.positions;
+        const double log_probability = static_cast<double>(scores.data<float>()[at]) - normalizer;
+        log_prob.mutable_data<float>()[at] = static_cast<float>(log_probability);
+        dx.mutable_data<float>()[at] =
+            static_cast<float>(static_cast<double>(dy.data<float>()[i]) *
+                               (std::exp(log_probability) - (c == label ? 1 : 0)));
+        if (c == label)
+          losses.mutable_data<float>()[i] = static_cast<float>(
+              -log_probability * static_cast<double>(weights.data<float>()[label]));
+      }
+    }
+    OpCase op;
+    op.name = "random";
+    op.op = "SoftmaxCrossEntropyLoss";
+    op.attributes = {{"reduction", std::string("none")}};
+    op.inputs = {scores, labels, weights};
+    op.expected = {losses};
+    op.rtol = op.atol = 2e-5;
+    EXPECT_GT(ExpectFastKernels(op), 0);
+    op.expected = {losses, log_prob};
+    EXPECT_GT(ExpectFastKernels(op), 0);
+    op.op = "SoftmaxCrossEntropyLossGradient";
+    op.domain = "onward";
+    op.attributes = {};
+    op.inputs = {scores, labels, dy};
+    op.expected = {dx};
+    EXPECT_GT(ExpectFastKernels(op), 0);
+  }
+}
+
 TEST(GradientKernels, MaxPoolGradientTakesTheFirstLargestAndNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   OpCase op;
