@@ -95,9 +95,10 @@ absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
 }
 
 absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph, ValueId loss,
-                                                  absl::Span<const ValueId> wrt) {
+                                                  absl::Span<const ValueId> wrt,
+                                                  const GradientOptions& options) {
   const GradientTarget target{loss, {}};
-  return AddGradients(graph, absl::MakeConstSpan(&target, 1), wrt);
+  return AddGradients(graph, absl::MakeConstSpan(&target, 1), wrt, options);
 }
 
 }  // namespace onward

@@ -113,6 +113,7 @@ absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
 
 // Of `loss`, a float of one element.
 absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph, ValueId loss,
-                                                  absl::Span<const ValueId> wrt);
+                                                  absl::Span<const ValueId> wrt,
+                                                  const GradientOptions& options = {});
 
 }  // namespace onward

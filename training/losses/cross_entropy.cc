@@ -60,6 +60,32 @@ Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
   return Reduced(loss, options.reduction);
 }
 
+// The op of the standard, which needs a batch and whose kernels keep no probabilities.
+Expr CrossEntropyOfClasses(const Expr& scores, const Expr& target, const ClassOptions& options) {
+  const bool single = ClassAxis(scores) == 0;
+  const Expr labels = target.dtype() == DType::kInt32 ? target : Cast(target, DType::kInt64);
+  std::vector<Expr> inputs = {single ? Unsqueeze(scores, {0}) : scores,
+                              single ? Unsqueeze(labels, {0}) : labels};
+  if (options.weight.valid()) inputs.push_back(options.weight);
+  constexpr const char* kNames[] = {"none", "mean", "sum"};
+  Attributes attributes;
+  attributes.Set("ignore_index", Attribute(options.ignore_index));
+  attributes.Set("reduction", Attribute(std::string(kNames[static_cast<int>(options.reduction)])));
+  const Expr loss = expr::Op("SoftmaxCrossEntropyLoss", std::move(inputs), std::move(attributes));
+  return single && options.reduction == Reduction::kNone ? Squeeze(loss, {0}) : loss;
+}
+
+// The weighted sum over classes of -log(softmax).
+Expr SumOfLosses(const Expr& scores, const Expr& weight, const Expr& classes) {
+  const int64_t axis = ClassAxis(scores);
+  if (scores.sink() == nullptr) return {};
+  const Expr normalizer = expr::Op("ReduceLogSumExp", {scores, scores.sink()->Ints({axis})},
+                                   {{"keepdims", int64_t{0}}});
+  if (!weight.valid()) return normalizer * classes - ReduceSum(scores, {axis}, false);
+  return normalizer * ReduceSum(weight, {}, false) -
+         ReduceSum(scores * AlongClasses(weight, scores), {axis}, false);
+}
+
 }  // namespace
 
 Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
@@ -72,20 +98,15 @@ Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
 
 Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options) {
   const int64_t axis = ClassAxis(scores);
-  const Expr classes = Cast(Shape(scores, axis, axis + 1), scores.dtype());
+  const Expr classes = Squeeze(Cast(Shape(scores, axis, axis + 1), scores.dtype()), {0});
   if (IsFloating(target.dtype()))
-    return CrossEntropyOfProbabilities(scores, target, options, Squeeze(classes, {0}));
-  const Expr log_probabilities = LogSoftmax(scores, axis);
-  const Expr hard = NegativeLogLikelihood(log_probabilities, target, options);
+    return CrossEntropyOfProbabilities(scores, target, options, classes);
+  const Expr hard = CrossEntropyOfClasses(scores, target, options);
   if (options.label_smoothing == 0) return hard;
   const Targets targets = ReadTargets(scores, target, options);
-  const Expr weighted = options.weight.valid()
-                            ? log_probabilities * AlongClasses(options.weight, scores)
-                            : log_probabilities;
-  const Expr spread = -(ReduceSum(weighted, {axis}, false) * targets.counts);
+  const Expr spread = SumOfLosses(scores, options.weight, classes) * targets.counts;
   const Expr soft = WeightedMean(spread, targets.weight, options.reduction);
-  return hard * (1 - options.label_smoothing) +
-         soft * (options.label_smoothing / Squeeze(classes, {0}));
+  return hard * (1 - options.label_smoothing) + soft * (options.label_smoothing / classes);
 }
 
 Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight,

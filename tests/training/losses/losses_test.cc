@@ -132,8 +132,8 @@ void ExpectClose(const Tensor& got, const Tensor& want, const std::string& what)
 
 class LossTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(LossTest, IsPyTorchs) {
-  const std::string path = ONWARD_SOURCE_DIR "/tests/training/losses/cases/" + GetParam() + ".npz";
+void ExpectPyTorchs(const std::string& name, bool allow_onward_ops) {
+  const std::string path = ONWARD_SOURCE_DIR "/tests/training/losses/cases/" + name + ".npz";
   const auto data = ReadNpz(path);
   ASSERT_TRUE(data.ok()) << data.status();
   Model model;
@@ -143,18 +143,21 @@ TEST_P(LossTest, IsPyTorchs) {
   std::vector<ValueId> differentiated;
   Session::Inputs inputs;
   for (int i = 0; data->contains("argument" + std::to_string(i)); ++i) {
-    const std::string name = "argument" + std::to_string(i);
-    const Tensor& value = data->at(name);
+    const std::string argument = "argument" + std::to_string(i);
+    const Tensor& value = data->at(argument);
     const Dims dims(value.dims().begin(), value.dims().end());
-    arguments.push_back(sink.Value(model.graph.AddInput(name, Type::Tensor(value.dtype(), dims))));
-    inputs[name] = value;
+    arguments.push_back(
+        sink.Value(model.graph.AddInput(argument, Type::Tensor(value.dtype(), dims))));
+    inputs[argument] = value;
     if (data->contains("gradient" + std::to_string(i))) differentiated.push_back(arguments[i].id());
   }
-  const Expr value = Losses().at(GetParam())(arguments);
+  const Expr value = Losses().at(name)(arguments);
   ASSERT_TRUE(sink.status().ok()) << sink.status();
   model.graph.AddOutput(value.id());
   const Expr sum = ReduceSum(value, {}, false);
-  const auto gradients = AddGradients(model.graph, sum.id(), differentiated);
+  GradientOptions options;
+  options.allow_onward_ops = allow_onward_ops;
+  const auto gradients = AddGradients(model.graph, sum.id(), differentiated, options);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (const ValueId id : *gradients) model.graph.AddOutput(id);
   std::vector<std::string> names;
@@ -168,6 +171,38 @@ TEST_P(LossTest, IsPyTorchs) {
     ExpectClose(outputs->at(names[i + 1]).tensor(), data->at("gradient" + std::to_string(i)),
                 "gradient " + std::to_string(i));
   }
+}
+
+TEST_P(LossTest, IsPyTorchs) { ExpectPyTorchs(GetParam(), false); }
+TEST_P(LossTest, IsPyTorchsInOpsOfTraining) { ExpectPyTorchs(GetParam(), true); }
+
+// Scores, of which the gradient takes the place, are the only memory of their size.
+TEST(CrossEntropy, KeepsNoProbabilities) {
+  constexpr int64_t kLabels = 64, kClasses = 5000, kFeatures = 8;
+  Model model;
+  model.opsets[""] = 28;
+  GraphSink sink(model.graph);
+  const auto input = [&](const char* name, DType dtype, const Dims& dims) {
+    return sink.Value(model.graph.AddInput(name, Type::Tensor(dtype, dims)));
+  };
+  const Expr x = input("x", DType::kFloat32, {kLabels, kFeatures});
+  const Expr w = input("w", DType::kFloat32, {kFeatures, kClasses});
+  const Expr labels = input("labels", DType::kInt64, {kLabels});
+  const Expr loss = loss::CrossEntropy(MatMul(x, w), labels);
+  GradientOptions options;
+  options.allow_onward_ops = true;
+  const auto gradients = AddGradients(model.graph, loss.id(), {w.id()}, options);
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  model.graph.AddOutput((*gradients)[0]);
+  auto session = Session::Create(std::move(model));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto bytes =
+      (*session)->PlannedBytes({{"x", Tensor(DType::kFloat32, {kLabels, kFeatures})},
+                                {"w", Tensor(DType::kFloat32, {kFeatures, kClasses})},
+                                {"labels", Tensor(DType::kInt64, {kLabels})}});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const int64_t scores = kLabels * kClasses * 4, gradient = kFeatures * kClasses * 4;
+  EXPECT_LT(*bytes, scores + 2 * gradient);
 }
 
 std::vector<std::string> Names() {
