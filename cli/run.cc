@@ -77,7 +77,14 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   }
   if (!options.output_dir.empty())
     ONWARD_RETURN_IF_ERROR(WriteOutputs(outputs, options.output_dir));
-  if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(session->WriteProfile(options.profile));
+  if (!options.profile.empty()) {
+    ONWARD_RETURN_IF_ERROR(session->WriteProfile(options.profile));
+    if (const auto peak = session->RecordedPeak()) {
+      std::fprintf(stderr,
+                   "peak memory %.3f MB, while %s runs (weights, inputs and outputs apart)\n",
+                   static_cast<double>(peak->bytes) / 1e6, peak->node.c_str());
+    }
+  }
   nlohmann::json document = {{"outputs", nlohmann::json::array()}};
   for (const ValueInfo& info : session->outputs()) {
     const ValueSummary summary = Summarize(info.name, outputs.at(info.name));
@@ -112,7 +119,7 @@ void AddRun(CommandLine& line, CommonOptions& common) {
                  {.positive = true});
   command.Option("--profile", options->profile, "write a Chrome trace");
   command.Do([options, &common] {
-    options->inputs.seed = common.seed;
+    options->inputs.seed = common.seed.value_or(0);
     return Run(*options, common);
   });
 }

@@ -45,6 +45,7 @@ class CompiledBody : public Body {
     std::shared_ptr<void>& held = parent.body_state(this);
     if (held == nullptr) held = std::make_shared<BodyState>(*program_, parent);
     auto& state = *static_cast<BodyState*>(held.get());
+    state.run.SetProfile(parent.profile());
     ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(state, inputs));
     ONWARD_RETURN_IF_ERROR(state.run.Prepare(std::move(binding)));
     for (size_t i = 0; i < inputs.size(); ++i)

@@ -1,10 +1,11 @@
-// What ran when: one event per step, written as a Chrome trace (opens in Perfetto and
-// chrome://tracing).
+// What ran when, and how much memory was in use: one event per step, written as a Chrome trace
+// (opens in Perfetto and chrome://tracing).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct ProfileEvent {
   std::string op;
   int64_t begin_ns = 0;
   int64_t duration_ns = 0;
+  int64_t live_bytes = 0;  // of values and scratch that the session holds while the step runs
   uint32_t thread = 0;
 };
 
@@ -28,7 +30,11 @@ class ProfileLog {
  public:
   void Add(ProfileEvent event);
   std::vector<ProfileEvent> events() const;
-  // {"traceEvents":[{"name","cat","ph":"X","ts","dur" (us),"pid","tid","args"}]}
+  // The event with the most bytes; none: no event has any.
+  std::optional<ProfileEvent> Peak() const;
+  // {"traceEvents":[{"name","cat","ph":"X","ts","dur" (us),"pid","tid","args"}]}, and counters
+  // {"name":"memory","ph":"C","ts","pid","args":{"live_bytes"}} where a step begins, with the
+  // greatest in "otherData".
   absl::Status WriteChromeTrace(const std::string& path) const;
 
  private:
@@ -46,6 +52,8 @@ class ProfileScope {
   ~ProfileScope() {
     if (log_ != nullptr) Record();
   }
+  // Of what the step needs.
+  void set_live_bytes(int64_t bytes) { live_bytes_ = bytes; }
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;
 
@@ -55,6 +63,7 @@ class ProfileScope {
   ProfileLog* log_;
   const Program& program_;
   const Step& step_;
+  int64_t live_bytes_ = 0;
   std::chrono::steady_clock::time_point begin_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "executors/memory_timeline.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
 
@@ -23,6 +24,7 @@ absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
   if (!free.empty()) {
     Block* block = free.back();
     free.pop_back();
+    held_bytes_ += block->bytes;
     block->references = 1;
     return block;
   }
@@ -30,6 +32,7 @@ absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
   const int power = size_class / 4;
   const int64_t capacity = (int64_t{4} + size_class % 4 + 1) << (power - 2);
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider_->Allocate(capacity));
+  held_bytes_ += capacity;
   blocks_.push_back(std::make_unique<Block>(Block{std::move(memory), capacity, 1}));
   return blocks_.back().get();
 }
@@ -38,6 +41,7 @@ RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile
     : program_(program),
       pool_(pool),
       profile_(profile),
+      parent_(parent),
       top_(parent == nullptr ? this : parent->top_) {
   slots_.resize(program.slots.size());
   owned_.resize(program.slots.size());
@@ -63,6 +67,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
   }
   if (binding == binding_) return absl::OkStatus();
   binding_ = std::move(binding);
+  live_bytes_.clear();
   for (size_t device = 0; device < arenas_.size(); ++device) {
     const int64_t bytes = binding_->arena_bytes[device];
     if (bytes > arena_capacity_[device]) {
@@ -159,7 +164,7 @@ absl::Status RunState::ShowOutputs(int32_t s) const {
 absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
   const Step& step = program_.steps[static_cast<size_t>(s)];
   current_step_ = s;
-  const ProfileScope scope(profile_, program_, step);
+  ProfileScope scope(profile_, program_, step);
   if (plan.mode == StepPlan::Mode::kDynamic) {
     ONWARD_RETURN_IF_ERROR(RunDynamic(s));
   } else {
@@ -170,9 +175,17 @@ absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
                        plan.state, scratch, pool_, this);
     ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
   }
+  if (profile_ != nullptr) scope.set_live_bytes(LiveBytesNow());
   for (DynamicPool::Block* block : temporaries_) pools_[step.device].Release(block);
   temporaries_.clear();
   return absl::OkStatus();
+}
+
+int64_t RunState::LiveBytesNow() {
+  if (live_bytes_.empty()) live_bytes_ = LiveBytes(program_, *binding_);
+  int64_t bytes = live_bytes_[static_cast<size_t>(current_step_)];
+  for (const DynamicPool& pool : pools_) bytes += pool.held_bytes();
+  return bytes + (parent_ == nullptr ? 0 : parent_->LiveBytesNow());
 }
 
 absl::Status RunState::RunDynamic(int32_t s) {

@@ -27,15 +27,18 @@ class DynamicPool {
 
   absl::StatusOr<Block*> Acquire(int64_t bytes);  // with one reference
   void Release(Block* block) {
-    if (--block->references == 0)
-      free_[static_cast<size_t>(ClassOf(block->bytes))].push_back(block);
+    if (--block->references > 0) return;
+    held_bytes_ -= block->bytes;
+    free_[static_cast<size_t>(ClassOf(block->bytes))].push_back(block);
   }
+  int64_t held_bytes() const { return held_bytes_; }  // of blocks that are not free
 
  private:
   static int ClassOf(int64_t bytes);
   const ExecutionProvider* provider_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_[256];
+  int64_t held_bytes_ = 0;
 };
 
 class RunState : public RunServices {
@@ -45,6 +48,8 @@ class RunState : public RunServices {
   RunState(const Program& program, ThreadPool* pool, ProfileLog* profile,
            RunState* parent = nullptr);
 
+  // What the coming runs are recorded in; null: nowhere.
+  void SetProfile(ProfileLog* profile) { profile_ = profile; }
   // See SessionOptions::watch; must outlive the state.
   using Watch = std::function<absl::Status(std::string_view, const TensorView&)>;
   void SetWatch(const Watch* watch) { watch_ = watch; }
@@ -69,6 +74,8 @@ class RunState : public RunServices {
   }
   ThreadPool* pool() const { return pool_; }
   ProfileLog* profile() const { return profile_; }
+  // Bytes that the step that runs needs in memory of this state and of those it runs within.
+  int64_t LiveBytesNow();
 
   // --- RunServices, for the step that runs
   absl::StatusOr<TensorView> AllocateOutput(int output, DType dtype, DimsView dims) override;
@@ -106,6 +113,7 @@ class RunState : public RunServices {
   const Program& program_;
   ThreadPool* pool_;
   ProfileLog* profile_;
+  RunState* const parent_;                  // that this body runs within; null: the model's
   RunState* const top_;                     // of the model; itself when this is no body
   int64_t max_executed_nodes_ = INT64_MAX;  // both of top_ alone
   int64_t executed_nodes_ = 0;
@@ -126,7 +134,8 @@ class RunState : public RunServices {
   int32_t current_step_ = -1;
   uint64_t run_index_ = 0;
   uint64_t serial_ = 0;
-  const Watch* watch_ = nullptr;  // of the top state
+  const Watch* watch_ = nullptr;     // of the top state
+  std::vector<int64_t> live_bytes_;  // per step of the binding, once a profile asked
 };
 
 }  // namespace onward

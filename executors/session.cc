@@ -111,6 +111,11 @@ class CompiledSession : public Session {
       return absl::FailedPreconditionError("the session was made without SessionOptions::profile");
     return profile_.WriteChromeTrace(path);
   }
+  std::optional<MemoryPeak> RecordedPeak() const override {
+    const std::optional<ProfileEvent> peak = profile_.Peak();
+    if (!peak) return std::nullopt;
+    return MemoryPeak{peak->live_bytes, peak->name};
+  }
 
  private:
   using InputSlots = absl::InlinedVector<SlotValue, 16>;
@@ -143,8 +148,15 @@ class CompiledSession : public Session {
         ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
       state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
     }
+    state.SetProfile(IsRecorded() ? &profile_ : nullptr);
     ONWARD_RETURN_IF_ERROR(state.Run(run_index_.fetch_add(1, std::memory_order_relaxed)));
     return CopyOutputs(state, bound, slots, outputs);
+  }
+
+  bool IsRecorded() {
+    return options_.profile &&
+           (options_.profile_runs == 0 ||
+            recorded_runs_.fetch_add(1, std::memory_order_relaxed) < options_.profile_runs);
   }
 
   // Outputs that no step wrote into the caller's memory.
@@ -220,8 +232,7 @@ class CompiledSession : public Session {
         return state;
       }
     }
-    auto state =
-        std::make_unique<RunState>(*program_, &pool_, options_.profile ? &profile_ : nullptr);
+    auto state = std::make_unique<RunState>(*program_, &pool_, nullptr);
     if (options_.watch != nullptr) state->SetWatch(&options_.watch);
     if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
     return state;
@@ -242,6 +253,7 @@ class CompiledSession : public Session {
   ThreadPool pool_;
   ProfileLog profile_;
   std::atomic<uint64_t> run_index_{0};
+  std::atomic<int64_t> recorded_runs_{0};
   std::mutex mutex_;                                    // guards the two below
   std::list<std::shared_ptr<const Binding>> bindings_;  // most recently used first
   std::vector<std::unique_ptr<RunState>> states_;
@@ -276,8 +288,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
   kernel_options.num_threads = options.num_threads > 0 ? options.num_threads : PhysicalCores();
-  auto memory =
-      std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory : MachineMemory());
+  std::shared_ptr<MemoryLimit> memory = options.memory;
+  if (memory == nullptr) {
+    memory = std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory
+                                                                  : MachineMemory());
+  }
   const MemoryScope scope(memory);
   try {
     std::vector<int32_t> updated_input = UpdatedInputs(model);

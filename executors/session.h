@@ -9,12 +9,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/value.h"
 #include "graph/ir/graph.h"
 #include "graph/passes/pass.h"
@@ -37,7 +39,10 @@ struct SessionOptions {
   int64_t max_memory = 0;
   // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
   int64_t max_executed_nodes = 0;
+  // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
+  std::shared_ptr<MemoryLimit> memory = nullptr;
   bool profile = false;  // record every step; see WriteProfile
+  int profile_runs = 0;  // of the first so many runs; 0: of all
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
@@ -50,6 +55,13 @@ struct ValueInfo {
   std::string name;
   Type type;
   bool optional = false;  // an input with a default value
+};
+
+// The step of the recorded ones that needs the most memory.
+struct MemoryPeak {
+  int64_t bytes =
+      0;  // values and scratch that the session holds; inputs, outputs and weights are not
+  std::string node;  // "[Conv 'conv1']"
 };
 
 // Why a node runs as it does, for `onward explain`.
@@ -99,6 +111,7 @@ class Session {
   virtual absl::StatusOr<int64_t> PlannedBytes(const Inputs& inputs) = 0;
   // Writes what was recorded as a Chrome trace. FailedPrecondition without options.profile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
+  virtual std::optional<MemoryPeak> RecordedPeak() const = 0;  // none: no step was recorded
 };
 
 // The closest of `candidates` to `name` by edit distance, "" when none is near.

@@ -1,12 +1,16 @@
 #include "executors/session.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "graph/builder/builder.h"
+#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/image.h"
@@ -215,11 +219,50 @@ TEST(Session, ProfileIsAChromeTrace) {
   const nlohmann::json trace = nlohmann::json::parse(file);
   ASSERT_GE(trace["traceEvents"].size(), 5u);
   for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "C") continue;
     EXPECT_EQ(event["ph"], "X");
     EXPECT_GE(event["dur"].get<double>(), 0);
     EXPECT_FALSE(event["args"]["kernel"].get<std::string>().empty());
   }
   EXPECT_FALSE(LoadMnist()->WriteProfile(path).ok());
+}
+
+// While a step runs, what it makes and what it or later ones read is in use: 400 bytes a matrix.
+TEST(Session, ProfileCountsTheMemoryInUse) {
+  GraphBuilder b("chain");
+  const Expr x = b.Input("x", DType::kFloat32, {10, 10});
+  const Expr first = expr::Transpose(x, {1, 0});
+  const Expr second = expr::Transpose(first, {1, 0});
+  const Expr third = expr::Concat({second, first}, 0);
+  b.Output("y", expr::ReduceSum(third, {}, false));
+  auto model = b.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  SessionOptions options;
+  options.optimize = false;
+  options.reference_kernels = true;
+  options.profile = true;
+  options.profile_runs = 2;
+  auto session = Session::Create(*std::move(model), options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_FALSE((*session)->RecordedPeak().has_value());
+  Tensor value(DType::kFloat32, {10, 10});
+  std::memset(value.raw_mutable_data(), 0, 400);
+  for (int run = 0; run < 3; ++run) ASSERT_TRUE((*session)->Run({{"x", value}}).ok());
+  const std::string path = ::testing::TempDir() + "/memory.json";
+  ASSERT_TRUE((*session)->WriteProfile(path).ok());
+  std::ifstream file(path);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::vector<int64_t> live;
+  for (const auto& event : trace["traceEvents"])
+    if (event["ph"] == "C" && event["name"] == "memory")
+      live.push_back(event["args"]["live_bytes"]);
+  ASSERT_EQ(live.size(), 8u);
+  EXPECT_THAT(std::vector<int64_t>(live.begin(), live.begin() + 3),
+              ::testing::ElementsAre(400, 800, 1600));
+  EXPECT_EQ(std::vector<int64_t>(live.begin(), live.begin() + 4),
+            std::vector<int64_t>(live.begin() + 4, live.end()));
+  EXPECT_EQ((*session)->RecordedPeak()->bytes, 1600);
+  EXPECT_EQ(trace["otherData"]["peak_live_bytes"], 1600);
 }
 
 }  // namespace
