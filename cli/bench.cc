@@ -124,7 +124,7 @@ void AddBench(CommandLine& line, CommonOptions& common) {
   command.Flag("--peak", options->peak, "measure the machine's peaks");
   command.Do(
       [options, &common] {
-        options->inputs.seed = common.seed;
+        options->inputs.seed = common.seed.value_or(0);
         return Bench(*options, common);
       },
       [options] {

@@ -12,7 +12,7 @@ SessionOptions CommonOptions::session() const {
   options.precision = precision == "strict" ? Precision::kStrict
                       : precision == "fast" ? Precision::kFast
                                             : Precision::kDefault;
-  options.seed = seed;
+  options.seed = seed.value_or(0);
   options.max_memory = static_cast<int64_t>(std::min<uint64_t>(max_memory, INT64_MAX));
   options.deterministic = deterministic;
   return options;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct CommonOptions {
   std::string provider = "cpu";
   int threads = 0;
   std::string precision = "default";
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;
   uint64_t max_memory = 0;  // 0: the machine's
   bool deterministic = false;
   bool verbose = false;

@@ -38,6 +38,11 @@ void Command::Option(const std::string& name, uint64_t& value, const std::string
   Constrain(*app_, *app_->add_option(name, value, help), rule);
 }
 
+void Command::Option(const std::string& name, std::optional<uint64_t>& value,
+                     const std::string& help, const Rule& rule) {
+  Constrain(*app_, *app_->add_option(name, value, help), rule);
+}
+
 void Command::Option(const std::string& name, double& value, const std::string& help,
                      const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ class Command {
               const Rule& rule = {});
   void Option(const std::string& name, int& value, const std::string& help, const Rule& rule = {});
   void Option(const std::string& name, uint64_t& value, const std::string& help,
+              const Rule& rule = {});
+  void Option(const std::string& name, std::optional<uint64_t>& value, const std::string& help,
               const Rule& rule = {});
   void Option(const std::string& name, double& value, const std::string& help,
               const Rule& rule = {});

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "cli/train_options.h"
 #include "graph/base/status.h"
 #include "training/config/read_config.h"
 #include "training/log/confusion_table.h"
@@ -53,7 +54,7 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
 
 absl::Status RunEvaluation(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ConfigOf(options));
-  if (common.threads > 0) config.set_threads(common.threads);
+  ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.subject).parent_path();
   trainer_options.data_directory = options.data_dir;

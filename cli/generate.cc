@@ -138,7 +138,7 @@ absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
   generation::GenerateOptions generate;
   generate.max_new_tokens = options.max_new_tokens;
   generate.stop_tokens = stops;
-  generate.seed = common.seed;
+  generate.seed = common.seed.value_or(0);
   generate.sampling.greedy = options.temperature == 0 && options.top_k == 0 && options.top_p == 1;
   generate.sampling.temperature = options.temperature == 0 ? 1 : options.temperature;
   generate.sampling.top_k = options.top_k;

@@ -5,20 +5,16 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/train_options.h"
+#include "cli/train_records.h"
 #include "graph/base/status.h"
 #include "graph/builder/nn/parameters.h"
 #include "training/config/read_config.h"
 #include "training/data/sources.h"
-#include "training/log/confusion_table.h"
-#include "training/log/curve_plot.h"
-#include "training/log/event_file.h"
-#include "training/log/metrics_file.h"
 #include "training/trainer.h"
 
 namespace onward::cli {
@@ -27,30 +23,9 @@ namespace {
 struct Options {
   std::string config;
   std::vector<std::string> set;
-  std::string output_dir, data_dir;
+  std::string output_dir, data_dir, profile;
   bool resume = false;
 };
-
-nlohmann::json JsonOf(const StepReport& report) {
-  nlohmann::json line = {{"step", report.step},        {"epoch", report.epoch},
-                         {"loss", report.loss},        {"lr", report.rate},
-                         {"seconds", report.seconds},  {"data_seconds", report.data_seconds},
-                         {"examples", report.examples}};
-  if (report.gradient_norm) line["gradient_norm"] = *report.gradient_norm;
-  if (!report.gradient_norms.empty()) line["gradient_norms"] = report.gradient_norms;
-  if (report.skipped) line["skipped"] = true;
-  return line;
-}
-
-nlohmann::json JsonOf(const EvaluationReport& report) {
-  nlohmann::json line = {
-      {"step", report.step},
-      {"epoch", report.epoch},
-      {"evaluation", {{"loss", report.evaluation.loss}, {"examples", report.evaluation.examples}}}};
-  if (const auto accuracy = report.evaluation.accuracy())
-    line["evaluation"]["accuracy"] = *accuracy;
-  return line;
-}
 
 // "3:07" or "1:02:40".
 std::string Duration(double seconds) {
@@ -98,58 +73,6 @@ void ShowEvaluation(const EvaluationReport& report) {
   std::fflush(stdout);
 }
 
-// Everything that a training leaves in its output directory besides checkpoints and the model.
-class Records {
- public:
-  // `done`: the step that a resumed training goes on after; 0: a new one.
-  absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done) {
-    output_ = output;
-    config_ = config;
-    const std::string path = output / "metrics.jsonl";
-    absl::StatusOr<MetricsFile> metrics =
-        done > 0 ? MetricsFile::Continue(path, done) : MetricsFile::Create(path);
-    if (!metrics.ok()) return metrics.status();
-    metrics_ = std::make_unique<MetricsFile>(*std::move(metrics));
-    if (!config.tensorboard()) return absl::OkStatus();
-    ONWARD_ASSIGN_OR_RETURN(events_, EventFile::Create(output / "tensorboard"));
-    return absl::OkStatus();
-  }
-
-  absl::Status Step(const StepReport& report) {
-    loss_.points.emplace_back(report.step, report.loss);
-    if (report.step % config_.every_steps() != 0) return absl::OkStatus();
-    ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
-    if (events_ == nullptr) return absl::OkStatus();
-    ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss", report.step, report.loss));
-    return events_->Scalar("train/lr", report.step, report.rate);
-  }
-  absl::Status Evaluation(const EvaluationReport& report) {
-    evaluation_.points.emplace_back(report.step, report.evaluation.loss);
-    confusion_ = report.evaluation.confusion;
-    ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
-    if (events_ == nullptr) return absl::OkStatus();
-    ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
-    if (const auto accuracy = report.evaluation.accuracy())
-      ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/accuracy", report.step, *accuracy));
-    return events_->Flush();
-  }
-  // loss.svg, and the confusion of the last evaluation on the standard output.
-  absl::Status Close() {
-    CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
-    std::ofstream(output_ / "loss.svg") << DrawSvg(plot);
-    if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
-    return events_ == nullptr ? absl::OkStatus() : events_->Flush();
-  }
-
- private:
-  std::filesystem::path output_;
-  LogConfig config_;
-  std::unique_ptr<MetricsFile> metrics_;
-  std::unique_ptr<EventFile> events_;
-  Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
-  Confusion confusion_;
-};
-
 // The vocabulary that decodes what a model of text generates, beside the model; a text of numbers
 // has none.
 absl::Status WriteVocabulary(const TrainConfig& config, const std::string& directory,
@@ -175,15 +98,26 @@ absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
   return nn::ParameterTable(parameters);
 }
 
+double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
 // What the training is and where it begins, on stderr.
-absl::Status Announce(const Trainer& trainer, const Options& options, const CommonOptions& common) {
-  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %.1f MB%s\n",
-               trainer.parameters().size(), static_cast<double>(trainer.planned_bytes()) / 1e6,
-               trainer.recomputed_segments() == 0
-                   ? ""
-                   : absl::StrCat(", ", trainer.recomputed_segments(),
-                                  " parts of the forward pass are computed again")
-                         .c_str());
+absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
+                      const CommonOptions& common) {
+  std::fprintf(
+      stderr, "%zu parameters are trained; a step is planned in %.1f MB, %.1f MB of them state%s\n",
+      trainer.parameters().size(), Megabytes(trainer.planned_bytes()),
+      Megabytes(trainer.state_bytes()),
+      trainer.recomputed_segments() == 0
+          ? ""
+          : absl::StrCat(", ", trainer.recomputed_segments(),
+                         " parts of the forward pass are computed again")
+                .c_str());
+  if (config.deterministic()) {
+    std::fprintf(
+        stderr,
+        "deterministic: costs 0 %%. Kernels of the cpu split their work and order their sums "
+        "by shapes alone, for any number of threads; no faster mode is left out\n");
+  }
   if (common.verbose) {
     ONWARD_ASSIGN_OR_RETURN(const std::string table, ParametersOf(trainer));
     std::fputs(table.c_str(), stderr);
@@ -205,17 +139,28 @@ absl::Status WriteModels(const Trainer& trainer, const TrainConfig& config,
   return absl::OkStatus();
 }
 
+constexpr int kProfiledBatches = 10;
+
+absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
+  const Session& session = trainer.session().session();
+  ONWARD_RETURN_IF_ERROR(session.WriteProfile(path));
+  const std::optional<MemoryPeak> peak = session.RecordedPeak();
+  if (!peak) return absl::OkStatus();
+  std::fprintf(
+      stderr,
+      "the profile of the first %d batches is %s; a step's peak is %.3f MB, while %s runs, "
+      "and %.3f MB of state\n",
+      kProfiledBatches, path.c_str(), Megabytes(peak->bytes), peak->node.c_str(),
+      Megabytes(trainer.state_bytes()));
+  return absl::OkStatus();
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig(options.config, options.set));
   if (!options.output_dir.empty()) config.set_output_dir(options.output_dir);
-  if (common.provider != "cpu")
-    return absl::UnimplementedError(
-        absl::StrCat("--provider: trainings run on the cpu, not on ", common.provider));
-  if (common.threads > 0) config.set_threads(common.threads);
-  if (common.seed != 0) config.set_seed(common.seed);
-  if (common.deterministic) config.set_deterministic(true);
+  ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
   const std::filesystem::path output(config.output_dir());
   std::error_code error;
   std::filesystem::create_directories(output, error);
@@ -223,7 +168,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
     return absl::UnavailableError(absl::StrCat("cannot make the output directory '",
                                                config.output_dir(), "': ", error.message()));
   }
-  Records records;
+  TrainRecords records;
   std::unique_ptr<Progress> progress;
   absl::Status recorded;
   TrainerOptions trainer_options;
@@ -233,6 +178,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
       options.data_dir.empty() ? trainer_options.directory : options.data_dir;
   trainer_options.checkpoint_directory = output / "checkpoints";
   trainer_options.resume = options.resume;
+  trainer_options.profiled_batches = options.profile.empty() ? 0 : kProfiledBatches;
   trainer_options.on_step = [&](const StepReport& report) {
     recorded.Update(records.Step(report));
     progress->Step(report);
@@ -251,11 +197,12 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   });
   trainer_options.stop = [] { return interrupted != 0; };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
-  ONWARD_RETURN_IF_ERROR(Announce(*trainer, options, common));
+  ONWARD_RETURN_IF_ERROR(Announce(*trainer, config, options, common));
   ONWARD_RETURN_IF_ERROR(records.Open(output, config.log(), trainer->steps_done()));
   progress = std::make_unique<Progress>(trainer->total_steps());
   ONWARD_RETURN_IF_ERROR(trainer->Run());
   ONWARD_RETURN_IF_ERROR(recorded);
+  if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer, options.profile));
   ONWARD_RETURN_IF_ERROR(records.Close());
   ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
   std::printf("%lld of %lld steps; the trained model is %s\n",
@@ -278,6 +225,8 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
                  "where metrics, checkpoints and the trained model go");
   command.Option("--data-dir", options->data_dir,
                  "relative paths of data are below it (default: the config's directory)");
+  command.Option("--profile", options->profile,
+                 "write a Chrome trace of the first batches: what ran, how much memory it needed");
   command.Flag("--resume", options->resume,
                "go on from the newest checkpoint in the output directory, bit for bit");
   command.Do([=, &common] { return Train(*options, common); });

@@ -1,5 +1,6 @@
 #include "training/loss_scale.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -17,15 +18,23 @@ bool ScalesLoss(const TrainConfig& config) {
 }
 
 Precision SessionPrecision(const TrainConfig& config) {
-  return config.precision().autocast() == PrecisionConfig::BFLOAT16 ? Precision::kFast
-                                                                    : Precision::kDefault;
+  const PrecisionConfig& precision = config.precision();
+  if (precision.arithmetic() == PrecisionConfig::STRICT) return Precision::kStrict;
+  const bool fast =
+      precision.arithmetic() == PrecisionConfig::FAST ||
+      (!precision.has_arithmetic() && precision.autocast() == PrecisionConfig::BFLOAT16);
+  return fast ? Precision::kFast : Precision::kDefault;
+}
+
+double LeastLossScale(const PrecisionConfig& config) {
+  return std::min(config.least_loss_scale(), config.loss_scale());
 }
 
 LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite) {
   const auto times = [&](double factor) {
     return static_cast<double>(static_cast<float>(scale.scale * factor));
   };
-  if (!finite) return {times(config.backoff()), 0};
+  if (!finite) return {std::max(times(config.backoff()), LeastLossScale(config)), 0};
   if (scale.steps + 1 < config.growth_interval()) return {scale.scale, scale.steps + 1};
   const double grown = times(config.growth());
   return {std::isfinite(grown) ? grown : scale.scale, 0};

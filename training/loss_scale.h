@@ -27,6 +27,9 @@ bool ScalesLoss(const TrainConfig& config);
 // Of the session that runs the phases: products of a training in bfloat16 round their operands.
 Precision SessionPrecision(const TrainConfig& config);
 
+// Under which the scale does not fall.
+double LeastLossScale(const PrecisionConfig& config);
+
 // After a step whose gradients were `finite` or not.
 LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite);
 

@@ -174,6 +174,14 @@ class UpdateWriter {
             NameOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
       }
     }
+    if (config_.log().has_histogram_steps()) {
+      for (size_t i = 0; i < clipped.size(); ++i) {
+        const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
+        ONWARD_RETURN_IF_ERROR(sink.status());
+        ONWARD_RETURN_IF_ERROR(
+            NameOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
+      }
+    }
     const ClipConfig& clip = config_.clip();
     if (clip.has_value()) clipped = ClipByValue(clipped, clip.value());
     if (clip.has_norm()) clipped = ClipEachByNorm(clipped, clip.norm());
@@ -292,7 +300,8 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, gradient, zero.id());
   }
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"gradient_norm*", kGradientsFinite}));
+  ONWARD_RETURN_IF_ERROR(
+      KeepNamedOutputs(model, {"gradient_norm*", "gradient_value/*", kGradientsFinite}));
   return model;
 }
 
@@ -368,7 +377,8 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   } else {
     ONWARD_RETURN_IF_ERROR(
         UpdateWriter(step, config, portable).Write(parameters, gradients, phases));
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*", kGradientsFinite}));
+    ONWARD_RETURN_IF_ERROR(
+        KeepNamedOutputs(step, {"loss", "gradient_norm*", "gradient_value/*", kGradientsFinite}));
     phases.models.push_back(std::move(step));
   }
   std::vector<std::string> state;

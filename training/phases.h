@@ -20,10 +20,11 @@ struct TrainableModel {
   std::vector<std::string> initializers;  // names of its weights
 };
 
-// Names of values in all phases: outputs "loss", "gradient_norm" and "gradient_norm/<parameter>"
-// (where asked for), "gradients_finite" (float16, where weights are updated) and "prediction"
-// (phase evaluate, where targets are classes); inputs "average/weight" (the share of the new
-// weights in their average) and "scaler/scale" (of the loss, float16), with defaults.
+// Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
+// "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are
+// updated) and "prediction" (phase evaluate, where targets are classes); inputs "average/weight"
+// (the share of the new weights in their average) and "scaler/scale" (of the loss, float16), with
+// defaults.
 struct TrainingPhases {
   // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow.
   std::vector<Model> models;
@@ -36,6 +37,7 @@ struct TrainingPhases {
 
 inline constexpr char kAveragePrefix[] = "average/";
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
+inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
 // target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,

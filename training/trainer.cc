@@ -1,11 +1,10 @@
 #include "training/trainer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <new>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/passes/pass.h"
@@ -13,6 +12,7 @@
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
+#include "training/config/parse_bytes.h"
 #include "training/data/sources.h"
 #include "training/load_model.h"
 #include "training/loss_scale.h"
@@ -22,38 +22,14 @@
 namespace onward {
 namespace {
 
-// For SessionOptions::watch. Masks of attention are infinite by intent.
-absl::Status RefuseNonFinite(std::string_view name, const TensorView& value) {
-  int64_t at = -1;
-  DispatchDType(FloatTypes(), value.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* elements = value.as<const T>();
-    for (int64_t i = 0; i < value.num_elements() && at < 0; ++i) {
-      const auto element = static_cast<double>(static_cast<float>(elements[i]));
-      if (!std::isfinite(element) && element != -std::numeric_limits<double>::infinity()) at = i;
-    }
-  });
-  if (at < 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("log.detect_anomaly: '", std::string(name),
-                                                    "' is the first value that is not finite, at ",
-                                                    at, " of ", value.num_elements()));
-}
-
-// "2GiB", "500MB", "1e9"; "" is 0.
-absl::StatusOr<int64_t> ParseBytes(const std::string& text) {
-  if (text.empty()) return 0;
-  const size_t end = text.find_last_of("0123456789.") + 1;
-  double number = 0;
-  const std::string unit = text.substr(end);
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},     {"B", 1},         {"KB", 1e3},      {"MB", 1e6},
-      {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
-  for (const auto& [name, factor] : kUnits) {
-    if (unit == name && absl::SimpleAtod(text.substr(0, end), &number) && number > 0)
-      return static_cast<int64_t>(number * factor);
+// Tensors that find no memory throw.
+template <typename Work>
+absl::Status Caught(const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc& error) {
+    return absl::ResourceExhaustedError(error.what());
   }
-  return absl::InvalidArgumentError(absl::StrCat("recompute.memory_budget: '", text,
-                                                 "' is no number of bytes such as 2GiB or 500MB"));
 }
 
 bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
@@ -63,13 +39,19 @@ bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
                                                          TrainerOptions options) {
   std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
-  ONWARD_ASSIGN_OR_RETURN(made->trained_,
-                          LoadModel(config, made->options_.directory, made->options_.on_warning));
-  ONWARD_RETURN_IF_ERROR(made->OpenData());
-  ONWARD_RETURN_IF_ERROR(made->FitSession());
-  ONWARD_RETURN_IF_ERROR(made->MakeSchedules());
-  ONWARD_RETURN_IF_ERROR(made->OpenCheckpoints());
+  ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(); }));
   return made;
+}
+
+absl::Status Trainer::Open() {
+  ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
+  if (limit > 0) memory_ = std::make_shared<MemoryLimit>(limit);
+  const MemoryScope scope(memory_);
+  ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
+  ONWARD_RETURN_IF_ERROR(OpenData());
+  ONWARD_RETURN_IF_ERROR(FitSession());
+  ONWARD_RETURN_IF_ERROR(MakeSchedules());
+  return OpenCheckpoints();
 }
 
 absl::Status Trainer::OpenData() {
@@ -97,7 +79,8 @@ absl::Status Trainer::OpenData() {
 
 // The fewest recomputed segments that keep to the memory budget.
 absl::Status Trainer::FitSession() {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes(config_.recompute().memory_budget()));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes("recompute.memory_budget",
+                                                           config_.recompute().memory_budget()));
   ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
   std::vector<Model> models = std::exchange(phases_.models, {});
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -119,12 +102,13 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                           InputsOf(session_->session().inputs(), batch, config_.data()));
-  ONWARD_ASSIGN_OR_RETURN(int64_t bytes, session_->session().PlannedBytes(given));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, session_->session().PlannedBytes(given));
+  state_bytes_ = 0;
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    bytes += (SkipsSteps() ? 2 : 1) * state.byte_size();
+    state_bytes_ += (SkipsSteps() ? 2 : 1) * state.byte_size();
   }
-  return bytes;
+  return bytes + state_bytes_;
 }
 
 absl::Status Trainer::MakeSession(std::vector<Model> models) {
@@ -133,9 +117,14 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
   session.precision = SessionPrecision(config_);
+  session.memory = memory_;
   if (ScalesLoss(config_)) progress_.loss_scale = config_.precision().loss_scale();
-  if (config_.log().detect_anomaly()) session.watch = RefuseNonFinite;
   std::vector<SessionOptions> options(models.size(), session);
+  options[0].profile = options_.profiled_batches > 0;
+  options[0].profile_runs = options_.profiled_batches;
+  if (config_.log().detect_anomaly()) {
+    for (size_t i = 0; i < options.size(); ++i) options[i].watch = AnomalyWatch(i);
+  }
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
   if (!named.empty() || segments_ > 1) {
@@ -179,11 +168,17 @@ absl::Status Trainer::MakeSchedules() {
 }
 
 absl::Status Trainer::Run() {
+  return Caught([this] { return RunSteps(); });
+}
+
+absl::Status Trainer::RunSteps() {
   loader_->Seek(progress_.epoch, progress_.batch);
+  const MemoryScope scope(memory_);
   while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(const StepReport report, MakeStep());
+    ONWARD_ASSIGN_OR_RETURN(StepReport report, MakeStep());
     progress_.skipped += report.skipped;
+    report.skipped_steps = progress_.skipped;
     progress_.epoch = loader_->position().epoch;
     progress_.batch = loader_->position().batch;
     if (options_.on_step != nullptr) options_.on_step(report);

@@ -34,7 +34,10 @@ struct StepReport {
   std::optional<double> gradient_norm;           // of all together, before it is bounded
   std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
   std::optional<double> loss_scale;              // of the step, where the loss is scaled
-  bool skipped = false;  // the loss was not finite, or a gradient of a scaled one
+  bool skipped = false;       // the loss was not finite, or a gradient of a scaled one
+  int64_t skipped_steps = 0;  // since the training began, this one included
+  // By parameter, each log.histogram_steps: gradients before they are bounded, weights after.
+  std::map<std::string, Tensor> gradients, weights;
   int64_t examples = 0;
   double seconds = 0;       // of the step with its data
   double data_seconds = 0;  // of those, waiting for data
@@ -58,6 +61,7 @@ struct TrainerOptions {
   std::function<bool()> stop = nullptr;
   std::string checkpoint_directory;  // "": none are written
   bool resume = false;               // from the newest whole checkpoint, if there is one
+  int profiled_batches = 0;          // the first so many are recorded, for Session::WriteProfile
 };
 
 // Not thread-safe.
@@ -84,6 +88,7 @@ class Trainer {
   int64_t steps_per_epoch() const;
   // Bytes that a step is planned to need: state, what is computed of it, and everything between.
   int64_t planned_bytes() const { return planned_bytes_; }
+  int64_t state_bytes() const { return state_bytes_; }  // of those, the state
   int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
   TrainingSession& session() { return *session_; }
@@ -92,6 +97,8 @@ class Trainer {
   Trainer(const TrainConfig& config, TrainerOptions options)
       : config_(config), options_(std::move(options)) {}
 
+  absl::Status Open();
+  absl::Status RunSteps();
   absl::Status OpenData();
   absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
@@ -101,6 +108,10 @@ class Trainer {
   absl::Status SetAverageWeight();
   absl::Status SetLossScale();
   void NoteGradients(bool finite);
+  bool ScalerHandles() const;
+  std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
+  absl::Status JudgeAnomaly(bool skipped);
+  absl::Status ReadWeights(StepReport& report) const;
   const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
   bool SkipsSteps() const;
   absl::StatusOr<StepReport> MakeStep();
@@ -121,12 +132,14 @@ class Trainer {
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group
   int64_t total_steps_ = 0;
-  int64_t planned_bytes_ = 0;
+  int64_t planned_bytes_ = 0, state_bytes_ = 0;
   int segments_ = 0;  // that are computed again; 0: none
 
   TrainingProgress progress_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;
+  std::shared_ptr<MemoryLimit> memory_;  // null: each session has its own
+  std::string anomaly_;  // the first of the step that runs, where the loss is scaled
   bool stop_ = false;
 };
 

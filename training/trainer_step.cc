@@ -21,9 +21,11 @@ double LossOf(const Session::Outputs& outputs) {
   return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
 }
 
-void ReadNorms(const Session::Outputs& outputs, StepReport& report) {
+void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
   for (const auto& [name, value] : outputs) {
-    if (value.tensor().dtype() != DType::kFloat32) continue;
+    if (absl::StartsWith(name, kGradientValuePrefix))
+      report.gradients[name.substr(std::strlen(kGradientValuePrefix))] = value.tensor();
+    if (!absl::StartsWith(name, "gradient_norm")) continue;
     const auto norm = static_cast<double>(value.tensor().data<float>()[0]);
     if (name == "gradient_norm") report.gradient_norm = norm;
     if (absl::StartsWith(name, kGradientNormPrefix))
@@ -98,15 +100,29 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
                             InputsOf(session_->session().inputs(), batch, config_.data()));
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
     report.loss += LossOf(outputs) / static_cast<double>(config_.accumulate());
-    ReadNorms(outputs, report);
+    ReadGradients(outputs, report);
     finite &= GradientsFinite(outputs);
   }
   return finite;
 }
 
+// What histograms are of, at the steps that have some.
+absl::Status Trainer::ReadWeights(StepReport& report) const {
+  const LogConfig& log = config_.log();
+  if (!log.has_histogram_steps() || report.step % log.histogram_steps() != 0) {
+    report.gradients.clear();
+    return absl::OkStatus();
+  }
+  for (const std::string& name : phases_.parameters) {
+    ONWARD_ASSIGN_OR_RETURN(report.weights[name], session_->State(name));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StepReport> Trainer::MakeStep() {
   StepReport report;
   const double begin = Now();
+  const int64_t averaged = progress_.averaged;
   ONWARD_RETURN_IF_ERROR(SetRates());
   ONWARD_RETURN_IF_ERROR(SetAverageWeight());
   ONWARD_RETURN_IF_ERROR(SetLossScale());
@@ -118,25 +134,31 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
   ONWARD_ASSIGN_OR_RETURN(bool finite, RunBatches(report));
   report.skipped = !std::isfinite(report.loss);
-  if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
+  if (report.skipped && config_.non_finite() == TrainConfig::STOP && !ScalerHandles()) {
+    ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
     return absl::FailedPreconditionError(absl::StrCat(
         "the loss of step ", progress_.step + 1, " is ", report.loss,
         "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
   }
-  if (phases_.apply) {
+  if (phases_.apply && report.skipped) {
+    ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+  } else if (phases_.apply) {
     ONWARD_ASSIGN_OR_RETURN(
         const Session::Outputs outputs,
         session_->Step({}, *phases_.apply, scales ? GradientsFinite : TrainingSession::Accept()));
-    ReadNorms(outputs, report);
+    ReadGradients(outputs, report);
     finite &= GradientsFinite(outputs);
     if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
   }
   report.skipped |= !finite;
+  ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
+  if (report.skipped) progress_.averaged = averaged;
   if (scales) {
     report.loss_scale = progress_.loss_scale;
     NoteGradients(!report.skipped);
   }
   report.step = ++progress_.step;
+  ONWARD_RETURN_IF_ERROR(ReadWeights(report));
   report.seconds = Now() - begin;
   return report;
 }

@@ -5,11 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -110,6 +113,118 @@ TEST_F(TrainCommandTest, LeavesMetricsCheckpointsCurveAndModel) {
   EXPECT_EQ(evaluations, 3);
   for (const char* file : {"loss.svg", "model.onnx", "checkpoints", "tensorboard"})
     EXPECT_TRUE(std::filesystem::exists(output + "/" + file)) << file;
+}
+
+// What the independent reader says of the one TensorBoard file of a training.
+nlohmann::json Events(const std::string& output) {
+  const std::string file = std::filesystem::directory_iterator(output + "/tensorboard")->path();
+  const std::string text = output + "/events.json";
+  EXPECT_EQ(std::system(absl::StrCat("python3 ", ONWARD_SOURCE_DIR,
+                                     "/tests/training/log/read_log.py events ", file, " >", text)
+                            .c_str()),
+            0);
+  return nlohmann::json::parse(ReadFile(text));
+}
+
+TEST_F(TrainCommandTest, HistogramsScalesAndNormsAreRecorded) {
+  const std::string output = directory_.path("out");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output,
+                              " --set log.tensorboard=true --set log.histogram_steps=20"
+                              " --set log.gradient_norms=true --set precision.autocast=FLOAT16"
+                              " --set precision.loss_scale=16777216 --set "
+                              "precision.arithmetic=STRICT --set log.detect_anomaly=true")),
+            0)
+      << log_;
+  std::ifstream metrics(output + "/metrics.jsonl");
+  int skipped = 0, lines = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto document = nlohmann::json::parse(line);
+    if (document.contains("evaluation")) continue;
+    EXPECT_EQ(document["loss_scale"].get<double>(), std::ldexp(1, 24 - skipped));
+    skipped += document.value("skipped", false) ? 1 : 0;
+    EXPECT_EQ(document["skipped_steps"], skipped);
+    ++lines;
+  }
+  EXPECT_EQ(lines, 60);
+  EXPECT_GT(skipped, 0);
+  std::map<std::string, int> histograms, scalars;
+  for (const nlohmann::json& event : Events(output)) {
+    if (event.contains("histogram")) {
+      ++histograms[event["tag"]];
+      if (event["tag"] == "weight/fc1.weight" || event["tag"] == "gradient/fc1.weight") {
+        EXPECT_EQ(event["histogram"]["num"], 8 * 784);
+      }
+    } else if (event.contains("tag")) {
+      ++scalars[event["tag"]];
+    }
+  }
+  EXPECT_EQ(histograms["weight/fc1.weight"], 3);
+  EXPECT_EQ(histograms["gradient/fc1.weight"], 3);
+  EXPECT_EQ(scalars["gradient_norm/fc1.weight"], 60);
+  EXPECT_EQ(scalars["train/loss_scale"], 60);
+  EXPECT_EQ(Call(absl::StrCat(config_, " --set log.histogram_steps=2")), 1);
+  EXPECT_THAT(log_, HasSubstr("needs log.tensorboard"));
+}
+
+TEST_F(TrainCommandTest, CommonOptionsGoBeforeTheConfig) {
+  const auto train = [&](const std::string& arguments) {
+    const std::string output = directory_.path("options");
+    std::filesystem::remove_all(output);
+    EXPECT_EQ(Call(absl::StrCat(config_, " --set steps=5 --output-dir ", output, arguments)), 0)
+        << log_;
+    return ReadFile(output + "/model.onnx");
+  };
+  const std::string plain = train("");
+  EXPECT_NE(plain, train(" --seed 3"));
+  EXPECT_EQ(plain, train(" --set seed=3 --seed 0"));
+  EXPECT_EQ(train(" --set precision.arithmetic=STRICT"), train(" --precision strict"));
+  EXPECT_EQ(train(" --set precision.arithmetic=FAST"), train(" --precision fast"));
+  EXPECT_EQ(plain, train(" --max-memory 1GB"));
+  EXPECT_EQ(Call(absl::StrCat(config_, " --max-memory 20KB")), 1);
+  EXPECT_THAT(log_, HasSubstr("above the limit of 20"));
+}
+
+TEST_F(TrainCommandTest, DeterministicForAnyNumberOfThreads) {
+  std::string text = ReadFile(config_);
+  const std::string mlp = R"(name: "mlp" options { key: "hidden" value: 8 })";
+  ASSERT_THAT(text, HasSubstr(mlp));
+  text.replace(text.find(mlp), mlp.size(), "name: \"mnist_cnn\"");
+  const std::string config = directory_.Write("cnn.textproto", text);
+  const auto train = [&](const std::string& arguments) {
+    const std::string output = directory_.path("threads");
+    std::filesystem::remove_all(output);
+    EXPECT_EQ(Call(absl::StrCat(config, " --set steps=3 --set batch_size=16 --output-dir ", output,
+                                arguments)),
+              0)
+        << log_;
+    return ReadFile(output + "/model.onnx");
+  };
+  const std::string one = train(" --deterministic --threads 1");
+  EXPECT_THAT(log_, HasSubstr("deterministic: costs 0 %"));
+  EXPECT_EQ(one, train(" --deterministic --threads 2"));
+  EXPECT_EQ(one, train(" --deterministic --threads 3"));
+  EXPECT_EQ(one, train(" --threads 4"));
+}
+
+TEST_F(TrainCommandTest, ProfileHasTheMemoryOfTheFirstBatches) {
+  const std::string trace = directory_.path("trace.json");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --set steps=12 --profile ", trace, " --output-dir ",
+                              directory_.path("out"))),
+            0)
+      << log_;
+  EXPECT_THAT(log_, HasSubstr("a step's peak is "));
+  const auto document = nlohmann::json::parse(ReadFile(trace));
+  int64_t peak = 0;
+  size_t counters = 0;
+  for (const auto& event : document["traceEvents"]) {
+    if (event["ph"] != "C") continue;
+    ++counters;
+    peak = std::max(peak, event["args"]["live_bytes"].get<int64_t>());
+  }
+  EXPECT_EQ(counters * 2, document["traceEvents"].size());
+  EXPECT_EQ(counters % 10, 0u);
+  EXPECT_EQ(document["otherData"]["peak_live_bytes"], peak);
+  EXPECT_GT(peak, 0);
 }
 
 TEST_F(TrainCommandTest, EvaluateGivesWhatTheTrainingSaw) {

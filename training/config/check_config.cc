@@ -91,6 +91,7 @@ void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
     check.Range("growth", config.precision().growth(), 1);
     check.Positive("backoff", config.precision().backoff());
     check.Range("backoff", config.precision().backoff(), 0, 1);
+    check.Positive("least_loss_scale", config.precision().least_loss_scale());
     check.Range("growth_interval", static_cast<double>(config.precision().growth_interval()), 1);
   }
 }
@@ -123,9 +124,15 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
       checkpoint.Range("every_steps", static_cast<double>(config.checkpoint().every_steps()), 1);
     checkpoint.Range("keep", config.checkpoint().keep(), 1);
   }
-  if (config.has_log())
-    Checks("log.", problem)
-        .Range("every_steps", static_cast<double>(config.log().every_steps()), 1);
+  if (config.has_log()) {
+    Checks log("log.", problem);
+    log.Range("every_steps", static_cast<double>(config.log().every_steps()), 1);
+    if (config.log().has_histogram_steps()) {
+      log.Range("histogram_steps", static_cast<double>(config.log().histogram_steps()), 1);
+      if (!config.log().tensorboard())
+        log.Fail("histogram_steps", "needs log.tensorboard: histograms are for its files");
+    }
+  }
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void Fill(absl::Span<const float> values, Histogram& histogram) {
     ++count;
     sum += x;
     squares += x * x;
-    ++counts[static_cast<size_t>(std::lower_bound(limits.begin(), limits.end(), x) -
+    ++counts[static_cast<size_t>(std::upper_bound(limits.begin(), limits.end(), x) -
                                  limits.begin())];
   }
   histogram.set_min(low);
@@ -73,10 +73,11 @@ void Fill(absl::Span<const float> values, Histogram& histogram) {
   histogram.set_num(count);
   histogram.set_sum(sum);
   histogram.set_sum_squares(squares);
-  // Of a run of empty buckets one is enough.
-  for (size_t i = 0; i < limits.size(); ++i) {
-    const bool run = i + 1 < limits.size() && counts[i] == 0 && counts[i + 1] == 0;
-    if (run) continue;
+  // From the empty bucket before the first value to the bucket of the last one.
+  size_t first = 0, last = counts.size() - 1;
+  while (first < last && counts[first] == 0) ++first;
+  while (last > first && counts[last] == 0) --last;
+  for (size_t i = first - std::min<size_t>(first, 1); i <= last; ++i) {
     histogram.add_bucket_limit(limits[i]);
     histogram.add_bucket(counts[i]);
   }

@@ -1,0 +1,114 @@
+#include "cli/train_records.h"
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+
+namespace onward::cli {
+namespace {
+
+nlohmann::json JsonOf(const StepReport& report) {
+  nlohmann::json line = {{"step", report.step},        {"epoch", report.epoch},
+                         {"loss", report.loss},        {"lr", report.rate},
+                         {"seconds", report.seconds},  {"data_seconds", report.data_seconds},
+                         {"examples", report.examples}};
+  if (report.gradient_norm) line["gradient_norm"] = *report.gradient_norm;
+  if (!report.gradient_norms.empty()) line["gradient_norms"] = report.gradient_norms;
+  if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
+  if (report.skipped) line["skipped"] = true;
+  if (report.loss_scale || report.skipped_steps > 0) line["skipped_steps"] = report.skipped_steps;
+  return line;
+}
+
+nlohmann::json JsonOf(const EvaluationReport& report) {
+  nlohmann::json line = {
+      {"step", report.step},
+      {"epoch", report.epoch},
+      {"evaluation", {{"loss", report.evaluation.loss}, {"examples", report.evaluation.examples}}}};
+  if (const auto accuracy = report.evaluation.accuracy())
+    line["evaluation"]["accuracy"] = *accuracy;
+  return line;
+}
+
+std::vector<float> FloatsOf(const Tensor& tensor) {
+  std::vector<float> values(static_cast<size_t>(tensor.num_elements()));
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* elements = tensor.view().as<const T>();
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(elements[i]);
+  });
+  return values;
+}
+
+}  // namespace
+
+absl::Status TrainRecords::Open(const std::filesystem::path& output, const LogConfig& config,
+                                int64_t done) {
+  output_ = output;
+  config_ = config;
+  const std::string path = output / "metrics.jsonl";
+  absl::StatusOr<MetricsFile> metrics =
+      done > 0 ? MetricsFile::Continue(path, done) : MetricsFile::Create(path);
+  if (!metrics.ok()) return metrics.status();
+  metrics_ = std::make_unique<MetricsFile>(*std::move(metrics));
+  if (!config.tensorboard()) return absl::OkStatus();
+  ONWARD_ASSIGN_OR_RETURN(events_, EventFile::Create(output / "tensorboard"));
+  return absl::OkStatus();
+}
+
+absl::Status TrainRecords::Step(const StepReport& report) {
+  loss_.points.emplace_back(report.step, report.loss);
+  if (report.step % config_.every_steps() == 0) {
+    ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
+    if (events_ != nullptr) ONWARD_RETURN_IF_ERROR(Events(report));
+  }
+  return events_ == nullptr ? absl::OkStatus() : Histograms(report);
+}
+
+absl::Status TrainRecords::Events(const StepReport& report) {
+  ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss", report.step, report.loss));
+  ONWARD_RETURN_IF_ERROR(events_->Scalar("train/lr", report.step, report.rate));
+  if (report.gradient_norm)
+    ONWARD_RETURN_IF_ERROR(
+        events_->Scalar("train/gradient_norm", report.step, *report.gradient_norm));
+  if (report.loss_scale)
+    ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss_scale", report.step, *report.loss_scale));
+  for (const auto& [name, norm] : report.gradient_norms)
+    ONWARD_RETURN_IF_ERROR(
+        events_->Scalar(absl::StrCat("gradient_norm/", name), report.step, norm));
+  return absl::OkStatus();
+}
+
+absl::Status TrainRecords::Histograms(const StepReport& report) {
+  for (const auto& [name, weights] : report.weights)
+    ONWARD_RETURN_IF_ERROR(
+        events_->Histogram(absl::StrCat("weight/", name), report.step, FloatsOf(weights)));
+  for (const auto& [name, gradient] : report.gradients)
+    ONWARD_RETURN_IF_ERROR(
+        events_->Histogram(absl::StrCat("gradient/", name), report.step, FloatsOf(gradient)));
+  return absl::OkStatus();
+}
+
+absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
+  evaluation_.points.emplace_back(report.step, report.evaluation.loss);
+  confusion_ = report.evaluation.confusion;
+  ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
+  if (events_ == nullptr) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
+  if (const auto accuracy = report.evaluation.accuracy())
+    ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/accuracy", report.step, *accuracy));
+  return events_->Flush();
+}
+
+absl::Status TrainRecords::Close() {
+  CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
+  std::ofstream(output_ / "loss.svg") << DrawSvg(plot);
+  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
+  return events_ == nullptr ? absl::OkStatus() : events_->Flush();
+}
+
+}  // namespace onward::cli

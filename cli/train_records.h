@@ -1,0 +1,39 @@
+// What `onward train` leaves in its output directory besides checkpoints and the model.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "training/config/train_config.pb.h"
+#include "training/log/confusion_table.h"
+#include "training/log/curve_plot.h"
+#include "training/log/event_file.h"
+#include "training/log/metrics_file.h"
+#include "training/trainer.h"
+
+namespace onward::cli {
+
+// metrics.jsonl, loss.svg, and TensorBoard's files where the config asks for them. Not thread-safe.
+class TrainRecords {
+ public:
+  // `done`: the step that a resumed training goes on after; 0: a new one.
+  absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done);
+  absl::Status Step(const StepReport& report);
+  absl::Status Evaluation(const EvaluationReport& report);
+  // loss.svg, and the confusion of the last evaluation on the standard output.
+  absl::Status Close();
+
+ private:
+  absl::Status Events(const StepReport& report);
+  absl::Status Histograms(const StepReport& report);
+
+  std::filesystem::path output_;
+  LogConfig config_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventFile> events_;
+  Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
+  Confusion confusion_;
+};
+
+}  // namespace onward::cli

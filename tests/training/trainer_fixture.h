@@ -1,0 +1,93 @@
+// Small trainings: images of noise with a bright third, by class, and an MLP.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "graph/builder/builder.h"
+#include "graph/builder/functions.h"
+#include "gtest/gtest.h"
+#include "onnx_io/export.h"
+#include "tests/support/idx.h"
+#include "tests/support/scratch_directory.h"
+#include "training/trainer.h"
+
+namespace onward::testing {
+
+inline constexpr int kExamples = 96, kSide = 6, kClasses = 3;
+
+inline Tensor Normal(DimsView dims, double deviation, unsigned seed) {
+  Tensor tensor(DType::kFloat32, dims);
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw(0, static_cast<float>(deviation));
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    tensor.mutable_data<float>()[i] = draw(random);
+  return tensor;
+}
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937 random(3);
+    std::string pixels, labels;
+    for (int i = 0; i < kExamples; ++i) {
+      const int label = i % kClasses;
+      labels += static_cast<char>(label);
+      for (int y = 0; y < kSide; ++y)
+        for (int x = 0; x < kSide; ++x)
+          pixels += static_cast<char>(random() % 100 + (y / 2 == label ? 120 : 0));
+    }
+    scratch_.Write("images", Idx({kExamples, kSide, kSide}, pixels));
+    scratch_.Write("labels", Idx({kExamples}, labels));
+    ASSERT_TRUE(ExportFile(*Mlp(), scratch_.path() + "/mlp.onnx").ok());
+  }
+
+  static absl::StatusOr<Model> Mlp() {
+    using namespace expr;  // NOLINT
+    GraphBuilder builder("mlp");
+    const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+    const Expr hidden =
+        Relu(Gemm(Op("Flatten", {image}), builder.Constant(Normal({36, 8}, 0.2, 1), "fc1.weight"),
+                  builder.Constant(Normal({8}, 0.1, 2), "fc1.bias")));
+    builder.Output("logits", Gemm(hidden, builder.Constant(Normal({8, 3}, 0.3, 3), "fc2.weight"),
+                                  builder.Constant(Normal({3}, 0.1, 4), "fc2.bias")));
+    return builder.Build();
+  }
+
+  static TrainConfig Config(const std::string& more = "") {
+    TrainConfig config;
+    const std::string data = "mnist { images: \"images\" labels: \"labels\" mean: 0.3 }";
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
+        absl::StrCat(R"(model: "mlp.onnx" loss { kind: "cross_entropy" } batch_size: 16
+                        optimizer { name: "SGD" options { key: "lr" value: 0.1 } })",
+                     "data {", data, "} evaluation { data {", data, "} } ", more),
+        &config));
+    return config;
+  }
+
+  absl::StatusOr<std::unique_ptr<Trainer>> Train(const TrainConfig& config,
+                                                 TrainerOptions options = {}) {
+    options.directory = scratch_.path();
+    auto trainer = Trainer::Create(config, std::move(options));
+    if (!trainer.ok()) return trainer.status();
+    if (const absl::Status run = (*trainer)->Run(); !run.ok()) return run;
+    return trainer;
+  }
+  std::string Error(const TrainConfig& config) {
+    const auto trainer = Train(config);
+    return trainer.ok() ? "OK" : std::string(trainer.status().message());
+  }
+  static std::vector<float> Weights(Trainer& trainer, const std::string& name) {
+    const Tensor tensor = *trainer.session().State(name);
+    return {tensor.data<float>(), tensor.data<float>() + tensor.num_elements()};
+  }
+
+  ScratchDirectory scratch_;
+};
+
+}  // namespace onward::testing

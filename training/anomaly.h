@@ -1,0 +1,15 @@
+// Values that are NaN or infinite, found where they arise.
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "kernels/kernel.h"
+
+namespace onward {
+
+// For SessionOptions::watch. FailedPrecondition: an element is NaN or plus infinity. Minus infinity
+// passes: masks of attention are it by intent.
+absl::Status RefuseNonFinite(std::string_view name, const TensorView& value);
+
+}  // namespace onward
