@@ -13,11 +13,11 @@ std::vector<Expr> ReluGradient(const FormulaCall& call) {
 }
 
 std::vector<Expr> ClipGradient(const FormulaCall& call) {
-  const Expr x = call.input(0), dy = call.input(1), low = call.input(2), high = call.input(3);
+  const Expr y = call.input(0), dy = call.input(1), low = call.input(2), high = call.input(3);
   Expr passes;
-  if (low.valid()) passes = Greater(x, low);
+  if (low.valid()) passes = Greater(y, low);
   if (high.valid()) {
-    const Expr below = Less(x, high);
+    const Expr below = Less(y, high);
     passes = passes.valid() ? And(passes, below) : below;
   }
   return {passes.valid() ? Where(passes, dy, ScalarLike(dy, 0)) : Identity(dy)};
@@ -28,7 +28,7 @@ std::vector<Expr> ClipGradient(const FormulaCall& call) {
 std::vector<FormulaOp> ActivationOps() {
   return {{"ReluGradient (Y: T, dY: T) -> (dX: T) where T = float|double|float16|bfloat16",
            ReluGradient},
-          {"ClipGradient (X: T, dY: T, min: T?, max: T?) -> (dX: T)"
+          {"ClipGradient (Y: T, dY: T, min: T?, max: T?) -> (dX: T)"
            " where T = float|double|float16|bfloat16",
            ClipGradient}};
 }

@@ -115,12 +115,13 @@ Result ClipRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
   std::vector<Expr> gradients = NoGradients(s);
   if (!IsVariable(s, 1) && !IsVariable(s, 2)) {
-    gradients[0] =
-        s.allow_onward_ops()
-            ? Like(Op("ClipGradient", {Widened(x), Widened(dy), Widened(low), Widened(high)}, {},
-                      kOnwardDomain),
-                   dy)
-            : ClippedByNumbers(x, dy, low, high);
+    // The output is at a bound where the input is there or beyond: the input is not kept.
+    gradients[0] = s.allow_onward_ops()
+                       ? Like(Op("ClipGradient",
+                                 {Widened(s.output(0)), Widened(dy), Widened(low), Widened(high)},
+                                 {}, kOnwardDomain),
+                              dy)
+                       : ClippedByNumbers(x, dy, low, high);
     return gradients;
   }
   const Expr half = dy * 0.5;
