@@ -220,5 +220,23 @@ TEST(Gradient, SharedValuesCostOnce) {
   EXPECT_EQ(outputs->at(name).tensor().data<double>()[0], 1.0);
 }
 
+// A weight that every example is multiplied with gets its gradient from one product, not from one
+// per example that are added up.
+TEST(Gradient, OfASharedMatrixIsOneProduct) {
+  GraphBuilder builder;
+  const Expr x = builder.Input("x", DType::kFloat64, {Dim::Symbol("batch"), 4, 20});
+  const Expr w = builder.Input("w", DType::kFloat64, {20, 30});
+  const Expr loss = ReduceSum(MatMul(x, w), {}, false);
+  builder.Output("loss", loss);
+  auto model = builder.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto gradients = AddGradients(model->graph, loss.id(), {w.id()});
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  for (int i = 0; i < model->graph.num_values(); ++i) {
+    const auto& shape = model->graph.type(ValueId{i}).shape;
+    EXPECT_FALSE(shape && shape->size() == 3 && (*shape)[1] == Dim(20)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace onward

@@ -9,6 +9,17 @@ using namespace expr;  // NOLINT: rules read as formulas
 
 bool IsVector(const Expr& x) { return x.type().shape && x.type().shape->size() == 1; }
 
+// Of a matrix that all of a batch is multiplied with: the batch's rows are those of one product.
+Expr GradientOfShared(const Expr& a, const Expr& dy, int64_t rows, int64_t columns) {
+  return MatMul(SwapLastAxes(Reshape(a, {-1, rows})), Reshape(dy, {-1, columns}));
+}
+
+bool IsSharedMatrix(const Expr& a, const Expr& b) {
+  const auto &left = a.type().shape, &right = b.type().shape;
+  return left && right && left->size() > 2 && right->size() == 2 && (*right)[0].known() &&
+         (*right)[1].known() && (*right)[0].value() > 0 && (*right)[1].value() > 0;
+}
+
 // Vectors count as a row on the left and as a column on the right. What has no known rank is taken
 // for matrices.
 Gradients MatMulRule(const GradientScope& s) {
@@ -22,7 +33,9 @@ Gradients MatMulRule(const GradientScope& s) {
     a = Unsqueeze(a, {0});
     dy = Unsqueeze(dy, {-2});
   }
-  Expr db = MatMul(SwapLastAxes(a), dy);
+  Expr db = IsSharedMatrix(a, b) ? GradientOfShared(a, dy, (*b.type().shape)[0].value(),
+                                                    (*b.type().shape)[1].value())
+                                 : MatMul(SwapLastAxes(a), dy);
   if (right) db = Squeeze(db, {-1});
   return {{MatMul(dy, SwapLastAxes(b)), db}};
 }
