@@ -101,8 +101,8 @@ absl::StatusOr<int64_t> Trainer::PlannedBytes() {
   loader_->Seek(0, 0);
   ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                          InputsOf(session_->session().inputs(), batch, config_.data()));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, session_->session().PlannedBytes(given));
+                          InputsOf(session_->inputs(), batch, config_.data()));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, session_->PlannedBytes(given));
   state_bytes_ = 0;
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
@@ -216,10 +216,9 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
   const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
-  return onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
-                          session_->session(phase).inputs(), [&](const Session::Inputs& inputs) {
-                            return session_->Step(inputs, phase);
-                          });
+  return onward::Evaluate(
+      *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
+      [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
 }
 
 absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {

@@ -97,7 +97,7 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     report.data_seconds += Now() - waits;
     report.examples += batch.begin()->second.dims()[0];
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                            InputsOf(session_->session().inputs(), batch, config_.data()));
+                            InputsOf(session_->inputs(), batch, config_.data()));
     ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
     report.loss += LossOf(outputs) / static_cast<double>(config_.accumulate());
     ReadGradients(outputs, report);

@@ -40,6 +40,13 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
         made->state_.push_back(*input.constant);
     }
   }
+  // No graph keeps a second copy of the state as its inputs' defaults.
+  for (Model& model : phases) {
+    for (const ValueId input : model.graph.inputs()) {
+      if (made->state_index_.contains(model.graph.value(input).name))
+        model.graph.mutable_value(input).constant.reset();
+    }
+  }
   for (size_t i = 0; i < phases.size(); ++i) {
     ONWARD_RETURN_IF_ERROR(
         made->AddPhase(std::move(phases[i]), i < options.size() ? options[i] : SessionOptions()));
@@ -75,6 +82,19 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Value>> TrainingSession::Given(const Session::Inputs& inputs,
+                                                          const Phase& phase) const {
+  std::vector<Value> given = phase.set;
+  for (const auto& [state, input] : phase.reads) given[input] = state_[state];
+  for (const auto& [name, value] : inputs) {
+    const auto it = phase.input_index.find(name);
+    if (it == phase.input_index.end())
+      return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
+    given[it->second] = value;
+  }
+  return given;
+}
+
 absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
                                                        const Accept& accept) {
   Phase& run = phases_.at(phase);
@@ -85,14 +105,7 @@ absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& in
     const Update& update = run.updates[i];
     over[i] = update.in_place && state_[update.state].tensor().unique();
   }
-  std::vector<Value> given = run.set;
-  for (const auto& [state, input] : run.reads) given[input] = state_[state];
-  for (const auto& [name, value] : inputs) {
-    const auto it = run.input_index.find(name);
-    if (it == run.input_index.end())
-      return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
-    given[it->second] = value;
-  }
+  ONWARD_ASSIGN_OR_RETURN(std::vector<Value> given, Given(inputs, run));
   for (size_t i = 0; i < over.size(); ++i)
     if (over[i]) run.results[run.updates[i].output] = state_[run.updates[i].state];
   ONWARD_RETURN_IF_ERROR(run.session->Run(given, absl::MakeSpan(run.results)));
@@ -112,6 +125,21 @@ absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& in
     if (over[i]) result = Value();
   }
   return outputs;
+}
+
+std::vector<ValueInfo> TrainingSession::inputs(size_t phase) const {
+  std::vector<ValueInfo> inputs = phases_[phase].session->inputs();
+  for (const auto& [state, input] : phases_[phase].reads) inputs[input].optional = true;
+  return inputs;
+}
+
+absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
+  Phase& run = phases_.at(phase);
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> given, Given(inputs, run));
+  Session::Inputs named;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i].has_value()) named[run.session->inputs()[i].name] = given[i];
+  return run.session->PlannedBytes(named);
 }
 
 std::vector<std::string> TrainingSession::state_names() const {

@@ -36,6 +36,11 @@ class TrainingSession {
   absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0,
                                         const Accept& accept = nullptr);
 
+  // What Step takes; what has a value already, as state has, is optional.
+  std::vector<ValueInfo> inputs(size_t phase = 0) const;
+  // Bytes that a step with inputs of these shapes needs beside its state.
+  absl::StatusOr<int64_t> PlannedBytes(const Session::Inputs& inputs, size_t phase = 0);
+
   std::vector<std::string> state_names() const;
   absl::StatusOr<Tensor> State(const std::string& name) const;
   // Sets state, or the value that an input without one in Step has from now on (settings of an
@@ -65,6 +70,9 @@ class TrainingSession {
 
   TrainingSession() = default;
   absl::Status AddPhase(Model model, const SessionOptions& options);
+  // Per input of the phase: what is given, else what it has in Step. InvalidArgument: no such
+  // input.
+  absl::StatusOr<std::vector<Value>> Given(const Session::Inputs& inputs, const Phase& phase) const;
 
   std::vector<Phase> phases_;
   std::map<std::string, size_t> state_index_;

@@ -66,7 +66,7 @@ absl::StatusOr<Trained> Train(const std::vector<std::string>& patterns, int segm
   }
   const Session::Inputs batch = {{"tokens", tokens}, {"label", labels}};
   Trained trained;
-  const auto planned = (*session)->session().PlannedBytes(batch);
+  const auto planned = (*session)->PlannedBytes(batch);
   if (!planned.ok()) return planned.status();
   trained.planned = *planned;
   for (int step = 0; step < 3; ++step) {

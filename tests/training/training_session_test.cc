@@ -102,6 +102,19 @@ TEST(TrainingSession, GoesOnFromSavedState) {
   }
 }
 
+// Only so can the first step write in place: nothing keeps what the state was at the start.
+TEST(TrainingSession, StateIsHeldOnce) {
+  auto session = Line();
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int i = 0; i < 3; ++i) {
+    for (const std::string& name : (*session)->state_names()) {
+      std::weak_ptr<const void> memory = (*session)->State(name)->buffer();
+      EXPECT_EQ(memory.use_count(), 1) << name << ", after step " << i;
+    }
+    ASSERT_TRUE((*session)->Step(kFed).ok());
+  }
+}
+
 TEST(TrainingSession, AGradientIsBoundedByItsNorm) {
   auto session = Line(0.5);
   ASSERT_TRUE(session.ok()) << session.status();
