@@ -50,6 +50,7 @@ absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
+  ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
   return OpenCheckpoints();
 }
@@ -246,17 +247,31 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   return report;
 }
 
-absl::StatusOr<Model> Trainer::TrainedModel() const {
-  Model model = trained_.model;
+// The session has them from now on, in memory that nothing else holds.
+void Trainer::ReleaseWeights() {
+  Graph& graph = trained_.model.graph;
   for (const std::string& name : session_->state_names()) {
-    const ValueId id = model.graph.FindValue(name);
-    if (!model.graph.is_constant(id)) continue;
-    const bool averaged = phases_.evaluate_average &&
-                          std::find(phases_.parameters.begin(), phases_.parameters.end(), name) !=
-                              phases_.parameters.end();
-    ONWARD_ASSIGN_OR_RETURN(model.graph.mutable_value(id).constant,
-                            session_->State(averaged ? kAveragePrefix + name : name));
+    const ValueId id = graph.FindValue(name);
+    if (!graph.is_constant(id)) continue;
+    graph.mutable_value(id).constant.reset();
+    weights_.push_back(name);
   }
+}
+
+absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
+  Model model = trained_.model;
+  for (const std::string& name : weights_) {
+    const bool has_average = std::find(phases_.parameters.begin(), phases_.parameters.end(),
+                                       name) != phases_.parameters.end();
+    ONWARD_ASSIGN_OR_RETURN(
+        model.graph.mutable_value(model.graph.FindValue(name)).constant,
+        session_->State(averaged && has_average ? kAveragePrefix + name : name));
+  }
+  return model;
+}
+
+absl::StatusOr<Model> Trainer::TrainedModel() const {
+  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   return model;
 }
@@ -276,8 +291,10 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
     return absl::FailedPreconditionError(
         "export.training_step: a step over several batches is no one graph; set accumulate to 1");
   }
+  TrainableModel trained{Model(), trained_.initializers};
+  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
-                          MakeTrainingPhases(trained_, config_, fields_, /*portable=*/true));
+                          MakeTrainingPhases(trained, config_, fields_, /*portable=*/true));
   Model& step = portable.models[0];
   for (const UpdateBinding& update : step.updates) {
     ValueData& input = step.graph.mutable_value(update.input);

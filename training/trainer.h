@@ -103,6 +103,8 @@ class Trainer {
   absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
   absl::StatusOr<int64_t> PlannedBytes();
+  void ReleaseWeights();
+  absl::StatusOr<Model> ModelWithWeights(bool averaged) const;
   absl::Status MakeSchedules();
   absl::Status SetRates();
   absl::Status SetAverageWeight();
@@ -125,7 +127,8 @@ class Trainer {
 
   const TrainConfig config_;
   const TrainerOptions options_;
-  TrainableModel trained_;
+  TrainableModel trained_;            // without the values of weights_
+  std::vector<std::string> weights_;  // constants of the model that are state
   TrainingPhases phases_;
   std::unique_ptr<TrainingSession> session_;
   std::unique_ptr<Loader> loader_, evaluation_loader_;

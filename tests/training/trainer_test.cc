@@ -50,6 +50,16 @@ TEST_F(TrainerTest, AccumulatedBatchesMakeTheStepOfTheLargeBatch) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-7) << i;
 }
 
+// The trained weights are in memory once, as are the optimizer's states.
+TEST_F(TrainerTest, StateIsHeldOnce) {
+  const auto trainer = Train(Config("steps: 2"));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  for (const std::string& name : (*trainer)->session().state_names()) {
+    const std::weak_ptr<const void> memory = (*trainer)->session().State(name)->buffer();
+    EXPECT_EQ(memory.use_count(), 1) << name;
+  }
+}
+
 TEST_F(TrainerTest, FrozenWeightsStayAndGroupsHaveTheirOwnRate) {
   const auto trainer = Train(Config(R"(steps: 5 frozen: "fc1.*"
       )"));
