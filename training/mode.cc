@@ -8,10 +8,12 @@
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/builder/nn/normalization.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
+#include "training/instance_norm.h"
 #include "training/state.h"
 
 namespace onward {
@@ -48,7 +50,7 @@ void TakePlace(Graph& graph, NodeId id, const std::vector<Expr>& made) {
   graph.RemoveNode(id);
 }
 
-// --- Dropout
+// --- Dropout, and other nodes that draw
 
 // A ratio of 0 drops nothing.
 bool MayDrop(const Graph& graph, const Node& node) {
@@ -84,7 +86,9 @@ absl::Status TrainDropouts(Graph& graph, const TrainingModeOptions& options, Mod
   for (const NodeId id : graph.node_ids()) {
     for (Subgraph& body : graph.mutable_node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(TrainDropouts(*body.graph, options, change));
-    const Node& node = graph.node(id);
+    Node& node = graph.mutable_node(id);
+    if (IsRandom(node) && !IsOp(node, "Dropout") && !node.outputs.empty())
+      node.metadata.try_emplace(kStreamKey, StreamOf(graph.value(node.outputs[0]).name));
     if (!IsOp(node, "Dropout") || !MayDrop(graph, node) || IsFrozen(graph, node, options)) continue;
     if (!node.outputs[0].valid()) continue;
     ONWARD_RETURN_IF_ERROR(TrainDropout(graph, id));
@@ -146,6 +150,8 @@ class BatchNormalizationTrainer {
       states[i] = StatisticAsState(graph_, graph_.node(id).inputs[static_cast<size_t>(3 + i)]);
       if (!states[i].valid()) return false;
     }
+    if (graph_.node(id).metadata.count(nn::kPerInstanceKey) > 0)
+      return TrainInstances(id, states[0], states[1]);
     const Node& old = graph_.node(id);
     Attributes attributes = old.attributes;
     attributes.Set("training_mode", int64_t{1});
@@ -183,6 +189,22 @@ class BatchNormalizationTrainer {
   }
 
  private:
+  absl::StatusOr<bool> TrainInstances(NodeId id, ValueId mean, ValueId variance) {
+    const double momentum = graph_.node(id).attributes.Float("momentum", 0.9f);
+    const TrainedInstanceNorm made = TrainInstanceNorm(sink_, id);
+    const std::pair<ValueId, Expr> parts[] = {{mean, made.mean_part},
+                                              {variance, made.variance_part}};
+    for (const auto& [state, part] : parts) {
+      const auto earlier = next_.find(state);
+      const Expr before = earlier == next_.end() ? sink_.Value(state) : earlier->second;
+      next_[state] = before * momentum + part;
+    }
+    ONWARD_RETURN_IF_ERROR(sink_.status());
+    TakePlace(graph_, id, {made.y});
+    NoteInstanceNormStates(graph_, made.y, mean, variance, momentum);
+    return true;
+  }
+
   Model& model_;
   Graph& graph_;
   const TrainingModeOptions& options_;
@@ -261,6 +283,16 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> FreezeInstanceNorm(Graph& graph, NodeId id, std::vector<ValueId>& states) {
+  GraphSink sink(graph);
+  const InferredInstanceNorm made = InferInstanceNorm(sink, id);
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  if (!made.y.valid()) return false;
+  TakePlace(graph, id, {made.y});
+  states.insert(states.end(), {made.mean, made.variance});
+  return true;
+}
+
 // The updates of `states` and their outputs go, and the states become constants.
 absl::Status RemoveStates(Model& model, const std::vector<ValueId>& states) {
   std::vector<UpdateBinding> updates;
@@ -304,6 +336,11 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
   std::vector<ValueId> states;
   for (const NodeId id : model.graph.node_ids()) {
     const Node& node = model.graph.node(id);
+    if (IsTrainingInstanceNorm(node)) {
+      ONWARD_ASSIGN_OR_RETURN(const bool frozen, FreezeInstanceNorm(model.graph, id, states));
+      change.batch_normalizations += frozen;
+      continue;
+    }
     if (!IsOp(node, "BatchNormalization") || !IsTraining(node)) continue;
     ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model, id, states));
     ++change.batch_normalizations;

@@ -3,12 +3,18 @@
 #include "graph/builder/nn/activation.h"
 #include "graph/builder/nn/attention.h"
 #include "graph/builder/nn/conv.h"
+#include "graph/builder/nn/distance.h"
+#include "graph/builder/nn/dropout.h"
 #include "graph/builder/nn/embedding.h"
 #include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
+#include "graph/builder/nn/pad.h"
 #include "graph/builder/nn/pool.h"
+#include "graph/builder/nn/rearrange.h"
 #include "graph/builder/nn/recurrent.h"
+#include "graph/builder/nn/recurrent_cell.h"
 #include "graph/builder/nn/transformer.h"
+#include "graph/builder/nn/weight_norm.h"
 
 namespace onward::testing {
 namespace {
@@ -112,6 +118,26 @@ MakeModule Bag(const EmbeddingBagOptions& options, bool weights = false) {
   };
 }
 
+void AddTracked(Cases& cases) {
+  InstanceNormOptions options = {1e-5, true, 0.1, true};
+  cases["instance_norm_tracked"] = Of<InstanceNorm2d>(3, options);
+  options.affine = false;
+  options.momentum = 0.3;
+  cases["instance_norm_train"] = Of<InstanceNorm1d>(3, options);
+  cases["response_norm"] = Of(LocalResponseNorm{3, 0.4, 0.75, 2});
+  cases["response_norm_even"] = Of(LocalResponseNorm{4, 0.4});
+  cases["weight_norm"] = [](Module& root, const std::vector<Expr>& x) {
+    Linear linear(root, "", 4, 3);
+    WeightNorm(linear, linear.weight);
+    return std::vector<Expr>{linear(x[0])};
+  };
+  cases["weight_norm_conv"] = [](Module& root, const std::vector<Expr>& x) {
+    Conv1d conv(root, "", 2, 3, 2);
+    WeightNorm(conv, conv.weight, 1);
+    return std::vector<Expr>{conv(x[0])};
+  };
+}
+
 void AddEmbedding(Cases& cases) {
   cases["embedding"] = Of<Embedding>(7, 3);
   cases["embedding_padding"] = Of<Embedding>(7, 3, EmbeddingOptions{2});
@@ -133,6 +159,37 @@ MakeModule Recurrence(int64_t layers, bool bias, bool batch_first, bool both,
     std::vector<Expr> outputs = {result.output, result.hidden};
     if (result.cell.valid()) outputs.push_back(result.cell);
     return outputs;
+  };
+}
+
+MakeModule Projected(int64_t layers, bool bias, bool batch_first, bool both, int64_t size,
+                     bool lengths = false) {
+  return [=](Module& root, const std::vector<Expr>& x) {
+    RecurrentOptions options = {layers, bias, batch_first, 0, both};
+    options.proj_size = size;
+    LSTM lstm(root, "", 3, 4, options);
+    const auto given = [&](size_t i) { return !lengths && i < x.size() ? x[i] : Expr(); };
+    const RecurrentResult result = lstm(x[0], given(1), given(2), lengths ? x[1] : Expr());
+    return std::vector<Expr>{result.output, result.hidden, result.cell};
+  };
+}
+
+void AddCells(Cases& cases) {
+  cases["lstm_projected"] = Projected(1, true, false, false, 2);
+  cases["lstm_projected_deep"] = Projected(2, false, true, true, 2);
+  cases["lstm_projected_lengths"] = Projected(1, true, false, true, 3, true);
+  cases["lstm_cell"] = [](Module& root, const std::vector<Expr>& x) {
+    const auto [hidden, cell] = LSTMCell(root, "", 3, 4)(x[0], {x[1], x[2]});
+    return std::vector<Expr>{hidden, cell};
+  };
+  cases["gru_cell"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{GRUCell(root, "", 3, 4)(x[0], x[1])};
+  };
+  cases["gru_cell_start"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{GRUCell(root, "", 3, 4, false)(x[0])};
+  };
+  cases["rnn_cell"] = [](Module& root, const std::vector<Expr>& x) {
+    return std::vector<Expr>{RNNCell(root, "", 3, 4, true, true)(x[0], x[1])};
   };
 }
 
@@ -178,6 +235,26 @@ void AddAttention(Cases& cases) {
   };
 }
 
+void AddFurtherKeys(Cases& cases) {
+  cases["mha_bias_kv"] = [](Module& root, const std::vector<Expr>& x) {
+    MultiheadAttentionOptions options;
+    options.add_bias_kv = true;
+    MultiheadAttention attention(root, "", 6, 2, options);
+    return std::vector<Expr>{attention(x[0], x[1], x[1], {x[2], x[3]})};
+  };
+  const auto zeros = [](bool bias_kv, bool causal) {
+    return [=](Module& root, const std::vector<Expr>& x) {
+      MultiheadAttentionOptions options;
+      options.batch_first = options.add_zero_attn = true;
+      options.add_bias_kv = bias_kv;
+      MultiheadAttention attention(root, "", 6, 3, options);
+      return std::vector<Expr>{attention(x[0], x[0], x[0], {.causal = causal})};
+    };
+  };
+  cases["mha_zero_attn"] = zeros(true, false);
+  cases["mha_zero_causal"] = zeros(false, true);
+}
+
 TransformerOptions Small(bool first = false) {
   TransformerOptions options;
   options.feedforward = 8;
@@ -203,6 +280,19 @@ void AddTransformer(Cases& cases) {
     TransformerDecoderLayer layer(root, "", 6, 2, Small(true));
     return std::vector<Expr>{layer(x[0], x[1], {.mask = x[2]})};
   };
+  cases["transformer"] = [](Module& root, const std::vector<Expr>& x) {
+    Transformer::Options options;
+    options.feedforward = 8;
+    options.dropout = 0;
+    options.batch_first = true;
+    options.encoder_layers = 2;
+    options.decoder_layers = 1;
+    Transformer transformer(root, "", 6, 2, options);
+    return std::vector<Expr>{transformer(x[0], x[1],
+                                         {.source = {.key_padding_mask = x[3]},
+                                          .target = {.mask = x[2]},
+                                          .memory = {.key_padding_mask = x[3]}})};
+  };
   cases["decoder"] = [](Module& root, const std::vector<Expr>& x) {
     return std::vector<Expr>{TransformerDecoder(root, "", 2, 6, 2, Small())(x[0], x[1])};
   };
@@ -226,9 +316,45 @@ void AddPool(Cases& cases) {
   cases["pixel_shuffle"] = Of(PixelShuffle{2});
 }
 
+void AddPad(Cases& cases) {
+  cases["zero_pad"] = Of(ZeroPad{{1, 2, 3, 0}});
+  cases["constant_pad"] = Of(ConstantPad{{2, -1}, 0.7});
+  cases["reflection_pad"] = Of(ReflectionPad{{1, 2, 0, 1}});
+  cases["replication_pad"] = Of(ReplicationPad{{1}});
+  cases["circular_pad"] = Of(CircularPad{{1, 2, 2, 0}});
+}
+
+void AddRearranged(Cases& cases) {
+  cases["pixel_unshuffle"] = Of(PixelUnshuffle{2});
+  cases["channel_shuffle"] = Of(ChannelShuffle{3});
+  cases["unfold"] = Of(Unfold{Sizes{2, 3}, Sizes{2, 1}, 1, 2});
+  cases["fold"] = Of(Fold{{5, 6}, Sizes{2, 3}, 1, Sizes{1, 0}, Sizes{1, 2}});
+  cases["adaptive_max_uneven"] = Of(AdaptiveMaxPool{Sizes{3, 4}});
+  const auto unpooled = [](std::vector<int64_t> size) {
+    return [=](Module&, const std::vector<Expr>& x) {
+      const MaxPool::Found found = MaxPool{2}.WithIndices(x[0]);
+      return std::vector<Expr>{MaxUnpool{2, std::nullopt, 0, size}(found.values, found.indices)};
+    };
+  };
+  cases["max_unpool"] = unpooled({});
+  cases["max_unpool_size"] = unpooled({7});
+  const auto two = [](auto function) {
+    return [=](Module&, const std::vector<Expr>& x) {
+      return std::vector<Expr>{function(x[0], x[1])};
+    };
+  };
+  cases["cosine_similarity"] = two(CosineSimilarity());
+  cases["pairwise_distance"] = two(PairwiseDistance());
+  cases["pairwise_distance_one"] = two(PairwiseDistance{1, 1e-6, true});
+  cases["pairwise_distance_three"] = two(PairwiseDistance{3});
+  cases["alpha_dropout"] = Of(AlphaDropout{0.3});
+  cases["feature_alpha_dropout"] = Of(FeatureAlphaDropout{0.3});
+}
+
 void AddActivations(Cases& cases) {
   const std::pair<const char*, Function> rows[] = {
       {"relu", ReLU()},
+      {"rrelu", RReLU{0.1, 0.4}},
       {"relu6", ReLU6()},
       {"leaky_relu", LeakyReLU{0.2}},
       {"elu", ELU{0.7}},
@@ -263,8 +389,9 @@ void AddActivations(Cases& cases) {
 
 std::map<std::string, MakeModule> ModuleCases() {
   Cases cases;
-  for (const auto add : {AddConv, AddLinear, AddNormalization, AddEmbedding, AddRecurrent,
-                         AddAttention, AddTransformer, AddPool, AddActivations})
+  for (const auto add : {AddConv, AddLinear, AddNormalization, AddTracked, AddEmbedding,
+                         AddRecurrent, AddCells, AddAttention, AddFurtherKeys, AddTransformer,
+                         AddPool, AddPad, AddRearranged, AddActivations})
     add(cases);
   return cases;
 }

@@ -37,7 +37,8 @@ TEST_F(TrainerTest, DataThatDoNotFitTheModel) {
   std::string labels(kExamples, '\0');
   labels[5] = 7;
   scratch_.Write("labels", Idx({kExamples}, labels));
-  EXPECT_THAT(Error(Config("epochs: 1")), HasSubstr("label 7 at position 9 is out of range for 3 classes"));
+  EXPECT_THAT(Error(Config("epochs: 1")),
+              HasSubstr("label 7 at position 9 is out of range for 3 classes"));
   scratch_.Write("labels", Idx({kExamples}, std::string(kExamples, '\0')));
   scratch_.Write("images", Idx({kExamples, 4, 5}, std::string(kExamples * 20, '\0')));
   EXPECT_THAT(Error(Config("epochs: 1")),

@@ -18,6 +18,9 @@ struct Operands : LossOperands {
   }
 };
 
+// A margin has the default 1.
+double MarginOf(const Operands& of) { return of.config.has_margin() ? of.config.margin() : 1; }
+
 loss::ClassOptions ClassOptionsOf(const Operands& of) {
   loss::ClassOptions options;
   options.ignore_index = of.config.ignore_index();
@@ -63,11 +66,27 @@ Expr KlOf(const Operands& of) {
                                of.reduction());
 }
 Expr HingeEmbeddingOf(const Operands& of) {
-  return loss::HingeEmbedding(of.scores, CastLike(of.target, of.scores),
-                              of.config.has_margin() ? of.config.margin() : 1, of.reduction());
+  return loss::HingeEmbedding(of.scores, CastLike(of.target, of.scores), MarginOf(of),
+                              of.reduction());
 }
 Expr SoftMarginOf(const Operands& of) {
   return loss::SoftMargin(of.scores, CastLike(of.target, of.scores), of.reduction());
+}
+
+Expr MultiMarginOf(const Operands& of) {
+  return loss::MultiMargin(of.scores, of.target, 1, MarginOf(of), ClassOptionsOf(of).weight,
+                           of.reduction());
+}
+Expr MultiLabelMarginOf(const Operands& of) {
+  return loss::MultiLabelMargin(of.scores, of.target, of.reduction());
+}
+Expr MultiLabelSoftMarginOf(const Operands& of) {
+  return loss::MultiLabelSoftMargin(of.scores, CastLike(of.target, of.scores),
+                                    ClassOptionsOf(of).weight, of.reduction());
+}
+Expr PoissonOf(const Operands& of) {
+  return loss::PoissonNegativeLogLikelihood(of.scores, CastLike(of.target, of.scores), true, 1e-8,
+                                            of.reduction());
 }
 
 Expr CtcOf(const Operands& of) {
@@ -106,7 +125,11 @@ constexpr Entry kLosses[] = {
     {"kl", KlOf},
     {"l1", L1Of},
     {"mse", MseOf},
+    {"multi_label_margin", MultiLabelMarginOf},
+    {"multi_label_soft_margin", MultiLabelSoftMarginOf},
+    {"multi_margin", MultiMarginOf, true},
     {"nll", NllOf, true},
+    {"poisson", PoissonOf},
     {"smooth_l1", SmoothL1Of},
     {"soft_margin", SoftMarginOf},
 };

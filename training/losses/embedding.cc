@@ -7,7 +7,7 @@ namespace {
 Expr Dot(const Expr& a, const Expr& b) { return ReduceSum(a * b, {-1}, false); }
 
 // Of rows, as PyTorch's pairwise_distance: epsilon is added to each difference.
-Expr Distance(const Expr& a, const Expr& b, double epsilon) {
+Expr EuclideanDistance(const Expr& a, const Expr& b, double epsilon) {
   const Expr difference = a - b + epsilon;
   return Sqrt(Dot(difference, difference));
 }
@@ -25,9 +25,18 @@ Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double ma
 
 Expr TripletMargin(const Expr& anchor, const Expr& positive, const Expr& negative, double margin,
                    double epsilon, bool swap, Reduction reduction) {
-  Expr away = Distance(anchor, negative, epsilon);
-  if (swap) away = Min(away, Distance(positive, negative, epsilon));
-  return Reduced(AtLeast(Distance(anchor, positive, epsilon) - away + margin, 0), reduction);
+  const auto distance = [&](const Expr& a, const Expr& b) {
+    return EuclideanDistance(a, b, epsilon);
+  };
+  return TripletMarginWithDistance(anchor, positive, negative, distance, margin, swap, reduction);
+}
+
+Expr TripletMarginWithDistance(const Expr& anchor, const Expr& positive, const Expr& negative,
+                               const Distance& distance, double margin, bool swap,
+                               Reduction reduction) {
+  Expr away = distance(anchor, negative);
+  if (swap) away = Min(away, distance(positive, negative));
+  return Reduced(AtLeast(distance(anchor, positive) - away + margin, 0), reduction);
 }
 
 Expr HingeEmbedding(const Expr& x, const Expr& target, double margin, Reduction reduction) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "graph/builder/expr.h"
 
@@ -45,10 +46,13 @@ Expr SmoothL1(const Expr& x, const Expr& target, double beta = 1,
 // `per_batch` divides the sum by the first dim in place of `reduction`.
 Expr KullbackLeibler(const Expr& x, const Expr& target, bool log_target = false,
                      bool per_batch = false, Reduction reduction = Reduction::kMean);
+// `full` adds what does not depend on x: Stirling's approximation of log(target!), log(2 pi) / 2.
 Expr PoissonNegativeLogLikelihood(const Expr& x, const Expr& target, bool log_input = true,
-                                  double epsilon = 1e-8, Reduction reduction = Reduction::kMean);
+                                  double epsilon = 1e-8, Reduction reduction = Reduction::kMean,
+                                  bool full = false);
 Expr GaussianNegativeLogLikelihood(const Expr& x, const Expr& target, const Expr& variance,
-                                   double epsilon = 1e-6, Reduction reduction = Reduction::kMean);
+                                   double epsilon = 1e-6, Reduction reduction = Reduction::kMean,
+                                   bool full = false);
 
 // Of pairs of rows; targets are 1 (alike) or -1.
 Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double margin = 0,
@@ -58,6 +62,11 @@ Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double ma
 Expr TripletMargin(const Expr& anchor, const Expr& positive, const Expr& negative,
                    double margin = 1, double epsilon = 1e-6, bool swap = false,
                    Reduction reduction = Reduction::kMean);
+// The same with a distance of one's own, of two batches of vectors to [batch].
+using Distance = std::function<Expr(const Expr& a, const Expr& b)>;
+Expr TripletMarginWithDistance(const Expr& anchor, const Expr& positive, const Expr& negative,
+                               const Distance& distance, double margin = 1, bool swap = false,
+                               Reduction reduction = Reduction::kMean);
 // x where the target is 1, max(0, margin - x) where it is -1.
 Expr HingeEmbedding(const Expr& x, const Expr& target, double margin = 1,
                     Reduction reduction = Reduction::kMean);
@@ -66,6 +75,19 @@ Expr MarginRanking(const Expr& a, const Expr& b, const Expr& target, double marg
                    Reduction reduction = Reduction::kMean);
 // log(1 + exp(-target * x)).
 Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
+
+// --- several classes
+
+// The mean over the other classes j of max(0, margin - x[target] + x[j]) ^ power, of scores
+// [batch, classes] and integer targets [batch]; `weight` per class is the target's.
+Expr MultiMargin(const Expr& x, const Expr& target, int64_t power = 1, double margin = 1,
+                 const Expr& weight = {}, Reduction reduction = Reduction::kMean);
+// Of several right classes: targets [batch, classes] list them, up to the first -1. The sum over
+// right classes i and others j of max(0, 1 - x[i] + x[j]), divided by the number of classes.
+Expr MultiLabelMargin(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
+// Binary cross entropy of each class, as its mean over the classes; targets are 0 or 1.
+Expr MultiLabelSoftMargin(const Expr& x, const Expr& target, const Expr& weight = {},
+                          Reduction reduction = Reduction::kMean);
 
 struct CtcOptions {
   int64_t blank = 0;

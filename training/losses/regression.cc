@@ -1,7 +1,12 @@
 // Losses of differences and of distributions.
+#include <cmath>
+
 #include "training/losses/reduction.h"
 
 namespace onward::loss {
+namespace {
+constexpr double kPi = 3.14159265358979323846;
+}  // namespace
 
 Expr MeanSquaredError(const Expr& x, const Expr& target, Reduction reduction) {
   const Expr difference = x - target;
@@ -44,17 +49,25 @@ Expr KullbackLeibler(const Expr& x, const Expr& target, bool log_target, bool pe
 }
 
 Expr PoissonNegativeLogLikelihood(const Expr& x, const Expr& target, bool log_input, double epsilon,
-                                  Reduction reduction) {
-  return Reduced(log_input ? Exp(x) - target * x : x - target * Log(x + epsilon), reduction);
+                                  Reduction reduction, bool full) {
+  Expr loss = log_input ? Exp(x) - target * x : x - target * Log(x + epsilon);
+  if (full) {
+    const Expr one = ScalarLike(target, 1);
+    const Expr counts = Max(target, one);
+    const Expr stirling = target * Log(counts) - target + Log(counts * (2 * kPi)) * 0.5;
+    loss = loss + Where(Greater(target, one), stirling, ScalarLike(target, 0));
+  }
+  return Reduced(loss, reduction);
 }
 
 Expr GaussianNegativeLogLikelihood(const Expr& x, const Expr& target, const Expr& variance,
-                                   double epsilon, Reduction reduction) {
+                                   double epsilon, Reduction reduction, bool full) {
   // The bound changes the value, and the gradient goes past it.
   const Expr excess = AtLeast(variance, epsilon) - variance;
   const Expr bounded = variance + expr::Op("StopGradient", {excess}, {}, "onward");
   const Expr difference = x - target;
-  return Reduced((Log(bounded) + difference * difference / bounded) * 0.5, reduction);
+  const Expr loss = (Log(bounded) + difference * difference / bounded) * 0.5;
+  return Reduced(full ? loss + 0.5 * std::log(2 * kPi) : loss, reduction);
 }
 
 }  // namespace onward::loss

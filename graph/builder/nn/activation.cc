@@ -1,6 +1,7 @@
 #include "graph/builder/nn/activation.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/builder/nn/dropout.h"
 #include "graph/builder/nn/shape_of.h"
 
 namespace onward::nn {
@@ -15,6 +16,13 @@ Expr Positive(const Expr& x) { return Greater(x, ScalarLike(x, 0)); }
 Expr ReLU::operator()(const Expr& x) const { return Relu(x); }
 Expr ReLU6::operator()(const Expr& x) const { return Clip(x, ScalarLike(x, 0), ScalarLike(x, 6)); }
 Expr LeakyReLU::operator()(const Expr& x) const { return Op("LeakyRelu", {x}, Alpha(slope)); }
+Expr RReLU::operator()(const Expr& x) const {
+  if (!x.valid()) return {};
+  const Expr drawn = Op("RandomUniformLike", {x},
+                        {{"low", static_cast<float>(lower)}, {"high", static_cast<float>(upper)}});
+  const Expr slope = Where(IsTraining(*x.sink()), drawn, ScalarLike(x, (lower + upper) / 2));
+  return Where(Positive(x), x, x * slope);
+}
 Expr ELU::operator()(const Expr& x) const { return Op("Elu", {x}, Alpha(alpha)); }
 // The standard's defaults are PyTorch's constants in float; in double they are written out.
 Expr SELU::operator()(const Expr& x) const {

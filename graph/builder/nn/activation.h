@@ -17,6 +17,11 @@ struct LeakyReLU {
   double slope = 0.01;
   Expr operator()(const Expr& x) const;
 };
+// Slopes of negative values are drawn from [lower, upper) when training; else their mean.
+struct RReLU {
+  double lower = 1.0 / 8, upper = 1.0 / 3;
+  Expr operator()(const Expr& x) const;
+};
 struct ELU {
   double alpha = 1;
   Expr operator()(const Expr& x) const;
@@ -84,6 +89,10 @@ struct Threshold {
 struct Softmax {
   int64_t axis = -1;
   Expr operator()(const Expr& x) const;
+};
+// Over the channels of [batch, channels, height, width].
+struct Softmax2d : Softmax {
+  Softmax2d() : Softmax{1} {}
 };
 struct Softmin {
   int64_t axis = -1;

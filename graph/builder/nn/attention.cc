@@ -20,14 +20,14 @@ Expr Additive(const Expr& mask, const Expr& like) {
   return Where(mask, ScalarLike(like, 0), -Infinity(like));
 }
 
-// bool[queries, keys]: keys up to the query's own position.
-Expr CausalMask(const Expr& scores) {
-  const Expr zero = scores.sink()->Scalar(0, DType::kInt64);
-  const Expr one = scores.sink()->Scalar(1, DType::kInt64);
-  const auto iota = [&](int64_t axis) {
-    return Op("Range", {zero, Squeeze(Shape(scores, axis, axis + 1), {0}), one});
+// bool[queries, keys]: keys up to the query's own position; positions are on `axis`.
+Expr CausalMask(const Expr& queries, const Expr& keys, int64_t axis) {
+  const Expr zero = queries.sink()->Scalar(0, DType::kInt64);
+  const Expr one = queries.sink()->Scalar(1, DType::kInt64);
+  const auto iota = [&](const Expr& of) {
+    return Op("Range", {zero, Squeeze(Shape(of, axis, axis + 1), {0}), one});
   };
-  return LessOrEqual(iota(3), Unsqueeze(iota(2), {1}));
+  return LessOrEqual(iota(keys), Unsqueeze(iota(queries), {1}));
 }
 
 // Each head `count` times in a row.
@@ -58,7 +58,7 @@ Expr Parts(const Expr& query, const Expr& key, const Expr& value, const Attentio
   const Expr v = RepeatHeads(value, *k_heads, group, *v_size);
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(*size)));
   Expr scores = MatMul(query * scale, Transpose(k, {0, 1, 3, 2}));
-  if (options.causal) scores = Where(CausalMask(scores), scores, -Infinity(scores));
+  if (options.causal) scores = Where(CausalMask(query, key, 2), scores, -Infinity(scores));
   if (options.mask.valid()) scores = scores + Additive(options.mask, scores);
   return MatMul(Dropout{options.dropout}(expr::Softmax(scores)), v);
 }
@@ -152,6 +152,40 @@ MultiheadAttention::MultiheadAttention(Module& parent, std::string_view name, in
   out_proj_weight =
       AddParameter("out_proj.weight", {size, size}, init::KaimingUniform(std::sqrt(5.0)));
   if (options.bias) out_proj_bias = AddParameter("out_proj.bias", {size}, init::Zeros());
+  if (!options.add_bias_kv) return;
+  bias_k = AddParameter("bias_k", {1, 1, size}, init::XavierNormal());
+  bias_v = AddParameter("bias_v", {1, 1, size}, init::XavierNormal());
+}
+
+// Further keys and values behind the given ones, which every query may attend to.
+void MultiheadAttention::AddKeys(std::vector<Expr>& projected, AttentionOptions& options) const {
+  const Expr query = projected[0], keys = projected[1];
+  const Expr shape = Concat({Shape(keys, 0, 1), keys.sink()->Ints({1, size_})}, 0);
+  int64_t count = 0;
+  const auto add = [&](const Expr& key, const Expr& value) {
+    projected[1] = Concat({projected[1], Expand(key, shape)}, 1);
+    projected[2] = Concat({projected[2], Expand(value, shape)}, 1);
+    ++count;
+  };
+  if (bias_k.valid()) add(bias_k, bias_v);
+  if (options_.add_zero_attn) add(ScalarLike(keys, 0), ScalarLike(keys, 0));
+  if (count == 0) return;
+  if (options.causal) {
+    const Expr causal = CausalMask(query, keys, 1);
+    options.mask = !options.mask.valid()                  ? causal
+                   : options.mask.dtype() == DType::kBool ? And(options.mask, causal)
+                                                          : options.mask + Additive(causal, keys);
+    options.causal = false;
+  }
+  if (!options.mask.valid()) return;
+  const int64_t rank = KnownRank(options.mask, "an attention mask");
+  if (rank < 1) return;
+  std::vector<int64_t> pads(static_cast<size_t>(2 * rank), 0);
+  pads.back() = count;
+  const Expr attend = options.mask.dtype() == DType::kBool
+                          ? keys.sink()->Constant(Tensor::Scalar(true), "attend")
+                          : ScalarLike(options.mask, 0);
+  options.mask = Op("Pad", {options.mask, keys.sink()->Ints(pads), attend});
 }
 
 std::vector<Expr> MultiheadAttention::Project(const Expr& query, const Expr& key,
@@ -198,11 +232,12 @@ Expr MultiheadAttention::operator()(const Expr& query, const Expr& key, const Ex
   const Expr q = turned(query);
   const Expr k = key.id() == query.id() ? q : turned(key);
   const Expr v = value.id() == key.id() ? k : turned(value);
-  const std::vector<Expr> projected = Project(q, k, v);
+  std::vector<Expr> projected = Project(q, k, v);
   AttentionOptions options;
   options.mask = Mask(masks);
   options.causal = masks.causal;
   options.dropout = options_.dropout;
+  AddKeys(projected, options);
   const Expr y = PackedAttention(projected[0], projected[1], projected[2], heads_, heads_, options);
   return turned(LinearOf(y, out_proj_weight, out_proj_bias));
 }

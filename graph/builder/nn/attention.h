@@ -39,6 +39,8 @@ struct MultiheadAttentionOptions {
   bool bias = true;
   int64_t kdim = 0, vdim = 0;  // sizes of keys and values; 0: the embedding's
   bool batch_first = false;
+  bool add_bias_kv = false;    // a learned key and value besides the given ones
+  bool add_zero_attn = false;  // a key and a value of zeros
 };
 
 // Masks as PyTorch's module has them: bool masks are true where a position must not be attended to.
@@ -59,11 +61,13 @@ class MultiheadAttention : public Module {
 
   Expr in_proj_weight, in_proj_bias;                 // [3 size, size], of equal sizes
   Expr q_proj_weight, k_proj_weight, v_proj_weight;  // else
+  Expr bias_k, bias_v;                               // [1, 1, size], of add_bias_kv
   Expr out_proj_weight, out_proj_bias;
 
  private:
   std::vector<Expr> Project(const Expr& query, const Expr& key, const Expr& value);
   Expr Mask(const AttentionMasks& masks) const;
+  void AddKeys(std::vector<Expr>& projected, AttentionOptions& options) const;
 
   const int64_t size_, heads_;
   const Options options_;

@@ -16,5 +16,22 @@ struct Dropout2d {
   double p = 0.5;
   Expr operator()(const Expr& x) const;
 };
+using Dropout1d = Dropout2d;
+using Dropout3d = Dropout2d;
+
+// What is dropped becomes SELU's least value, and the rest is moved so that mean and variance stay.
+struct AlphaDropout {
+  double p = 0.5;
+  Expr operator()(const Expr& x) const;
+};
+
+// The same of whole channels.
+struct FeatureAlphaDropout {
+  double p = 0.5;
+  Expr operator()(const Expr& x) const;
+};
+
+// A bool scalar: whether the model trains. A dropout of the number 1 tells, which is never 1 then.
+Expr IsTraining(ExprSink& sink);
 
 }  // namespace onward::nn

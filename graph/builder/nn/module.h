@@ -91,6 +91,8 @@ class Module {
   };
 
  private:
+  friend void WeightNorm(Module& module, Expr& weight, int64_t axis);
+
   Expr AddTensor(std::string_view name, Tensor value);
 
   struct Start {

@@ -109,16 +109,59 @@ Expr GroupNorm::Forward(const Expr& x) {
 InstanceNorm::InstanceNorm(Module& parent, std::string_view name, int64_t channels,
                            const Options& options)
     : Layer(parent, name), channels_(channels), options_(options) {
-  if (!options.affine) return;
-  weight = AddParameter("weight", {channels}, init::Ones());
-  bias = AddParameter("bias", {channels}, init::Zeros());
+  if (!Require(channels >= 1, "needs at least one channel")) return;
+  if (options.affine) {
+    weight = AddParameter("weight", {channels}, init::Ones());
+    bias = AddParameter("bias", {channels}, init::Zeros());
+  }
+  if (!options.track_running_stats) return;
+  running_mean = AddBuffer("running_mean", Filled(dtype(), channels, 0));
+  running_var = AddBuffer("running_var", Filled(dtype(), channels, 1));
 }
 
 Expr InstanceNorm::Forward(const Expr& x) {
   if (!HasChannels(x, channels_, 0, "an instance normalization")) return {};
+  const std::vector<int64_t> shape = {channels_};
+  if (options_.track_running_stats) {
+    if (!Require(x.sink() == &sink(), "has no state in a body of control flow")) return {};
+    const Expr y =
+        Op("BatchNormalization",
+           {x, Or(weight, x, shape, 1), Or(bias, x, shape, 0), running_mean, running_var},
+           {{"epsilon", static_cast<float>(options_.eps)},
+            {"momentum", static_cast<float>(1 - options_.momentum)}});
+    if (!y.valid()) return {};
+    Graph& graph = sink().graph();
+    graph.mutable_node(graph.value(y.id()).producer).metadata[kPerInstanceKey] = "1";
+    return y;
+  }
   return Op("InstanceNormalization",
             {x, Or(weight, x, {channels_}, 1), Or(bias, x, {channels_}, 0)},
             {{"epsilon", static_cast<float>(options_.eps)}});
+}
+
+Expr LocalResponseNorm::operator()(const Expr& x) const {
+  if (!x.valid()) return {};
+  if (size % 2 == 1) {
+    return Op("LRN", {x},
+              {{"size", size},
+               {"alpha", static_cast<float>(alpha)},
+               {"beta", static_cast<float>(beta)},
+               {"bias", static_cast<float>(k)}});
+  }
+  // Of an even size PyTorch has the longer half before the channel, the standard behind it.
+  const int64_t rank = KnownRank(x, "LocalResponseNorm");
+  if (rank < 2) return {};
+  std::vector<int64_t> pads(static_cast<size_t>(2 * rank), 0);
+  pads[1] = size / 2;
+  pads[static_cast<size_t>(rank) + 1] = size / 2 - 1;
+  const Expr squares = Op("Pad", {x * x, x.sink()->Ints(pads)});
+  Expr sum;
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t end = i + 1 == size ? std::numeric_limits<int64_t>::max() : i + 1 - size;
+    const Expr shifted = Slice(squares, {i}, {end}, {1});
+    sum = i == 0 ? shifted : sum + shifted;
+  }
+  return x / Pow(sum * (alpha / static_cast<double>(size)) + k, ScalarLike(x, beta));
 }
 
 }  // namespace onward::nn

@@ -94,7 +94,13 @@ class GroupNorm : public Layer {
 struct InstanceNormOptions {
   double eps = 1e-5;
   bool affine = false;
+  double momentum = 0.1;  // the share of the new batch
+  bool track_running_stats = false;
 };
+
+// In the metadata of a BatchNormalization that training/mode.h makes an InstanceNormalization while
+// the model trains, whose running statistics are means over the batch.
+inline constexpr char kPerInstanceKey[] = "onward.per_instance";
 
 class InstanceNorm : public Layer {
  public:
@@ -103,7 +109,7 @@ class InstanceNorm : public Layer {
                const Options& options = {});
   Expr Forward(const Expr& x) override;
 
-  Expr weight, bias;
+  Expr weight, bias, running_mean, running_var;
 
  private:
   const int64_t channels_;
@@ -112,5 +118,12 @@ class InstanceNorm : public Layer {
 using InstanceNorm1d = InstanceNorm;
 using InstanceNorm2d = InstanceNorm;
 using InstanceNorm3d = InstanceNorm;
+
+// x / (k + alpha / size * sum of squares of `size` channels around it) ^ beta.
+struct LocalResponseNorm {
+  int64_t size;
+  double alpha = 1e-4, beta = 0.75, k = 1;
+  Expr operator()(const Expr& x) const;
+};
 
 }  // namespace onward::nn

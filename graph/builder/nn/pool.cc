@@ -76,6 +76,21 @@ Tensor MeanMatrix(DType dtype, int64_t in, int64_t out) {
   return Draw(means, dtype, {out, in}, 0, "");
 }
 
+// int64[out, longest]: row i has the elements of the i-th window, the last one again where it is
+// shorter.
+Tensor WindowMembers(int64_t in, int64_t out) {
+  int64_t longest = 0;
+  const auto begin = [&](int64_t i) { return i * in / out; };
+  const auto end = [&](int64_t i) { return ((i + 1) * in + out - 1) / out; };
+  for (int64_t i = 0; i < out; ++i) longest = std::max(longest, end(i) - begin(i));
+  Tensor members(DType::kInt64, {out, longest});
+  for (int64_t i = 0; i < out; ++i) {
+    for (int64_t k = 0; k < longest; ++k)
+      members.mutable_data<int64_t>()[i * longest + k] = std::min(begin(i) + k, end(i) - 1);
+  }
+  return members;
+}
+
 // Whether every axis has equal windows; `window` is theirs.
 bool EvenWindows(const std::vector<int64_t>& in, const std::vector<int64_t>& out, Window& window) {
   for (size_t i = 0; i < in.size(); ++i) {
@@ -99,6 +114,36 @@ Expr MaxPool::operator()(const Expr& x) const {
   Attributes attributes = AttributesOf(*window, ceil_mode);
   attributes.Set("dilations", dilation.For(static_cast<int64_t>(window->kernel.size())));
   return Op("MaxPool", {x}, std::move(attributes));
+}
+
+MaxPool::Found MaxPool::WithIndices(const Expr& x) const {
+  const std::optional<Window> window = WindowOf(x, "MaxPool", kernel, stride, padding);
+  if (!window) return {};
+  Attributes attributes = AttributesOf(*window, ceil_mode);
+  attributes.Set("dilations", dilation.For(static_cast<int64_t>(window->kernel.size())));
+  const std::vector<Expr> made = Ops("MaxPool", {x}, 2, std::move(attributes));
+  return {made[0], made[1]};
+}
+
+Expr MaxUnpool::operator()(const Expr& x, const Expr& indices) const {
+  const std::optional<Window> window = WindowOf(x, "MaxUnpool", kernel, stride, padding);
+  if (!window) return {};
+  if (size.empty()) {
+    return Op(
+        "MaxUnpool", {x, indices},
+        {{"kernel_shape", window->kernel}, {"strides", window->stride}, {"pads", window->pads}});
+  }
+  // The standard's node takes positions for those of the size that the window gives.
+  const auto rank = static_cast<int64_t>(window->kernel.size());
+  const std::vector<int64_t> sizes = Sizes(size).For(rank);
+  if (sizes.empty()) {
+    FailSizes(x, "MaxUnpool", rank);
+    return {};
+  }
+  const Expr shape = Concat({Shape(x, 0, 2), x.sink()->Ints(sizes)}, 0);
+  const Expr zeros = Expand(ScalarLike(x, 0), ReduceProd(shape, {0}, true));
+  const std::vector<int64_t> flat = {-1};
+  return Reshape(Op("ScatterElements", {zeros, Reshape(indices, flat), Reshape(x, flat)}), shape);
 }
 
 Expr AvgPool::operator()(const Expr& x) const {
@@ -156,9 +201,14 @@ Expr AdaptiveMaxPool::operator()(const Expr& x) const {
   if (in.empty()) return {};
   Window window;
   if (EvenWindows(in, out, window)) return Op("MaxPool", {x}, AttributesOf(window, false));
-  x.sink()->Fail(
-      absl::InvalidArgumentError("AdaptiveMaxPool to sizes that do not divide the input's"));
-  return {};
+  // Axis by axis: the elements of each window on an axis of their own.
+  Expr y = x;
+  for (int64_t i = 0; i < rank; ++i) {
+    const size_t at = static_cast<size_t>(i);
+    const Expr members = x.sink()->Constant(WindowMembers(in[at], out[at]), "windows");
+    y = ReduceMax(Gather(y, members, 2 + i), {3 + i}, false);
+  }
+  return y;
 }
 
 Expr Upsample::operator()(const Expr& x) const {

@@ -14,6 +14,21 @@ struct MaxPool {
   Sizes padding = 0, dilation = 1;
   bool ceil_mode = false;
   Expr operator()(const Expr& x) const;
+  // Also where the maxima are: positions in the flat input, int64.
+  struct Found {
+    Expr values, indices;
+  };
+  Found WithIndices(const Expr& x) const;
+};
+
+// Values at the places that a MaxPool of the same window found, zeros elsewhere. `size`: of the
+// result's axes behind the channels, where the window leaves it open.
+struct MaxUnpool {
+  Sizes kernel;
+  std::optional<Sizes> stride = std::nullopt;
+  Sizes padding = 0;
+  std::vector<int64_t> size = {};
+  Expr operator()(const Expr& x, const Expr& indices) const;
 };
 
 struct AvgPool {
@@ -37,7 +52,6 @@ struct AdaptiveAvgPool {
   Sizes size;
   Expr operator()(const Expr& x) const;
 };
-// The output's sizes divide the input's.
 struct AdaptiveMaxPool {
   Sizes size;
   Expr operator()(const Expr& x) const;
@@ -51,6 +65,12 @@ struct Upsample {
   std::string mode = "nearest";
   bool align_corners = false;
   Expr operator()(const Expr& x) const;
+};
+using UpsamplingNearest2d = Upsample;
+// Corners are kept.
+struct UpsamplingBilinear2d : Upsample {
+  explicit UpsamplingBilinear2d(std::vector<int64_t> to, std::vector<double> by = {})
+      : Upsample{std::move(to), std::move(by), "linear", true} {}
 };
 
 // [batch, channels * factor^2, height, width] -> [batch, channels, height * factor, ...].

@@ -23,8 +23,12 @@ Recurrent::Recurrent(Module& parent, std::string_view name, Kind kind, int64_t i
   if (!Require(options.num_layers >= 1 && hidden >= 1, "needs a layer and a hidden size") ||
       !Require(options.dropout >= 0 && options.dropout < 1, "the dropout is not in [0, 1)") ||
       !Require(known,
-               absl::StrCat("the nonlinearity '", options.nonlinearity, "' is not tanh or relu")))
+               absl::StrCat("the nonlinearity '", options.nonlinearity, "' is not tanh or relu")) ||
+      !Require(options.proj_size >= 0 && options.proj_size < hidden &&
+                   (options.proj_size == 0 || kind == Kind::kLstm),
+               "a proj_size is of an LSTM alone, and below the hidden size"))
     return;
+  const int64_t state = options.proj_size > 0 ? options.proj_size : hidden;
   const double bound = 1 / std::sqrt(static_cast<double>(hidden));
   const Init start = init::Uniform(-bound, bound);
   const int64_t rows = hidden * static_cast<int64_t>(kGates[static_cast<size_t>(kind)].size());
@@ -32,13 +36,16 @@ Recurrent::Recurrent(Module& parent, std::string_view name, Kind kind, int64_t i
   for (int64_t layer = 0; layer < options.num_layers; ++layer) {
     for (int64_t direction = 0; direction < directions; ++direction) {
       const std::string suffix = absl::StrCat("_l", layer, direction == 1 ? "_reverse" : "");
-      const int64_t width = layer == 0 ? in : directions * hidden;
+      const int64_t width = layer == 0 ? in : directions * state;
       Weights& made = weights_.emplace_back();
       made.weight_ih = AddParameter("weight_ih" + suffix, {rows, width}, start);
-      made.weight_hh = AddParameter("weight_hh" + suffix, {rows, hidden}, start);
-      if (!options.bias) continue;
-      made.bias_ih = AddParameter("bias_ih" + suffix, {rows}, start);
-      made.bias_hh = AddParameter("bias_hh" + suffix, {rows}, start);
+      made.weight_hh = AddParameter("weight_hh" + suffix, {rows, state}, start);
+      if (options.bias) {
+        made.bias_ih = AddParameter("bias_ih" + suffix, {rows}, start);
+        made.bias_hh = AddParameter("bias_hh" + suffix, {rows}, start);
+      }
+      if (options.proj_size > 0)
+        made.weight_hr = AddParameter("weight_hr" + suffix, {state, hidden}, start);
     }
   }
 }
@@ -98,7 +105,8 @@ RecurrentResult Recurrent::operator()(const Expr& x, const Expr& hidden, const E
   for (int64_t layer = 0; layer < layers; ++layer) {
     const size_t at = static_cast<size_t>(layer);
     if (layer > 0) y = Dropout{options_.dropout}(y);
-    const std::vector<Expr> outputs = RunLayer(y, at, {h0[at], c0[at]}, lengths);
+    const auto run = options_.proj_size > 0 ? &Recurrent::RunProjected : &Recurrent::RunLayer;
+    const std::vector<Expr> outputs = (this->*run)(y, at, {h0[at], c0[at]}, lengths);
     // [length, directions, batch, hidden].
     y = directions == 1 ? Squeeze(outputs[0], {1})
                         : Reshape(Transpose(outputs[0], {0, 2, 1, 3}), {0, 0, -1});

@@ -14,9 +14,11 @@ struct RecurrentOptions {
   double dropout = 0;  // between layers, when training
   bool bidirectional = false;
   std::string nonlinearity = "tanh";  // of RNN: "tanh" or "relu"
+  int64_t proj_size = 0;  // of LSTM: hidden states are projected to this size; 0: they are not
 };
 
-// State is [num_layers * directions, batch, hidden].
+// State is [num_layers * directions, batch, hidden], or of hidden states that are projected
+// [..., proj_size].
 struct RecurrentResult {
   Expr output;  // [length, batch, directions * hidden], or [batch, length, ...]
   Expr hidden;  // the last state
@@ -37,13 +39,15 @@ class Recurrent : public Module {
  private:
   // The parameters of one direction of one layer, PyTorch's: rows are gates in its order.
   struct Weights {
-    Expr weight_ih, weight_hh, bias_ih, bias_hh;
+    Expr weight_ih, weight_hh, bias_ih, bias_hh, weight_hr;
   };
   struct State {
     Expr hidden, cell;
   };
 
   std::vector<Expr> RunLayer(const Expr& x, size_t layer, const State& state, const Expr& lengths);
+  std::vector<Expr> RunProjected(const Expr& x, size_t layer, const State& state,
+                                 const Expr& lengths);
   // Gates in the order of the standard.
   Expr Reordered(const Expr& rows) const;
 

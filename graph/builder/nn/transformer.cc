@@ -121,4 +121,20 @@ Expr TransformerDecoder::operator()(const Expr& x, const Expr& memory, const Att
   return norm == nullptr ? y : (*norm)(y);
 }
 
+// PyTorch draws every matrix anew.
+Transformer::Transformer(Module& parent, std::string_view name, int64_t size, int64_t heads,
+                         const Options& options)
+    : Module(parent, name),
+      encoder(*this, "encoder", options.encoder_layers, size, heads, options, true),
+      decoder(*this, "decoder", options.decoder_layers, size, heads, options, true) {
+  const std::string matrices[] = {"*in_proj_weight", "*out_proj.weight", "*linear?.weight"};
+  Initialize(matrices, init::XavierUniform());
+}
+
+Expr Transformer::operator()(const Expr& source, const Expr& target,
+                             const TransformerMasks& masks) {
+  const Expr memory = encoder(source, masks.source);
+  return decoder(target, memory, masks.target, masks.memory);
+}
+
 }  // namespace onward::nn

@@ -80,4 +80,24 @@ class TransformerDecoder : public Module {
   std::unique_ptr<LayerNorm> norm;
 };
 
+struct TransformerMasks {
+  AttentionMasks source, target, memory;
+};
+
+struct WholeTransformerOptions : TransformerOptions {
+  int64_t encoder_layers = 6, decoder_layers = 6;
+};
+
+// "encoder" and "decoder", each with a last norm.
+class Transformer : public Module {
+ public:
+  using Options = WholeTransformerOptions;
+  Transformer(Module& parent, std::string_view name, int64_t size = 512, int64_t heads = 8,
+              const Options& options = {});
+  Expr operator()(const Expr& source, const Expr& target, const TransformerMasks& masks = {});
+
+  TransformerEncoder encoder;
+  TransformerDecoder decoder;
+};
+
 }  // namespace onward::nn

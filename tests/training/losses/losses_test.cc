@@ -116,6 +116,35 @@ const std::map<std::string, Function>& Losses() {
        [](const Arguments& a) {
          return CtcOf(a, {0, false, Reduction::kNone});
        }},
+      {"poisson_full",
+       [](const Arguments& a) {
+         return loss::PoissonNegativeLogLikelihood(a[0], a[1], true, 1e-8, Reduction::kMean, true);
+       }},
+      {"gaussian_full",
+       [](const Arguments& a) {
+         return loss::GaussianNegativeLogLikelihood(a[0], a[1], a[2], 1e-6, Reduction::kSum, true);
+       }},
+      {"triplet_distance",
+       [](const Arguments& a) {
+         const auto manhattan = [](const Expr& x, const Expr& y) {
+           return ReduceSum(Abs(x - y), {-1}, false);
+         };
+         return loss::TripletMarginWithDistance(a[0], a[1], a[2], manhattan, 0.7, true);
+       }},
+      {"multi_margin", [](const Arguments& a) { return loss::MultiMargin(a[0], a[1]); }},
+      {"multi_margin_square",
+       [](const Arguments& a) {
+         return loss::MultiMargin(a[0], a[1], 2, 0.6, a[2], Reduction::kNone);
+       }},
+      {"multi_label_margin", [](const Arguments& a) { return loss::MultiLabelMargin(a[0], a[1]); }},
+      {"multi_label_margin_none",
+       [](const Arguments& a) { return loss::MultiLabelMargin(a[0], a[1], Reduction::kNone); }},
+      {"multi_label_soft_margin",
+       [](const Arguments& a) { return loss::MultiLabelSoftMargin(a[0], a[1]); }},
+      {"multi_label_soft_margin_weight",
+       [](const Arguments& a) {
+         return loss::MultiLabelSoftMargin(a[0], a[1], a[2], Reduction::kSum);
+       }},
       {"soft_margin", [](const Arguments& a) { return loss::SoftMargin(a[0], a[1]); }},
   };
   return *losses;

@@ -71,6 +71,17 @@ CASES = {
     "ctc_impossible": (ctc(zero_infinity=True), [R(4, 3, 5), torch.tensor([[1, 1, 1], [1, 2, 3], [2, 3, 4]]), torch.tensor([4, 2, 4]),
                                                  torch.tensor([3, 3, 3])], 1),
     "ctc_infinite": (ctc(reduction="none"), [R(4, 2, 5), torch.tensor([[1, 1, 1], [1, 2, 3]]), torch.tensor([4, 4]), torch.tensor([3, 3])], 0),
+    "poisson_full": (lambda x, y: F.poisson_nll_loss(x, y, full=True), [R(4, 3), torch.tensor([[0.0, 1, 2], [3, 7, 0.5], [1.5, 2, 4], [9, 0, 1]]).double()], 1),
+    "gaussian_full": (lambda x, y, v: F.gaussian_nll_loss(x, y, v, full=True, reduction="sum"), [R(4, 3), R(4, 3), P(4, 3)], 3),
+    "triplet_distance": (lambda a, p, n: F.triplet_margin_with_distance_loss(a, p, n, distance_function=lambda x, y: (x - y).abs().sum(-1), margin=0.7,
+                                                                             swap=True), [R(6, 4), R(6, 4), R(6, 4)], 3),
+    "multi_margin": (F.multi_margin_loss, [R(6, 5), I(5, 6)], 1),
+    "multi_margin_square": (lambda x, y, w: F.multi_margin_loss(x, y, p=2, margin=0.6, weight=w, reduction="none"), [R(6, 5), I(5, 6), weight], 1),
+    "multi_label_margin": (F.multilabel_margin_loss, [R(4, 5), torch.tensor([[3, 0, -1, 1, 2], [-1, 0, 1, 2, 3], [4, 2, 0, 1, 3], [2, -1, -1, -1, -1]])], 1),
+    "multi_label_margin_none": (lambda x, y: F.multilabel_margin_loss(x, y, reduction="none"),
+                                [R(3, 5), torch.tensor([[3, 0, -1, 1, 2], [1, 4, 2, -1, 3], [4, -1, 0, 1, 3]])], 1),
+    "multi_label_soft_margin": (F.multilabel_soft_margin_loss, [R(4, 5), I(2, 4, 5).double()], 1),
+    "multi_label_soft_margin_weight": (lambda x, y, w: F.multilabel_soft_margin_loss(x, y, w, reduction="sum"), [R(4, 5), I(2, 4, 5).double(), weight], 1),
 }
 
 

@@ -135,22 +135,65 @@ CASES = {
     "upsample_corners": (nn.Upsample(size=(5, 4, 3), mode="trilinear", align_corners=True), [f(1, 2, 3, 2, 2)]),
     "upsample_cubic": (nn.Upsample(size=(7, 6), mode="bicubic"), [f(1, 2, 4, 5)]),
     "pixel_shuffle": (nn.PixelShuffle(2), [f(2, 8, 2, 3)]),
+    "pixel_unshuffle": (nn.PixelUnshuffle(2), [f(2, 3, 4, 6)]),
+    "channel_shuffle": (nn.ChannelShuffle(3), [f(2, 6, 2, 3)]),
+    "unfold": (nn.Unfold((2, 3), dilation=(2, 1), padding=1, stride=2), [f(2, 3, 6, 7)]),
+    "fold": (nn.Fold((5, 6), (2, 3), padding=(1, 0), stride=(1, 2)), [f(2, 12, 12)]),
+    "max_unpool": (Of(lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)), [f(2, 3, 4, 6)]),
+    "max_unpool_size": (Of(lambda x: F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2, output_size=(7,))), [f(2, 3, 7)]),
+    "adaptive_max_uneven": (nn.AdaptiveMaxPool2d((3, 4)), [f(2, 2, 7, 6)]),
+    "zero_pad": (nn.ZeroPad2d((1, 2, 3, 0)), [f(2, 2, 3, 2)]),
+    "constant_pad": (nn.ConstantPad1d((2, -1), 0.7), [f(2, 2, 4)]),
+    "reflection_pad": (nn.ReflectionPad2d((1, 2, 0, 1)), [f(2, 2, 3, 4)]),
+    "replication_pad": (nn.ReplicationPad3d(1), [f(2, 2, 2, 3, 2)]),
+    "circular_pad": (nn.CircularPad2d((1, 2, 2, 0)), [f(2, 2, 3, 4)]),
+    "response_norm": (nn.LocalResponseNorm(3, alpha=0.4, k=2), [f(2, 5, 3, 2)]),
+    "response_norm_even": (nn.LocalResponseNorm(4, alpha=0.4), [f(2, 6, 3)]),
+    "cosine_similarity": (nn.CosineSimilarity(), [f(2, 5, 3), f(2, 5, 3)]),
+    "pairwise_distance": (nn.PairwiseDistance(), [f(4, 5), f(4, 5)]),
+    "pairwise_distance_one": (nn.PairwiseDistance(1, keepdim=True), [f(4, 5), f(4, 5)]),
+    "pairwise_distance_three": (nn.PairwiseDistance(3), [f(4, 5), f(4, 5)]),
+    "lstm_cell": (nn.LSTMCell(3, 4), [f(2, 3), f(2, 4), f(2, 4)]),
+    "gru_cell": (nn.GRUCell(3, 4), [f(2, 3), f(2, 4)]),
+    "gru_cell_start": (nn.GRUCell(3, 4, bias=False), [f(2, 3)]),
+    "rnn_cell": (nn.RNNCell(3, 4, nonlinearity="relu"), [f(2, 3), f(2, 4)]),
+    "lstm_projected": (nn.LSTM(3, 4, proj_size=2), [f(5, 2, 3)]),
+    "lstm_projected_deep": (nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True, proj_size=2, bias=False), [f(2, 5, 3), f(4, 2, 2), f(4, 2, 4)]),
+    "lstm_projected_lengths": (Packed(nn.LSTM(3, 4, bidirectional=True, proj_size=3), None),
+                               [f(5, 3, 3), torch.tensor([5, 2, 3], dtype=torch.int32)]),
+    "mha_bias_kv": (nn.MultiheadAttention(6, 2, add_bias_kv=True), [f(5, 2, 6), f(5, 2, 6), causal, padding]),
+    "mha_zero_attn": (nn.MultiheadAttention(6, 3, add_bias_kv=True, add_zero_attn=True, batch_first=True), [f(2, 5, 6)]),
+    "mha_zero_causal": (nn.MultiheadAttention(6, 3, add_zero_attn=True, batch_first=True), [f(2, 5, 6)]),
+    "transformer": (nn.Transformer(6, 2, 2, 1, 8, dropout=0, batch_first=True), [f(2, 5, 6), f(2, 5, 6), causal, padding]),
+    "instance_norm_tracked": (nn.InstanceNorm2d(3, affine=True, track_running_stats=True), [f(2, 3, 3, 2)]),
+    "instance_norm_train": (nn.InstanceNorm1d(3, momentum=0.3, track_running_stats=True), [f(2, 3, 4)]),
+    "weight_norm": (nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), [f(2, 4)]),
+    "weight_norm_conv": (nn.utils.parametrizations.weight_norm(nn.Conv1d(2, 3, 2), dim=1), [f(2, 2, 4)]),
+    "alpha_dropout": (nn.AlphaDropout(0.3), [f(2, 3, 4)]),
+    "feature_alpha_dropout": (nn.FeatureAlphaDropout(0.3), [f(2, 3, 4)]),
 }
 ACTIVATIONS = {
-    "relu": nn.ReLU(), "relu6": nn.ReLU6(), "leaky_relu": nn.LeakyReLU(0.2), "elu": nn.ELU(0.7), "selu": nn.SELU(),
+    "rrelu": nn.RReLU(0.1, 0.4), "relu": nn.ReLU(), "relu6": nn.ReLU6(), "leaky_relu": nn.LeakyReLU(0.2), "elu": nn.ELU(0.7), "selu": nn.SELU(),
     "celu": nn.CELU(1.3), "gelu": nn.GELU(), "gelu_tanh": nn.GELU("tanh"), "silu": nn.SiLU(), "mish": nn.Mish(),
     "sigmoid": nn.Sigmoid(), "log_sigmoid": nn.LogSigmoid(), "tanh": nn.Tanh(), "tanhshrink": nn.Tanhshrink(),
     "hardtanh": nn.Hardtanh(-2, 0.5), "hardsigmoid": nn.Hardsigmoid(), "hardswish": nn.Hardswish(), "hardshrink": nn.Hardshrink(),
     "softshrink": nn.Softshrink(0.7), "softplus": nn.Softplus(2, 3), "softsign": nn.Softsign(), "threshold": nn.Threshold(0.3, -1),
     "softmax": nn.Softmax(1), "softmin": nn.Softmin(-1), "log_softmax": nn.LogSoftmax(-1), "glu": nn.GLU(1),
 }
-TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked"}
+TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked", "instance_norm_train"}
+EVALUATED = {"rrelu", "alpha_dropout", "feature_alpha_dropout", "instance_norm_tracked"}
 
 # How some modules are called.
 CALLS = {
     "lstm_deep": lambda m, x, h, c: m(x, (h, c)),
     "mha": lambda m, x: m(x, x, x, need_weights=False),
     "mha_masks": lambda m, q, kv, mask, padding: m(q, kv, kv, attn_mask=mask, key_padding_mask=padding, need_weights=False),
+    "lstm_cell": lambda m, x, h, c: m(x, (h, c)),
+    "lstm_projected_deep": lambda m, x, h, c: m(x, (h, c)),
+    "mha_bias_kv": lambda m, q, kv, mask, padding: m(q, kv, kv, attn_mask=mask, key_padding_mask=padding, need_weights=False),
+    "mha_zero_attn": lambda m, x: m(x, x, x, need_weights=False),
+    "mha_zero_causal": lambda m, x: m(x, x, x, attn_mask=causal, need_weights=False),
+    "transformer": lambda m, s, t, mask, padding: m(s, t, tgt_mask=mask, src_key_padding_mask=padding, memory_key_padding_mask=padding),
     "mha_sizes": lambda m, q, k, v: m(q, k, v, need_weights=False),
     "encoder_layer_first": lambda m, x, padding: m(x, src_key_padding_mask=padding),
     "decoder_layer_first": lambda m, x, memory, mask: m(x, memory, tgt_mask=mask),
@@ -159,7 +202,7 @@ CALLS = {
 
 
 def make(name, module, inputs):
-    module.train(name in TRAINED or not any(isinstance(each, nn.modules.batchnorm._BatchNorm) for each in module.modules()))
+    module.train(name in TRAINED or name not in EVALUATED and not any(isinstance(each, nn.modules.batchnorm._BatchNorm) for each in module.modules()))
     arrays = {}
     with torch.no_grad():
         for key, value in module.state_dict().items():

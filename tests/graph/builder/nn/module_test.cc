@@ -11,8 +11,12 @@
 #include "graph/builder/nn/embedding.h"
 #include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
+#include "graph/builder/nn/pad.h"
+#include "graph/builder/nn/parameter_list.h"
 #include "graph/builder/nn/parameters.h"
-#include "graph/builder/nn/pool.h"
+#include "graph/builder/nn/rearrange.h"
+#include "graph/builder/nn/recurrent.h"
+#include "graph/builder/nn/weight_norm.h"
 
 namespace onward::nn {
 namespace {
@@ -137,6 +141,22 @@ TEST(Module, DtypesOfParameters) {
 }
 
 // What is wrong is said with the module's path, once, by Build.
+TEST(Module, ParametersInListsAndDicts) {
+  GraphBuilder b("lists");
+  Module root(b);
+  ParameterList list(root, "scales");
+  list.Add({2, 3}, init::Ones());
+  list.Add({3}, init::Zeros());
+  ParameterDict dict(root, "by_name");
+  dict.Add("shift", {3}, init::Constant(2));
+  b.Output("y", list[0] * dict.at("shift") + list[1]);
+  const auto model = b.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::vector<std::string> names;
+  for (const ParameterInfo& each : Parameters(*model)) names.push_back(each.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("scales.0", "scales.1", "by_name.shift"));
+}
+
 TEST(Module, SaysWhatIsWrong) {
   const auto message = [](const std::function<Expr(Module & root, const Expr& x)>& make,
                           DType dtype = DType::kFloat32) {
@@ -172,8 +192,23 @@ TEST(Module, SaysWhatIsWrong) {
               HasSubstr("module 'attn': 4 heads do not divide the size 6"));
   EXPECT_THAT(message([](Module& r, const Expr& x) { return GroupNorm(r, "n", 3, 4)(x); }),
               HasSubstr("module 'n': the groups must divide the channels"));
-  EXPECT_THAT(message([](Module&, const Expr& x) { return AdaptiveMaxPool{4}(x); }),
-              HasSubstr("sizes that do not divide"));
+  EXPECT_THAT(message([](Module&, const Expr& x) { return ChannelShuffle{3}(x); }),
+              HasSubstr("3 groups do not divide 4 channels"));
+  EXPECT_THAT(message([](Module&, const Expr& x) {
+                return ZeroPad{{1, 2, 3}}(x);
+              }),
+              HasSubstr("by 3 numbers: give one, or two for each of the last axes"));
+  EXPECT_THAT(message([](Module& r, const Expr& x) {
+                return GRU(r, "g", 6, 4, {.proj_size = 2})(x).output;
+              }),
+              HasSubstr("module 'g': a proj_size is of an LSTM alone"));
+  EXPECT_THAT(message([](Module& r, const Expr& x) {
+                Linear linear(r, "l", 6, 2);
+                const Expr y = linear(x);
+                WeightNorm(linear, linear.weight);
+                return y;
+              }),
+              HasSubstr("module 'l': 'l.weight' is no parameter of it that is not yet used"));
   EXPECT_THAT(
       message([](Module& r, const Expr& x) { return Linear(r, "", 6, 2)(x); }, DType::kInt8),
       HasSubstr("parameters are float, double, float16 or bfloat16"));
