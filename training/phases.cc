@@ -13,11 +13,11 @@
 #include "graph/builder/functions.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "training/autocast.h"
-#include "training/clip.h"
 #include "training/config/make_loss.h"
 #include "training/gradient/gradient.h"
 #include "training/loss_scale.h"
 #include "training/mode.h"
+#include "training/phase_update.h"
 #include "training/state.h"
 #include "training/trainable.h"
 
@@ -75,14 +75,6 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
 struct Scored {
   Expr loss, scores;
 };
-
-absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name) {
-  const ValueId old = graph.FindValue(name);
-  if (old.valid() && old != value.id()) graph.Rename(old, graph.UniqueName(name + "/model"));
-  graph.Rename(value.id(), name);
-  graph.AddOutput(value.id());
-  return absl::OkStatus();
-}
 
 // Adds the loss of the output `scored`, as output "loss".
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
@@ -145,114 +137,6 @@ absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& name
   return absl::OkStatus();
 }
 
-// --- the update of the weights
-
-// What changes between steps, of the kinds that the config asks for.
-class UpdateWriter {
- public:
-  UpdateWriter(Model& model, const TrainConfig& config, bool portable)
-      : model_(model), config_(config), portable_(portable) {}
-
-  // `gradients` are in the order of `parameters`.
-  absl::Status Write(const std::vector<ValueId>& parameters, const std::vector<ValueId>& gradients,
-                     TrainingPhases& phases) {
-    GraphSink sink(model_.graph, "update/");
-    std::vector<Expr> clipped;
-    for (const ValueId id : gradients) clipped.push_back(sink.Value(id));
-    if (ScalesLoss(config_)) {
-      UnscaledGradients unscaled = Unscale(sink, clipped);
-      clipped = std::move(unscaled.gradients);
-      ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, unscaled.finite, kGradientsFinite));
-    }
-    if (config_.log().gradient_norms()) {
-      for (size_t i = 0; i < clipped.size(); ++i) {
-        const Expr square = clipped[i] * clipped[i];
-        const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
-        ONWARD_RETURN_IF_ERROR(sink.status());
-        ONWARD_RETURN_IF_ERROR(
-            NameOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
-      }
-    }
-    if (config_.log().has_histogram_steps()) {
-      for (size_t i = 0; i < clipped.size(); ++i) {
-        const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
-        ONWARD_RETURN_IF_ERROR(sink.status());
-        ONWARD_RETURN_IF_ERROR(
-            NameOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
-      }
-    }
-    const ClipConfig& clip = config_.clip();
-    if (clip.has_value()) clipped = ClipByValue(clipped, clip.value());
-    if (clip.has_norm()) clipped = ClipEachByNorm(clipped, clip.norm());
-    if (clip.has_global_norm()) {
-      ClippedGradients by_norm = ClipByGlobalNorm(clipped, clip.global_norm());
-      clipped = std::move(by_norm.gradients);
-      ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, by_norm.norm, "gradient_norm"));
-    }
-    ONWARD_RETURN_IF_ERROR(sink.status());
-    ONWARD_RETURN_IF_ERROR(WriteGroups(parameters, clipped, phases));
-    return config_.has_average() ? WriteAverages(phases.parameters) : absl::OkStatus();
-  }
-
- private:
-  bool IsIn(const ParameterGroupConfig& group, ValueId parameter) const {
-    const std::vector<std::string> patterns(group.parameters().begin(), group.parameters().end());
-    const auto rank = static_cast<int32_t>(model_.graph.type(parameter).shape->size());
-    return (patterns.empty() || MatchesAny(model_.graph.value(parameter).name, patterns)) &&
-           (!group.has_least_rank() || rank >= group.least_rank()) &&
-           (!group.has_most_rank() || rank <= group.most_rank());
-  }
-
-  absl::Status WriteGroups(const std::vector<ValueId>& parameters,
-                           const std::vector<Expr>& gradients, TrainingPhases& phases) {
-    const auto& configs = config_.optimizer().group();
-    std::vector<ParameterGroup> groups(static_cast<size_t>(configs.size()) + 1);
-    for (int i = 0; i < configs.size(); ++i) {
-      groups[static_cast<size_t>(i)].name = absl::StrCat("group", i);
-      groups[static_cast<size_t>(i)].options = {configs[i].options().begin(),
-                                                configs[i].options().end()};
-    }
-    for (size_t p = 0; p < parameters.size(); ++p) {
-      size_t chosen = 0;
-      while (chosen + 1 < groups.size() && !IsIn(configs[static_cast<int>(chosen)], parameters[p]))
-        ++chosen;
-      groups[chosen].parameters.push_back(parameters[p]);
-      groups[chosen].gradients.push_back(gradients[p].id());
-    }
-    OptimizerConfig optimizer;
-    optimizer.portable = portable_;
-    optimizer.name = config_.optimizer().name();
-    optimizer.options = {config_.optimizer().options().begin(),
-                         config_.optimizer().options().end()};
-    ONWARD_ASSIGN_OR_RETURN(phases.groups, AddOptimizer(model_, optimizer, groups));
-    return absl::OkStatus();
-  }
-
-  // average += weight * (next - average), of every trained parameter.
-  absl::Status WriteAverages(const std::vector<std::string>& names) {
-    Graph& graph = model_.graph;
-    GraphSink sink(graph, "average/");
-    const Expr weight = sink.Value(AddState(graph, "average/weight", Tensor::Scalar(0.0)));
-    std::map<ValueId, ValueId> next_of;
-    for (const UpdateBinding& update : model_.updates) next_of[update.input] = update.output;
-    for (const std::string& name : names) {
-      const ValueId parameter = graph.FindValue(name);
-      const ValueId average = AddState(graph, kAveragePrefix + name, *graph.constant(parameter));
-      const Expr old = sink.Value(average);
-      const Expr next = old + Cast(weight, old.dtype()) * (sink.Value(next_of.at(parameter)) - old);
-      ONWARD_RETURN_IF_ERROR(sink.status());
-      AddUpdate(model_, average, next.id());
-    }
-    return absl::OkStatus();
-  }
-
-  Model& model_;
-  const TrainConfig& config_;
-  const bool portable_;
-};
-
 // --- the phases
 
 Tensor Zeros(DType dtype, DimsView dims) {
@@ -261,7 +145,7 @@ Tensor Zeros(DType dtype, DimsView dims) {
   return zeros;
 }
 
-bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1; }
+bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1 && !IsLbfgs(config); }
 
 // Adds what each run adds to the sum of gradients, as state of zeros.
 absl::Status Accumulate(Model& model, const std::vector<std::string>& names,
@@ -292,8 +176,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     gradients.push_back(
         AddState(model.graph, "gradient/" + name, Zeros(like.dtype(), like.dims())));
   }
-  ONWARD_RETURN_IF_ERROR(
-      UpdateWriter(model, config, portable).Write(parameters, gradients, phases));
+  ONWARD_RETURN_IF_ERROR(WriteUpdate(model, config, portable, parameters, gradients, phases));
   GraphSink sink(model.graph, "clear/");
   for (const ValueId gradient : gradients) {
     const Expr zero = ZerosLike(sink.Value(gradient));
@@ -375,10 +258,9 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
     phases.apply = phases.models.size();
     phases.models.push_back(std::move(apply));
   } else {
-    ONWARD_RETURN_IF_ERROR(
-        UpdateWriter(step, config, portable).Write(parameters, gradients, phases));
-    ONWARD_RETURN_IF_ERROR(
-        KeepNamedOutputs(step, {"loss", "gradient_norm*", "gradient_value/*", kGradientsFinite}));
+    ONWARD_RETURN_IF_ERROR(WriteUpdate(step, config, portable, parameters, gradients, phases));
+    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*", "gradient_value/*",
+                                                   "lbfgs_gradient/*", kGradientsFinite}));
     phases.models.push_back(std::move(step));
   }
   std::vector<std::string> state;

@@ -14,6 +14,10 @@
 
 namespace onward {
 
+// LBFGS evaluates the loss as often as it likes: its step is no graph. A phase then computes loss
+// and gradients at the state's parameters, which it leaves as they are.
+bool IsLbfgs(const TrainConfig& config);
+
 // A model to be trained, in inference form.
 struct TrainableModel {
   Model model;
@@ -38,6 +42,8 @@ struct TrainingPhases {
 inline constexpr char kAveragePrefix[] = "average/";
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";
+// Outputs of a training with LBFGS: what its closure answers.
+inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
 // target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,

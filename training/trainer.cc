@@ -52,6 +52,7 @@ absl::Status Trainer::Open() {
   ONWARD_RETURN_IF_ERROR(FitSession());
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
+  ONWARD_RETURN_IF_ERROR(OpenLbfgs());
   return OpenCheckpoints();
 }
 
@@ -177,7 +178,7 @@ absl::Status Trainer::RunSteps() {
   const MemoryScope scope(memory_);
   while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(StepReport report, MakeStep());
+    ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
     progress_.skipped += report.skipped;
     report.skipped_steps = progress_.skipped;
     progress_.epoch = loader_->position().epoch;
@@ -287,6 +288,11 @@ absl::Status Trainer::Export(const std::string& path) const {
 }
 
 absl::Status Trainer::ExportStep(const std::string& path) const {
+  if (lbfgs_ != nullptr) {
+    return absl::FailedPreconditionError(
+        "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is "
+        "none");
+  }
   if (phases_.apply) {
     return absl::FailedPreconditionError(
         "export.training_step: a step over several batches is no one graph; set accumulate to 1");

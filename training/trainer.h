@@ -19,6 +19,7 @@
 #include "training/config/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/evaluation.h"
+#include "training/optimizers/lbfgs.h"
 #include "training/phases.h"
 #include "training/progress.h"
 #include "training/schedules/schedule.h"
@@ -117,6 +118,10 @@ class Trainer {
   const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
   bool SkipsSteps() const;
   absl::StatusOr<StepReport> MakeStep();
+  absl::Status OpenLbfgs();
+  absl::StatusOr<StepReport> MakeLbfgsStep();
+  absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<Session::Inputs>& batches,
+                                                    const Lbfgs::Tensors& at, StepReport* report);
   absl::StatusOr<bool> RunBatches(StepReport& report);
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();
@@ -138,6 +143,7 @@ class Trainer {
   int64_t planned_bytes_ = 0, state_bytes_ = 0;
   int segments_ = 0;  // that are computed again; 0: none
 
+  std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
   TrainingProgress progress_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;

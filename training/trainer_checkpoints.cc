@@ -1,4 +1,6 @@
 // What Trainer writes to checkpoints and goes on from.
+#include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,19 @@ std::map<std::string, std::string> FixedValues(const TrainConfig& config) {
           {"batch_size", absl::StrCat(config.batch_size())},
           {"accumulate", absl::StrCat(config.accumulate())},
           {"optimizer", config.optimizer().name()}};
+}
+
+constexpr char kLbfgsPrefix[] = "lbfgs/";
+
+// Takes what LBFGS keeps out of `tensors`: how much it is changes from step to step.
+Lbfgs::Tensors TakeLbfgsState(std::map<std::string, Tensor>& tensors) {
+  Lbfgs::Tensors state;
+  for (auto it = tensors.begin(); it != tensors.end();) {
+    const bool is_part = it->first.starts_with(kLbfgsPrefix);
+    if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second.Clone();
+    it = is_part ? tensors.erase(it) : std::next(it);
+  }
+  return state;
 }
 
 }  // namespace
@@ -41,7 +56,8 @@ absl::Status Trainer::Resume() {
   if (!loaded.ok()) return loaded.status();
   for (const std::string& damaged : loaded->damaged)
     Warn(absl::StrCat(damaged, "; going on from ", loaded->path));
-  const TrainingState& state = loaded->state;
+  TrainingState& state = loaded->state;
+  const Lbfgs::Tensors lbfgs = TakeLbfgsState(state.tensors);
   for (const auto& [name, value] : FixedValues(config_)) {
     const auto it = state.values.find(name);
     if (it == state.values.end() || it->second == value) continue;
@@ -53,6 +69,7 @@ absl::Status Trainer::Resume() {
     ONWARD_ASSIGN_OR_RETURN(expected[name], session_->State(name));
   }
   ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTensors(state, expected), loaded->path));
+  if (lbfgs_ != nullptr) ONWARD_RETURN_IF_ERROR(Annotate(lbfgs_->SetState(lbfgs), loaded->path));
   ONWARD_ASSIGN_OR_RETURN(progress_, ProgressOf(state.values));
   for (const auto& [name, tensor] : state.tensors)
     ONWARD_RETURN_IF_ERROR(session_->Set(name, tensor.Clone()));
@@ -69,6 +86,8 @@ void Trainer::SaveCheckpoint(std::optional<double> metric) {
   for (const auto& [name, value] : FixedValues(config_)) state.values[name] = value;
   for (const std::string& name : session_->state_names())
     state.tensors[name] = *session_->State(name);
+  if (lbfgs_ != nullptr)
+    for (const auto& [name, tensor] : lbfgs_->State()) state.tensors[kLbfgsPrefix + name] = tensor;
   saved_step_ = progress_.step;
   if (const absl::Status before = checkpoints_->Save(std::move(state)); !before.ok())
     Warn(std::string(before.message()));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "training/loss_scale.h"
+#include "training/step_outputs.h"
 #include "training/trainer.h"
 
 namespace onward {
@@ -16,6 +17,8 @@ namespace {
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+}  // namespace
 
 double LossOf(const Session::Outputs& outputs) {
   return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
@@ -32,8 +35,6 @@ void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
       report.gradient_norms[name.substr(std::strlen(kGradientNormPrefix))] = norm;
   }
 }
-
-}  // namespace
 
 const ScheduleConfig* Trainer::ScheduleOf(size_t group) const {
   const auto& groups = config_.optimizer().group();

@@ -216,9 +216,7 @@ absl::StatusOr<double> Lbfgs::Step(Tensors& parameters, const Closure& closure) 
     status = run.Go(*std::move(start));
   }
   if (!status.ok()) {
-    pairs_.clear();
-    scale_ = 1;
-    iterations_ = 0;
+    Restart();
     return status;
   }
   parameters = AsTensors(run.x, parameters);

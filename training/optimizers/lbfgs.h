@@ -49,6 +49,19 @@ class Lbfgs {
   // and the next one starts anew.
   absl::StatusOr<double> Step(Tensors& parameters, const Closure& closure);
 
+  // The options by PyTorch's names: "lr", "max_iter", "max_eval", "tolerance_grad",
+  // "tolerance_change", "history_size", and "strong_wolfe", 0 or 1. InvalidArgument: another name
+  // (with the known ones) or a value out of range.
+  static absl::StatusOr<Options> OptionsOf(const std::map<std::string, double>& values);
+
+  void set_lr(double lr) { options_.lr = lr; }
+  // What is kept between steps, as tensors of double; SetState goes on from it bit for bit.
+  // InvalidArgument: a tensor is missing or does not fit the others.
+  Tensors State() const;
+  absl::Status SetState(const Tensors& state);
+  // Forgets it.
+  void Restart();
+
   int64_t iterations() const { return iterations_; }  // since the start
   int64_t evaluations() const { return evaluations_; }
 
@@ -63,7 +76,7 @@ class Lbfgs {
   void Remember(const Vector& gradient);
   Vector Direction(const Vector& gradient) const;
 
-  const Options options_;
+  Options options_;
   std::vector<Pair> pairs_;  // the oldest first
   Vector direction_, last_gradient_;
   double scale_ = 1, t_ = 0;
