@@ -3,8 +3,9 @@
 gradients that PyTorch's autograd gives in double precision.
 
 Usage: make_models.py [MODEL...] with the Python of `scripts/peers torch`. Each model's first output
-is its loss. Written are <model>.onnx (double precision), <model>_float.onnx (the same network in
-float) and <model>.npz: "in/<input>", "out/<output>" and "grad/<parameter or input>".
+is its loss. Written are <model>.onnx (double precision) and <model>.npz: "in/<input>", "out/<output>" and
+"grad/<parameter or input>"; of MODELS also <model>_float.onnx (the same network in float), of networks.py also
+<model>_optimized, which is what the exporter's optimizer leaves.
 """
 import io
 import logging
@@ -17,6 +18,7 @@ import numpy as np
 import onnx
 import torch
 import torch.nn.functional as F
+from networks import NETWORKS
 from torch import nn
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -263,6 +265,10 @@ def make(name):
     arrays = {f"in/{k}": v.numpy() for k, v in inputs.items()}
     arrays |= {f"out/{k}": v.detach().numpy() for k, v in zip(("loss", "y"), outputs)}
     arrays |= {f"grad/{k}": (torch.zeros_like(wrt[k]) if v is None else v).numpy() for k, v in zip(wrt, gradients)}
+    write_npz(name, arrays)
+
+
+def write_npz(name, arrays):
     with zipfile.ZipFile(HERE / f"{name}.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         for key, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w") as file:
@@ -270,12 +276,43 @@ def make(name):
     print(name, (HERE / f"{name}.onnx").stat().st_size)
 
 
+def make_network(name):
+    torch.manual_seed(3)
+    make_module, make_inputs = NETWORKS[name]
+    module = make_module().double().eval()
+    with torch.no_grad():
+        for parameter in module.parameters():  # the exporter merges equal ones
+            parameter += torch.randn_like(parameter) * 0.1
+    for buffer in module.buffers():
+        if buffer.is_floating_point():
+            buffer.uniform_(0.5, 1.5)
+    inputs = tuple(x.double() if x.is_floating_point() else x for x in make_inputs())
+    loss = module(*inputs)
+    parameters = dict(module.named_parameters())
+    gradients = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values()))))
+    arrays = {"in/x": inputs[0].numpy(), "in/t": inputs[1].numpy(), "out/loss": loss.detach().numpy()}
+    folds = any(isinstance(part, nn.BatchNorm2d) for part in module.modules())  # into convolutions
+    for optimize in (False,) if folds else (False, True):
+        model = torch.onnx.export(module, inputs, dynamo=True, verbose=False, output_names=["loss"],
+                                  input_names=["x", "t"], optimize=optimize).model_proto
+        for part in [model, *model.graph.node, *model.graph.value_info, *model.graph.initializer, *model.graph.input,
+                     *model.graph.output]:
+            del part.metadata_props[:]
+        written = f"{name}{'_optimized' if optimize else ''}"
+        (HERE / f"{written}.onnx").write_bytes(model.SerializeToString())
+        # The exporter's optimizer folds some parameters into others.
+        kept = {i.name for i in model.graph.initializer} & parameters.keys()
+        if optimize:
+            kept -= {"tokens.weight"} if name == "gpt_causal" else set()  # tied: its transpose becomes another one
+        write_npz(written, arrays | {f"grad/{key}": gradients[key].numpy() for key in sorted(kept)})
+
+
 def main():
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or MODELS:
-        make(name)
+    for name in sys.argv[1:] or [*MODELS, *NETWORKS]:
+        make(name) if name in MODELS else make_network(name)
 
 
 if __name__ == "__main__":

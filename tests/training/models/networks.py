@@ -1,29 +1,7 @@
-#!/usr/bin/env python3
-"""Makes tests/training/gradient/models: small models as PyTorch exports them, with the gradients of their parameters.
-
-Usage: make_models.py [NAME...] with the Python of `scripts/peers torch`. Written are <name>.onnx, in double precision with one
-output "loss", and <name>.npz with its inputs by name, "loss" and g/<parameter>; <name>_optimized is what the exporter's
-optimizer leaves.
-"""
-import pathlib
-import sys
-import warnings
-
+"""Networks in inference form, for make_models.py."""
 import torch
 import torch.nn.functional as F
-from make_cases import write_npz
 from torch import nn
-
-HERE = pathlib.Path(__file__).resolve().parent
-
-
-class Mlp(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 8), nn.SiLU(), nn.Linear(8, 4))
-
-    def forward(self, x, t):
-        return F.cross_entropy(self.layers(x), t)
 
 
 class Cnn(nn.Module):
@@ -154,59 +132,15 @@ def labels(*dims, classes=3):
     return torch.randint(0, classes, dims)
 
 
-MODELS = {
-    "mlp": (Mlp, lambda: (torch.randn(5, 6), labels(5, classes=4))),
-    "cnn": (Cnn, lambda: (torch.randn(3, 2, 8, 8), labels(3))),
+# Name, and module with its inputs x and t. The exporter's optimizer leaves <name>_optimized.
+NETWORKS = {
+    "cnn_grouped": (Cnn, lambda: (torch.randn(3, 2, 8, 8), labels(3))),
     "residual": (Residual, lambda: (torch.randn(2, 3, 9, 9), labels(2))),
-    "encoder": (Encoder, lambda: (torch.randn(2, 5, 8), torch.randn(2, 5))),
-    "gpt": (Gpt, lambda: (labels(2, 5, classes=11), labels(2, 5, classes=11))),
-    "lstm": (Lstm, lambda: (labels(2, 4, classes=7), labels(2, 4, classes=7))),
+    "encoder_layers": (Encoder, lambda: (torch.randn(2, 5, 8), torch.randn(2, 5))),
+    "gpt_causal": (Gpt, lambda: (labels(2, 5, classes=11), labels(2, 5, classes=11))),
+    "lstm_head": (Lstm, lambda: (labels(2, 4, classes=7), labels(2, 4, classes=7))),
     "gru": (Gru, lambda: (torch.randn(4, 3, 4), torch.rand(3))),
-    "unet": (UNet, lambda: (torch.randn(2, 1, 8, 8), torch.randn(2, 1, 8, 8))),
+    "unet_instances": (UNet, lambda: (torch.randn(2, 1, 8, 8), torch.randn(2, 1, 8, 8))),
     "convnext": (ConvNext, lambda: (torch.randn(2, 3, 8, 8), labels(2, classes=6))),
     "llama": (Llama, lambda: (labels(2, 5, classes=9), labels(2, 5, classes=9))),
 }
-
-
-def make(name):
-    torch.manual_seed(3)
-    make_module, make_inputs = MODELS[name]
-    module = make_module().double().eval()
-    with torch.no_grad():
-        for parameter in module.parameters():  # the exporter merges equal ones
-            parameter += torch.randn_like(parameter) * 0.1
-    for buffer in module.buffers():
-        if buffer.is_floating_point():
-            buffer.uniform_(0.5, 1.5)
-    inputs = tuple(x.double() if x.is_floating_point() else x for x in make_inputs())
-    loss = module(*inputs)
-    parameters = dict(module.named_parameters())
-    gradients = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values()))))
-    arrays = {"x": inputs[0].numpy(), "t": inputs[1].numpy(), "loss": loss.detach().numpy()}
-    folds = any(isinstance(part, nn.BatchNorm2d) for part in module.modules())  # into convolutions
-    for optimize in (False,) if folds else (False, True):
-        model = torch.onnx.export(module, inputs, dynamo=True, verbose=False, output_names=["loss"],
-                                  input_names=["x", "t"], optimize=optimize).model_proto
-        for part in [model, *model.graph.node, *model.graph.value_info, *model.graph.initializer, *model.graph.input,
-                     *model.graph.output]:
-            del part.metadata_props[:]
-        path = HERE / "models" / f"{name}{'_optimized' if optimize else ''}.onnx"
-        path.write_bytes(model.SerializeToString())
-        # The exporter's optimizer folds some parameters into others.
-        kept = {i.name for i in model.graph.initializer} & parameters.keys()
-        if optimize:
-            kept -= {"tokens.weight"} if name == "gpt" else set()  # tied: its transpose becomes another one
-        write_npz(path.with_suffix(".npz"), arrays | {f"g/{key}": gradients[key].numpy() for key in sorted(kept)})
-        print(path.name, path.stat().st_size, f"{len(kept)} of {len(parameters)} parameters")
-
-
-def main():
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
-    (HERE / "models").mkdir(exist_ok=True)
-    for name in sys.argv[1:] or MODELS:
-        make(name)
-
-
-if __name__ == "__main__":
-    main()
