@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -64,13 +65,13 @@ class Progress {
   double mean_ = 0, seconds_ = 0, shown_ = -10;
 };
 
-void ShowEvaluation(const EvaluationReport& report) {
+void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
   std::string line = absl::StrFormat("evaluation after step %d (%d epochs): loss %.4f", report.step,
                                      report.epoch, report.evaluation.loss);
   if (const auto accuracy = report.evaluation.accuracy())
     absl::StrAppendFormat(&line, ", accuracy %.2f %%", 100 * *accuracy);
-  std::printf("%s%s\n", line.c_str(), report.best ? ", the best so far" : "");
-  std::fflush(stdout);
+  std::fprintf(to, "%s%s\n", line.c_str(), report.best ? ", the best so far" : "");
+  std::fflush(to);
 }
 
 // The vocabulary that decodes what a model of text generates, beside the model; a text of numbers
@@ -185,7 +186,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   };
   trainer_options.on_evaluation = [&](const EvaluationReport& report) {
     recorded.Update(records.Evaluation(report));
-    ShowEvaluation(report);
+    ShowEvaluation(report, common.json ? stderr : stdout);
   };
   trainer_options.on_warning = [](const std::string& message) {
     std::fprintf(stderr, "warning: %s\n", message.c_str());
@@ -204,7 +205,17 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_RETURN_IF_ERROR(recorded);
   if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer, options.profile));
   ONWARD_RETURN_IF_ERROR(records.Close());
+  if (!common.json) records.PrintConfusion();
   ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
+  if (common.json) {
+    nlohmann::json document = records.Summary();
+    document["steps"] = trainer->steps_done();
+    document["total_steps"] = trainer->total_steps();
+    document["model"] = output / "model.onnx";
+    document["planned_bytes"] = trainer->planned_bytes();
+    std::printf("%s\n", document.dump(2).c_str());
+    return absl::OkStatus();
+  }
   std::printf("%lld of %lld steps; the trained model is %s\n",
               static_cast<long long>(trainer->steps_done()),
               static_cast<long long>(trainer->total_steps()), (output / "model.onnx").c_str());

@@ -62,6 +62,9 @@ absl::Status TrainRecords::Open(const std::filesystem::path& output, const LogCo
 
 absl::Status TrainRecords::Step(const StepReport& report) {
   loss_.points.emplace_back(report.step, report.loss);
+  last_step_.emplace();
+  last_step_->loss = report.loss;
+  last_step_->skipped_steps = report.skipped_steps;
   if (report.step % config_.every_steps() == 0) {
     ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
     if (events_ != nullptr) ONWARD_RETURN_IF_ERROR(Events(report));
@@ -96,6 +99,7 @@ absl::Status TrainRecords::Histograms(const StepReport& report) {
 absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
   evaluation_.points.emplace_back(report.step, report.evaluation.loss);
   confusion_ = report.evaluation.confusion;
+  last_evaluation_ = report;
   ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
   if (events_ == nullptr) return absl::OkStatus();
   ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
@@ -107,8 +111,21 @@ absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
 absl::Status TrainRecords::Close() {
   CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
   std::ofstream(output_ / "loss.svg") << DrawSvg(plot);
-  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
   return events_ == nullptr ? absl::OkStatus() : events_->Flush();
+}
+
+void TrainRecords::PrintConfusion() const {
+  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
+}
+
+nlohmann::json TrainRecords::Summary() const {
+  nlohmann::json summary = nlohmann::json::object();
+  if (last_step_) {
+    summary["loss"] = last_step_->loss;
+    summary["skipped_steps"] = last_step_->skipped_steps;
+  }
+  if (last_evaluation_) summary["evaluation"] = JsonOf(*last_evaluation_)["evaluation"];
+  return summary;
 }
 
 }  // namespace onward::cli

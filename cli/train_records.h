@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "training/config/train_config.pb.h"
@@ -21,8 +23,11 @@ class TrainRecords {
   absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done);
   absl::Status Step(const StepReport& report);
   absl::Status Evaluation(const EvaluationReport& report);
-  // loss.svg, and the confusion of the last evaluation on the standard output.
-  absl::Status Close();
+  absl::Status Close();  // writes loss.svg
+  // Of the last evaluation, on the standard output.
+  void PrintConfusion() const;
+  // {"loss", "skipped_steps", "evaluation"}: of the last step, and of the last evaluation if any.
+  nlohmann::json Summary() const;
 
  private:
   absl::Status Events(const StepReport& report);
@@ -34,6 +39,8 @@ class TrainRecords {
   std::unique_ptr<EventFile> events_;
   Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
   Confusion confusion_;
+  std::optional<StepReport> last_step_;
+  std::optional<EvaluationReport> last_evaluation_;
 };
 
 }  // namespace onward::cli

@@ -206,6 +206,21 @@ TEST_F(TrainCommandTest, DeterministicForAnyNumberOfThreads) {
   EXPECT_EQ(one, train(" --threads 4"));
 }
 
+TEST_F(TrainCommandTest, JsonIsOneDocument) {
+  const std::string output = directory_.path("json"), document = directory_.path("document");
+  const std::string command =
+      absl::StrCat(ONWARD_PROGRAM, " train ", config_, " --json --output-dir ", output,
+                   " 2>/dev/null >", document);
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto result = nlohmann::json::parse(ReadFile(document));
+  EXPECT_EQ(result["steps"], 60);
+  EXPECT_EQ(result["total_steps"], 60);
+  EXPECT_EQ(result["skipped_steps"], 0);
+  EXPECT_EQ(result["evaluation"]["examples"], 40);
+  EXPECT_TRUE(result["loss"].is_number_float());
+  EXPECT_TRUE(std::filesystem::exists(result["model"].get<std::string>()));
+}
+
 TEST_F(TrainCommandTest, ProfileHasTheMemoryOfTheFirstBatches) {
   const std::string trace = directory_.path("trace.json");
   ASSERT_EQ(Call(absl::StrCat(config_, " --set steps=12 --profile ", trace, " --output-dir ",

@@ -1,7 +1,6 @@
 #include "tests/support/module_cases.h"
 
 #include "graph/builder/nn/activation.h"
-#include "graph/builder/nn/attention.h"
 #include "graph/builder/nn/conv.h"
 #include "graph/builder/nn/distance.h"
 #include "graph/builder/nn/dropout.h"
@@ -13,7 +12,6 @@
 #include "graph/builder/nn/rearrange.h"
 #include "graph/builder/nn/recurrent.h"
 #include "graph/builder/nn/recurrent_cell.h"
-#include "graph/builder/nn/transformer.h"
 #include "graph/builder/nn/weight_norm.h"
 
 namespace onward::testing {
@@ -203,101 +201,6 @@ void AddRecurrent(Cases& cases) {
   cases["rnn_relu"] = Recurrence<RNN>(1, true, false, false, "relu");
 }
 
-MakeModule Dot(bool causal, std::optional<double> scale = std::nullopt) {
-  return [=](Module&, const std::vector<Expr>& x) {
-    AttentionOptions options;
-    options.causal = causal;
-    options.scale = scale;
-    if (x.size() > 3) options.mask = x[3];
-    return std::vector<Expr>{ScaledDotProductAttention(x[0], x[1], x[2], options)};
-  };
-}
-
-void AddAttention(Cases& cases) {
-  cases["sdpa"] = Dot(false);
-  cases["sdpa_mask"] = Dot(false);
-  cases["sdpa_causal_groups"] = Dot(true, 0.7);
-  cases["mha"] = [](Module& root, const std::vector<Expr>& x) {
-    return std::vector<Expr>{MultiheadAttention(root, "", 6, 2)(x[0], x[0], x[0])};
-  };
-  cases["mha_masks"] = [](Module& root, const std::vector<Expr>& x) {
-    MultiheadAttentionOptions options;
-    options.bias = false;
-    options.batch_first = true;
-    MultiheadAttention attention(root, "", 6, 3, options);
-    return std::vector<Expr>{attention(x[0], x[1], x[1], {x[2], x[3]})};
-  };
-  cases["mha_sizes"] = [](Module& root, const std::vector<Expr>& x) {
-    MultiheadAttentionOptions options;
-    options.kdim = 3;
-    options.vdim = 4;
-    return std::vector<Expr>{MultiheadAttention(root, "", 6, 2, options)(x[0], x[1], x[2])};
-  };
-}
-
-void AddFurtherKeys(Cases& cases) {
-  cases["mha_bias_kv"] = [](Module& root, const std::vector<Expr>& x) {
-    MultiheadAttentionOptions options;
-    options.add_bias_kv = true;
-    MultiheadAttention attention(root, "", 6, 2, options);
-    return std::vector<Expr>{attention(x[0], x[1], x[1], {x[2], x[3]})};
-  };
-  const auto zeros = [](bool bias_kv, bool causal) {
-    return [=](Module& root, const std::vector<Expr>& x) {
-      MultiheadAttentionOptions options;
-      options.batch_first = options.add_zero_attn = true;
-      options.add_bias_kv = bias_kv;
-      MultiheadAttention attention(root, "", 6, 3, options);
-      return std::vector<Expr>{attention(x[0], x[0], x[0], {.causal = causal})};
-    };
-  };
-  cases["mha_zero_attn"] = zeros(true, false);
-  cases["mha_zero_causal"] = zeros(false, true);
-}
-
-TransformerOptions Small(bool first = false) {
-  TransformerOptions options;
-  options.feedforward = 8;
-  options.dropout = 0;
-  options.batch_first = options.norm_first = first;
-  return options;
-}
-
-void AddTransformer(Cases& cases) {
-  cases["encoder_layer"] = Of<TransformerEncoderLayer>(6, 2, Small());
-  cases["encoder_layer_first"] = [](Module& root, const std::vector<Expr>& x) {
-    TransformerOptions options = Small(true);
-    options.activation = "gelu";
-    options.bias = false;
-    TransformerEncoderLayer layer(root, "", 6, 2, options);
-    return std::vector<Expr>{layer(x[0], {.key_padding_mask = x[1]})};
-  };
-  cases["encoder"] = Of<TransformerEncoder>(2, 6, 2, Small(), true);
-  cases["decoder_layer"] = [](Module& root, const std::vector<Expr>& x) {
-    return std::vector<Expr>{TransformerDecoderLayer(root, "", 6, 2, Small())(x[0], x[1])};
-  };
-  cases["decoder_layer_first"] = [](Module& root, const std::vector<Expr>& x) {
-    TransformerDecoderLayer layer(root, "", 6, 2, Small(true));
-    return std::vector<Expr>{layer(x[0], x[1], {.mask = x[2]})};
-  };
-  cases["transformer"] = [](Module& root, const std::vector<Expr>& x) {
-    Transformer::Options options;
-    options.feedforward = 8;
-    options.dropout = 0;
-    options.batch_first = true;
-    options.encoder_layers = 2;
-    options.decoder_layers = 1;
-    Transformer transformer(root, "", 6, 2, options);
-    return std::vector<Expr>{transformer(x[0], x[1],
-                                         {.source = {.key_padding_mask = x[3]},
-                                          .target = {.mask = x[2]},
-                                          .memory = {.key_padding_mask = x[3]}})};
-  };
-  cases["decoder"] = [](Module& root, const std::vector<Expr>& x) {
-    return std::vector<Expr>{TransformerDecoder(root, "", 2, 6, 2, Small())(x[0], x[1])};
-  };
-}
-
 void AddPool(Cases& cases) {
   cases["max_pool"] = Of(MaxPool{3, 2, 1, 1, true});
   cases["max_pool_dilated"] = Of(MaxPool{2, 1, 0, 2});
@@ -390,9 +293,9 @@ void AddActivations(Cases& cases) {
 std::map<std::string, MakeModule> ModuleCases() {
   Cases cases;
   for (const auto add : {AddConv, AddLinear, AddNormalization, AddTracked, AddEmbedding,
-                         AddRecurrent, AddCells, AddAttention, AddFurtherKeys, AddTransformer,
-                         AddPool, AddPad, AddRearranged, AddActivations})
+                         AddRecurrent, AddCells, AddPool, AddPad, AddRearranged, AddActivations})
     add(cases);
+  AddAttentionCases(cases);
   return cases;
 }
 

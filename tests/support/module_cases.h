@@ -11,6 +11,8 @@ namespace onward::testing {
 
 using MakeModule = std::function<std::vector<Expr>(nn::Module& root, const std::vector<Expr>& x)>;
 
+void AddAttentionCases(std::map<std::string, MakeModule>& cases);
+
 // By the name of the case.
 std::map<std::string, MakeModule> ModuleCases();
 

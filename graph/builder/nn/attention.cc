@@ -44,6 +44,15 @@ std::optional<int64_t> KnownDim(const Expr& x, size_t axis) {
   return (*shape)[axis].value();
 }
 
+// What queries of `size` elements attend to, after the dropout: [batch, heads, positions, keys].
+Expr Weights(const Expr& query, const Expr& key, int64_t size, const AttentionOptions& options) {
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
+  Expr scores = MatMul(query * scale, Transpose(key, {0, 1, 3, 2}));
+  if (options.causal) scores = Where(CausalMask(query, key, 2), scores, -Infinity(scores));
+  if (options.mask.valid()) scores = scores + Additive(options.mask, scores);
+  return Dropout{options.dropout}(expr::Softmax(scores));
+}
+
 Expr Parts(const Expr& query, const Expr& key, const Expr& value, const AttentionOptions& options) {
   const auto q_heads = KnownDim(query, 1), k_heads = KnownDim(key, 1);
   const auto size = KnownDim(query, 3), v_size = KnownDim(value, 3);
@@ -56,11 +65,7 @@ Expr Parts(const Expr& query, const Expr& key, const Expr& value, const Attentio
   const int64_t group = *q_heads / *k_heads;
   const Expr k = RepeatHeads(key, *k_heads, group, *size);
   const Expr v = RepeatHeads(value, *k_heads, group, *v_size);
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(*size)));
-  Expr scores = MatMul(query * scale, Transpose(k, {0, 1, 3, 2}));
-  if (options.causal) scores = Where(CausalMask(query, key, 2), scores, -Infinity(scores));
-  if (options.mask.valid()) scores = scores + Additive(options.mask, scores);
-  return MatMul(Dropout{options.dropout}(expr::Softmax(scores)), v);
+  return MatMul(Weights(query, k, *size, options), v);
 }
 
 Attributes AttributesOf(const AttentionOptions& options) {
@@ -222,24 +227,51 @@ Expr MultiheadAttention::Mask(const AttentionMasks& masks) const {
   return Additive(turned(mask), like) + Additive(turned(padding), like);
 }
 
+Expr MultiheadAttention::Turned(const Expr& x) const {
+  return options_.batch_first ? x : Transpose(x, {1, 0, 2});
+}
+
+std::optional<MultiheadAttention::Call> MultiheadAttention::Prepare(const Expr& query,
+                                                                    const Expr& key,
+                                                                    const Expr& value,
+                                                                    const AttentionMasks& masks) {
+  if (!query.valid() || !key.valid() || !value.valid() || !out_proj_weight.valid())
+    return std::nullopt;
+  const Expr q = Turned(query);
+  const Expr k = key.id() == query.id() ? q : Turned(key);
+  const Expr v = value.id() == key.id() ? k : Turned(value);
+  Call call{Project(q, k, v), {}};
+  call.options.mask = Mask(masks);
+  call.options.causal = masks.causal;
+  call.options.dropout = options_.dropout;
+  AddKeys(call.projected, call.options);
+  return call;
+}
+
 Expr MultiheadAttention::operator()(const Expr& query, const Expr& key, const Expr& value,
                                     const AttentionMasks& masks) {
   const Scope scope(*this);
-  if (!query.valid() || !out_proj_weight.valid()) return {};
-  const auto turned = [&](const Expr& x) {
-    return options_.batch_first ? x : Transpose(x, {1, 0, 2});
-  };
-  const Expr q = turned(query);
-  const Expr k = key.id() == query.id() ? q : turned(key);
-  const Expr v = value.id() == key.id() ? k : turned(value);
-  std::vector<Expr> projected = Project(q, k, v);
-  AttentionOptions options;
-  options.mask = Mask(masks);
-  options.causal = masks.causal;
-  options.dropout = options_.dropout;
-  AddKeys(projected, options);
-  const Expr y = PackedAttention(projected[0], projected[1], projected[2], heads_, heads_, options);
-  return turned(LinearOf(y, out_proj_weight, out_proj_bias));
+  const std::optional<Call> call = Prepare(query, key, value, masks);
+  if (!call) return {};
+  const std::vector<Expr>& x = call->projected;
+  const Expr y = PackedAttention(x[0], x[1], x[2], heads_, heads_, call->options);
+  return Turned(LinearOf(y, out_proj_weight, out_proj_bias));
+}
+
+MultiheadAttention::WithWeights MultiheadAttention::AndWeights(const Expr& query, const Expr& key,
+                                                               const Expr& value,
+                                                               const AttentionMasks& masks,
+                                                               bool of_each_head) {
+  const Scope scope(*this);
+  const std::optional<Call> call = Prepare(query, key, value, masks);
+  if (!call) return {};
+  const std::vector<Expr>& x = call->projected;
+  const Expr weights =
+      Weights(SplitHeads(x[0], heads_), SplitHeads(x[1], heads_), size_ / heads_, call->options);
+  const Expr y = MatMul(weights, SplitHeads(x[2], heads_));
+  const Expr merged = Reshape(Transpose(y, {0, 2, 1, 3}), {0, 0, -1});
+  return {Turned(LinearOf(merged, out_proj_weight, out_proj_bias)),
+          of_each_head ? weights : ReduceMean(weights, {1}, false)};
 }
 
 }  // namespace onward::nn

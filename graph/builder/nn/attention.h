@@ -59,12 +59,28 @@ class MultiheadAttention : public Module {
   Expr operator()(const Expr& query, const Expr& key, const Expr& value,
                   const AttentionMasks& masks = {});
 
+  // Also what each position attends to (PyTorch's need_weights): [batch, positions, keys], the mean
+  // over the heads, or [batch, heads, positions, keys] of each.
+  struct WithWeights {
+    Expr output, weights;
+  };
+  WithWeights AndWeights(const Expr& query, const Expr& key, const Expr& value,
+                         const AttentionMasks& masks = {}, bool of_each_head = false);
+
   Expr in_proj_weight, in_proj_bias;                 // [3 size, size], of equal sizes
   Expr q_proj_weight, k_proj_weight, v_proj_weight;  // else
   Expr bias_k, bias_v;                               // [1, 1, size], of add_bias_kv
   Expr out_proj_weight, out_proj_bias;
 
  private:
+  // Queries, keys and values [batch, positions, size] for a call, and its options.
+  struct Call {
+    std::vector<Expr> projected;
+    AttentionOptions options;
+  };
+  std::optional<Call> Prepare(const Expr& query, const Expr& key, const Expr& value,
+                              const AttentionMasks& masks);
+  Expr Turned(const Expr& x) const;  // between batch_first or not and batches first
   std::vector<Expr> Project(const Expr& query, const Expr& key, const Expr& value);
   Expr Mask(const AttentionMasks& masks) const;
   void AddKeys(std::vector<Expr>& projected, AttentionOptions& options) const;
