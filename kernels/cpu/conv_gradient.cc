@@ -1,6 +1,8 @@
 // The gradient of convolutions over one or two spatial axes by their weights, in float32: what the
 // windows read becomes a matrix [channel and tap][position], piece by piece, and each piece of dY
 // times its transpose is added up. Tiles of pairs round both to bfloat16.
+#include "kernels/cpu/conv_gradient.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -8,8 +10,6 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/row_loops.h"
-#include "kernels/shapes/window.h"
 
 namespace onward::cpu {
 namespace {
@@ -25,8 +25,7 @@ struct ConvGradientState {
   int64_t x_size, y_size;  // of one channel
   int64_t piece_rows;      // output rows; a multiple of rows.output for several images
   int64_t pieces;
-  bool depthwise;  // a filter per channel: no matrix, but products of rows
-  bool gathered;   // dY of a piece is copied: it is not one matrix in memory
+  bool gathered;  // dY of a piece is copied: it is not one matrix in memory
   GemmPlan plan, last_plan;
 
   int64_t all_rows() const { return batch * rows.output; }
@@ -35,41 +34,21 @@ struct ConvGradientState {
 
 class ConvWeightGradient : public Kernel {
  public:
-  ConvWeightGradient(Dims kernel, Dims strides, Dims dilations, Dims pads, int64_t group,
-                     const GemmTileKernels& tiles)
-      : kernel_(std::move(kernel)),
-        strides_(std::move(strides)),
-        dilations_(std::move(dilations)),
-        pads_(std::move(pads)),
-        group_(group),
-        tiles_(tiles),
-        loops_(ForSet(tiles.instruction_set, baseline::Rows, avx2::Rows, avx512::Rows)()) {}
+  ConvWeightGradient(ConvWeightAttributes attributes, const GemmTileKernels& tiles)
+      : attributes_(std::move(attributes)), tiles_(tiles) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
-    if (x.size() != kernel_.size() + 2 || dy.size() != x.size() || x[0] != dy[0] ||
-        x[1] % group_ != 0 || dy[1] % group_ != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("X ", DimsString(x), " and dY ", DimsString(dy), " do not fit ", group_,
-                       " groups and a kernel of rank ", kernel_.size()));
-    }
-    Dims output = {dy[1], x[1] / group_};
-    output.insert(output.end(), kernel_.begin(), kernel_.end());
-    context.SetOutput(0, output);
+    ONWARD_ASSIGN_OR_RETURN(const WindowAxes axes, attributes_.Axes(x, dy));
+    context.SetOutput(0, attributes_.OutputDims(x, dy));
     auto* s = context.NewState<ConvGradientState>();
-    s->rows = kernel_.size() == 2 ? Axis(x, dy, 0) : WindowAxis{1, 1};
-    s->columns = Axis(x, dy, kernel_.size() - 1);
-    s->batch = x[0], s->channels = x[1], s->filters = dy[1], s->group = group_;
-    s->taps = NumElements(kernel_);
+    s->rows = axes.size() == 2 ? axes[0] : WindowAxis{1, 1};
+    s->columns = axes.back();
+    s->batch = x[0], s->channels = x[1], s->filters = dy[1], s->group = attributes_.group;
+    s->taps = NumElements(attributes_.kernel);
     s->x_size = s->rows.input * s->columns.input;
     s->y_size = s->rows.output * s->columns.output;
     if (NumElements(x) == 0 || NumElements(dy) == 0) return absl::OkStatus();
-    s->depthwise = group_ == x[1] && group_ == dy[1];
-    if (s->depthwise) {
-      context.SetScratch(context.num_workers() * s->columns.output *
-                         static_cast<int64_t>(sizeof(float)));
-      return absl::OkStatus();
-    }
     Cut(*s);
     const int64_t matrix_rows = s->channels * s->taps + (s->gathered ? s->filters : 0);
     ONWARD_ASSIGN_OR_RETURN(const int64_t bytes,
@@ -82,10 +61,6 @@ class ConvWeightGradient : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<ConvGradientState>();
-    if (s.depthwise) {
-      SumDepthwise(context, s);
-      return absl::OkStatus();
-    }
     if (s.pieces == 0) {
       std::fill_n(context.out<float>(0), context.output(0).num_elements(), 0.0f);
       return absl::OkStatus();
@@ -106,56 +81,6 @@ class ConvWeightGradient : public Kernel {
   }
 
  private:
-  WindowAxis Axis(DimsView x, DimsView dy, size_t i) const {
-    WindowAxis axis;
-    axis.input = x[2 + i], axis.output = dy[2 + i];
-    axis.kernel = kernel_[i], axis.stride = strides_[i], axis.dilation = dilations_[i];
-    axis.pad_begin = pads_[i];
-    return axis;
-  }
-
-  void SumDepthwise(const RunContext& context, const ConvGradientState& s) const {
-    const int64_t grain = std::max<int64_t>(1, kFillGrain / (s.batch * s.y_size * s.taps + 1));
-    context.ParallelForWorkers(s.channels, grain, [&](int worker, int64_t begin, int64_t end) {
-      float* row = context.scratch<float>() + worker * s.columns.output;
-      for (int64_t c = begin; c < end; ++c) {
-        float* dw = context.out<float>(0) + c * s.taps;
-        for (int64_t k = 0; k < s.rows.kernel; ++k)
-          for (int64_t l = 0; l < s.columns.kernel; ++l, ++dw)
-            *dw = static_cast<float>(TapSum(context, s, c, k, l, row));
-      }
-    });
-  }
-
-  // Of dY and what tap (k, l) of channel c reads.
-  double TapSum(const RunContext& context, const ConvGradientState& s, int64_t c, int64_t k,
-                int64_t l, float* row) const {
-    int64_t top, bottom, first, last;
-    OutputsOfTap(s.rows, k, &top, &bottom);
-    OutputsOfTap(s.columns, l, &first, &last);
-    if (first >= last) return 0;
-    double all = 0;
-    for (int64_t image = 0; image < s.batch; ++image) {
-      const int64_t plane = image * s.channels + c;
-      const float* dy = context.in<float>(1) + plane * s.y_size;
-      const float* x =
-          context.in<float>(0) + plane * s.x_size + s.columns.start(0) + l * s.columns.dilation;
-      for (int64_t i = top; i < bottom; ++i) {
-        const float* from = x + (s.rows.start(i) + k * s.rows.dilation) * s.columns.input;
-        if (s.columns.stride == 1) {
-          from += first;
-        } else {
-          for (int64_t j = first; j < last; ++j) row[j - first] = from[j * s.columns.stride];
-          from = row;
-        }
-        double sum, product;
-        loops_.products(from, dy + i * s.columns.output + first, last - first, 0, &sum, &product);
-        all += product;
-      }
-    }
-    return all;
-  }
-
   void Cut(ConvGradientState& s) const {
     const int64_t height = s.channels * s.taps;
     const int64_t wanted =
@@ -265,35 +190,14 @@ class ConvWeightGradient : public Kernel {
                                });
   }
 
-  Dims kernel_, strides_, dilations_, pads_;
-  int64_t group_;
+  ConvWeightAttributes attributes_;
   const GemmTileKernels& tiles_;
-  const RowLoops& loops_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
                                                       const GemmTileKernels& tiles) {
-  const std::vector<int64_t> kernel = spec.attributes().Ints("kernel_shape");
-  if (kernel.empty() || kernel.size() > 2)
-    return absl::UnimplementedError("one or two spatial axes");
-  const auto list = [&](const char* name, int64_t otherwise) {
-    const std::vector<int64_t> values =
-        spec.attributes().Ints(name, std::vector<int64_t>(kernel.size(), otherwise));
-    return Dims(values.begin(), values.end());
-  };
-  const Dims strides = list("strides", 1), dilations = list("dilations", 1), pads = list("pads", 0);
-  const auto below = [](const Dims& values, int64_t least) {
-    return std::any_of(values.begin(), values.end(), [&](int64_t v) { return v < least; });
-  };
-  const int64_t group = spec.attributes().Int("group", 1);
-  const Dims sizes(kernel.begin(), kernel.end());
-  if (strides.size() != kernel.size() || dilations.size() != kernel.size() ||
-      pads.size() != kernel.size() || below(sizes, 1) || below(strides, 1) || below(dilations, 1) ||
-      group < 1) {
-    return absl::InvalidArgumentError(
-        "kernel_shape, strides, dilations and pads must be of equal length and above 0");
-  }
-  return std::make_unique<ConvWeightGradient>(sizes, strides, dilations, pads, group, tiles);
+  ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
+  return std::make_unique<ConvWeightGradient>(std::move(attributes), tiles);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
@@ -318,6 +222,52 @@ constexpr KernelEntry kKernels[] = {
 };
 
 }  // namespace
+
+absl::StatusOr<ConvWeightAttributes> ConvWeightAttributes::Parse(const NodeSpec& spec) {
+  const std::vector<int64_t> sizes = spec.attributes().Ints("kernel_shape");
+  if (sizes.empty() || sizes.size() > 2) return absl::UnimplementedError("one or two spatial axes");
+  const auto list = [&](const char* name, int64_t otherwise) {
+    const std::vector<int64_t> values =
+        spec.attributes().Ints(name, std::vector<int64_t>(sizes.size(), otherwise));
+    return Dims(values.begin(), values.end());
+  };
+  const auto below = [](const Dims& values, int64_t least) {
+    return std::any_of(values.begin(), values.end(), [&](int64_t v) { return v < least; });
+  };
+  ConvWeightAttributes a;
+  a.kernel.assign(sizes.begin(), sizes.end());
+  a.strides = list("strides", 1), a.dilations = list("dilations", 1), a.pads = list("pads", 0);
+  a.group = spec.attributes().Int("group", 1);
+  if (a.strides.size() != sizes.size() || a.dilations.size() != sizes.size() ||
+      a.pads.size() != sizes.size() || below(a.kernel, 1) || below(a.strides, 1) ||
+      below(a.dilations, 1) || a.group < 1) {
+    return absl::InvalidArgumentError(
+        "kernel_shape, strides, dilations and pads must be of equal length and above 0");
+  }
+  return a;
+}
+
+absl::StatusOr<WindowAxes> ConvWeightAttributes::Axes(DimsView x, DimsView dy) const {
+  if (x.size() != kernel.size() + 2 || dy.size() != x.size() || x[0] != dy[0] ||
+      x[1] % group != 0 || dy[1] % group != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("X ", DimsString(x), " and dY ", DimsString(dy),
+                                                   " do not fit ", group,
+                                                   " groups and a kernel of rank ", kernel.size()));
+  }
+  WindowAxes axes(kernel.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i].input = x[2 + i], axes[i].output = dy[2 + i];
+    axes[i].kernel = kernel[i], axes[i].stride = strides[i], axes[i].dilation = dilations[i];
+    axes[i].pad_begin = pads[i];
+  }
+  return axes;
+}
+
+Dims ConvWeightAttributes::OutputDims(DimsView x, DimsView dy) const {
+  Dims output = {dy[1], x[1] / group};
+  output.insert(output.end(), kernel.begin(), kernel.end());
+  return output;
+}
 
 KernelList ConvGradientKernels() { return kKernels; }
 

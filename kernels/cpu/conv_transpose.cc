@@ -8,7 +8,6 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/row_loops.h"
 #include "kernels/shapes/conv.h"
 
 namespace onward::cpu {
@@ -19,16 +18,12 @@ struct ConvTransposeState {
   WindowAxis rows, columns;
   int64_t batch, channels, filters, group, taps;
   int64_t x_size, y_size;  // of one channel
-  bool depthwise;          // a filter per channel: no product, but rows that are added
 };
 
 class ConvTranspose : public Kernel {
  public:
   ConvTranspose(ConvTransposeAttributes attributes, const GemmTileKernels& tiles, Tensor weights)
-      : attributes_(std::move(attributes)),
-        tiles_(tiles),
-        loops_(ForSet(tiles.instruction_set, baseline::Rows, avx2::Rows, avx512::Rows)()),
-        weights_(std::move(weights)) {}
+      : attributes_(std::move(attributes)), tiles_(tiles), weights_(std::move(weights)) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
@@ -48,8 +43,6 @@ class ConvTranspose : public Kernel {
     s->taps = g.kernel_size();
     s->x_size = g.output_size();
     s->y_size = g.input_size();
-    s->depthwise = g.group == g.channels && g.group == g.filters;
-    if (s->depthwise) return absl::OkStatus();
     s->plan = PlanGemm(tiles_, ColumnsLayout::kRows, g.filters / g.group * s->taps, s->x_size,
                        g.channels / g.group, g.group, false);
     const Dims products = {g.filters, s->taps, s->x_size};
@@ -61,14 +54,6 @@ class ConvTranspose : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<ConvTransposeState>();
-    if (s.depthwise) {
-      const int64_t work = s.taps * s.x_size + s.y_size + 1;
-      context.ParallelFor(s.batch * s.channels, std::max<int64_t>(1, 16 * 1024 / work),
-                          [&](int64_t begin, int64_t end) {
-                            for (int64_t i = begin; i < end; ++i) AddPlane(context, s, i);
-                          });
-      return absl::OkStatus();
-    }
     for (int64_t image = 0; image < s.batch; ++image) {
       Multiply(context, s, image);
       const int64_t grain = std::max<int64_t>(1, 16 * 1024 / (s.taps * s.x_size + s.y_size + 1));
@@ -125,34 +110,6 @@ class ConvTranspose : public Kernel {
     }
   }
 
-  // Plane `plane` of X, each row times each tap, into that of Y.
-  void AddPlane(const RunContext& context, const ConvTransposeState& s, int64_t plane) const {
-    const int64_t channel = plane % s.channels;
-    const float* x = context.in<float>(0) + plane * s.x_size;
-    const float* w =
-        (weights_.empty() ? context.in<float>(1) : weights_.data<float>()) + channel * s.taps;
-    float* y = context.out<float>(0) + plane * s.y_size;
-    std::fill_n(y, s.y_size, context.has_input(2) ? context.in<float>(2)[channel] : 0.0f);
-    for (int64_t k = 0; k < s.rows.kernel; ++k) {
-      int64_t row_begin, row_end;
-      OutputsOfTap(s.rows, k, &row_begin, &row_end);
-      for (int64_t l = 0; l < s.columns.kernel; ++l, ++w) {
-        int64_t begin, end;
-        OutputsOfTap(s.columns, l, &begin, &end);
-        for (int64_t i = row_begin; i < row_end; ++i) {
-          const float* from = x + i * s.columns.output;
-          float* to = y + (s.rows.start(i) + k * s.rows.dilation) * s.columns.input +
-                      s.columns.start(0) + l * s.columns.dilation;
-          if (s.columns.stride == 1 && begin < end) {
-            loops_.combine(from + begin, to + begin, end - begin, *w, 1, 0, to + begin);
-          } else {
-            for (int64_t j = begin; j < end; ++j) to[j * s.columns.stride] += *w * from[j];
-          }
-        }
-      }
-    }
-  }
-
   static void AddRow(const float* from, int64_t begin, int64_t end, int64_t stride, float* to) {
     if (stride == 1) {
       for (int64_t j = begin; j < end; ++j) to[j] += from[j];
@@ -163,7 +120,6 @@ class ConvTranspose : public Kernel {
 
   ConvTransposeAttributes attributes_;
   const GemmTileKernels& tiles_;
-  const RowLoops& loops_;
   Tensor weights_;  // of each group transposed, [group][filter][tap][channel], when constant
 };
 

@@ -14,6 +14,7 @@ KernelList ConvGradientKernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();
+KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();
 KernelList LossKernels();
 KernelList MatMulKernels();

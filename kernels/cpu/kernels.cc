@@ -15,6 +15,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ConvVolumeKernels,
         cpu::BatchNormalizationKernels,
         cpu::BinaryKernels,
+        cpu::DepthwiseGradientKernels,
         cpu::ConvGradientKernels,
         cpu::CastKernels,
         cpu::EinsumKernels,

@@ -25,10 +25,31 @@ struct DepthwiseBand {
   float* y = nullptr;  // filter 0 of the image
 };
 
+// The gradients of the convolution of `window` with respect to its image and its weights, for a
+// filter per channel. Pointers are to channel 0 of one image; scratch is aligned to a vector.
+struct DepthwiseGradientBand {
+  PatchWindow window;
+  int64_t filter = 0;  // the first of `filters` <= lanes
+  int filters = 0;
+  const float* dy = nullptr;  // [channels][out_h][out_w]
+  int64_t row_begin = 0;      // of the image for `spread`, of dY for `sum_products`
+  int64_t row_end = 0;
+  // spread: dX = bias + what each dY adds through the weights.
+  const float* w = nullptr;     // [channels][taps]
+  const float* bias = nullptr;  // [channels], or null
+  float* dx = nullptr;          // [channels][in_h][in_w]
+  // sum_products: totals[tap][lane] += the sum of dY times what the tap reads.
+  const float* x = nullptr;  // [channels][in_h][in_w]
+  double* totals = nullptr;
+};
+
 struct DepthwiseKernels {
   int lanes;
   // `scratch`: DepthwiseScratch(window, lanes, row_end - row_begin) floats, aligned to a vector.
   void (*run)(const DepthwiseBand& band, float* scratch);
+  // `scratch`: SpreadScratch(...) and ProductsScratch(...) floats.
+  void (*spread)(const DepthwiseGradientBand& band, float* scratch);
+  void (*sum_products)(const DepthwiseGradientBand& band, float* scratch);
 };
 
 inline int64_t PaddedWidth(const PatchWindow& w) {
@@ -40,6 +61,28 @@ inline int64_t PaddedRows(const PatchWindow& w, int64_t rows) {
 // Weights, image rows, sums.
 inline int64_t DepthwiseScratch(const PatchWindow& w, int64_t lanes, int64_t rows) {
   return lanes * (w.taps() + PaddedRows(w, rows) * PaddedWidth(w) + rows * w.out_w);
+}
+
+// Rows of dY that reach `rows` rows of the image, at most.
+inline int64_t SpreadRows(const PatchWindow& w, int64_t rows) {
+  return (rows - 1 + (w.kernel_h - 1) * w.dilation_h) / w.stride_h + 1;
+}
+// Of the convolution over dY that spreads, with the weights in opposite order, where strides are 1.
+inline PatchWindow SpreadWindow(const PatchWindow& w) {
+  PatchWindow spread = w;
+  spread.in_h = w.out_h, spread.in_w = w.out_w, spread.out_h = w.in_h, spread.out_w = w.in_w;
+  spread.pad_top = (w.kernel_h - 1) * w.dilation_h - w.pad_top;
+  spread.pad_left = (w.kernel_w - 1) * w.dilation_w - w.pad_left;
+  return spread;
+}
+// Weights, rows of dY, sums.
+inline int64_t SpreadScratch(const PatchWindow& w, int64_t lanes, int64_t rows) {
+  if (w.stride_h == 1 && w.stride_w == 1) return DepthwiseScratch(SpreadWindow(w), lanes, rows);
+  return lanes * (w.taps() + SpreadRows(w, rows) * w.out_w + rows * w.in_w);
+}
+// Image rows, rows of dY.
+inline int64_t ProductsScratch(const PatchWindow& w, int64_t lanes, int64_t rows) {
+  return lanes * (PaddedRows(w, rows) * PaddedWidth(w) + rows * w.out_w);
 }
 
 namespace baseline {

@@ -59,7 +59,7 @@ inline void CopyRows(const DepthwiseBand& band, int64_t top, int64_t first, int6
     Vec block[kLanes];
     LoadPixels(band, pixel, n, block);
     for (int i = 0; i < n; ++i) {
-      if (column < columns.end)
+      if (column >= columns.begin && column < columns.end)
         Store(padded + ((row - top) * width + column + w.pad_left) * kLanes, block[i]);
       if (++column == w.in_w) column = 0, ++row;
     }
@@ -144,13 +144,13 @@ inline void StoreBand(const DepthwiseBand& band, const float* sums) {
   });
 }
 
-inline void RunDepthwise(const DepthwiseBand& band, float* scratch) {
+// With the band's weights at the begin of `scratch`.
+inline void RunBand(const DepthwiseBand& band, float* scratch) {
   const PatchWindow& w = band.window;
   const int64_t rows = band.row_end - band.row_begin;
   const int64_t width = PaddedWidth(w), padded_rows = PaddedRows(w, rows);
   float* padded = scratch + w.taps() * kLanes;
   float* sums = padded + padded_rows * width * kLanes;
-  GatherWeights(band, scratch);
   CopyPaddedRows(band, padded_rows, width, padded);
   const Vec start = band.bias == nullptr ? Vec{} : LoadLanes(band.bias + band.filter, band.filters);
   for (int64_t row = 0; row < rows; ++row) {
@@ -160,8 +160,143 @@ inline void RunDepthwise(const DepthwiseBand& band, float* scratch) {
   StoreBand(band, sums);
 }
 
+inline void RunDepthwise(const DepthwiseBand& band, float* scratch) {
+  GatherWeights(band, scratch);
+  RunBand(band, scratch);
+}
+
+// Rows [begin, end) of dY as [row][out_w][lanes].
+inline void CopyGradientRows(const DepthwiseGradientBand& band, int64_t begin, int64_t end,
+                             float* to) {
+  const PatchWindow& w = band.window;
+  DepthwiseBand rows;
+  rows.window.in_h = w.out_h, rows.window.in_w = w.out_w;
+  rows.x = band.dy, rows.filter = band.filter, rows.filters = band.filters;
+  rows.row_begin = begin;
+  CopyPaddedRows(rows, end - begin, w.out_w, to);
+}
+
+// For each column that stays inside an image row of `w.in_w`: sums[column * stride + shift] gets
+// row[column] * weight.
+inline void SpreadRow(const PatchWindow& w, int64_t shift, const float* row, Vec weight,
+                      float* sums) {
+  const int64_t s = w.stride_w;
+  const int64_t begin = shift < 0 ? (s - 1 - shift) / s : 0;
+  int64_t end = shift < w.in_w ? (w.in_w - 1 - shift) / s + 1 : 0;
+  if (end > w.out_w) end = w.out_w;
+  for (int64_t column = begin; column < end; ++column) {
+    float* to = sums + (column * s + shift) * kLanes;
+    Store(to, Fma(Load(row + column * kLanes), weight, Load(to)));
+  }
+}
+
+// The image of a convolution of dY with the weights in opposite order, for strides of 1.
+inline void SpreadUnstrided(DepthwiseBand out, const DepthwiseGradientBand& band, float* scratch) {
+  out.window = SpreadWindow(band.window);
+  out.x = band.dy;
+  const int64_t taps = out.window.taps();
+  for (int64_t tap = 0; tap < taps / 2; ++tap) {
+    float *a = scratch + tap * kLanes, *b = scratch + (taps - 1 - tap) * kLanes;
+    const Vec weight = Load(a);
+    Store(a, Load(b));
+    Store(b, weight);
+  }
+  RunBand(out, scratch);
+}
+
+inline void Spread(const DepthwiseGradientBand& band, float* scratch) {
+  const PatchWindow& w = band.window;
+  DepthwiseBand out;  // of the image, stored as the outputs of a convolution are
+  out.window = w;
+  out.window.out_h = w.in_h, out.window.out_w = w.in_w;
+  out.filter = band.filter, out.filters = band.filters, out.w = band.w, out.bias = band.bias;
+  out.row_begin = band.row_begin, out.row_end = band.row_end, out.y = band.dx;
+  GatherWeights(out, scratch);
+  if (w.stride_h == 1 && w.stride_w == 1) return SpreadUnstrided(out, band, scratch);
+  // The rows of dY that reach the band.
+  const int64_t lowest = band.row_begin + w.pad_top - (w.kernel_h - 1) * w.dilation_h;
+  const int64_t highest = band.row_end - 1 + w.pad_top;
+  const int64_t first = lowest <= 0 ? 0 : (lowest + w.stride_h - 1) / w.stride_h;
+  const int64_t reached = highest < 0 ? 0 : highest / w.stride_h + 1;
+  const int64_t last = reached < w.out_h ? reached : w.out_h;
+  float* rows = scratch + w.taps() * kLanes;
+  float* sums = rows + SpreadRows(w, band.row_end - band.row_begin) * w.out_w * kLanes;
+  if (first < last) CopyGradientRows(band, first, last, rows);
+  const Vec start = band.bias == nullptr ? Vec{} : LoadLanes(band.bias + band.filter, band.filters);
+  for (int64_t i = 0; i < (band.row_end - band.row_begin) * w.in_w; ++i)
+    Store(sums + i * kLanes, start);
+  for (int64_t row = first; row < last; ++row) {
+    for (int64_t ky = 0; ky < w.kernel_h; ++ky) {
+      const int64_t to = row * w.stride_h + ky * w.dilation_h - w.pad_top;
+      if (to < band.row_begin || to >= band.row_end) continue;
+      for (int64_t kx = 0; kx < w.kernel_w; ++kx) {
+        SpreadRow(w, kx * w.dilation_w - w.pad_left, rows + (row - first) * w.out_w * kLanes,
+                  Load(scratch + (ky * w.kernel_w + kx) * kLanes),
+                  sums + (to - band.row_begin) * w.in_w * kLanes);
+      }
+    }
+  }
+  StoreBand(out, sums);
+}
+
+// kCount neighbouring taps of one row; `in`: what the first tap of the first output reads.
+template <int kCount>
+ONWARD_INLINE void SumTapProducts(const PatchWindow& w, const float* in, const float* dy,
+                                  double* totals) {
+  Vec sum[kCount] = {};
+  const int64_t step = w.stride_w * kLanes, tap = w.dilation_w * kLanes;
+  for (int64_t column = 0; column < w.out_w; ++column) {
+    const Vec d = Load(dy + column * kLanes);
+    ONWARD_UNROLL
+    for (int i = 0; i < kCount; ++i) sum[i] = Fma(d, Load(in + column * step + i * tap), sum[i]);
+  }
+  ONWARD_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    for (int lane = 0; lane < kLanes; ++lane)
+      totals[i * kLanes + lane] += static_cast<double>(sum[i][lane]);
+  }
+}
+
+inline void SumRowProducts(const PatchWindow& w, const float* in, const float* dy, double* totals) {
+  for (int64_t kx = 0; kx < w.kernel_w; kx += 4, totals += 4 * kLanes) {
+    const float* from = in + kx * w.dilation_w * kLanes;
+    switch (w.kernel_w - kx) {
+      case 1:
+        SumTapProducts<1>(w, from, dy, totals);
+        break;
+      case 2:
+        SumTapProducts<2>(w, from, dy, totals);
+        break;
+      case 3:
+        SumTapProducts<3>(w, from, dy, totals);
+        break;
+      default:
+        SumTapProducts<4>(w, from, dy, totals);
+    }
+  }
+}
+
+inline void SumProducts(const DepthwiseGradientBand& band, float* scratch) {
+  const PatchWindow& w = band.window;
+  const int64_t rows = band.row_end - band.row_begin;
+  const int64_t width = PaddedWidth(w), padded_rows = PaddedRows(w, rows);
+  DepthwiseBand image;
+  image.window = w;
+  image.x = band.x, image.filter = band.filter, image.filters = band.filters;
+  image.row_begin = band.row_begin;
+  CopyPaddedRows(image, padded_rows, width, scratch);
+  float* dy = scratch + padded_rows * width * kLanes;
+  CopyGradientRows(band, band.row_begin, band.row_end, dy);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t ky = 0; ky < w.kernel_h; ++ky) {
+      SumRowProducts(w, scratch + (row * w.stride_h + ky * w.dilation_h) * width * kLanes,
+                     dy + row * w.out_w * kLanes, band.totals + ky * w.kernel_w * kLanes);
+    }
+  }
+}
+
 const DepthwiseKernels& Depthwise() {
-  static constexpr DepthwiseKernels kKernels = {kLanes, RunDepthwise};
+  static constexpr DepthwiseKernels kKernels = {kLanes, RunDepthwise, Spread, SumProducts};
   return kKernels;
 }
 

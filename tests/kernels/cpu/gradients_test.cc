@@ -102,6 +102,62 @@ TEST(GradientKernels, ConvWeightGradientIsTheSumOverPositions) {
   }
 }
 
+// Each element of X times each weight of its channel's filter, added where the window puts it.
+Tensor Spread(const ConvShape& s, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  Tensor y(DType::kFloat32, {s.batch, s.channels, s.input[0], s.input[1]});
+  for (int64_t plane = 0; plane < s.batch * s.channels; ++plane) {
+    const int64_t channel = plane % s.channels, size = s.input[0] * s.input[1];
+    std::vector<double> sums(static_cast<size_t>(size),
+                             static_cast<double>(bias.data<float>()[channel]));
+    for (int64_t p = 0; p < s.output[0] * s.output[1]; ++p)
+      for (int64_t t = 0; t < s.kernel[0] * s.kernel[1]; ++t) {
+        const int64_t row =
+            p / s.output[1] * s.stride[0] - s.pad[0] + t / s.kernel[1] * s.dilation[0];
+        const int64_t column =
+            p % s.output[1] * s.stride[1] - s.pad[1] + t % s.kernel[1] * s.dilation[1];
+        if (row < 0 || column < 0 || row >= s.input[0] || column >= s.input[1]) continue;
+        sums[static_cast<size_t>(row * s.input[1] + column)] +=
+            static_cast<double>(x.data<float>()[plane * s.output[0] * s.output[1] + p]) *
+            static_cast<double>(w.data<float>()[channel * s.kernel[0] * s.kernel[1] + t]);
+      }
+    std::copy(sums.begin(), sums.end(), y.mutable_data<float>() + plane * size);
+  }
+  return y;
+}
+
+TEST(GradientKernels, ConvTransposeOfAFilterPerChannel) {
+  std::mt19937 random(15);
+  for (int i = 0; i < 60; ++i) {
+    ConvShape s = DrawConv(random, i % 6 == 0 ? 90 : 12);
+    s.channels = s.group = s.filters = Draw(random, 2, 40);
+    SCOPED_TRACE(absl::StrCat("seed 15, case ", i));
+    const Tensor x = RandomFloats({s.batch, s.channels, s.output[0], s.output[1]}, random);
+    const Tensor w = RandomFloats({s.channels, 1, s.kernel[0], s.kernel[1]}, random);
+    const Tensor bias = RandomFloats({s.channels}, random);
+    OpCase op;
+    op.name = "random";
+    op.op = "ConvTranspose";
+    const auto pair = [](const int64_t* values) {
+      return std::vector<int64_t>{values[0], values[1]};
+    };
+    std::vector<int64_t> pads = pair(s.pad), rest;  // of the image, which no window reaches
+    for (int axis = 0; axis < 2; ++axis) {
+      pads.push_back(s.pad[axis]);
+      rest.push_back(s.input[axis] + 2 * s.pad[axis] - (s.kernel[axis] - 1) * s.dilation[axis] - 1 -
+                     (s.output[axis] - 1) * s.stride[axis]);
+    }
+    op.attributes = {{"strides", pair(s.stride)},
+                     {"dilations", pair(s.dilation)},
+                     {"pads", pads},
+                     {"output_padding", rest},
+                     {"group", s.group}};
+    op.inputs = {x, w, bias};
+    op.expected = {Spread(s, x, w, bias)};
+    op.rtol = op.atol = 1e-4;
+    EXPECT_GT(ExpectFastKernels(op), 2);
+  }
+}
+
 TEST(GradientKernels, BatchNormalizationGradientIsTheFormulas) {
   std::mt19937 random(12);
   for (int round = 0; round < 12; ++round) {

@@ -1,0 +1,21 @@
+// What kernels of onward.ConvWeightGradient read of a node.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "kernels/kernel.h"
+#include "kernels/shapes/window.h"
+
+namespace onward::cpu {
+
+struct ConvWeightAttributes {
+  Dims kernel, strides, dilations, pads;  // of one or two spatial axes; pads at the begin
+  int64_t group = 1;
+
+  static absl::StatusOr<ConvWeightAttributes> Parse(const NodeSpec& spec);
+  // The convolution's windows. InvalidArgument: X and dY do not fit each other or the attributes.
+  absl::StatusOr<WindowAxes> Axes(DimsView x, DimsView dy) const;
+  // [filters, channels / group, kernel...]
+  Dims OutputDims(DimsView x, DimsView dy) const;
+};
+
+}  // namespace onward::cpu

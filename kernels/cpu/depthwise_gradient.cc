@@ -1,0 +1,227 @@
+// The gradients of convolutions with a filter per channel, in float32, by image (ConvTranspose) and
+// by weights (onward.ConvWeightGradient): the channels of one pixel form a vector.
+#include <algorithm>
+
+#include "kernels/cpu/conv_gradient.h"
+#include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/depthwise_tile.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kBandFloats = 24 * 1024;  // of scratch: small against the second-level cache
+constexpr int64_t kMinChunkProducts = 60 * 1000;  // about 5 us
+constexpr int64_t kLeastChunks = 32;
+
+// Bands of rows, vectors of channels, images.
+struct BandPlan {
+  PatchWindow window;
+  int64_t channels = 0, batch = 0;
+  int64_t vectors = 0;
+  int64_t bands = 0, rows_per_band = 0;
+  int64_t worker_floats = 0;
+  int64_t image_groups = 1;  // whose sums are added up at the end
+
+  int64_t x_size() const { return channels * window.in_h * window.in_w; }
+  int64_t y_size() const { return channels * window.out_h * window.out_w; }
+  int64_t totals(int64_t lanes) const { return vectors * image_groups * window.taps() * lanes; }
+};
+
+// `scratch`: floats that a band of so many of `rows` rows needs.
+template <typename Scratch>
+void CutBands(BandPlan& plan, int64_t lanes, int64_t rows, Scratch&& scratch) {
+  plan.vectors = CeilDiv(plan.channels, lanes);
+  const int64_t one = scratch(1), row = scratch(2) - one;
+  plan.rows_per_band = EvenPiece(rows, 1 + std::max<int64_t>(0, kBandFloats - one) / row);
+  plan.bands = CeilDiv(rows, plan.rows_per_band);
+  plan.worker_floats = CeilDiv(scratch(plan.rows_per_band), lanes) * lanes;
+}
+
+DepthwiseGradientBand BandOf(const BandPlan& plan, int64_t vector, int64_t band, int64_t rows,
+                             int lanes) {
+  DepthwiseGradientBand b;
+  b.window = plan.window;
+  b.filter = vector * lanes;
+  b.filters = static_cast<int>(std::min<int64_t>(lanes, plan.channels - b.filter));
+  b.row_begin = band * plan.rows_per_band;
+  b.row_end = std::min(rows, b.row_begin + plan.rows_per_band);
+  return b;
+}
+
+class DepthwiseConvTranspose : public Kernel {
+ public:
+  DepthwiseConvTranspose(const DepthwiseKernels& kernels, ConvTransposeAttributes attributes)
+      : kernels_(kernels), attributes_(std::move(attributes)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
+    ONWARD_ASSIGN_OR_RETURN(
+        const ConvGeometry g,
+        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
+                          context.has_input(2) ? &bias : nullptr));
+    context.SetOutput(0, g.output);
+    auto* plan = context.NewState<BandPlan>();
+    plan->window = WindowOf(g.axes);
+    plan->channels = g.channels;
+    plan->batch = NumElements(g.output) == 0 ? 0 : g.batch;
+    if (plan->batch == 0) return absl::OkStatus();
+    CutBands(*plan, kernels_.lanes, plan->window.in_h,
+             [&](int64_t rows) { return SpreadScratch(plan->window, kernels_.lanes, rows); });
+    context.SetScratch(plan->worker_floats * context.num_workers() *
+                       static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& plan = context.state<BandPlan>();
+    const PatchWindow& w = plan.window;
+    const int64_t products = plan.rows_per_band * w.in_w * w.taps() * kernels_.lanes;
+    context.ParallelForWorkers(
+        plan.batch * plan.vectors * plan.bands, CeilDiv(kMinChunkProducts, products + 1),
+        [&](int worker, int64_t begin, int64_t end) {
+          float* scratch = context.scratch<float>() + worker * plan.worker_floats;
+          for (int64_t i = begin; i < end; ++i) {
+            DepthwiseGradientBand band =
+                BandOf(plan, i / plan.bands % plan.vectors, i % plan.bands, w.in_h, kernels_.lanes);
+            const int64_t image = i / (plan.bands * plan.vectors);
+            band.dy = context.in<float>(0) + image * plan.y_size();
+            band.w = context.in<float>(1);
+            band.bias = context.has_input(2) ? context.in<float>(2) : nullptr;
+            band.dx = context.out<float>(0) + image * plan.x_size();
+            kernels_.spread(band, scratch);
+          }
+        });
+    return absl::OkStatus();
+  }
+
+ private:
+  const DepthwiseKernels& kernels_;
+  ConvTransposeAttributes attributes_;
+};
+
+class DepthwiseWeightGradient : public Kernel {
+ public:
+  DepthwiseWeightGradient(const DepthwiseKernels& kernels, ConvWeightAttributes attributes)
+      : kernels_(kernels), attributes_(std::move(attributes)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    const DimsView x = context.input_dims(0), dy = context.input_dims(1);
+    ONWARD_ASSIGN_OR_RETURN(const WindowAxes axes, attributes_.Axes(x, dy));
+    context.SetOutput(0, attributes_.OutputDims(x, dy));
+    auto* plan = context.NewState<BandPlan>();
+    plan->window = WindowOf(axes);
+    plan->channels = x[1];
+    plan->batch = NumElements(x) == 0 || NumElements(dy) == 0 ? 0 : x[0];
+    if (plan->batch == 0) return absl::OkStatus();
+    CutBands(*plan, kernels_.lanes, plan->window.out_h,
+             [&](int64_t rows) { return ProductsScratch(plan->window, kernels_.lanes, rows); });
+    plan->image_groups = std::min(plan->batch, CeilDiv(kLeastChunks, plan->vectors));
+    context.SetScratch(plan->totals(kernels_.lanes) * static_cast<int64_t>(sizeof(double)) +
+                       plan->worker_floats * context.num_workers() *
+                           static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& plan = context.state<BandPlan>();
+    float* dw = context.out<float>(0);
+    std::fill_n(dw, context.output(0).num_elements(), 0.0f);
+    if (plan.batch == 0) return absl::OkStatus();
+    auto* totals = context.scratch<double>();
+    auto* bands = reinterpret_cast<float*>(totals + plan.totals(kernels_.lanes));
+    const int64_t chunks = plan.vectors * plan.image_groups;
+    const int64_t products = plan.y_size() * plan.window.taps() * plan.batch / chunks;
+    context.ParallelForWorkers(chunks, CeilDiv(kMinChunkProducts, products + 1),
+                               [&](int worker, int64_t begin, int64_t end) {
+                                 for (int64_t i = begin; i < end; ++i)
+                                   SumChunk(context, plan, i, totals,
+                                            bands + worker * plan.worker_floats);
+                               });
+    AddUp(plan, totals, dw);
+    return absl::OkStatus();
+  }
+
+ private:
+  // One vector of channels of one group of images.
+  void SumChunk(const RunContext& context, const BandPlan& plan, int64_t chunk, double* all,
+                float* scratch) const {
+    const int64_t vector = chunk / plan.image_groups, group = chunk % plan.image_groups;
+    const int64_t size = plan.window.taps() * kernels_.lanes;
+    double* totals = all + chunk * size;
+    std::fill_n(totals, size, 0.0);
+    const int64_t end = plan.batch * (group + 1) / plan.image_groups;
+    for (int64_t image = plan.batch * group / plan.image_groups; image < end; ++image) {
+      for (int64_t b = 0; b < plan.bands; ++b) {
+        DepthwiseGradientBand band = BandOf(plan, vector, b, plan.window.out_h, kernels_.lanes);
+        band.x = context.in<float>(0) + image * plan.x_size();
+        band.dy = context.in<float>(1) + image * plan.y_size();
+        band.totals = totals;
+        kernels_.sum_products(band, scratch);
+      }
+    }
+  }
+
+  void AddUp(const BandPlan& plan, const double* totals, float* dw) const {
+    const int64_t lanes = kernels_.lanes, taps = plan.window.taps();
+    for (int64_t c = 0; c < plan.channels; ++c) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        double sum = 0;
+        for (int64_t g = 0; g < plan.image_groups; ++g)
+          sum += totals[((c / lanes * plan.image_groups + g) * taps + tap) * lanes + c % lanes];
+        dw[c * taps + tap] = static_cast<float>(sum);
+      }
+    }
+  }
+
+  const DepthwiseKernels& kernels_;
+  ConvWeightAttributes attributes_;
+};
+
+constexpr char kOthers[] = "one or two spatial axes and a filter per channel, known when compiling";
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
+  const std::optional<Dims> w = spec.input_type(1).static_dims();
+  if (!w || w->size() < 3 || w->size() > 4 || (*w)[1] != 1 || attributes.conv.group == 1 ||
+      (*w)[0] != attributes.conv.group)
+    return absl::UnimplementedError(kOthers);
+  return std::make_unique<DepthwiseConvTranspose>(DepthwiseTiles(kSet), std::move(attributes));
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWeightGradient(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
+  const auto &x = spec.input_type(0).shape, &dy = spec.input_type(1).shape;
+  const Dim group(attributes.group);
+  if (!x || !dy || x->size() < 3 || dy->size() < 3 || attributes.group == 1 || (*x)[1] != group ||
+      (*dy)[1] != group)
+    return absl::UnimplementedError(kOthers);
+  return std::make_unique<DepthwiseWeightGradient>(DepthwiseTiles(kSet), std::move(attributes));
+}
+
+constexpr FastKernelRow kRows[] = {
+    {"",
+     "ConvTranspose",
+     "depthwise_conv_transpose",
+     {MakeTranspose<InstructionSet::kBaseline>, MakeTranspose<InstructionSet::kAvx2>,
+      MakeTranspose<InstructionSet::kAvx512>}},
+    {"onward",
+     "ConvWeightGradient",
+     "depthwise_weight_gradient",
+     {MakeWeightGradient<InstructionSet::kBaseline>, MakeWeightGradient<InstructionSet::kAvx2>,
+      MakeWeightGradient<InstructionSet::kAvx512>}},
+};
+
+}  // namespace
+
+KernelList DepthwiseGradientKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
+
+}  // namespace onward::cpu
