@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/captures.h"
 #include "kernels/cpu/reference/loop_values.h"
 
 namespace onward::cpu {
@@ -11,10 +12,6 @@ namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 using Slots = absl::InlinedVector<SlotValue, 16>;
-
-SlotValue InputOrAbsent(const RunContext& context, int i) {
-  return context.has_input(i) ? context.input_slot(i) : SlotValue();
-}
 
 int NumCaptures(const Body& body) { return static_cast<int>(body.graph().captures().size()); }
 
@@ -38,22 +35,27 @@ absl::StatusOr<bool> Condition(const TensorView& view) {
 
 class If : public ControlFlow {
  public:
-  If(std::shared_ptr<const Body> then_body, std::shared_ptr<const Body> else_body)
-      : then_(std::move(then_body)), else_(std::move(else_body)) {}
+  struct Branch {
+    std::shared_ptr<const Body> body;
+    CaptureRange captures;
+  };
+
+  If(Branch then_branch, Branch else_branch)
+      : then_(std::move(then_branch)), else_(std::move(else_branch)) {}
   absl::Status Run(RunContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const bool condition, Condition(context.input(0)));
-    const Body& body = condition ? *then_ : *else_;
-    const int first = condition ? 1 : 1 + NumCaptures(*then_);
+    const Branch& branch = condition ? then_ : else_;
     Slots inputs;
-    for (int i = 0; i < NumCaptures(body); ++i) inputs.push_back(InputOrAbsent(context, first + i));
-    ONWARD_ASSIGN_OR_RETURN(const auto results, body.Run(context, inputs));
+    for (int i = 0; i < branch.captures.count; ++i)
+      inputs.push_back(InputOrAbsent(context, branch.captures.first + i));
+    ONWARD_ASSIGN_OR_RETURN(const auto results, branch.body->Run(context, inputs));
     for (size_t i = 0; i < results.size(); ++i)
       ONWARD_RETURN_IF_ERROR(EmitOutput(context, static_cast<int>(i), results[i]));
     return absl::OkStatus();
   }
 
  private:
-  std::shared_ptr<const Body> then_, else_;
+  Branch then_, else_;
 };
 
 // The body takes the iteration's number, the condition, the carried values; gives the condition,
@@ -136,7 +138,8 @@ Made MakeIf(const NodeSpec& spec) {
     if (static_cast<int>(body->graph().outputs().size()) != spec.num_outputs())
       return absl::InvalidArgumentError("a branch has another number of outputs than the node");
   }
-  return std::make_unique<If>(std::move(then_body), std::move(else_body));
+  return std::make_unique<If>(If::Branch{std::move(then_body), CapturesOf(spec, "then_branch")},
+                              If::Branch{std::move(else_body), CapturesOf(spec, "else_branch")});
 }
 
 Made MakeLoop(const NodeSpec& spec) {

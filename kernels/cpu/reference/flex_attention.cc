@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/captures.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
 namespace onward::cpu {
@@ -45,7 +46,8 @@ class FlexAttention : public Kernel {
 
  public:
   explicit FlexAttention(const NodeSpec& spec)
-      : score_mod_(spec.body("score_mod")), prob_mod_(spec.body("prob_mod")) {
+      : score_mod_{spec.body("score_mod"), CapturesOf(spec, "score_mod")},
+        prob_mod_{spec.body("prob_mod"), CapturesOf(spec, "prob_mod")} {
     if (spec.attributes().Has("scale")) scale_ = spec.attributes().Float("scale", 1.0f);
     DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -90,12 +92,19 @@ class FlexAttention : public Kernel {
   }
 
  private:
-  static absl::Status Modify(RunContext& context, const std::shared_ptr<const Body>& body,
-                             const char* name, TensorView& scores) {
-    if (body == nullptr) return absl::OkStatus();
-    const SlotValue input = {scores, nullptr, true};
+  struct Mod {
+    std::shared_ptr<const Body> body;  // null: none
+    CaptureRange captures;
+  };
+
+  static absl::Status Modify(RunContext& context, const Mod& mod, const char* name,
+                             TensorView& scores) {
+    if (mod.body == nullptr) return absl::OkStatus();
+    absl::InlinedVector<SlotValue, 8> inputs = {{scores, nullptr, true}};
+    for (int i = 0; i < mod.captures.count; ++i)
+      inputs.push_back(InputOrAbsent(context, mod.captures.first + i));
     ONWARD_ASSIGN_OR_RETURN(const absl::Span<const SlotValue> results,
-                            body->Run(context, {&input, 1}));
+                            mod.body->Run(context, inputs));
     if (results.size() != 1 || results[0].object != nullptr ||
         results[0].tensor.dtype != scores.dtype || results[0].tensor.dims != scores.dims) {
       return absl::InvalidArgumentError(absl::StrCat(name, " must give one tensor like its input, ",
@@ -172,8 +181,7 @@ class FlexAttention : public Kernel {
         });
   }
 
-  std::shared_ptr<const Body> score_mod_;
-  std::shared_ptr<const Body> prob_mod_;
+  Mod score_mod_, prob_mod_;
   float scale_ = -1.0f;  // negative: 1 / sqrt(head_size)
   LoadRow<Acc> load_ = nullptr;
   StoreRow<Acc> store_ = nullptr;
