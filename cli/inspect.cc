@@ -127,11 +127,37 @@ void PrintText(const Model& model, const nlohmann::json& document) {
     std::printf("  %6d %s\n", count.get<int>(), op.c_str());
 }
 
-void PrintValues(const Graph& graph) {
-  std::printf("values:\n");
+std::string BodyName(const Graph& graph, NodeId id, const Subgraph& subgraph,
+                     const std::string& where) {
+  return absl::StrCat(subgraph.attribute, " of ", graph.Describe(id), where.empty() ? "" : " in ",
+                      where);
+}
+
+// With the values of bodies, under their nodes; `where` is "" or "body of [Loop 'l']".
+void PrintValues(const Graph& graph, const std::string& where) {
+  std::printf("values%s:\n", where.empty() ? "" : absl::StrCat(" in ", where).c_str());
   for (int i = 0; i < graph.num_values(); ++i) {
     std::printf("  %s: %s\n", graph.value({i}).name.c_str(), graph.type({i}).ToString().c_str());
   }
+  for (NodeId id : graph.node_ids()) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+      PrintValues(*subgraph.graph, BodyName(graph, id, subgraph, where));
+    }
+  }
+}
+
+// {"values": {name: type}, "bodies": {"body of [Loop 'l']": {...}}}
+nlohmann::json TypesJson(const Graph& graph) {
+  nlohmann::json types = {{"values", nlohmann::json::object()}};
+  for (int i = 0; i < graph.num_values(); ++i) {
+    types["values"][graph.value({i}).name] = graph.type({i}).ToString();
+  }
+  for (NodeId id : graph.node_ids()) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
+      types["bodies"][BodyName(graph, id, subgraph, "")] = TypesJson(*subgraph.graph);
+    }
+  }
+  return types;
 }
 
 nlohmann::json ParametersJson(const Model& model) {
@@ -155,18 +181,14 @@ absl::Status Inspect(const std::string& path, bool values, bool parameters,
   nlohmann::json document = Document(model);
   if (common.json) {
     if (parameters) document["parameter_list"] = ParametersJson(model);
-    if (values) {
-      for (int i = 0; i < model.graph.num_values(); ++i) {
-        document["values"][model.graph.value({i}).name] = model.graph.type({i}).ToString();
-      }
-    }
+    if (values) document.update(TypesJson(model.graph));
     std::printf("%s\n",
                 document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return absl::OkStatus();
   }
   PrintText(model, document);
   if (parameters) std::printf("%s", nn::ParameterTable(nn::Parameters(model)).c_str());
-  if (values) PrintValues(model.graph);
+  if (values) PrintValues(model.graph, "");
   return absl::OkStatus();
 }
 
@@ -178,7 +200,7 @@ void AddInspect(CommandLine& line, CommonOptions& common) {
   Command command = NewCommand(line, common, "inspect", "Prints what is in a model file",
                                "onward inspect bert.onnx --values");
   command.Option("model", *model, "ONNX file", {.required = true});
-  command.Flag("--values", *values, "print every value's type");
+  command.Flag("--values", *values, "print the type of every value, of bodies too");
   command.Flag("--parameters", *parameters,
                "print every parameter: shape, whether it would be trained, how it started");
   command.Do([=, &common] { return Inspect(*model, *values, *parameters, common); });

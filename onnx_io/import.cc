@@ -83,19 +83,20 @@ absl::Status CheckAcyclic(const Graph& graph) {
 
 // Every node, so that all problems are reported: what follows a bad node has unknown types and is
 // passed over.
-void InferAll(Graph& graph, Problems& problems) {
-  for (const absl::Status& problem : InferGraphReportingAll(graph)) problems.Add("", problem);
+void InferAll(Graph& graph, bool shapes_are_hints, Problems& problems) {
+  for (const absl::Status& problem : InferGraphReportingAll(graph, shapes_are_hints))
+    problems.Add("", problem);
 }
 
 // Brings all nodes to the opset used inside and infers the types. Rules may read types, so old
 // nodes are inferred by their own opset first; what is wrong with them shows up again at the end.
 absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
   Problems passing;
-  InferAll(model.graph, passing);
+  InferAll(model.graph, false, passing);
   Problems problems;
-  const absl::StatusOr<bool> added = UpgradeGraph(model.graph);
-  problems.Add("", added.status());
-  if (added.ok() && (*added || passing.count() > 0)) InferAll(model.graph, problems);
+  const absl::StatusOr<bool> outdated = UpgradeGraph(model.graph);
+  problems.Add("", outdated.status());
+  if (outdated.ok() && (*outdated || passing.count() > 0)) InferAll(model.graph, true, problems);
   model.opsets[""] = kOpset;
   if (const auto ml = model.opsets.find("ai.onnx.ml"); ml != model.opsets.end()) {
     ml->second = kMlOpset;

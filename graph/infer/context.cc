@@ -1,64 +1,13 @@
 #include "graph/infer/context.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/elements.h"
-#include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
-#include "graph/infer/walk.h"
 
 namespace onward {
-
-absl::Status BodyInferencer::Infer(const std::vector<const onnx::TypeProto*>& input_types) {
-  Graph& body = *subgraph_.graph;
-  if (body.inputs().size() != input_types.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", subgraph_.attribute, "' has ",
-                                                   body.inputs().size(), " inputs, but ",
-                                                   input_types.size(), " are given"));
-  }
-  for (size_t i = 0; i < input_types.size(); ++i) {
-    if (input_types[i] == nullptr) continue;
-    Type& type = body.mutable_value(body.inputs()[i]).type;
-    const Type given = TypeFromProto(*input_types[i]);
-    AddSymbols(given, shared_symbols_);
-    absl::StatusOr<Type> merged = MergeTypes(type, given);
-    if (!merged.ok()) {
-      return Annotate(merged.status(), absl::StrCat("input ", i, " of '", subgraph_.attribute,
-                                                    "' '", body.value(body.inputs()[i]).name, "'"));
-    }
-    type = *std::move(merged);
-  }
-  KnownElements known;
-  for (size_t i = 0; i < subgraph_.captures.size() && i < body.captures().size(); ++i) {
-    const ValueId outer = subgraph_.captures[i];
-    const ValueId inner = body.captures()[i];
-    body.mutable_value(inner).type = outer_.type(outer);
-    AddSymbols(outer_.type(outer), shared_symbols_);
-    if (std::optional<SymbolicDims> elements = ElementsOf(outer_, outer, known_)) {
-      known[inner.index] = *std::move(elements);
-    }
-  }
-  return InferNodes(body, known);
-}
-
-std::vector<const onnx::TypeProto*> BodyInferencer::doInferencing(
-    const std::vector<const onnx::TypeProto*>& input_types,
-    const std::vector<const onnx::TensorProto*>& /*input_data*/) {
-  if (absl::Status status = Infer(input_types); !status.ok()) {
-    *status_ = status;
-    throw onnx::InferenceError(std::string(status.message()));
-  }
-  output_types_.clear();
-  std::vector<const onnx::TypeProto*> types;
-  for (ValueId id : subgraph_.graph->outputs()) {
-    TypeToProto(KeepSymbols(subgraph_.graph->type(id), shared_symbols_),
-                &output_types_.emplace_back());
-    types.push_back(&output_types_.back());
-  }
-  return types;
-}
 
 NodeInferenceContext::NodeInferenceContext(Graph& graph, NodeId id, const KnownElements& known)
     : graph_(graph),
@@ -111,6 +60,8 @@ const onnx::TensorProto* NodeInferenceContext::getInputData(size_t index) const 
     }
     onnx::TensorProto& proto = input_data_[index];
     SmallTensorToProto(*constant, &proto);
+    // The body of AffineGrid gives a Range vectors of one element.
+    if (node_.op_type == "Range" && constant->num_elements() == 1) proto.clear_dims();
     return &proto;
   }
   const DType dtype = graph_.type(id).dtype;
@@ -160,9 +111,49 @@ onnx::GraphInferencer* NodeInferenceContext::getGraphAttributeInferencer(const s
     if (subgraph.attribute != name) continue;
     auto& body = bodies_[name];
     body = std::make_unique<BodyInferencer>(graph_, subgraph, known_, &body_status_);
+    if (node_.op_type == "Loop" && node_.domain.empty() && node_.inputs.size() > 2)
+      body->SetCarried({node_.inputs.begin() + 2, node_.inputs.end()});
     return body.get();
   }
   throw onnx::InferenceError(absl::StrCat("the graph attribute '", name, "' is missing"));
+}
+
+absl::Status NodeInferenceContext::InferOtherBodies() {
+  for (const Subgraph& subgraph : node_.subgraphs) {
+    if (bodies_.count(subgraph.attribute)) continue;
+    const std::vector<const onnx::TypeProto*> declared(subgraph.graph->inputs().size(), nullptr);
+    getGraphAttributeInferencer(subgraph.attribute)->doInferencing(declared, {});
+  }
+  return body_status_;
+}
+
+std::optional<std::vector<Type>> NodeInferenceContext::InferTakenBranch() {
+  if (node_.op_type != "If" || !node_.domain.empty() || !hasInput(0)) return std::nullopt;
+  const std::optional<SymbolicDims> condition = ElementsOf(graph_, node_.inputs[0], known_);
+  if (!condition || condition->size() != 1) return std::nullopt;
+  const std::optional<int64_t> decided = DimNumber((*condition)[0]);
+  if (!decided) return std::nullopt;
+  const std::string taken = *decided != 0 ? "then_branch" : "else_branch";
+  const Subgraph* branch = node_.FindSubgraph(taken);
+  if (branch == nullptr || branch->graph->outputs().size() != node_.outputs.size())
+    return std::nullopt;
+  for (Subgraph& subgraph : node_.subgraphs) {
+    if (subgraph.attribute == taken) continue;
+    try {
+      getGraphAttributeInferencer(subgraph.attribute)->doInferencing({}, {});
+    } catch (const onnx::InferenceError&) {
+      body_status_ = absl::OkStatus();
+    }
+  }
+  getGraphAttributeInferencer(taken)->doInferencing({}, {});
+  return bodies_.at(taken)->outputs();
+}
+
+void NodeInferenceContext::CompleteCarried(std::vector<Type>& types) const {
+  const auto body = bodies_.find("body");
+  if (body == bodies_.end() || !body->second->carried()) return;
+  const std::vector<Type>& carried = *body->second->carried();
+  std::copy_n(carried.begin(), std::min(carried.size(), types.size()), types.begin());
 }
 
 }  // namespace onward

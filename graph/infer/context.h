@@ -1,42 +1,17 @@
 // onnx::InferenceContext over a node of our graph.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "graph/infer/body.h"
 #include "graph/infer/infer.h"
 #include "onnx/defs/shape_inference.h"
 #include "onnx/onnx_pb.h"
 
 namespace onward {
-
-// Infers the body of a control-flow node for the given input types; captures take their outer
-// types. Errors of the body leave through `status` and an onnx::InferenceError.
-class BodyInferencer : public onnx::GraphInferencer {
- public:
-  BodyInferencer(const Graph& outer, Subgraph& subgraph, const KnownElements& known,
-                 absl::Status* status)
-      : outer_(outer), subgraph_(subgraph), known_(known), status_(status) {}
-
-  std::vector<const onnx::TypeProto*> doInferencing(
-      const std::vector<const onnx::TypeProto*>& input_types,
-      const std::vector<const onnx::TensorProto*>& input_data) override;
-
- private:
-  absl::Status Infer(const std::vector<const onnx::TypeProto*>& input_types);
-
-  const Graph& outer_;
-  Subgraph& subgraph_;
-  const KnownElements& known_;
-  absl::Status* status_;
-  // Symbols that mean the same outside: those of the given types and of the captures.
-  std::set<std::string> shared_symbols_;
-  std::deque<onnx::TypeProto> output_types_;
-};
 
 class NodeInferenceContext : public onnx::InferenceContext {
  public:
@@ -55,6 +30,19 @@ class NodeInferenceContext : public onnx::InferenceContext {
   bool hasOutput(size_t index) override;
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override;
   std::string getDisplayName() const override { return ""; }
+
+  // After the schema's inference function: infers the bodies that it did not ask for, from the
+  // types that they declare for their inputs.
+  absl::Status InferOtherBodies();
+
+  // Instead of the schema's inference function: the outputs' types of an If whose condition is
+  // known, by the branch that it takes. The other one may be wrong for these inputs: exporters
+  // write `if size == 1: squeeze`. Nullopt for other nodes.
+  std::optional<std::vector<Type>> InferTakenBranch();
+
+  // After the schema's inference function, which knows only the dtypes of what a Loop carries: what
+  // of their shapes holds in every iteration.
+  void CompleteCarried(std::vector<Type>& types) const;
 
   // What went wrong inside a body, if anything.
   const absl::Status& body_status() const { return body_status_; }

@@ -9,7 +9,7 @@
 namespace onward {
 namespace {
 
-// Types of ops whose schema has no inference function.
+// Types of outputs of which the schema's inference function, if there is one, says nothing.
 struct TypeRule {
   std::string_view domain;
   std::string_view op;
@@ -46,6 +46,29 @@ Type FeatureVectorizer(const Graph& graph, const Node& node, size_t) {
   return FloatRows(graph, node, width);
 }
 
+// Labels [N] and scores [N, classes]; `columns` is the scores' width.
+Type Classified(const Graph& graph, const Node& node, size_t output, Dim columns) {
+  if (output == 1) return FloatRows(graph, node, std::move(columns));
+  Type labels = FloatRows(graph, node, Dim());
+  if (labels.shape) labels.shape->pop_back();
+  const bool text = !node.attributes.Strings("classlabels_strings").empty();
+  labels.dtype = text ? DType::kString : DType::kInt64;
+  return labels;
+}
+Type TreeEnsembleClassifier(const Graph& graph, const Node& node, size_t output) {
+  const size_t classes = node.attributes.Strings("classlabels_strings").size() +
+                         node.attributes.Ints("classlabels_int64s").size();
+  // One label may stand for a binary classifier, which has two scores.
+  return Classified(graph, node, output, classes > 1 ? Dim(static_cast<int64_t>(classes)) : Dim());
+}
+// Scores of classes or of pairs of them.
+Type SvmClassifier(const Graph& graph, const Node& node, size_t output) {
+  return Classified(graph, node, output, Dim());
+}
+Type TreeEnsembleRegressor(const Graph& graph, const Node& node, size_t) {
+  return FloatRows(graph, node, Dim(node.attributes.Int("n_targets", 1)));
+}
+
 // The gradients of y by xs have the types of xs, the first inputs.
 Type Gradient(const Graph& graph, const Node& node, size_t output) {
   const bool given = output < node.inputs.size() && node.inputs[output].valid();
@@ -59,8 +82,11 @@ constexpr TypeRule kTypeRules[] = {
     {"ai.onnx.ml", "Imputer", LikeFirstInput},
     {"ai.onnx.ml", "LinearRegressor", LinearRegressor},
     {"ai.onnx.ml", "Normalizer", FloatLikeFirstInput},
+    {"ai.onnx.ml", "SVMClassifier", SvmClassifier},
     {"ai.onnx.ml", "SVMRegressor", SvmRegressor},
     {"ai.onnx.ml", "Scaler", FloatLikeFirstInput},
+    {"ai.onnx.ml", "TreeEnsembleClassifier", TreeEnsembleClassifier},
+    {"ai.onnx.ml", "TreeEnsembleRegressor", TreeEnsembleRegressor},
     {"ai.onnx.preview.training", "Gradient", Gradient},
 };
 
@@ -121,16 +147,26 @@ SymbolicDims BroadcastSymbolic(const SymbolicDims& a, const SymbolicDims& b) {
 void FillTypes(const Graph& graph, NodeId id, const KnownElements& known,
                std::vector<Type>& types) {
   const Node& node = graph.node(id);
-  if (!node.schema->has_type_and_shape_inference_function()) {
-    for (const TypeRule& rule : kTypeRules) {
-      if (rule.op != node.op_type || rule.domain != node.domain) continue;
-      for (size_t i = 0; i < types.size(); ++i) types[i] = rule.type(graph, node, i);
+  for (const TypeRule& rule : kTypeRules) {
+    if (rule.op != node.op_type || rule.domain != node.domain) continue;
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!node.schema->has_type_and_shape_inference_function() || !types[i].is_tensor() ||
+          !types[i].shape) {
+        types[i] = rule.type(graph, node, i);
+      }
     }
   }
   if (!node.domain.empty() && node.domain != kOnwardDomain) return;
+  if (node.op_type == "SequenceInsert" &&
+      InferScope{graph, node, known}.Elements(0) == SymbolicDims{Dim(0)}) {
+    types[0] = Type::Sequence(graph.type(node.inputs[1]));
+  }
   for (size_t i = 0; i < types.size(); ++i) {
     // ONNX's function answers 0 for a hidden size that is not a number.
     if (node.op_type == "Attention" && types[i].is_tensor()) types[i].shape.reset();
+    // ... and takes products of sizes and scales without rounding them to float32.
+    const bool scaled = node.op_type == "Resize" && !InferScope{graph, node, known}.HasInput(3);
+    if (scaled && types[i].shape) types[i].shape = SymbolicDims(types[i].shape->size());
     if (!Open(types[i])) continue;
     const std::optional<SymbolicDims> dims = OwnDims({graph, node, known}, i);
     if (!dims) continue;

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/base/scaled_size.h"
 #include "graph/infer/dim_rules.h"
 
 namespace onward {
@@ -113,8 +114,12 @@ MaybeDims ConvTranspose(const InferScope& scope, size_t) {
   return dims;
 }
 
-// floor(size * scale) where the scale is a fraction of a small power of two.
+// ScaledSize of a number, or of any size where the scale is a fraction of a small power of two.
 Dim Scaled(const Dim& size, float scale) {
+  if (size.known()) {
+    const double scaled = ScaledSize(size.value(), scale);
+    return scaled >= 0 && scaled < 1e15 ? Dim(static_cast<int64_t>(scaled)) : Dim();
+  }
   for (int shift = 0; shift <= 16; ++shift) {
     const double scaled = std::ldexp(static_cast<double>(scale), shift);
     if (!(scaled >= 0 && scaled < 1e12)) return {};

@@ -18,6 +18,7 @@ struct ElementRule {
 
 absl::Span<const ElementRule> ArithmeticElementRules();
 absl::Span<const ElementRule> LayoutElementRules();
+absl::Span<const ElementRule> SequenceElementRules();
 
 // elements[i] of the answer is `elements` at the broadcast of index i of `to`.
 SymbolicDims BroadcastElements(const SymbolicDims& elements, DimsView dims, DimsView to);

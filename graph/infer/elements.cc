@@ -1,6 +1,9 @@
 #include "graph/infer/elements.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 #include <type_traits>
 
 #include "graph/infer/element_rules.h"
@@ -35,6 +38,12 @@ std::optional<SymbolicDims> ConstantElements(const Tensor& tensor) {
   return elements;
 }
 
+// These read types, not elements, or look further than their inputs.
+constexpr std::string_view kReadOtherThings[] = {
+    "Cast",           "Ceil",  "Floor", "SequenceConstruct",
+    "SequenceInsert", "Shape", "Size",  "SplitToSequence",
+    "Where"};
+
 // Whether something is known of every input, so that a rule has a chance.
 bool AllKnown(const Graph& graph, const Node& node, const KnownElements& known) {
   for (ValueId input : node.inputs) {
@@ -65,6 +74,10 @@ int64_t ExactLimit(DType dtype) {
 }
 
 void Record(const Graph& graph, ValueId output, SymbolicDims elements, KnownElements& known) {
+  if (graph.type(output).kind == Type::Kind::kSequence) {
+    if (elements.size() == 1 && !elements[0].unknown()) known[output.index] = std::move(elements);
+    return;
+  }
   const std::optional<Dims> dims = graph.type(output).static_dims();
   const int64_t limit = ExactLimit(graph.type(output).dtype);
   if (!dims || limit == 0 || NumElements(*dims) != static_cast<int64_t>(elements.size()) ||
@@ -81,7 +94,8 @@ void Record(const Graph& graph, ValueId output, SymbolicDims elements, KnownElem
 }
 
 const ElementRule* FindRule(std::string_view op) {
-  for (const auto& rules : {ArithmeticElementRules(), LayoutElementRules()}) {
+  for (const auto& rules :
+       {ArithmeticElementRules(), LayoutElementRules(), SequenceElementRules()}) {
     for (const ElementRule& rule : rules) {
       if (rule.op == op) return &rule;
     }
@@ -120,10 +134,8 @@ void PropagateElements(const Graph& graph, NodeId id, KnownElements& known) {
   if (!node.domain.empty()) return;
   const ElementRule* rule = FindRule(node.op_type);
   if (rule == nullptr) return;
-  // These read types, not elements, or look further than their inputs.
-  const bool reads_elements = node.op_type != "Shape" && node.op_type != "Size" &&
-                              node.op_type != "Floor" && node.op_type != "Ceil" &&
-                              node.op_type != "Cast" && node.op_type != "Where";
+  const auto* const end = std::end(kReadOtherThings);
+  const bool reads_elements = std::find(std::begin(kReadOtherThings), end, node.op_type) == end;
   if (reads_elements && !AllKnown(graph, node, known)) return;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;

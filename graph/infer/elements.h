@@ -7,6 +7,8 @@
 
 namespace onward {
 
+// Of a sequence `known` holds its length, as one element.
+//
 // Elements of a constant or of a value that `known` holds, in row-major order; each is a number of
 // any sign (DimNumber), an expression, or unknown. Nullopt when nothing is known. Constants count
 // when they have at most kMaxInferredElements elements, all integral.

@@ -25,7 +25,8 @@ absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known = nullptr);
 absl::Status InferGraph(Graph& graph);
 
 // The same, but goes on after an error and answers all of them. What follows a bad node has unknown
-// types and is passed over.
-std::vector<absl::Status> InferGraphReportingAll(Graph& graph);
+// types and is passed over. With `shapes_are_hints` the inferred shape is taken where the file
+// declares another one.
+std::vector<absl::Status> InferGraphReportingAll(Graph& graph, bool shapes_are_hints);
 
 }  // namespace onward

@@ -48,6 +48,31 @@ absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred) {
   return merged;
 }
 
+Type WidenType(const Type& a, const Type& b) {
+  if (a.kind != b.kind || a.dtype != b.dtype) return a;
+  Type wide = a;
+  if (a.element && b.element) {
+    wide.element = std::make_shared<Type>(WidenType(*a.element, *b.element));
+  }
+  if (!a.shape) return wide;
+  if (!b.shape || b.shape->size() != a.shape->size()) {
+    wide.shape.reset();
+    return wide;
+  }
+  for (size_t i = 0; i < a.shape->size(); ++i) {
+    if (!(*a.shape)[i].SameAs((*b.shape)[i])) (*wide.shape)[i] = Dim();
+  }
+  return wide;
+}
+
+void ForgetShapes(Type& type) {
+  type.shape.reset();
+  if (!type.element) return;
+  Type element = *type.element;
+  ForgetShapes(element);
+  type.element = std::make_shared<Type>(std::move(element));
+}
+
 namespace {
 
 bool NamesSymbol(const Type& type, const std::string& name) {

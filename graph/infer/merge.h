@@ -13,6 +13,13 @@ namespace onward {
 // `declared`'s, a symbol before nothing. InvalidArgument when they contradict each other.
 absl::StatusOr<Type> MergeTypes(const Type& declared, const Type& inferred);
 
+// The narrowest type that both are: what differs becomes unknown. `a` where they are of different
+// kinds or dtypes.
+Type WidenType(const Type& a, const Type& b);
+
+// Ranks unknown, in sequences and optionals too.
+void ForgetShapes(Type& type);
+
 // Symbols for sizes that depend on data are named after the value that has them: "nonzero#1" is
 // axis 1 of `nonzero`. Fills the unknown dims of a tensor value's type. With `search_all` every
 // value is searched for an earlier use of the name (by a value that a rewrite has replaced since),

@@ -9,6 +9,7 @@ std::vector<Pass> PortablePipeline() {
       {"fold_constants", FoldConstants},
       {"inline_if", InlineConstantIf},
       {"simplify_shapes", SimplifyShapes},
+      {"inline_if", InlineConstantIf},
       {"eliminate_identity", EliminateIdentity},
       {"merge_chains", MergeChains},
       {"common_subexpressions", CommonSubexpressions},

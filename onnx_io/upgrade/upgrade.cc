@@ -73,10 +73,18 @@ bool IsOnnxRuntimeOwn(std::string_view op) {
   return op == "LayerNormalization" || op == "SimplifiedLayerNormalization";
 }
 
+// Whether the types that an older schema inferred may have other sizes than the newest one's.
+bool SizesChanged(const Node& node, int64_t since, int64_t newest) {
+  if (!node.domain.empty() || since == newest) return false;
+  if (node.op_type == "Resize" || node.op_type == "Upsample") return true;
+  const bool pool = node.op_type == "AveragePool" || node.op_type == "MaxPool";
+  return pool && node.attributes.Int("ceil_mode", 0) != 0;
+}
+
 struct Run {
   NewestSchemas schemas;
   Problems problems;
-  bool added = false;
+  bool outdated = false;  // types
 };
 
 void UpgradeNode(Graph& graph, NodeId id, Run& run) {
@@ -84,7 +92,9 @@ void UpgradeNode(Graph& graph, NodeId id, Run& run) {
   if (!node.domain.empty() && node.domain != kMlDomain) return;
   const int64_t since = node.schema == nullptr ? 0 : node.schema->since_version();
   if (!AnyApplies(node.domain, node.op_type, since)) {
-    if (node.schema != nullptr) node.schema = run.schemas.Find(node.domain, node.op_type);
+    if (node.schema == nullptr) return;
+    node.schema = run.schemas.Find(node.domain, node.op_type);
+    run.outdated |= SizesChanged(node, since, node.schema->since_version());
     return;
   }
   const std::string where = graph.Describe(id);
@@ -92,7 +102,9 @@ void UpgradeNode(Graph& graph, NodeId id, Run& run) {
   run.problems.Add(where + " ", ApplyRules(upgrade, since));
   upgrade.node.schema = run.schemas.Find(upgrade.node.domain, upgrade.node.op_type);
   // Its outputs could not be typed before.
-  run.added |= since == 0;
+  run.outdated |= since == 0;
+  if (upgrade.node.schema != nullptr)
+    run.outdated |= SizesChanged(upgrade.node, since, upgrade.node.schema->since_version());
   upgrade.Commit();
 }
 
@@ -104,7 +116,7 @@ void UpgradeBody(Graph& graph, Run& run) {
     for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) UpgradeBody(*subgraph.graph, run);
     UpgradeNode(graph, id, run);
   }
-  run.added |= graph.num_nodes() > num_nodes;
+  run.outdated |= graph.num_nodes() > num_nodes;
 }
 
 }  // namespace
@@ -113,7 +125,7 @@ absl::StatusOr<bool> UpgradeGraph(Graph& graph) {
   Run run;
   UpgradeBody(graph, run);
   ONWARD_RETURN_IF_ERROR(run.problems.ToStatus());
-  return run.added;
+  return run.outdated;
 }
 
 bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,

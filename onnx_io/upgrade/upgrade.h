@@ -14,8 +14,9 @@ namespace onward {
 // spliced in. Until then `node.schema` is the schema of the node's own opset (a function's may
 // differ from its model's), so `schema->since_version()` is the version whose meaning the node has.
 // Types are inferred beforehand, as far as they can be, so a rule may read ranks. Afterwards every
-// node with a schema has the newest one and its meaning. Answers whether nodes were added, or got a
-// schema, whose types are then to be inferred. Errors name every node that cannot be upgraded.
+// node with a schema has the newest one and its meaning. Answers whether types are to be inferred
+// again: nodes were added, got a schema, or have one that gives other sizes. Errors name every node
+// that cannot be upgraded.
 absl::StatusOr<bool> UpgradeGraph(Graph& graph);
 
 // Whether a node is upgraded although its schema is deprecated or, with null `schema`, the registry

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/scaled_size.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
@@ -115,8 +116,9 @@ class Resize : public Kernel {
     for (size_t i = 0; i < axes.size(); ++i) {
       const auto in = static_cast<double>(axes[i].in);
       if (scales != nullptr) {
-        axes[i].scale = static_cast<double>(scales->as<float>()[i]);
-        const double size = std::floor(axes[i].scale * in);
+        const float scale = scales->as<float>()[i];
+        axes[i].scale = static_cast<double>(scale);
+        const double size = ScaledSize(axes[i].in, scale);
         if (!(axes[i].scale > 0) || size > 9e15)
           return absl::InvalidArgumentError(absl::StrCat("scales[", i, "] is ", axes[i].scale));
         axes[i].out = static_cast<int64_t>(size);

@@ -83,21 +83,39 @@ absl::Status SetFeature(TreeModel& model, TreeNode& node, int64_t feature) {
 
 }  // namespace
 
-absl::Status TreeModel::Check() const {
-  std::vector<int8_t> parents(nodes.size(), 0);
+absl::Status TreeModel::Check(bool may_share) const {
+  std::vector<int32_t> parents(nodes.size(), 0);
   const auto refer = [&](int32_t index) {
     if (index < 0) return static_cast<size_t>(~index) + 1 < leaf_begins.size();
-    return static_cast<size_t>(index) < nodes.size() && ++parents[static_cast<size_t>(index)] == 1;
+    return static_cast<size_t>(index) < nodes.size() &&
+           (++parents[static_cast<size_t>(index)] == 1 || may_share);
   };
-  // A node that is referred to once at most, roots by no node, cannot be met twice on a walk.
-  for (const int32_t root : roots) {
-    if (!refer(root)) return absl::InvalidArgumentError("a tree's root is not a node of its own");
-  }
   for (const TreeNode& node : nodes) {
     if (!refer(node.if_true) || !refer(node.if_false))
       return absl::InvalidArgumentError("a node has two parents, or a child that is not there");
   }
-  return absl::OkStatus();
+  for (const int32_t root : roots) {
+    if (!refer(root) || (root >= 0 && parents[static_cast<size_t>(root)] != 1))
+      return absl::InvalidArgumentError("a tree's root is not a node of its own");
+  }
+  for (const int32_t root : roots) {
+    if (root >= 0) parents[static_cast<size_t>(root)] = 0;
+  }
+  // Every node follows all its parents in some order: then no walk comes back.
+  std::vector<int32_t> next;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (parents[i] == 0) next.push_back(static_cast<int32_t>(i));
+  }
+  size_t ordered = 0;
+  for (; !next.empty(); ++ordered) {
+    const TreeNode& node = nodes[static_cast<size_t>(next.back())];
+    next.pop_back();
+    for (const int32_t child : {node.if_true, node.if_false}) {
+      if (child >= 0 && --parents[static_cast<size_t>(child)] == 0) next.push_back(child);
+    }
+  }
+  if (ordered == nodes.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError("a node is below itself");
 }
 
 void TreeModel::Flatten() {
@@ -201,7 +219,7 @@ absl::StatusOr<TreeModel> ReadTreeEnsemble(const Attributes& attributes) {
       return absl::InvalidArgumentError(absl::StrCat("tree_roots has ", root));
     model.roots.push_back(static_cast<int32_t>(root));
   }
-  ONWARD_RETURN_IF_ERROR(model.Check());
+  ONWARD_RETURN_IF_ERROR(model.Check(false));
   ONWARD_RETURN_IF_ERROR(
       AssignMembers(model, Numbers(attributes.TensorOrNull("membership_values"))));
   return model;
@@ -273,7 +291,7 @@ absl::StatusOr<TreeModel> ReadTreesById(const Attributes& attributes, const std:
     ONWARD_RETURN_IF_ERROR(SetFeature(model, node, features[i]));
     model.nodes.push_back(node);
   }
-  ONWARD_RETURN_IF_ERROR(model.Check());
+  ONWARD_RETURN_IF_ERROR(model.Check(true));
   return model;
 }
 

@@ -50,8 +50,9 @@ struct TreeModel {
   int64_t features = 0;              // one more than the greatest feature tested
   std::vector<FlatNode> flat;        // the nodes, if all compare; empty before Flatten
 
-  // Fails when a node lies in no tree's order: every walk from a root must end.
-  absl::Status Check() const;
+  // Fails unless every walk from a root ends. `may_share`: a node may have several parents, as
+  // converters write for sets of categories.
+  absl::Status Check(bool may_share) const;
   // The leaf that a row of features ends in.
   int32_t Walk(int32_t root, const double* row) const;
   // Makes `flat`, where every node compares with a number.

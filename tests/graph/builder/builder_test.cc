@@ -102,7 +102,7 @@ TEST(Builder, LoopsCarryAndCollect) {
                return expr::BodyResult{{}, {next}, {body.Op("ReduceSum", {x})}};
              });
   ASSERT_TRUE(b.status().ok()) << b.status();
-  EXPECT_EQ(result[0].type().ToString(), "float32[...]");
+  EXPECT_EQ(result[0].type().ToString(), "float32[n]");
   EXPECT_EQ(result[1].type().ToString(), "float32[Loop_1#0,1]");
   b.Output("y", result[0]);
   b.Output("sums", result[1]);
