@@ -29,6 +29,7 @@ constexpr std::vector<FormulaOp> (*kFamilies[])() = {
     microsoft::RotaryEmbeddingOps,       //
     microsoft::SignalOps,                //
     microsoft::SoftmaxOps,               //
+    microsoft::StringOps,                //
 };
 
 }  // namespace

@@ -45,5 +45,6 @@ std::vector<FormulaOp> ResizeOps();
 std::vector<FormulaOp> RotaryEmbeddingOps();
 std::vector<FormulaOp> SignalOps();
 std::vector<FormulaOp> SoftmaxOps();
+std::vector<FormulaOp> StringOps();
 
 }  // namespace onward::microsoft

@@ -100,6 +100,7 @@ KernelList ReferenceSplitSequence();
 KernelList ReferenceString();
 KernelList ReferenceSvm();
 KernelList ReferenceTfidf();
+KernelList ReferenceTokenizer();
 KernelList ReferenceTopK();
 KernelList ReferenceTranspose();
 KernelList ReferenceTreeEnsemble();

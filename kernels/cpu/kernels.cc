@@ -101,6 +101,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceString,
         cpu::ReferenceSvm,
         cpu::ReferenceTfidf,
+        cpu::ReferenceTokenizer,
         cpu::ReferenceTopK,
         cpu::ReferenceTranspose,
         cpu::ReferenceTreeEnsemble,

@@ -80,7 +80,8 @@ def make_family(family):
         header += f"# units: {case.units}\n" if case.units else ""
         texts.append(header + graph_text(case, outputs))
         for name, array in (case.inputs | outputs).items():
-            arrays[f"{case.name}/{name}"] = array
+            # Text of a fixed width needs no pickling.
+            arrays[f"{case.name}/{name}"] = array.astype("U") if array.dtype == object else array
     (HERE / "cases").mkdir(exist_ok=True)
     (HERE / "cases" / f"{family}.txt").write_text("\n".join(texts))
     np.savez_compressed(HERE / "cases" / f"{family}.npz", **arrays)
