@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,21 @@ std::string SafeFileName(std::string name) {
   return name;
 }
 
+// Classifiers give one map of probabilities a row.
+bool HoldsMaps(const Value& value) {
+  if (!value.is_sequence() || value.sequence().empty()) return false;
+  return std::all_of(value.sequence().begin(), value.sequence().end(),
+                     [](const Value& element) { return element.is_map(); });
+}
+
+absl::Status WriteJson(const nlohmann::json& json, const std::string& path) {
+  std::ofstream file(path);
+  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  file.close();
+  if (!file) return absl::InternalError(absl::StrCat("cannot write '", path, "'"));
+  return absl::OkStatus();
+}
+
 absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -46,6 +62,12 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
     const std::string base = directory + "/" + SafeFileName(name);
     if (value.is_tensor()) {
       ONWARD_RETURN_IF_ERROR(WriteNpy(value.tensor(), base + ".npy"));
+    } else if (value.is_map()) {
+      ONWARD_RETURN_IF_ERROR(WriteJson(MapJson(value.map()), base + ".json"));
+    } else if (HoldsMaps(value)) {
+      nlohmann::json maps = nlohmann::json::array();
+      for (const Value& element : value.sequence()) maps.push_back(MapJson(element.map()));
+      ONWARD_RETURN_IF_ERROR(WriteJson(maps, base + ".json"));
     } else if (value.is_sequence()) {
       int index = 0;
       for (const Value& element : value.sequence()) {
@@ -114,7 +136,8 @@ void AddRun(CommandLine& line, CommonOptions& common) {
   command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
   command.Option("--shape", options->inputs.shapes,
                  "NAME=1x3x224x224: dims of a drawn or inline input");
-  command.Option("--output-dir", options->output_dir, "write every output as NAME.npy");
+  command.Option("--output-dir", options->output_dir,
+                 "write every output as NAME.npy, maps as NAME.json");
   command.Option("--repeat", options->repeat, "run N times and print latencies",
                  {.positive = true});
   command.Option("--profile", options->profile, "write a Chrome trace");

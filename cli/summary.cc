@@ -58,7 +58,47 @@ void AddNumbers(const Tensor& tensor, ValueSummary& summary) {
   });
 }
 
+nlohmann::json ScalarJson(const Tensor& tensor) {
+  nlohmann::json json;
+  if (tensor.dtype() == DType::kString) return *tensor.data<std::string>();
+  DispatchDType(NumericTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      json = *tensor.data<T>();
+    } else {
+      json = static_cast<double>(*tensor.data<T>());
+    }
+  });
+  return json;
+}
+
+// "map {setosa: 0.97, ...}"
+std::string MapText(const nlohmann::json& map) {
+  std::string text = "map {";
+  int count = 0;
+  for (const auto& [key, value] : map.items()) {
+    if (count++ == 6) {
+      text += ", ...";
+      break;
+    }
+    absl::StrAppend(&text, count > 1 ? ", " : "", key, ": ",
+                    value.is_number_float() ? absl::StrCat(value.get<double>()) : value.dump());
+  }
+  return text + "}";
+}
+
 }  // namespace
+
+nlohmann::json MapJson(const MapData& map) {
+  nlohmann::json json = nlohmann::json::object();
+  if (const auto* numbers = std::get_if<std::map<int64_t, Tensor>>(&map)) {
+    for (const auto& [key, value] : *numbers) json[std::to_string(key)] = ScalarJson(value);
+  } else {
+    for (const auto& [key, value] : std::get<std::map<std::string, Tensor>>(map))
+      json[key] = ScalarJson(value);
+  }
+  return json;
+}
 
 ValueSummary Summarize(const std::string& name, const Value& value) {
   ValueSummary summary;
@@ -84,6 +124,10 @@ ValueSummary Summarize(const std::string& name, const Value& value) {
                                             : "none";
   summary.json["kind"] = kind;
   summary.text = absl::StrCat(name, ": ", kind);
+  if (value.is_map()) {
+    summary.json["map"] = MapJson(value.map());
+    summary.text = absl::StrCat(name, ": ", MapText(summary.json["map"]));
+  }
   if (!value.is_sequence()) return summary;
   summary.json["elements"] = nlohmann::json::array();
   for (size_t i = 0; i < value.sequence().size(); ++i) {

@@ -15,4 +15,7 @@ struct ValueSummary {
 
 ValueSummary Summarize(const std::string& name, const Value& value);
 
+// {"key": value, ...}: numbers or strings.
+nlohmann::json MapJson(const MapData& map);
+
 }  // namespace onward::cli

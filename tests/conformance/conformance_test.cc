@@ -76,5 +76,20 @@ TEST(Conformance, ModelZoo) {
   }
 }
 
+// Small models as converters write them; make_exported.py says what each is about.
+TEST(Conformance, ExportedModels) {
+  const std::string root = std::string(ONWARD_SOURCE_DIR) + "/tests/conformance/exported";
+  const std::vector<std::string> cases = cli::FindCases(root);
+  EXPECT_GE(cases.size(), 12u);
+  for (const std::string& directory : cases) {
+    SessionOptions options;
+    for (const bool optimize : {true, false}) {
+      options.optimize = optimize;
+      const cli::CaseResult result = cli::RunCase(root, directory, options);
+      EXPECT_EQ(result.status, "passed") << result.name << ": " << result.reason;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward
