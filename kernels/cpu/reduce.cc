@@ -34,6 +34,7 @@ class FloatReduce : public Kernel {
       std::fill_n(y, plan.kept_count, OfNone());
       return absl::OkStatus();
     }
+    if (plan.kept_count == 0) return absl::OkStatus();
     const int64_t grain = std::max<int64_t>(1, kCheapGrain / plan.reduced_count);
     if (plan.innermost_is_reduced()) {
       context.ParallelFor(plan.kept_count, grain, [&](int64_t begin, int64_t end) {
