@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -29,14 +30,14 @@ absl::Status At(const std::string& path, int line, int column, const std::string
 // The first error of the parser.
 class FirstError : public proto::io::ErrorCollector {
  public:
-  explicit FirstError(const std::string& path) : path_(path) {}
+  explicit FirstError(std::string path) : path_(std::move(path)) {}
   void AddError(int line, int column, const std::string& message) override {
     if (status_.ok()) status_ = At(path_, line, column, message);
   }
   const absl::Status& status() const { return status_; }
 
  private:
-  const std::string& path_;
+  std::string path_;
   absl::Status status_;
 };
 
