@@ -14,6 +14,7 @@
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "training/instance_norm.h"
+#include "training/spectral_norm.h"
 #include "training/state.h"
 
 namespace onward {
@@ -327,6 +328,9 @@ absl::StatusOr<ModeChange> SetTrainingMode(Model& model, const TrainingModeOptio
   ModeChange change;
   ONWARD_RETURN_IF_ERROR(TrainDropouts(model.graph, options, change));
   ONWARD_RETURN_IF_ERROR(TrainBatchNormalizations(model, options, change));
+  ONWARD_ASSIGN_OR_RETURN(change.spectral_norms, TrainSpectralNorms(model, [&](const Node& node) {
+                            return IsFrozen(model.graph, node, options);
+                          }));
   return change;
 }
 
@@ -345,6 +349,7 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
     ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model, id, states));
     ++change.batch_normalizations;
   }
+  change.spectral_norms = InferSpectralNorms(model.graph, states);
   ONWARD_RETURN_IF_ERROR(RemoveStates(model, states));
   return change;
 }

@@ -21,14 +21,16 @@ struct TrainingModeOptions {
 
 struct ModeChange {
   int dropouts = 0;
-  int batch_normalizations = 0;
+  int batch_normalizations = 0;  // and InstanceNormalizations with running statistics
+  int spectral_norms = 0;
   std::vector<std::string> left;  // what cannot be changed: the node and the reason
 };
 
 // Dropouts draw a mask in each run, from the session's seed (their own `seed` goes).
 // BatchNormalizations take the statistics of the batch; their running statistics become inputs with
 // a default, which each run updates (Model::updates). One module used twice has one state, which
-// its uses update one after the other. What trains already stays as it is.
+// its uses update one after the other. Spectral norms make their power iterations. What trains
+// already stays as it is.
 absl::StatusOr<ModeChange> SetTrainingMode(Model& model, const TrainingModeOptions& options = {});
 
 // Dropouts go. BatchNormalizations take their running statistics, which become constants with the

@@ -112,6 +112,7 @@ class Trainer {
   absl::Status SetLossScale();
   void NoteGradients(bool finite);
   bool ScalerHandles() const;
+  void WarnOfLeastScale();
   std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
   absl::Status JudgeAnomaly(bool skipped);
   absl::Status ReadWeights(StepReport& report) const;
@@ -148,6 +149,7 @@ class Trainer {
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;
   std::shared_ptr<MemoryLimit> memory_;  // null: each session has its own
+  bool warned_of_scale_ = false;
   std::string anomaly_;  // the first of the step that runs, where the loss is scaled
   bool stop_ = false;
 };

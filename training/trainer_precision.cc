@@ -26,6 +26,14 @@ bool Trainer::ScalerHandles() const {
   return ScalesLoss(config_) && progress_.loss_scale > LeastLossScale(config_.precision());
 }
 
+// Once: what overflows at the least scale may do so in every step.
+void Trainer::WarnOfLeastScale() {
+  if (std::exchange(warned_of_scale_, true)) return;
+  Warn(absl::StrCat("step ", progress_.step + 1,
+                    " is skipped: its loss or a gradient is not finite at the least loss scale, ",
+                    progress_.loss_scale, " (log.detect_anomaly names the node)"));
+}
+
 // Where the scaler may skip the step, whether an overflow is an error shows only at its end.
 std::function<absl::Status(std::string_view, const TensorView&)> Trainer::AnomalyWatch(
     size_t phase) {

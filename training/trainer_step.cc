@@ -155,6 +155,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
   if (report.skipped) progress_.averaged = averaged;
   if (scales) {
+    if (report.skipped && !ScalerHandles()) WarnOfLeastScale();
     report.loss_scale = progress_.loss_scale;
     NoteGradients(!report.skipped);
   }

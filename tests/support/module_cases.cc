@@ -12,6 +12,7 @@
 #include "graph/builder/nn/rearrange.h"
 #include "graph/builder/nn/recurrent.h"
 #include "graph/builder/nn/recurrent_cell.h"
+#include "graph/builder/nn/spectral_norm.h"
 #include "graph/builder/nn/weight_norm.h"
 
 namespace onward::testing {
@@ -132,6 +133,19 @@ void AddTracked(Cases& cases) {
   cases["weight_norm_conv"] = [](Module& root, const std::vector<Expr>& x) {
     Conv1d conv(root, "", 2, 3, 2);
     WeightNorm(conv, conv.weight, 1);
+    return std::vector<Expr>{conv(x[0])};
+  };
+}
+
+void AddSpectral(Cases& cases) {
+  cases["spectral_norm"] = [](Module& root, const std::vector<Expr>& x) {
+    Linear linear(root, "", 4, 3);
+    SpectralNorm(linear, linear.weight);
+    return std::vector<Expr>{linear(x[0])};
+  };
+  cases["spectral_norm_train"] = [](Module& root, const std::vector<Expr>& x) {
+    ConvTranspose1d conv(root, "", 2, 3, 2);
+    SpectralNorm(conv, conv.weight, {.power_iterations = 2, .axis = 1});
     return std::vector<Expr>{conv(x[0])};
   };
 }
@@ -292,8 +306,9 @@ void AddActivations(Cases& cases) {
 
 std::map<std::string, MakeModule> ModuleCases() {
   Cases cases;
-  for (const auto add : {AddConv, AddLinear, AddNormalization, AddTracked, AddEmbedding,
-                         AddRecurrent, AddCells, AddPool, AddPad, AddRearranged, AddActivations})
+  for (const auto add :
+       {AddConv, AddLinear, AddNormalization, AddTracked, AddSpectral, AddEmbedding, AddRecurrent,
+        AddCells, AddPool, AddPad, AddRearranged, AddActivations})
     add(cases);
   AddAttentionCases(cases);
   return cases;

@@ -111,9 +111,14 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteIsSkippedUntilTheScaleIsLeast) {
   config.mutable_log()->clear_detect_anomaly();
   config.set_non_finite(TrainConfig::SKIP);
   scales.clear();
+  std::vector<std::string> warnings;
+  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
   const auto trainer = Train(config, options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_THAT(scales, ::testing::ElementsAre(8, 4, 2, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre(HasSubstr("step 4 is skipped: its loss or a gradient "
+                                               "is not finite at the least loss scale, 1")));
 }
 
 TEST_F(TrainerTest, ArithmeticIsWhatTheConfigSays) {

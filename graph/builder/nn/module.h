@@ -44,6 +44,8 @@ inline constexpr char kModulesKey[] = "onward.modules";
 inline constexpr char kInitKey[] = "onward.init";
 inline constexpr char kFrozenKey[] = "onward.frozen";
 
+struct SpectralNormOptions;
+
 struct ModuleOptions {
   DType dtype = DType::kFloat32;  // of parameters: float, double, float16, bfloat16
   uint64_t seed = 0;
@@ -92,6 +94,7 @@ class Module {
 
  private:
   friend void WeightNorm(Module& module, Expr& weight, int64_t axis);
+  friend void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& options);
 
   Expr AddTensor(std::string_view name, Tensor value);
 

@@ -171,6 +171,8 @@ CASES = {
     "instance_norm_train": (nn.InstanceNorm1d(3, momentum=0.3, track_running_stats=True), [f(2, 3, 4)]),
     "weight_norm": (nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), [f(2, 4)]),
     "weight_norm_conv": (nn.utils.parametrizations.weight_norm(nn.Conv1d(2, 3, 2), dim=1), [f(2, 2, 4)]),
+    "spectral_norm": (nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)), [f(2, 4)]),
+    "spectral_norm_train": (nn.utils.parametrizations.spectral_norm(nn.ConvTranspose1d(2, 3, 2), n_power_iterations=2, dim=1), [f(2, 2, 4)]),
     "alpha_dropout": (nn.AlphaDropout(0.3), [f(2, 3, 4)]),
     "feature_alpha_dropout": (nn.FeatureAlphaDropout(0.3), [f(2, 3, 4)]),
 }
@@ -182,8 +184,8 @@ ACTIVATIONS = {
     "softshrink": nn.Softshrink(0.7), "softplus": nn.Softplus(2, 3), "softsign": nn.Softsign(), "threshold": nn.Threshold(0.3, -1),
     "softmax": nn.Softmax(1), "softmin": nn.Softmin(-1), "log_softmax": nn.LogSoftmax(-1), "glu": nn.GLU(1),
 }
-TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked", "instance_norm_train"}
-EVALUATED = {"rrelu", "alpha_dropout", "feature_alpha_dropout", "instance_norm_tracked"}
+TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked", "instance_norm_train", "spectral_norm_train"}
+EVALUATED = {"rrelu", "alpha_dropout", "feature_alpha_dropout", "instance_norm_tracked", "spectral_norm"}
 
 # How some modules are called.
 CALLS = {

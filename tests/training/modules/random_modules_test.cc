@@ -9,7 +9,9 @@
 #include "graph/builder/builder.h"
 #include "graph/builder/nn/activation.h"
 #include "graph/builder/nn/dropout.h"
+#include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
+#include "graph/builder/nn/spectral_norm.h"
 #include "training/gradient/gradient_model.h"
 #include "training/mode.h"
 
@@ -141,6 +143,35 @@ TEST(RandomModules, TrackedInstanceNormGoesBackToInference) {
   for (int64_t i = 0; i < 30; ++i) {
     EXPECT_NEAR(runs[0].at("y").tensor().data<float>()[i],
                 given.data<float>()[i] / std::sqrt(1 + 1e-5), 1e-6);
+  }
+}
+
+// Training's vectors are the inference form's when it is back; at the start sigma is already close.
+TEST(RandomModules, SpectralNormGoesBackToInference) {
+  GraphBuilder builder("spectral");
+  nn::Module root(builder);
+  const Expr x = builder.Input("x", DType::kFloat32, {3, 6});
+  nn::Linear linear(root, "fc", 6, 6, {.bias = false});
+  nn::SpectralNorm(linear, linear.weight);
+  builder.Output("y", linear(x));
+  auto model = builder.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const Tensor given = Normal({3, 6});
+  const auto before = RunTwice(*model, {{"x", given}});
+  const auto change = SetTrainingMode(*model);
+  ASSERT_TRUE(change.ok()) << change.status();
+  EXPECT_EQ(change->spectral_norms, 1);
+  EXPECT_EQ(model->updates.size(), 2u);
+  const auto trained = RunTwice(*model, {{"x", given}});
+  const auto back = SetInferenceMode(*model);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->spectral_norms, 1);
+  EXPECT_TRUE(model->updates.empty());
+  const auto after = RunTwice(*std::move(model), {{"x", given}});
+  for (int64_t i = 0; i < 18; ++i) {
+    const float want = before[0].at("y").tensor().data<float>()[i];
+    EXPECT_EQ(after[0].at("y").tensor().data<float>()[i], want);
+    EXPECT_NEAR(trained[0].at("y").tensor().data<float>()[i], want, 0.02 * std::fabs(want));
   }
 }
 
