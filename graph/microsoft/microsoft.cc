@@ -25,6 +25,7 @@ constexpr std::vector<FormulaOp> (*kFamilies[])() = {
     microsoft::PackedAttentionOps,       //
     microsoft::QLinearOps,               //
     microsoft::QuantizeOps,              //
+    microsoft::RecurrentOps,             //
     microsoft::ResizeOps,                //
     microsoft::RotaryEmbeddingOps,       //
     microsoft::SignalOps,                //

@@ -41,6 +41,7 @@ std::vector<FormulaOp> NormalizationOps();
 std::vector<FormulaOp> PackedAttentionOps();
 std::vector<FormulaOp> QLinearOps();
 std::vector<FormulaOp> QuantizeOps();
+std::vector<FormulaOp> RecurrentOps();
 std::vector<FormulaOp> ResizeOps();
 std::vector<FormulaOp> RotaryEmbeddingOps();
 std::vector<FormulaOp> SignalOps();
