@@ -90,6 +90,10 @@ Expr WrittenInto(const Expr& cache, const Expr& fresh, const Expr& start) {
   return Op("TensorScatter", {cache, fresh, start}, {{"axis", int64_t{-2}}});
 }
 
+Expr FirstRows(const Expr& cache, const Expr& count) {
+  return Op("Slice", {cache, count - count, count, cache.sink()->Ints({2})});
+}
+
 namespace {
 
 // Angles of positions past, past + 1, ... by the base 10000, turned in halves.
@@ -121,8 +125,10 @@ std::vector<Expr> Projected(const FormulaCall& call) {
 }
 
 std::vector<Expr> Attention(const FormulaCall& call) {
-  if (call.has_input(6) || call.Int("past_present_share_buffer") != 0) {
-    call.sink().Fail(absl::UnimplementedError("a past and present in one buffer"));
+  // The past is then the beginning of a buffer that also takes what is new.
+  const bool shared = call.Int("past_present_share_buffer") != 0;
+  if (shared && (!call.has_input(4) || !call.has_input(6))) {
+    call.Fail("a past and present in one buffer need `past` and `past_sequence_length`");
     return {};
   }
   const std::vector<Expr> qkv = Projected(call);
@@ -133,11 +139,18 @@ std::vector<Expr> Attention(const FormulaCall& call) {
   attention.causal = call.Int("unidirectional") != 0;
   attention.wants_present = call.wants_output(1);
   Expr past_length = call.sink().Ints({0});
+  std::vector<Expr> buffers;
   if (call.has_input(4)) {
     const std::vector<Expr> past = Split(call.input(4), {1, 1}, 0);
     attention.past_key = Squeeze(past[0], {0});
     attention.past_value = Squeeze(past[1], {0});
     past_length = DimOf(call.input(4), 3);
+    if (shared) {
+      past_length = Reshape(Cast(call.input(6), DType::kInt64), {1});
+      buffers = {attention.past_key, attention.past_value};
+      attention.past_key = FirstRows(attention.past_key, past_length);
+      attention.past_value = FirstRows(attention.past_value, past_length);
+    }
   }
   if (call.Int("do_rotary") != 0) {
     call.Dim(1, 1);  // fails where the sizes are not known
@@ -150,8 +163,13 @@ std::vector<Expr> Attention(const FormulaCall& call) {
       SumOfGiven(PaddingBias(call, 3, past_length, DimOf(call.input(0), 1)), call.input(5));
   const AttentionResult result = StandardAttention(attention);
   if (!call.wants_output(1)) return {result.y};
-  return {result.y,
-          Concat({Unsqueeze(result.present_key, {0}), Unsqueeze(result.present_value, {0})}, 0)};
+  Expr key = result.present_key, value = result.present_value;
+  if (shared) {
+    const Expr start = Expand(past_length, DimOf(call.input(0), 0));
+    key = WrittenInto(buffers[0], SplitHeads(attention.k, attention.kv_heads), start);
+    value = WrittenInto(buffers[1], SplitHeads(attention.v, attention.kv_heads), start);
+  }
+  return {result.y, Concat({Unsqueeze(key, {0}), Unsqueeze(value, {0})}, 0)};
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ Expr SumOfGiven(const Expr& a, const Expr& b);
 // `start` (int64[batch]) of each batch on.
 Expr WrittenInto(const Expr& cache, const Expr& fresh, const Expr& start);
 
+// The first `count` (int64[1]) positions of a cache.
+Expr FirstRows(const Expr& cache, const Expr& count);
+
 // Rows of tokens [tokens, size] put where `token_offset` (int32[batch, length]: of tokens first, of
 // padding then) has them, [batch, length, size]; padding is 0.
 Expr Padded(const Expr& tokens, const Expr& token_offset);

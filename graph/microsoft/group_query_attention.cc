@@ -121,7 +121,10 @@ void AddSink(const Expr& sink, const Sizes& sizes, const Rows& rows, AttentionCa
   if (!attention.scale) {
     attention.scale = 1.0f / std::sqrt(static_cast<float>(sizes.head_size));
   }
-  const Expr scores = sink.valid() ? sink * (1.0 / *attention.scale) : Expand(zero, heads);
+  // A soft cap would bend a score, but what the mask adds comes after it.
+  const bool by_mask = sink.valid() && attention.softcap != 0;
+  const bool by_score = sink.valid() && !by_mask;
+  const Expr scores = by_score ? sink * (1.0 / *attention.scale) : Expand(zero, heads);
   const Expr of_queries =
       Expand(Unsqueeze(scores, {1, 2}), Concat({batch, heads, DimOf(attention.q, 2), one}, 0));
   attention.q = Concat({attention.q, of_queries}, 3);
@@ -132,7 +135,12 @@ void AddSink(const Expr& sink, const Sizes& sizes, const Rows& rows, AttentionCa
   attention.k = Concat({Concat({none, attention.k}, 2), of_keys}, 3);
   attention.v = Concat({none, attention.v}, 2);
   attention.nonpad = rows.valid + 1;
-  if (attention.mask.valid()) {
+  if (by_mask) {
+    const Expr queries = DimOf(attention.q, 2);
+    const Expr given = attention.mask.valid() ? attention.mask : zero;
+    const Expr column = Expand(Unsqueeze(sink, {1, 2}), Concat({batch, heads, queries, one}, 0));
+    attention.mask = Concat({column, Expand(given, Concat({batch, heads, queries, keys}, 0))}, 3);
+  } else if (attention.mask.valid()) {
     const Expr column = Expand(zero, Concat({Shape(attention.mask, 0, 3), one}, 0));
     attention.mask = Concat({column, attention.mask}, 3);
   }
@@ -148,7 +156,6 @@ bool Expressible(const FormulaCall& call) {
     what = "a quantized cache";
   }
   if (call.Int("sliding_window_cache") != 0) what = "a cache of the window alone";
-  if (call.Float("softcap") != 0 && call.has_input(11)) what = "softcap together with head_sink";
   if (what != nullptr) call.sink().Fail(absl::UnimplementedError(what));
   return what == nullptr;
 }
@@ -214,6 +221,11 @@ std::vector<Expr> GroupQueryAttention(const FormulaCall& call) {
   const AttentionResult result = StandardAttention(attention);
   Expr qk = result.qk;
   if (qk.valid() && sink) qk = Slice(qk, {1}, {0x7fffffff}, {3});
+  if (qk.valid() && past) {
+    // A buffer may be longer than what it holds.
+    const Expr longest = Reshape(Cast(call.input(6), DType::kInt64), {1});
+    qk = Op("Slice", {qk, longest - longest, longest, call.sink().Ints({3})});
+  }
   return {MergeHeads(result.y), present_key, present_value, WithoutInfinity(qk)};
 }
 

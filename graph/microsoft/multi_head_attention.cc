@@ -107,7 +107,13 @@ std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Proj
     attention.q_heads = attention.kv_heads = heads;
     const Expr past_key = call.input(at.past_key), past_value = call.input(at.past_value);
     if (shared && wants_qk) {
-      call.sink().Fail(absl::UnimplementedError("the scores of a past and present in one buffer"));
+      // The scores are those of the keys that are there, not of the buffer.
+      attention.past_key = FirstRows(past_key, past);
+      attention.past_value = FirstRows(past_value, past);
+      result = StandardAttention(attention);
+      const Expr start = Expand(past, DimOf(p.q, 0));
+      result.present_key = WrittenInto(past_key, SplitHeads(p.k, heads), start);
+      result.present_value = WrittenInto(past_value, SplitHeads(p.v, heads), start);
     } else if (shared) {
       result = CachedAttention(attention, past_key, past_value, past);
     } else {

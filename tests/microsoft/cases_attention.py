@@ -114,3 +114,11 @@ def cases():
         (x.astype(np.float16) @ w.astype(np.float16) + b.astype(np.float16)), 3, -1))))
     yield case("half", values={name: a.astype(np.float16) for name, a in values.items()},
                expected={"y": y.astype(np.float16)})
+    # A past at the beginning of a buffer.
+    buffer = np.concatenate([past, np.zeros((2, BATCH, HEADS, 5, SIZE), np.float32)], 3)
+    y = merged(attend(q, keys, kept, hidden)).astype(np.float32)
+    present = buffer.copy()
+    present[:, :, :, 3:total] = np.stack([k, v])
+    yield case("past_shared", ", , p, , n", causal + ", past_present_share_buffer: int = 1", "y, q",
+               {"p": buffer, "n": np.array([3], np.int32)}, expected={"y": y, "q": present},
+               dims={"x": "batch,length,6", "p": "2,batch,2,longest,4"})

@@ -114,3 +114,18 @@ def cases():
     y = merged(softmax(scores) @ np.repeat(v, 2, 1))
     yield case("normalized", values | weights,
                expected={"y": y.astype(np.float32), "k2": k.astype(np.float32), "v2": v})
+    capped, sink = ", softcap: float = 1.5", {"sink": numbers(HEADS)}
+    yield case("prompt_sink_softcap", tokens(BATCH, LENGTH) | sink, capped, dims=open_tokens)
+    yield case("prompt_sink_softcap_bias",
+               tokens(BATCH, LENGTH) | sink | {"a": numbers(1, HEADS, LENGTH, LENGTH)}, capped)
+    yield case("step_sink_softcap", tokens(BATCH, 1, PAST) | sink, capped, dims=open_past)
+    yield case("chunk_sink_softcap_window", tokens(1, LENGTH, PAST) | sink,
+               capped + ", local_window_size: int = 4")
+    yield case("prompt_smooth_softcap", tokens(BATCH, LENGTH), capped + ", smooth_softmax: int = 1")
+    buffer = tokens(BATCH, 1, PAST)
+    for n in ("pk", "pv"):
+        buffer[n] = np.concatenate([buffer[n], np.zeros((BATCH, KV_HEADS, 4, SIZE), np.float32)], 2)
+    for mode in (1, 2):
+        yield case(f"scores_{mode}_buffer", buffer, f", qk_output: int = {mode}", "y, k2, v2, qk", dims=open_past)
+        yield case(f"scores_{mode}_sink", tokens(BATCH, 1, PAST) | sink, f", qk_output: int = {mode}{capped}",
+                   "y, k2, v2, qk")

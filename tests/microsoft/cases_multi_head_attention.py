@@ -112,6 +112,13 @@ def decoder_cases(rng, numbers):
     expected = {"y": y.astype(np.float32), "k2": keys, "v2": values}
     yield case("past", new | past | {"m": mask}, expected=expected)
     yield case("packed", {"q": np.concatenate([q, k, v], 2), "m": mask} | past, expected=expected)
+    # ONNX Runtime infers another type for the scores than its kernel makes.
+    scores = (heads_of(q, HEADS) @ keys.transpose(0, 1, 3, 2) / np.sqrt(SIZE)).astype(np.float32)
+    held = {n: longer[p].copy() for n, p in (("k2", "pk"), ("v2", "pv"))}
+    held["k2"][:, :, 3:4], held["v2"][:, :, 3:4] = keys[:, :, 3:], values[:, :, 3:]
+    y = merged(attend(heads_of(q, HEADS), keys, values)).astype(np.float32)
+    yield case("shared_scores", new | longer, shared + ", output_qk: int = 1", "y, k2, v2, qk",
+               expected={"y": y, "qk": scores} | held)
 
 
 def cases():
