@@ -82,49 +82,56 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Value>> TrainingSession::Given(const Session::Inputs& inputs,
-                                                          const Phase& phase) const {
-  std::vector<Value> given = phase.set;
-  for (const auto& [state, input] : phase.reads) given[input] = state_[state];
+absl::Status TrainingSession::Give(const Session::Inputs& inputs, Phase& phase) const {
+  phase.given = phase.set;
+  for (const auto& [state, input] : phase.reads) phase.given[input] = state_[state];
   for (const auto& [name, value] : inputs) {
     const auto it = phase.input_index.find(name);
     if (it == phase.input_index.end())
       return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
-    given[it->second] = value;
+    phase.given[it->second] = value;
   }
-  return given;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
                                                        const Accept& accept) {
+  Session::Outputs outputs;
+  ONWARD_RETURN_IF_ERROR(Step(inputs, outputs, phase, accept));
+  return outputs;
+}
+
+absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outputs& outputs,
+                                   size_t phase, const Accept& accept) {
   Phase& run = phases_.at(phase);
   // In place: one tensor is input and output. Else the output has memory of its own, which changes
   // places with the state's.
-  std::vector<bool> over(run.updates.size(), false);
-  for (size_t i = 0; i < run.updates.size() && accept == nullptr; ++i) {
-    const Update& update = run.updates[i];
-    over[i] = update.in_place && state_[update.state].tensor().unique();
+  for (Update& update : run.updates) {
+    update.over = accept == nullptr && update.in_place && state_[update.state].tensor().unique();
   }
-  ONWARD_ASSIGN_OR_RETURN(std::vector<Value> given, Given(inputs, run));
-  for (size_t i = 0; i < over.size(); ++i)
-    if (over[i]) run.results[run.updates[i].output] = state_[run.updates[i].state];
-  ONWARD_RETURN_IF_ERROR(run.session->Run(given, absl::MakeSpan(run.results)));
-  given.clear();  // the old state is ours alone again: the next step writes into it
-  Session::Outputs outputs;
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
+  for (const Update& update : run.updates)
+    if (update.over) run.results[update.output] = state_[update.state];
+  const std::vector<ValueInfo>& names = run.session->outputs();
   for (size_t i = 0; i < run.results.size(); ++i) {
-    if (!run.is_state[i])
-      outputs[run.session->outputs()[i].name] = std::exchange(run.results[i], Value());
+    if (run.is_state[i]) continue;
+    const auto before = outputs.find(names[i].name);
+    if (before != outputs.end()) run.results[i] = std::move(before->second);
   }
-  if (accept != nullptr && !accept(outputs)) return outputs;
-  for (size_t i = 0; i < run.updates.size(); ++i) {
-    Update& update = run.updates[i];
+  ONWARD_RETURN_IF_ERROR(run.session->Run(run.given, absl::MakeSpan(run.results)));
+  // The old state is ours alone again: the next step writes into it.
+  for (Value& given : run.given) given = Value();
+  for (size_t i = 0; i < run.results.size(); ++i)
+    if (!run.is_state[i]) outputs[names[i].name] = std::exchange(run.results[i], Value());
+  if (accept != nullptr && !accept(outputs)) return absl::OkStatus();
+  for (Update& update : run.updates) {
     Value& result = run.results[update.output];
     Value& state = state_[update.state];
-    if (over[i]) update.in_place = result.tensor().raw_data() == state.tensor().raw_data();
+    if (update.over) update.in_place = result.tensor().raw_data() == state.tensor().raw_data();
     std::swap(state, result);
-    if (over[i]) result = Value();
+    if (update.over) result = Value();
   }
-  return outputs;
+  return absl::OkStatus();
 }
 
 std::vector<ValueInfo> TrainingSession::inputs(size_t phase) const {
@@ -135,10 +142,12 @@ std::vector<ValueInfo> TrainingSession::inputs(size_t phase) const {
 
 absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
   Phase& run = phases_.at(phase);
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> given, Given(inputs, run));
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   Session::Inputs named;
-  for (size_t i = 0; i < given.size(); ++i)
-    if (given[i].has_value()) named[run.session->inputs()[i].name] = given[i];
+  for (size_t i = 0; i < run.given.size(); ++i) {
+    if (run.given[i].has_value())
+      named[run.session->inputs()[i].name] = std::exchange(run.given[i], Value());
+  }
   return run.session->PlannedBytes(named);
 }
 

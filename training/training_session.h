@@ -35,6 +35,10 @@ class TrainingSession {
   // default that are not given have their default (see Set).
   absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0,
                                         const Accept& accept = nullptr);
+  // The same into `outputs`: where they come from the step before, their memory is used again, and
+  // once shapes repeat a step allocates nothing.
+  absl::Status Step(const Session::Inputs& inputs, Session::Outputs& outputs, size_t phase = 0,
+                    const Accept& accept = nullptr);
 
   // What Step takes; what has a value already, as state has, is optional.
   std::vector<ValueInfo> inputs(size_t phase = 0) const;
@@ -57,6 +61,7 @@ class TrainingSession {
     size_t state;
     size_t output;
     bool in_place = true;  // until a run showed that it is not
+    bool over = false;     // in the run under way
   };
   struct Phase {
     std::unique_ptr<Session> session;
@@ -65,14 +70,15 @@ class TrainingSession {
     std::vector<Update> updates;
     std::vector<bool> is_state;  // per output
     std::vector<Value> set;      // per input; empty: given in Step, state or default
+    std::vector<Value> given;    // per input, in a run
     std::vector<Value> results;  // per output; those of state change places with state_
   };
 
   TrainingSession() = default;
   absl::Status AddPhase(Model model, const SessionOptions& options);
-  // Per input of the phase: what is given, else what it has in Step. InvalidArgument: no such
+  // phase.given: what is in `inputs`, else what the input has in Step. InvalidArgument: no such
   // input.
-  absl::StatusOr<std::vector<Value>> Given(const Session::Inputs& inputs, const Phase& phase) const;
+  absl::Status Give(const Session::Inputs& inputs, Phase& phase) const;
 
   std::vector<Phase> phases_;
   std::map<std::string, size_t> state_index_;

@@ -2,45 +2,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <atomic>
-#include <cstdlib>
-
 #include "executors/session.h"
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
-namespace {
-std::atomic<int64_t> allocations{0};
-}
-
-extern "C" {
-void* __libc_malloc(size_t bytes);
-void* __libc_calloc(size_t count, size_t bytes);
-void* __libc_realloc(void* memory, size_t bytes);
-void* __libc_memalign(size_t alignment, size_t bytes);
-
-void* malloc(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-void* calloc(size_t count, size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* memory, size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(memory, bytes);
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_memalign(alignment, bytes);
-}
-}
+#include "tests/support/allocations.h"
 
 namespace onward {
 namespace {
 
 TEST(SteadyState, NoAllocationAndNoPageFault) {
+  if (!testing::kCountsAllocations) GTEST_SKIP() << "the sanitizer has its own malloc";
   for (int threads : {1, 3}) {
     SessionOptions options;
     options.num_threads = threads;
@@ -61,9 +30,9 @@ TEST(SteadyState, NoAllocationAndNoPageFault) {
     for (int round = 0; round < 20 && faults > 0; ++round) {
       rusage before, after;
       getrusage(RUSAGE_SELF, &before);
-      const int64_t allocated_before = allocations.load();
+      const int64_t allocated_before = testing::Allocations();
       for (int i = 0; i < 100; ++i) ok &= (*session)->Run(inputs, absl::MakeSpan(outputs)).ok();
-      allocated += allocations.load() - allocated_before;
+      allocated += testing::Allocations() - allocated_before;
       getrusage(RUSAGE_SELF, &after);
       faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
     }
@@ -75,5 +44,3 @@ TEST(SteadyState, NoAllocationAndNoPageFault) {
 
 }  // namespace
 }  // namespace onward
-
-#endif

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "graph/builder/functions.h"
+#include "tests/support/allocations.h"
 #include "training/clip.h"
 #include "training/gradient/gradient.h"
 #include "training/optimizers/optimizer.h"
@@ -14,7 +15,7 @@
 namespace onward {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Tensor Doubles(const std::vector<double>& values) {
   Tensor tensor(DType::kFloat64, {static_cast<int64_t>(values.size())});
@@ -86,7 +87,7 @@ TEST(TrainingSession, StateGoesFromStepToStep) {
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(count->data<int64_t>()[0], 7);
   EXPECT_THAT((*session)->state_names(),
-              testing::UnorderedElementsAre("w", "optimizer/step", "optimizer/w/momentum"));
+              ::testing::UnorderedElementsAre("w", "optimizer/step", "optimizer/w/momentum"));
 }
 
 TEST(TrainingSession, GoesOnFromSavedState) {
@@ -113,6 +114,21 @@ TEST(TrainingSession, StateIsHeldOnce) {
     }
     ASSERT_TRUE((*session)->Step(kFed).ok());
   }
+}
+
+TEST(TrainingSession, StepsAllocateNothing) {
+  if (!testing::kCountsAllocations) GTEST_SKIP() << "the sanitizer has its own malloc";
+  auto session = Line();
+  ASSERT_TRUE(session.ok()) << session.status();
+  Session::Outputs outputs;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*session)->Step(kFed, outputs).ok());
+  const double loss = First(outputs.at("loss").tensor());
+  const int64_t before = testing::Allocations();
+  bool ok = true;
+  for (int i = 0; i < 50; ++i) ok &= (*session)->Step(kFed, outputs).ok();
+  EXPECT_EQ(testing::Allocations() - before, 0);
+  EXPECT_TRUE(ok);
+  EXPECT_LT(First(outputs.at("loss").tensor()), loss);
 }
 
 TEST(TrainingSession, AGradientIsBoundedByItsNorm) {

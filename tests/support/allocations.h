@@ -1,0 +1,16 @@
+// How often the program asked for memory. A program that calls this gets a malloc that counts.
+#pragma once
+
+#include <cstdint>
+
+namespace onward::testing {
+
+// So far, from all threads. Not under a sanitizer, whose malloc stays: 0 always.
+int64_t Allocations();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kCountsAllocations = false;
+#else
+inline constexpr bool kCountsAllocations = true;
+#endif
+
+}  // namespace onward::testing
