@@ -1,6 +1,7 @@
 #include "tests/support/module_cases.h"
 
 #include "graph/builder/nn/activation.h"
+#include "graph/builder/nn/adaptive_log_softmax.h"
 #include "graph/builder/nn/conv.h"
 #include "graph/builder/nn/distance.h"
 #include "graph/builder/nn/dropout.h"
@@ -138,6 +139,11 @@ void AddTracked(Cases& cases) {
 }
 
 void AddSpectral(Cases& cases) {
+  cases["adaptive_log_softmax"] = [](Module& root, const std::vector<Expr>& x) {
+    AdaptiveLogSoftmaxWithLoss softmax(root, "", 8, 20, {{5, 12}, 2});
+    const auto [output, loss] = softmax(x[0], x[1]);
+    return std::vector<Expr>{output, loss};
+  };
   cases["spectral_norm"] = [](Module& root, const std::vector<Expr>& x) {
     Linear linear(root, "", 4, 3);
     SpectralNorm(linear, linear.weight);

@@ -173,6 +173,7 @@ CASES = {
     "weight_norm_conv": (nn.utils.parametrizations.weight_norm(nn.Conv1d(2, 3, 2), dim=1), [f(2, 2, 4)]),
     "spectral_norm": (nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3)), [f(2, 4)]),
     "spectral_norm_train": (nn.utils.parametrizations.spectral_norm(nn.ConvTranspose1d(2, 3, 2), n_power_iterations=2, dim=1), [f(2, 2, 4)]),
+    "adaptive_log_softmax": (nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 12], div_value=2), [f(6, 8), torch.tensor([0, 4, 5, 11, 12, 19])]),
     "alpha_dropout": (nn.AlphaDropout(0.3), [f(2, 3, 4)]),
     "feature_alpha_dropout": (nn.FeatureAlphaDropout(0.3), [f(2, 3, 4)]),
 }
@@ -222,10 +223,12 @@ def make(name, module, inputs):
             inputs[i] = value.clone().requires_grad_()
             wanted[f"g_x{i}"] = inputs[i]
     outputs = flat(CALLS.get(name, lambda m, *args: m(*args))(module, *inputs))
-    cotangents = [torch.randn_like(each) for each in outputs]
+    cotangents = [torch.randn_like(each) if each.dim() > 0 else torch.ones_like(each) for each in outputs]
     gradients = torch.autograd.grad(outputs, list(wanted.values()), cotangents, allow_unused=True)
     for i, (output, cotangent) in enumerate(zip(outputs, cotangents)):
-        arrays[f"y{i}"], arrays[f"d_y{i}"] = output, cotangent
+        arrays[f"y{i}"] = output
+        if output.dim() > 0:
+            arrays[f"d_y{i}"] = cotangent
     for (key, value), gradient in zip(wanted.items(), gradients):
         arrays[key] = torch.zeros_like(value) if gradient is None else gradient
     if name in TRAINED:
