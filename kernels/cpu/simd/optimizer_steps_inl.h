@@ -1,12 +1,17 @@
 // Included once per instruction set.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "kernels/cpu/simd/optimizer_steps.h"
 #include "kernels/cpu/simd/vec_inl.h"
+
+// No iteration of the loop that follows reads what another one wrote.
+#if defined(__clang__)
+#define ONWARD_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ONWARD_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -105,42 +110,25 @@ struct LionRule {
   };
 };
 
-inline constexpr int64_t kStepBlock = 256;
-
-// Through memory of its own, so that the compiler knows that nothing overlaps: vectors in place of
-// single elements.
-template <typename Rule, typename T>
-void StepBlock(const typename Rule::template Numbers<T>& given, const StepElements& e,
-               int64_t begin, int64_t count) {
-  const typename Rule::template Numbers<T> numbers = given;
-  T p[kStepBlock], g[kStepBlock], states[Rule::kStates + 1][kStepBlock];
-  const auto bytes = static_cast<size_t>(count) * sizeof(T);
-  const auto read = [&](const void* from, T* to) {
-    std::memcpy(to, static_cast<const T*>(from) + begin, bytes);
-  };
-  const auto write = [&](const T* from, void* to) {
-    std::memcpy(static_cast<T*>(to) + begin, from, bytes);
-  };
-  read(e.p, p);
-  read(e.g, g);
-  for (int k = 0; k < Rule::kStates; ++k) read(e.states[k], states[k]);
-  const T sign = e.maximize ? T(-1) : T(1);
-  for (int64_t i = 0; i < count; ++i) {
-    T state[Rule::kStates + 1];
-    for (int k = 0; k < Rule::kStates; ++k) state[k] = states[k][i];
-    p[i] = numbers.Next(p[i], sign * g[i], state);
-    for (int k = 0; k < Rule::kStates; ++k) states[k][i] = state[k];
-  }
-  write(p, e.out);
-  for (int k = 0; k < Rule::kStates; ++k) write(states[k], e.next[k]);
-}
-
 template <typename Rule, typename T>
 void StepAll(const double* settings, double step, const StepElements& e, int64_t begin,
              int64_t end) {
+  constexpr int kStates = Rule::kStates;
   const typename Rule::template Numbers<T> numbers(settings, step);
-  for (; begin < end; begin += kStepBlock)
-    StepBlock<Rule, T>(numbers, e, begin, std::min(kStepBlock, end - begin));
+  const T *p = static_cast<const T*>(e.p), *g = static_cast<const T*>(e.g);
+  T* out = static_cast<T*>(e.out);
+  const T* states[kStates + 1] = {};
+  T* next[kStates + 1] = {};
+  for (int k = 0; k < kStates; ++k)
+    states[k] = static_cast<const T*>(e.states[k]), next[k] = static_cast<T*>(e.next[k]);
+  const T sign = e.maximize ? T(-1) : T(1);
+  ONWARD_INDEPENDENT  // an output is an input's memory or no input's
+      for (int64_t i = begin; i < end; ++i) {
+    T state[kStates + 1];
+    for (int k = 0; k < kStates; ++k) state[k] = states[k][i];
+    out[i] = numbers.Next(p[i], sign * g[i], state);
+    for (int k = 0; k < kStates; ++k) next[k][i] = state[k];
+  }
 }
 
 template <typename Rule>
