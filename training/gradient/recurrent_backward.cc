@@ -128,7 +128,7 @@ class DirectionGradient {
     for (size_t i = 0; i < states; ++i) {
       Expr gradient = (*found)[2 + i];
       if (i == 0) {
-        const Expr through = MatMul((*found)[1], body.Op("Transpose", {d_.r()}));
+        const Expr through = MatMul((*found)[1], d_.r_rows());
         gradient = gradient.valid() ? gradient + through : through;
       }
       next.push_back(goes_on.valid() ? Where(goes_on, gradient, carried[i]) : gradient);

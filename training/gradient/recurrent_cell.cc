@@ -50,7 +50,8 @@ RecurrentDirection::RecurrentDirection(const RecurrentAttributes& attributes,
     : a_(attributes), inputs_(inputs), direction_(direction) {
   x_ = a_.batch_first ? Transpose(inputs[kX], {1, 0, 2}) : inputs[kX];
   w_ = Own(inputs[kW], 0);
-  r_ = Transpose(Own(inputs[kR], 0), {1, 0});
+  r_rows_ = Own(inputs[kR], 0);
+  r_ = Transpose(r_rows_, {1, 0});
   if (Has(kPeepholes)) peepholes_ = Own(inputs[kPeepholes], 0);
   if (!Has(kB)) return;
   const std::vector<Expr> biases = Parts(Own(inputs[kB], 0), 0, 2);

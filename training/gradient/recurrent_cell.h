@@ -26,6 +26,7 @@ class RecurrentDirection {
   const Expr& x() const { return x_; }                  // [steps, batch, input]
   const Expr& w() const { return w_; }                  // [gates * hidden, input]
   const Expr& r() const { return r_; }                  // [hidden, gates * hidden]: transposed
+  const Expr& r_rows() const { return r_rows_; }        // [gates * hidden, hidden]
   const Expr& peepholes() const { return peepholes_; }  // [3 * hidden] or omitted
   Expr Initial(RecurrentInput i) const;                 // [batch, hidden]
 
@@ -52,7 +53,7 @@ class RecurrentDirection {
   const RecurrentAttributes& a_;
   const std::vector<Expr>& inputs_;
   const int direction_;
-  Expr x_, w_, r_, input_bias_, late_bias_, peepholes_;
+  Expr x_, w_, r_, r_rows_, input_bias_, late_bias_, peepholes_;
 };
 
 // Equal parts along an axis.
