@@ -32,6 +32,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
   if (provider == "cpu") {
     passes.push_back({"widen_floats", WidenFloats});
     passes.push_back({"eliminate_identity", EliminateIdentity});
+    passes.push_back({"merge_chains", MergeChains});  // that had a Cast between them
     passes.push_back({"fuse_quantized", FuseQuantized});
     passes.push_back({"eliminate_dead", EliminateDead});
     passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
