@@ -74,6 +74,7 @@ Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
       ForSet(set, baseline::OptimizerStep, avx2::OptimizerStep, avx512::OptimizerStep)(rule);
   // All states are read and written, or the formula does it.
   bool whole = spec.num_inputs() == 4 + loops.states && spec.num_outputs() == 1 + loops.states;
+  for (int i = 0; whole && i < spec.num_inputs(); ++i) whole = spec.has_input(i);
   for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
   if (!whole) return absl::UnimplementedError("some of the state is left out");
   const DType dtype = spec.input_dtype(0);
@@ -104,6 +105,24 @@ Made MakeLion(const NodeSpec& spec) {
 }
 
 template <InstructionSet kSet>
+Made MakeAdadelta(const NodeSpec& spec) {
+  return MakeStep(spec, kSet, StepRule::kAdadelta);
+}
+
+template <InstructionSet kSet>
+Made MakeRAdam(const NodeSpec& spec) {
+  const bool decoupled = spec.attributes().Int("decoupled", 0) != 0;
+  return MakeStep(spec, kSet, decoupled ? StepRule::kRAdamDecoupled : StepRule::kRAdam);
+}
+
+template <InstructionSet kSet>
+Made MakeRMSprop(const NodeSpec& spec) {
+  if (spec.num_inputs() < 6) return MakeStep(spec, kSet, StepRule::kRMSprop);
+  if (spec.num_inputs() < 7) return MakeStep(spec, kSet, StepRule::kRMSpropMomentum);
+  return MakeStep(spec, kSet, StepRule::kRMSpropCenteredMomentum);
+}
+
+template <InstructionSet kSet>
 Made MakeSgd(const NodeSpec& spec) {
   if (spec.num_inputs() < 5) return MakeStep(spec, kSet, StepRule::kSgd);
   const bool nesterov = spec.attributes().Int("nesterov", 0) != 0;
@@ -111,6 +130,11 @@ Made MakeSgd(const NodeSpec& spec) {
 }
 
 const FastKernelRow kRows[] = {
+    {"onward",
+     "AdadeltaStep",
+     "adadelta_step",
+     {MakeAdadelta<InstructionSet::kBaseline>, MakeAdadelta<InstructionSet::kAvx2>,
+      MakeAdadelta<InstructionSet::kAvx512>}},
     {"onward",
      "AdagradStep",
      "adagrad_step",
@@ -126,6 +150,16 @@ const FastKernelRow kRows[] = {
      "lion_step",
      {MakeLion<InstructionSet::kBaseline>, MakeLion<InstructionSet::kAvx2>,
       MakeLion<InstructionSet::kAvx512>}},
+    {"onward",
+     "RAdamStep",
+     "radam_step",
+     {MakeRAdam<InstructionSet::kBaseline>, MakeRAdam<InstructionSet::kAvx2>,
+      MakeRAdam<InstructionSet::kAvx512>}},
+    {"onward",
+     "RMSpropStep",
+     "rmsprop_step",
+     {MakeRMSprop<InstructionSet::kBaseline>, MakeRMSprop<InstructionSet::kAvx2>,
+      MakeRMSprop<InstructionSet::kAvx512>}},
     {"onward",
      "SgdStep",
      "sgd_step",

@@ -18,6 +18,12 @@ enum class StepRule : uint8_t {
   kAdamDecoupledLargest,
   kAdagrad,
   kLion,
+  kRMSprop,
+  kRMSpropMomentum,
+  kRMSpropCenteredMomentum,
+  kAdadelta,
+  kRAdam,
+  kRAdamDecoupled,
 };
 
 // Arrays of one dtype. Outputs may be their inputs.

@@ -110,6 +110,93 @@ struct LionRule {
   };
 };
 
+// kCentered only with kMomentum.
+template <bool kMomentum, bool kCentered>
+struct RMSpropRule {
+  static constexpr int kSettings = 5, kStates = 1 + kMomentum + kCentered;
+  template <typename T>
+  struct Numbers {
+    T rate, alpha, weight, epsilon, decay, momentum;
+    Numbers(const double* settings, double)
+        : rate(static_cast<T>(settings[0])),
+          alpha(static_cast<T>(settings[1])),
+          weight(static_cast<T>(1 - settings[1])),
+          epsilon(static_cast<T>(settings[2])),
+          decay(static_cast<T>(settings[3])),
+          momentum(static_cast<T>(settings[4])) {}
+    T Next(T p, T g, T* state) const {
+      g = g + decay * p;
+      state[0] = state[0] * alpha + weight * g * g;
+      T variance = state[0];
+      if constexpr (kCentered) {
+        state[2] = state[2] + weight * (g - state[2]);
+        variance = variance - state[2] * state[2];
+      }
+      T change = g / (std::sqrt(variance) + epsilon);
+      if constexpr (kMomentum) change = state[1] = state[1] * momentum + change;
+      return p - rate * change;
+    }
+  };
+};
+
+struct AdadeltaRule {
+  static constexpr int kSettings = 4, kStates = 2;
+  template <typename T>
+  struct Numbers {
+    T rate, rho, weight, epsilon, decay;
+    Numbers(const double* settings, double)
+        : rate(static_cast<T>(settings[0])),
+          rho(static_cast<T>(settings[1])),
+          weight(static_cast<T>(1 - settings[1])),
+          epsilon(static_cast<T>(settings[2])),
+          decay(static_cast<T>(settings[3])) {}
+    T Next(T p, T g, T* state) const {
+      g = g + decay * p;
+      state[0] = state[0] * rho + weight * g * g;
+      const T change = std::sqrt(state[1] + epsilon) / std::sqrt(state[0] + epsilon) * g;
+      state[1] = state[1] * rho + weight * change * change;
+      return p - rate * change;
+    }
+  };
+};
+
+template <bool kDecoupled>
+struct RAdamRule {
+  static constexpr int kSettings = 5, kStates = 2;
+  template <typename T>
+  struct Numbers {
+    T rate, first_weight, beta2, second_weight, epsilon, decay, shrink, correction, adaptive;
+    bool rectified;
+    Numbers(const double* settings, double step)
+        : rate(static_cast<T>(settings[0])),
+          first_weight(static_cast<T>(1 - settings[1])),
+          beta2(static_cast<T>(settings[2])),
+          second_weight(static_cast<T>(1 - settings[2])),
+          epsilon(static_cast<T>(settings[3])),
+          decay(static_cast<T>(settings[4])),
+          shrink(static_cast<T>(1 - settings[0] * settings[4])),
+          correction(static_cast<T>(1 - std::pow(settings[1], step))) {
+      const double power = std::pow(settings[2], step), longest = 2 / (1 - settings[2]) - 1;
+      const double length = longest - 2 * step * power / (1 - power);
+      rectified = length > 5;
+      const double rectification = std::sqrt((length - 4) * (length - 2) * longest /
+                                             ((longest - 4) * (longest - 2) * length));
+      adaptive = rectified ? static_cast<T>(std::sqrt(1 - power) * rectification) : T(1);
+    }
+    T Next(T p, T g, T* state) const {
+      if constexpr (kDecoupled) {
+        p = p * shrink;
+      } else {
+        g = g + decay * p;
+      }
+      state[0] = state[0] + first_weight * (g - state[0]);
+      state[1] = state[1] * beta2 + second_weight * g * g;
+      const T scale = rectified ? adaptive / (std::sqrt(state[1]) + epsilon) : T(1);
+      return p - rate * (state[0] / correction) * scale;
+    }
+  };
+};
+
 template <typename Rule, typename T>
 void StepAll(const double* settings, double step, const StepElements& e, int64_t begin,
              int64_t end) {
@@ -146,7 +233,13 @@ const StepLoops& OptimizerStep(StepRule rule) {
                                          LoopsOf<AdamRule<true, false>>(),
                                          LoopsOf<AdamRule<true, true>>(),
                                          LoopsOf<AdagradRule>(),
-                                         LoopsOf<LionRule>()};
+                                         LoopsOf<LionRule>(),
+                                         LoopsOf<RMSpropRule<false, false>>(),
+                                         LoopsOf<RMSpropRule<true, false>>(),
+                                         LoopsOf<RMSpropRule<true, true>>(),
+                                         LoopsOf<AdadeltaRule>(),
+                                         LoopsOf<RAdamRule<false>>(),
+                                         LoopsOf<RAdamRule<true>>()};
   return kLoops[static_cast<int>(rule)];
 }
 
