@@ -54,11 +54,12 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(
     if (report != nullptr) ReadGradients(outputs, *report);
     for (const std::string& name : phases_.parameters) {
       const Tensor& gradient = outputs.at(kLbfgsGradientPrefix + name).tensor();
-      auto [sum, first] = found.gradients.try_emplace(name, gradient);
-      if (first) continue;
+      const auto emplaced = found.gradients.try_emplace(name, gradient);
+      if (emplaced.second) continue;
+      Tensor& sum = emplaced.first->second;
       DispatchDType(FloatTypes(), gradient.dtype(), [&](auto tag) {
         using T = typename decltype(tag)::type;
-        T* to = sum->second.template mutable_data<T>();
+        T* to = sum.template mutable_data<T>();
         const T* from = gradient.data<T>();
         for (int64_t i = 0; i < gradient.num_elements(); ++i)
           to[i] = static_cast<T>(static_cast<double>(to[i]) + static_cast<double>(from[i]));
