@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/depthwise_bands.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
 
 namespace onward::cpu {
 namespace {
-
-constexpr int64_t kBandFloats = 24 * 1024;  // of scratch: small against the second-level cache
-constexpr int64_t kMinChunkProducts = 60 * 1000;  // about 5 us
 
 struct DepthwiseState {
   PatchWindow window;
@@ -20,10 +18,8 @@ struct DepthwiseState {
   int64_t channels = 0;
   int64_t batch = 0;
   int64_t vectors = 0;  // of filters
-  int64_t bands = 0;    // of rows
-  int64_t rows_per_band = 0;
+  RowBands bands;
   int64_t grain = 1;
-  int64_t worker_floats = 0;
 };
 
 class DepthwiseConv : public Kernel {
@@ -44,8 +40,8 @@ class DepthwiseConv : public Kernel {
     state->filters = g.filters;
     state->channels = g.channels;
     state->batch = g.output_size() == 0 ? 0 : g.batch;
-    if (state->batch > 0 && g.filters > 0) CutBands(*state);
-    context.SetScratch(state->worker_floats * context.num_workers() *
+    if (state->batch > 0 && g.filters > 0) Cut(*state);
+    context.SetScratch(state->bands.worker_floats * context.num_workers() *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -67,20 +63,20 @@ class DepthwiseConv : public Kernel {
     all.bias = bias;
     all.activation = activation_;
     context.ParallelForWorkers(
-        state.batch * state.vectors * state.bands, state.grain,
+        state.batch * state.vectors * state.bands.count, state.grain,
         [&](int worker, int64_t begin, int64_t end) {
-          float* scratch = context.scratch<float>() + worker * state.worker_floats;
+          float* scratch = context.scratch<float>() + worker * state.bands.worker_floats;
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t image = i / (state.bands * state.vectors);
+            const int64_t image = i / (state.bands.count * state.vectors);
             DepthwiseBand band = all;
             band.x = x + image * in_size;
             band.y = y + image * out_size;
             if (residual != nullptr) band.residual = residual + image * out_size;
-            band.filter = i / state.bands % state.vectors * kernels_.lanes;
+            band.filter = i / state.bands.count % state.vectors * kernels_.lanes;
             band.filters =
                 static_cast<int>(std::min<int64_t>(kernels_.lanes, state.filters - band.filter));
-            band.row_begin = i % state.bands * state.rows_per_band;
-            band.row_end = std::min(w.out_h, band.row_begin + state.rows_per_band);
+            band.row_begin = i % state.bands.count * state.bands.rows;
+            band.row_end = std::min(w.out_h, band.row_begin + state.bands.rows);
             kernels_.run(band, scratch);
           }
         });
@@ -88,19 +84,15 @@ class DepthwiseConv : public Kernel {
   }
 
  private:
-  void CutBands(DepthwiseState& state) const {
+  void Cut(DepthwiseState& state) const {
     const PatchWindow& w = state.window;
     const int64_t lanes = kernels_.lanes;
     state.filters_per_channel = state.filters / state.channels;
     state.vectors = CeilDiv(state.filters, lanes);
-    const int64_t one = DepthwiseScratch(w, lanes, 1);
-    const int64_t row = DepthwiseScratch(w, lanes, 2) - one;
-    state.rows_per_band = EvenPiece(w.out_h, 1 + std::max<int64_t>(0, kBandFloats - one) / row);
-    state.bands = CeilDiv(w.out_h, state.rows_per_band);
-    const int64_t products = state.rows_per_band * w.out_w * w.taps() * lanes;
+    state.bands =
+        CutBands(w.out_h, lanes, [&](int64_t rows) { return DepthwiseScratch(w, lanes, rows); });
+    const int64_t products = state.bands.rows * w.out_w * w.taps() * lanes;
     state.grain = CeilDiv(kMinChunkProducts, products);
-    state.worker_floats = DepthwiseScratch(w, lanes, state.rows_per_band);
-    state.worker_floats = CeilDiv(state.worker_floats, lanes) * lanes;
   }
 
   const DepthwiseKernels& kernels_;

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/conv_gradient.h"
 #include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/depthwise_bands.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
@@ -11,8 +12,6 @@
 namespace onward::cpu {
 namespace {
 
-constexpr int64_t kBandFloats = 24 * 1024;  // of scratch: small against the second-level cache
-constexpr int64_t kMinChunkProducts = 60 * 1000;  // about 5 us
 constexpr int64_t kLeastChunks = 32;
 
 // Bands of rows, vectors of channels, images.
@@ -20,8 +19,7 @@ struct BandPlan {
   PatchWindow window;
   int64_t channels = 0, batch = 0;
   int64_t vectors = 0;
-  int64_t bands = 0, rows_per_band = 0;
-  int64_t worker_floats = 0;
+  RowBands bands;
   int64_t image_groups = 1;  // whose sums are added up at the end
 
   int64_t x_size() const { return channels * window.in_h * window.in_w; }
@@ -29,24 +27,14 @@ struct BandPlan {
   int64_t totals(int64_t lanes) const { return vectors * image_groups * window.taps() * lanes; }
 };
 
-// `scratch`: floats that a band of so many of `rows` rows needs.
-template <typename Scratch>
-void CutBands(BandPlan& plan, int64_t lanes, int64_t rows, Scratch&& scratch) {
-  plan.vectors = CeilDiv(plan.channels, lanes);
-  const int64_t one = scratch(1), row = scratch(2) - one;
-  plan.rows_per_band = EvenPiece(rows, 1 + std::max<int64_t>(0, kBandFloats - one) / row);
-  plan.bands = CeilDiv(rows, plan.rows_per_band);
-  plan.worker_floats = CeilDiv(scratch(plan.rows_per_band), lanes) * lanes;
-}
-
 DepthwiseGradientBand BandOf(const BandPlan& plan, int64_t vector, int64_t band, int64_t rows,
                              int lanes) {
   DepthwiseGradientBand b;
   b.window = plan.window;
   b.filter = vector * lanes;
   b.filters = static_cast<int>(std::min<int64_t>(lanes, plan.channels - b.filter));
-  b.row_begin = band * plan.rows_per_band;
-  b.row_end = std::min(rows, b.row_begin + plan.rows_per_band);
+  b.row_begin = band * plan.bands.rows;
+  b.row_end = std::min(rows, b.row_begin + plan.bands.rows);
   return b;
 }
 
@@ -67,9 +55,11 @@ class DepthwiseConvTranspose : public Kernel {
     plan->channels = g.channels;
     plan->batch = NumElements(g.output) == 0 ? 0 : g.batch;
     if (plan->batch == 0) return absl::OkStatus();
-    CutBands(*plan, kernels_.lanes, plan->window.in_h,
-             [&](int64_t rows) { return SpreadScratch(plan->window, kernels_.lanes, rows); });
-    context.SetScratch(plan->worker_floats * context.num_workers() *
+    plan->vectors = CeilDiv(plan->channels, kernels_.lanes);
+    plan->bands = CutBands(plan->window.in_h, kernels_.lanes, [&](int64_t rows) {
+      return SpreadScratch(plan->window, kernels_.lanes, rows);
+    });
+    context.SetScratch(plan->bands.worker_floats * context.num_workers() *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -77,15 +67,15 @@ class DepthwiseConvTranspose : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& plan = context.state<BandPlan>();
     const PatchWindow& w = plan.window;
-    const int64_t products = plan.rows_per_band * w.in_w * w.taps() * kernels_.lanes;
+    const int64_t products = plan.bands.rows * w.in_w * w.taps() * kernels_.lanes;
     context.ParallelForWorkers(
-        plan.batch * plan.vectors * plan.bands, CeilDiv(kMinChunkProducts, products + 1),
+        plan.batch * plan.vectors * plan.bands.count, CeilDiv(kMinChunkProducts, products + 1),
         [&](int worker, int64_t begin, int64_t end) {
-          float* scratch = context.scratch<float>() + worker * plan.worker_floats;
+          float* scratch = context.scratch<float>() + worker * plan.bands.worker_floats;
           for (int64_t i = begin; i < end; ++i) {
-            DepthwiseGradientBand band =
-                BandOf(plan, i / plan.bands % plan.vectors, i % plan.bands, w.in_h, kernels_.lanes);
-            const int64_t image = i / (plan.bands * plan.vectors);
+            DepthwiseGradientBand band = BandOf(plan, i / plan.bands.count % plan.vectors,
+                                                i % plan.bands.count, w.in_h, kernels_.lanes);
+            const int64_t image = i / (plan.bands.count * plan.vectors);
             band.dy = context.in<float>(0) + image * plan.y_size();
             band.w = context.in<float>(1);
             band.bias = context.has_input(2) ? context.in<float>(2) : nullptr;
@@ -115,11 +105,13 @@ class DepthwiseWeightGradient : public Kernel {
     plan->channels = x[1];
     plan->batch = NumElements(x) == 0 || NumElements(dy) == 0 ? 0 : x[0];
     if (plan->batch == 0) return absl::OkStatus();
-    CutBands(*plan, kernels_.lanes, plan->window.out_h,
-             [&](int64_t rows) { return ProductsScratch(plan->window, kernels_.lanes, rows); });
+    plan->vectors = CeilDiv(plan->channels, kernels_.lanes);
+    plan->bands = CutBands(plan->window.out_h, kernels_.lanes, [&](int64_t rows) {
+      return ProductsScratch(plan->window, kernels_.lanes, rows);
+    });
     plan->image_groups = std::min(plan->batch, CeilDiv(kLeastChunks, plan->vectors));
     context.SetScratch(plan->totals(kernels_.lanes) * static_cast<int64_t>(sizeof(double)) +
-                       plan->worker_floats * context.num_workers() *
+                       plan->bands.worker_floats * context.num_workers() *
                            static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -137,7 +129,7 @@ class DepthwiseWeightGradient : public Kernel {
                                [&](int worker, int64_t begin, int64_t end) {
                                  for (int64_t i = begin; i < end; ++i)
                                    SumChunk(context, plan, i, totals,
-                                            bands + worker * plan.worker_floats);
+                                            bands + worker * plan.bands.worker_floats);
                                });
     AddUp(plan, totals, dw);
     return absl::OkStatus();
@@ -153,7 +145,7 @@ class DepthwiseWeightGradient : public Kernel {
     std::fill_n(totals, size, 0.0);
     const int64_t end = plan.batch * (group + 1) / plan.image_groups;
     for (int64_t image = plan.batch * group / plan.image_groups; image < end; ++image) {
-      for (int64_t b = 0; b < plan.bands; ++b) {
+      for (int64_t b = 0; b < plan.bands.count; ++b) {
         DepthwiseGradientBand band = BandOf(plan, vector, b, plan.window.out_h, kernels_.lanes);
         band.x = context.in<float>(0) + image * plan.x_size();
         band.dy = context.in<float>(1) + image * plan.y_size();

@@ -1,0 +1,31 @@
+// How depthwise kernels cut an image into bands of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/fast_float.h"
+
+namespace onward::cpu {
+
+inline constexpr int64_t kBandFloats = 24 * 1024;        // of scratch: small against the L2 cache
+inline constexpr int64_t kMinChunkProducts = 60 * 1000;  // about 5 us
+
+struct RowBands {
+  int64_t count = 0;
+  int64_t rows = 0;           // of each; the last may have fewer
+  int64_t worker_floats = 0;  // of scratch, whole vectors
+};
+
+// Of `rows` rows > 0. `scratch`: the floats that a band of so many rows needs.
+template <typename Scratch>
+RowBands CutBands(int64_t rows, int64_t lanes, Scratch&& scratch) {
+  const int64_t one = scratch(1), row = scratch(2) - one;
+  RowBands bands;
+  bands.rows = EvenPiece(rows, 1 + std::max<int64_t>(0, kBandFloats - one) / row);
+  bands.count = CeilDiv(rows, bands.rows);
+  bands.worker_floats = CeilDiv(scratch(bands.rows), lanes) * lanes;
+  return bands;
+}
+
+}  // namespace onward::cpu
