@@ -42,35 +42,46 @@ struct SgdRule {
   };
 };
 
+// What Adam and its kin share: decay, coupled to the gradient or not, and two running moments in
+// the states 0 and 1.
+template <bool kDecoupled, typename T>
+struct Moments {
+  T first_weight, beta2, second_weight, epsilon, decay, shrink;
+  explicit Moments(const double* settings)
+      : first_weight(static_cast<T>(1 - settings[1])),
+        beta2(static_cast<T>(settings[2])),
+        second_weight(static_cast<T>(1 - settings[2])),
+        epsilon(static_cast<T>(settings[3])),
+        decay(static_cast<T>(settings[4])),
+        shrink(static_cast<T>(1 - settings[0] * settings[4])) {}
+  // Answers p after decay.
+  T Update(T p, T g, T* state) const {
+    if constexpr (!kDecoupled) g = g + decay * p;
+    state[0] = state[0] + first_weight * (g - state[0]);
+    state[1] = state[1] * beta2 + second_weight * g * g;
+    return kDecoupled ? p * shrink : p;
+  }
+};
+
 template <bool kDecoupled, bool kLargest>
 struct AdamRule {
   static constexpr int kSettings = 5, kStates = kLargest ? 3 : 2;
   template <typename T>
   struct Numbers {
-    T rate, first_weight, beta2, second_weight, root, epsilon, decay, shrink;
+    Moments<kDecoupled, T> moments;
+    T rate, root;
     Numbers(const double* settings, double step)
-        : rate(static_cast<T>(settings[0] / (1 - std::pow(settings[1], step)))),
-          first_weight(static_cast<T>(1 - settings[1])),
-          beta2(static_cast<T>(settings[2])),
-          second_weight(static_cast<T>(1 - settings[2])),
-          root(static_cast<T>(std::sqrt(1 - std::pow(settings[2], step)))),
-          epsilon(static_cast<T>(settings[3])),
-          decay(static_cast<T>(settings[4])),
-          shrink(static_cast<T>(1 - settings[0] * settings[4])) {}
+        : moments(settings),
+          rate(static_cast<T>(settings[0] / (1 - std::pow(settings[1], step)))),
+          root(static_cast<T>(std::sqrt(1 - std::pow(settings[2], step)))) {}
     T Next(T p, T g, T* state) const {
-      if constexpr (kDecoupled) {
-        p = p * shrink;
-      } else {
-        g = g + decay * p;
-      }
-      state[0] = state[0] + first_weight * (g - state[0]);
-      state[1] = state[1] * beta2 + second_weight * g * g;
+      p = moments.Update(p, g, state);
       T largest = state[1];
       if constexpr (kLargest) {
         // NaN stays.
         largest = state[2] = state[2] > state[1] || state[2] != state[2] ? state[2] : state[1];
       }
-      return p - rate * (state[0] / (std::sqrt(largest) / root + epsilon));
+      return p - rate * (state[0] / (std::sqrt(largest) / root + moments.epsilon));
     }
   };
 };
@@ -166,16 +177,12 @@ struct RAdamRule {
   static constexpr int kSettings = 5, kStates = 2;
   template <typename T>
   struct Numbers {
-    T rate, first_weight, beta2, second_weight, epsilon, decay, shrink, correction, adaptive;
+    Moments<kDecoupled, T> moments;
+    T rate, correction, adaptive;
     bool rectified;
     Numbers(const double* settings, double step)
-        : rate(static_cast<T>(settings[0])),
-          first_weight(static_cast<T>(1 - settings[1])),
-          beta2(static_cast<T>(settings[2])),
-          second_weight(static_cast<T>(1 - settings[2])),
-          epsilon(static_cast<T>(settings[3])),
-          decay(static_cast<T>(settings[4])),
-          shrink(static_cast<T>(1 - settings[0] * settings[4])),
+        : moments(settings),
+          rate(static_cast<T>(settings[0])),
           correction(static_cast<T>(1 - std::pow(settings[1], step))) {
       const double power = std::pow(settings[2], step), longest = 2 / (1 - settings[2]) - 1;
       const double length = longest - 2 * step * power / (1 - power);
@@ -185,14 +192,8 @@ struct RAdamRule {
       adaptive = rectified ? static_cast<T>(std::sqrt(1 - power) * rectification) : T(1);
     }
     T Next(T p, T g, T* state) const {
-      if constexpr (kDecoupled) {
-        p = p * shrink;
-      } else {
-        g = g + decay * p;
-      }
-      state[0] = state[0] + first_weight * (g - state[0]);
-      state[1] = state[1] * beta2 + second_weight * g * g;
-      const T scale = rectified ? adaptive / (std::sqrt(state[1]) + epsilon) : T(1);
+      p = moments.Update(p, g, state);
+      const T scale = rectified ? adaptive / (std::sqrt(state[1]) + moments.epsilon) : T(1);
       return p - rate * (state[0] / correction) * scale;
     }
   };
