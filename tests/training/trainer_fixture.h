@@ -30,6 +30,17 @@ inline Tensor Normal(DimsView dims, double deviation, unsigned seed) {
   return tensor;
 }
 
+// A trainer that has run; its files are in `directory`.
+inline absl::StatusOr<std::unique_ptr<Trainer>> RunTrainer(const TrainConfig& config,
+                                                           const std::string& directory,
+                                                           TrainerOptions options) {
+  options.directory = directory;
+  auto trainer = Trainer::Create(config, std::move(options));
+  if (!trainer.ok()) return trainer.status();
+  if (const absl::Status run = (*trainer)->Run(); !run.ok()) return run;
+  return trainer;
+}
+
 class TrainerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -72,11 +83,7 @@ class TrainerTest : public ::testing::Test {
 
   absl::StatusOr<std::unique_ptr<Trainer>> Train(const TrainConfig& config,
                                                  TrainerOptions options = {}) {
-    options.directory = scratch_.path();
-    auto trainer = Trainer::Create(config, std::move(options));
-    if (!trainer.ok()) return trainer.status();
-    if (const absl::Status run = (*trainer)->Run(); !run.ok()) return run;
-    return trainer;
+    return RunTrainer(config, scratch_.path(), std::move(options));
   }
   std::string Error(const TrainConfig& config) {
     const auto trainer = Train(config);

@@ -13,6 +13,7 @@
 #include "onnx_io/npy.h"
 #include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/training/trainer_fixture.h"
 #include "training/trainer.h"
 
 namespace onward {
@@ -60,11 +61,7 @@ class LbfgsTrainerTest : public ::testing::Test {
 
   absl::StatusOr<std::unique_ptr<Trainer>> Train(const TrainConfig& config,
                                                  TrainerOptions options = {}) {
-    options.directory = scratch_.path();
-    auto trainer = Trainer::Create(config, std::move(options));
-    if (!trainer.ok()) return trainer.status();
-    if (const absl::Status run = (*trainer)->Run(); !run.ok()) return run;
-    return trainer;
+    return testing::RunTrainer(config, scratch_.path(), std::move(options));
   }
 
   void ExpectTrajectory(const std::string& name, const std::string& options,
