@@ -68,13 +68,15 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
     phase.is_state.push_back(update != updated.end());
     if (update != updated.end()) phase.updates.push_back({update->second, i});
   }
-  const std::vector<ValueInfo>& inputs = phase.session->inputs();
+  phase.inputs = phase.session->inputs();
+  std::vector<ValueInfo>& inputs = phase.inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     phase.input_index[inputs[i].name] = i;
     const auto state = state_index_.find(inputs[i].name);
     if (state == state_index_.end()) continue;
     ONWARD_RETURN_IF_ERROR(CheckFits(inputs[i], state_[state->second].tensor()));
     phase.reads.emplace_back(state->second, i);
+    inputs[i].optional = true;
   }
   phase.set.resize(inputs.size());
   phase.results.resize(outputs.size());
@@ -134,19 +136,12 @@ absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outpu
   return absl::OkStatus();
 }
 
-std::vector<ValueInfo> TrainingSession::inputs(size_t phase) const {
-  std::vector<ValueInfo> inputs = phases_[phase].session->inputs();
-  for (const auto& [state, input] : phases_[phase].reads) inputs[input].optional = true;
-  return inputs;
-}
-
 absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
   Phase& run = phases_.at(phase);
   ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   Session::Inputs named;
   for (size_t i = 0; i < run.given.size(); ++i) {
-    if (run.given[i].has_value())
-      named[run.session->inputs()[i].name] = std::exchange(run.given[i], Value());
+    if (run.given[i].has_value()) named[run.inputs[i].name] = std::exchange(run.given[i], Value());
   }
   return run.session->PlannedBytes(named);
 }
@@ -170,7 +165,7 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
     const auto it = phase.input_index.find(name);
     if (it == phase.input_index.end()) continue;
     found = true;
-    ONWARD_RETURN_IF_ERROR(CheckFits(phase.session->inputs()[it->second], value));
+    ONWARD_RETURN_IF_ERROR(CheckFits(phase.inputs[it->second], value));
   }
   if (!found) return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
   const auto state = state_index_.find(name);

@@ -41,7 +41,7 @@ class TrainingSession {
                     const Accept& accept = nullptr);
 
   // What Step takes; what has a value already, as state has, is optional.
-  std::vector<ValueInfo> inputs(size_t phase = 0) const;
+  const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
   // Bytes that a step with inputs of these shapes needs beside its state.
   absl::StatusOr<int64_t> PlannedBytes(const Session::Inputs& inputs, size_t phase = 0);
 
@@ -65,6 +65,7 @@ class TrainingSession {
   };
   struct Phase {
     std::unique_ptr<Session> session;
+    std::vector<ValueInfo> inputs;  // the session's; state is optional
     std::map<std::string, size_t> input_index;
     std::vector<std::pair<size_t, size_t>> reads;  // position in state_, input
     std::vector<Update> updates;
