@@ -6,6 +6,8 @@
 
 namespace onward {
 
+double Now();  // seconds of a steady clock
+
 double LossOf(const Session::Outputs& outputs);
 
 // Norms and values of gradients, where the phase has them.

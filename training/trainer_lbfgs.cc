@@ -1,6 +1,5 @@
 // A trainer's step where the optimizer is LBFGS: its batches are read once, and evaluated at the
 // points that it asks for.
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -13,10 +12,6 @@
 
 namespace onward {
 namespace {
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 bool AllFinite(const Lbfgs::Tensors& tensors) {
   for (const auto& [name, tensor] : tensors)

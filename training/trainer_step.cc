@@ -12,13 +12,10 @@
 #include "training/trainer.h"
 
 namespace onward {
-namespace {
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-}  // namespace
 
 double LossOf(const Session::Outputs& outputs) {
   return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
