@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm_pairs.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::cpu {
@@ -17,6 +18,8 @@ namespace {
 struct Product {
   const GemmTileKernels* tiles = nullptr;
   GemmPlan plan;
+  bool packs_once = false;
+  PairsPlan pairs;     // where operands are packed once
   GemmArguments args;  // strides; pointers are filled in by Run
   absl::Span<const int64_t> batch;
   absl::Span<const int64_t> a_strides;
@@ -33,10 +36,23 @@ const GemmTileKernels& TilesFor(const GemmTileKernels& tiles, int64_t rows, bool
   return packed || rows >= kMinRowsOfPairs ? tiles : GemmTiles(tiles.instruction_set);
 }
 
+void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t batches,
+                 bool scaled, Product& product) {
+  product.plan = PlanGemm(*product.tiles, layout, m, n, k, batches, scaled);
+  product.packs_once = batches == 1 && PacksOnce(*product.tiles, m, n, k);
+  if (product.packs_once) product.pairs = PlanPairs(*product.tiles, layout, m, n, k);
+}
+
+// Floats.
+int64_t ScratchOf(const Product& product, int num_workers) {
+  return product.packs_once ? product.pairs.scratch : product.plan.scratch * num_workers;
+}
+
 void RunProduct(const Product& product, const GemmArguments& args, RunContext& context) {
   const GemmTileKernels& tiles = *product.tiles;
   const GemmPlan& plan = product.plan;
   float* scratch = context.scratch<float>();
+  if (product.packs_once) return RunPairs(tiles, product.pairs, args, scratch, context);
   const int64_t per_batch = plan.chunks_per_batch();
   context.ParallelForWorkers(
       plan.chunks(), plan.grain, [&](int worker, int64_t begin, int64_t end) {
@@ -94,8 +110,8 @@ class MatMul : public Kernel {
     Product* product = context.NewState<Product>();
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
     product->tiles = &TilesFor(tiles_, g.m, !packed_.empty());
-    product->plan = PlanGemm(*product->tiles, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k,
-                             g.num_batches(), scaled);
+    PlanProduct(LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, g.num_batches(), scaled,
+                *product);
     product->args.alpha = scaled ? attributes_.alpha : 1.0f;
     product->args.a_row = attributes_.trans_a ? 1 : g.k;
     product->args.a_k = attributes_.trans_a ? g.m : 1;
@@ -105,7 +121,7 @@ class MatMul : public Kernel {
     product->batch = context.Keep<int64_t>(g.batch);
     product->a_strides = context.Keep<int64_t>(g.a_strides);
     product->b_strides = context.Keep<int64_t>(g.b_strides);
-    context.SetScratch(product->plan.scratch * context.num_workers() *
+    context.SetScratch(ScratchOf(*product, context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -204,15 +220,14 @@ class Gemm : public Kernel {
     Product& product = state->product;
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
     product.tiles = &TilesFor(tiles_, g.m, !packed_.empty());
-    product.plan =
-        PlanGemm(*product.tiles, LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled);
+    PlanProduct(LayoutOf(packed_, attributes_.trans_b), g.m, g.n, g.k, 1, scaled, product);
     product.args.a_row = attributes_.trans_a ? 1 : g.k;
     product.args.a_k = attributes_.trans_a ? g.m : 1;
     product.args.b_stride = attributes_.trans_b ? g.k : g.n;
     product.args.alpha = scaled ? attributes_.alpha : 1.0f;
     product.args.c_row = g.n;
     if (has_c) BindAddend(g, c, *state);
-    state->addend_offset = product.plan.scratch * context.num_workers();
+    state->addend_offset = ScratchOf(product, context.num_workers());
     const int64_t addend = state->scaled_addend ? state->addend_size : 0;
     context.SetScratch((state->addend_offset + addend) * sizeof(float));
     return absl::OkStatus();

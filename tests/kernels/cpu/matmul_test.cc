@@ -109,8 +109,10 @@ TEST(MatMul, Vectors) {
   EXPECT_GE(ExpectFastKernels({"dot", "MatMul", "", {}, {seven, seven}, {dot}}, 2), 2);
 }
 
-OpCase GemmCase(std::mt19937& random, DrawTensor draw = AnyFloats) {
-  const int64_t m = Draw(random, 1, 70), n = Draw(random, 1, 70), k = Draw(random, 1, 70);
+OpCase GemmCase(std::mt19937& random, DrawTensor draw = AnyFloats, int64_t least = 1,
+                int64_t most = 70) {
+  const int64_t m = Draw(random, least, most), n = Draw(random, least, most),
+                k = Draw(random, least, most);
   const bool trans_a = Draw(random, 0, 1) != 0, trans_b = Draw(random, 0, 1) != 0;
   const float alpha = Draw(random, 0, 1) ? 1.0f : 0.5f, beta = Draw(random, 0, 1) ? 1.0f : -2.0f;
   OpCase c;
@@ -227,6 +229,19 @@ TEST_F(PairsOfBFloat16, RandomSizesFlagsAndAddends) {
     std::mt19937 random(seed);
     Expect(GemmCase(random, RandomBFloats));
     Expect(FusedCase(random, RandomBFloats));
+  }
+}
+
+// Operands of these are packed by all threads before they are multiplied.
+TEST_F(PairsOfBFloat16, LargeOperandsArePackedOnce) {
+  std::mt19937 random(24);
+  Expect(MatMulCase(0, 0, 2001, 40, 131, random, RandomBFloats));
+  Expect(MatMulCase(0, 0, 70, 2000, 130, random, RandomBFloats));
+  Expect(MatMulCase(0, 0, 90, 50, 2101, random, RandomBFloats));
+  for (int i = 0; i < 20; ++i) {
+    OpCase c = GemmCase(random, RandomBFloats, 200, 320);
+    c.atol = 1e-4;
+    Expect(c);
   }
 }
 
