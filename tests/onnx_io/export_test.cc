@@ -77,6 +77,12 @@ TEST(ExportTest, WritesTheOldestOpsetThatWillDo) {
   const Model typed = FromText(R"(
     <ir_version: 10, opset_import: ["" : 22]> g (bfloat16[2] x) => (bfloat16[2] y) { y = Sin(x) })");
   EXPECT_EQ(OpsetOf(Export(typed)), 22);
+  // Opset 28 took integers away from this op; floats mean what they meant.
+  const Model narrowed = FromText(R"(
+    <ir_version: 10, opset_import: ["" : 28]> g (float[2,3] x) => (float y) {
+      y = ReduceLogSumExp <keepdims = 0> (x)
+    })");
+  EXPECT_EQ(OpsetOf(Export(narrowed)), 21);
   ExportOptions options;
   options.opset = 26;
   EXPECT_EQ(OpsetOf(Export(plain, options)), 26);
