@@ -13,7 +13,8 @@ using Result = absl::StatusOr<std::vector<Expr>>;
 Expr Positive(const Expr& x) { return Greater(x, ScalarLike(x, 0)); }
 // exp(x / scale) for x below 0, 1 above.
 Expr ExpOfNegative(const Expr& x, double scale = 1) {
-  const Expr low = Min(x, ScalarLike(x, 0));
+  const Expr zero = ScalarLike(x, 0);
+  const Expr low = Where(GreaterOrEqual(x, zero), zero, x);
   return Exp(scale == 1 ? low : low / scale);
 }
 

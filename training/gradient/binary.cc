@@ -81,8 +81,8 @@ Result WhereRule(const GradientScope& s) {
 
 Result PReluRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), zero = ScalarLike(x, 0);
-  const Expr positive = Greater(x, zero);
-  return {{Where(positive, dy, dy * s.input(1)), Where(positive, zero, dy * x)}};
+  return {
+      {Where(Greater(x, zero), dy, dy * s.input(1)), Where(GreaterOrEqual(x, zero), zero, dy * x)}};
 }
 
 // Between bounds that are given numbers. They pass nothing to x themselves.

@@ -108,5 +108,25 @@ TEST(GradientModel, OpenBroadcastingRunsInOnnxRuntime) {
                            {"grad/out", Value(RandomDoubles({2, 3}, 3))}});
 }
 
+// PyTorch's second derivatives at the kink are those of the side that is a line.
+TEST(GradientModel, SecondDerivativesAtKinks) {
+  for (const char* op : {"Elu", "Selu", "Celu"}) {
+    SCOPED_TRACE(op);
+    auto parsed = testing::ModelFromText(std::string("g (float[2] x) => (float[2] y) { y = ") + op +
+                                         " (x) }");
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    Model model = *std::move(parsed);
+    ASSERT_TRUE(MakeGradientModel(model, {{"y"}, {"x"}}).ok());
+    const auto names = MakeGradientModel(model, {{"grad/x"}, {"x"}});
+    ASSERT_TRUE(names.ok()) << names.status();
+    Tensor zeros(DType::kFloat32, Dims{2}), ones(DType::kFloat32, Dims{2});
+    std::fill_n(zeros.mutable_data<float>(), 2, 0.0f);
+    std::fill_n(ones.mutable_data<float>(), 2, 1.0f);
+    const auto outputs = RunModel(
+        model, {{"x", Value(zeros)}, {"grad/y", Value(ones)}, {"grad/grad/x", Value(ones)}});
+    EXPECT_EQ(outputs.at("grad/x_1").tensor().data<float>()[0], 0);
+  }
+}
+
 }  // namespace
 }  // namespace onward
