@@ -20,20 +20,21 @@ Gradients CumSumRule(const GradientScope& s) {
   return {{RunningSum(s, s.upstream(0), true, IsExclusive(s)), Expr()}};
 }
 
-// dx_k = sum_j dy_j y_j / x_k over the products j that have factor k. The first zero on the way
-// divides by nothing: its products are those of the row without it. Nothing comes through it.
+// The sum over the products j that have factor k of dy_j times their other factors, as
+// ZeroFactors::Others has them of one product.
 Gradients CumProdRule(const GradientScope& s) {
-  const Expr x = s.input(0), dy = s.upstream(0), one = ScalarLike(x, 1);
-  const Expr at_zero = Equal(x, ScalarLike(x, 0));
-  const Expr zeros = RunningSum(s, Cast(at_zero, DType::kInt64), false, false);
-  const Expr first = And(at_zero, Equal(zeros, ScalarLike(zeros, 1)));
-  const Expr before = Equal(zeros, ScalarLike(zeros, 0));
-  const Expr without = Op("CumProd", {Where(first, one, x), s.input(1)}, s.attributes());
-  const auto sum = [&](const Expr& products) {
-    return RunningSum(s, dy * products, true, IsExclusive(s));
+  const Expr x = s.input(0);
+  const ZeroFactors factors(x);
+  const Expr count = RunningSum(s, Cast(factors.at_zero, DType::kInt64), false, IsExclusive(s));
+  const Expr zeros = RunningSum(s, factors.zeros, false, IsExclusive(s));
+  const Expr product = s.upstream(0) * Op("CumProd", {factors.nonzero, s.input(1)}, s.attributes());
+  const auto with = [&](int zero_factors) {
+    return Masked(Equal(count, ScalarLike(count, zero_factors)), product);
   };
-  const Expr through = sum(s.output(0)) / Where(before, x, one);
-  return {{Where(before, through, Masked(first, sum(without))), Expr()}};
+  const auto sum = [&](const Expr& terms) { return RunningSum(s, terms, true, IsExclusive(s)); };
+  const Expr one = with(1), two = with(2);
+  const Expr at_zero = sum(one + two * zeros) - x * sum(two);
+  return {{Where(factors.at_zero, at_zero, sum(with(0) + one * zeros) / factors.nonzero), Expr()}};
 }
 
 constexpr GradientEntry kRules[] = {{"CumProd", CumProdRule}, {"CumSum", CumSumRule}};

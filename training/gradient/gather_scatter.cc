@@ -82,20 +82,13 @@ std::vector<Expr> ReplacedGradients(const Places& places) {
   return {places.Write(dy, ZerosLike(places.s.input(2)), "none"), Expr(), places.Read(dy)};
 }
 
-// The product of the other factors, where one of them is zero too.
 std::vector<Expr> ProductGradients(const Places& places) {
-  const Expr data = places.s.input(0), updates = places.s.input(2), dy = places.s.upstream(0);
-  const Expr one = ScalarLike(data, 1), zero = ScalarLike(data, 0);
-  const Expr data_or_one = Where(Equal(data, zero), one, data);
-  const Expr by_data = dy * places.Write(data_or_one, updates, "mul") / data_or_one;
-  const Expr is_zero = Equal(updates, zero);
-  const Expr zeros = places.Write(ZerosLike(data), Cast(is_zero, data.dtype()), "add");
-  const Expr only = And(is_zero, Equal(places.Read(zeros), one));
-  const Expr without = places.Write(data, Where(only, one, updates), "mul");
-  const Expr nonzero = Where(is_zero, one, updates);
-  const Expr by_updates =
-      Where(only, places.Read(dy * without), places.Read(dy * places.s.output(0)) / nonzero);
-  return {by_data, Expr(), by_updates};
+  const ZeroFactors data(places.s.input(0)), updates(places.s.input(2));
+  const Expr count = places.Write(data.count, updates.count, "add");
+  const Expr zeros = places.Write(data.zeros, updates.zeros, "add");
+  const Expr product = places.s.upstream(0) * places.Write(data.nonzero, updates.nonzero, "mul");
+  return {data.Others(count, zeros, product), Expr(),
+          updates.Others(places.Read(count), places.Read(zeros), places.Read(product))};
 }
 
 // Equal extremes share the gradient.

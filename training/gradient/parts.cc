@@ -14,6 +14,22 @@ Expr Masked(const Expr& condition, const Expr& yes) {
   return Where(condition, yes, ScalarLike(yes, 0));
 }
 
+ZeroFactors::ZeroFactors(const Expr& factors)
+    : x(factors),
+      at_zero(Equal(x, ScalarLike(x, 0))),
+      nonzero(Where(at_zero, ScalarLike(x, 1), x)),
+      zeros(Masked(at_zero, x)),
+      count(Cast(at_zero, x.dtype())) {}
+
+// With two zeros, each is the other's factor; with more nothing is left, nor is of the gradient.
+Expr ZeroFactors::Others(const Expr& number, const Expr& sum, const Expr& product) const {
+  const auto with = [&](int zero_factors, const Expr& value) {
+    return Masked(Equal(number, ScalarLike(number, zero_factors)), value);
+  };
+  const Expr at = with(1, product) + with(2, (sum - zeros) * product);
+  return Where(at_zero, at, (with(0, product) + with(1, sum * product)) / nonzero);
+}
+
 std::vector<Expr> NoGradients(const GradientScope& s) {
   return std::vector<Expr>(static_cast<size_t>(s.num_inputs()));
 }

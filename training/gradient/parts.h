@@ -16,6 +16,19 @@ using Gradients = absl::StatusOr<std::vector<Expr>>;
 // `yes` where the condition holds, else 0.
 Expr Masked(const Expr& condition, const Expr& yes);
 
+// Factors of a product, some of them 0: what the gradient of the product is made of, and the
+// gradient of that.
+struct ZeroFactors {
+  explicit ZeroFactors(const Expr& x);
+  Expr x, at_zero;
+  Expr nonzero;  // 1 in place of zeros
+  Expr zeros;    // the zeros themselves, 0 elsewhere: its sum is the zero factor where there is one
+  Expr count;    // 1 at zeros
+  // The product of the factors beside each: `product` is that of all that are not 0, `number` the
+  // sum of `count` over the product's factors, `sum` that of `zeros`.
+  Expr Others(const Expr& number, const Expr& sum, const Expr& product) const;
+};
+
 // One entry for each input of the node, none given yet.
 std::vector<Expr> NoGradients(const GradientScope& s);
 

@@ -63,15 +63,11 @@ Expr ExtremeSlope(const GradientScope& s, const Expr& x, const Expr& y, const Ex
   const Expr hits = Cast(Equal(x, y), x.dtype());
   return hits * (dy / OverAxes(s, "ReduceSum", hits));
 }
-// The product of the other elements: of all but the zeros over x where there is no zero, itself
-// at the only zero.
 Expr ProdSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
-  const Expr one = ScalarLike(x, 1), zero = ScalarLike(x, 0);
-  const Expr at_zero = Equal(x, zero), others = Where(at_zero, one, x);
-  const Expr zeros = OverAxes(s, "ReduceSum", Cast(at_zero, x.dtype()));
-  const Expr product = OverAxes(s, "ReduceProd", others) * dy;
-  const Expr only = Masked(Equal(zeros, one), product), none = Masked(Equal(zeros, zero), product);
-  return Where(at_zero, only, none / others);
+  const ZeroFactors factors(x);
+  const Expr product = OverAxes(s, "ReduceProd", factors.nonzero) * dy;
+  return factors.Others(OverAxes(s, "ReduceSum", factors.count),
+                        OverAxes(s, "ReduceSum", factors.zeros), product);
 }
 
 constexpr GradientEntry kRules[] = {

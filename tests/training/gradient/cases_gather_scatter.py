@@ -52,7 +52,7 @@ def cases():
         if onnx_name == "mul":
             yield Case("scatter_elements_mul_zeros", call,
                        {"x": np.array([[0.0, 2], [3, 4], [0, 1]]), "i": repeated, "u": np.array([[0.0, 0], [5, 0], [3, 2]])},
-                       f, data=("i",), second=False)
+                       f, data=("i",))
         rows = np.array([[2], [0]]) if torch_name is None else np.array([[0], [1], [0], [-2]])
         count = len(rows)
         if torch_name is None:
