@@ -212,7 +212,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& s
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512bf16", MakeOfPairs},
+    {"onward", "ConvWeightGradient", "conv_weight_gradient_gathered_avx512bf16", MakeOfPairs},
     {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512",
      MakeConvWeightGradient<InstructionSet::kAvx512>},
     {"onward", "ConvWeightGradient", "conv_weight_gradient_avx2",

@@ -11,6 +11,7 @@ KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
 KernelList ConvGradientKernels();
+KernelList ConvGradientPairsKernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();

@@ -16,6 +16,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::BatchNormalizationKernels,
         cpu::BinaryKernels,
         cpu::DepthwiseGradientKernels,
+        cpu::ConvGradientPairsKernels,
         cpu::ConvGradientKernels,
         cpu::CastKernels,
         cpu::EinsumKernels,

@@ -26,14 +26,6 @@ inline void CopyPaddedRow(const PatchWindow& w, const float* x, int64_t iy, int6
   FillZero(to + last, width - last);
 }
 
-// Whether some tap of `kernel` lies `phase` beyond a multiple of the stride.
-ONWARD_INLINE bool ReadsPhase(int64_t kernel, int64_t dilation, int64_t stride, int64_t phase) {
-  for (int64_t k = 0; k < kernel && k < stride; ++k) {
-    if (k * dilation % stride == phase) return true;
-  }
-  return false;
-}
-
 inline void SplitChannel(const PatchWindow& w, const float* x, float* planes) {
   const int64_t width = PlaneWidth(w), rows = PlaneRows(w);
   for (int64_t ph = 0; ph < w.stride_h; ++ph) {

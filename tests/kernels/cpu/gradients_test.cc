@@ -69,6 +69,36 @@ Tensor WeightSums(const ConvShape& s, const Tensor& x, const Tensor& dy) {
   return dw;
 }
 
+OpCase WeightCase(const ConvShape& s, const Tensor& x, const Tensor& dy) {
+  const auto list = [](const int64_t* values) {
+    return std::vector<int64_t>{values[0], values[1]};
+  };
+  OpCase op;
+  op.name = "random";
+  op.op = "ConvWeightGradient";
+  op.domain = "onward";
+  op.attributes = {{"kernel_shape", list(s.kernel)},
+                   {"strides", list(s.stride)},
+                   {"dilations", list(s.dilation)},
+                   {"pads", list(s.pad)},
+                   {"group", s.group}};
+  op.inputs = {x, dy};
+  op.expected = {WeightSums(s, x, dy)};
+  op.rtol = op.atol = 3e-4;
+  return op;
+}
+
+void ExpectWeightGradients(const ConvShape& s, std::mt19937& random) {
+  const Dims x = {s.batch, s.channels, s.input[0], s.input[1]},
+             dy = {s.batch, s.filters, s.output[0], s.output[1]};
+  EXPECT_GT(ExpectFastKernels(WeightCase(s, RandomFloats(x, random), RandomFloats(dy, random))), 0);
+  if (cpu::BFloat16Tiles() == nullptr) return;
+  EXPECT_GE(ExpectFastKernels(WeightCase(s, testing::RandomBFloats(x, random),
+                                         testing::RandomBFloats(dy, random)),
+                              0, Precision::kFast),
+            1);
+}
+
 TEST(GradientKernels, ConvWeightGradientIsTheSumOverPositions) {
   std::mt19937 random(11);
   for (int i = 0; i < 60; ++i) {
@@ -76,30 +106,16 @@ TEST(GradientKernels, ConvWeightGradientIsTheSumOverPositions) {
     ConvShape s = DrawConv(random, i % 6 == 0 ? 90 : 12);
     if (i % 4 == 1) s.group = s.filters = s.channels;  // a filter per channel
     SCOPED_TRACE(absl::StrCat("seed 11, case ", i));
-    const Tensor x = RandomFloats({s.batch, s.channels, s.input[0], s.input[1]}, random);
-    const Tensor dy = RandomFloats({s.batch, s.filters, s.output[0], s.output[1]}, random);
-    OpCase op;
-    op.name = "random";
-    op.op = "ConvWeightGradient";
-    op.domain = "onward";
-    const auto list = [](const int64_t* values) {
-      return std::vector<int64_t>{values[0], values[1]};
-    };
-    op.attributes = {{"kernel_shape", list(s.kernel)},
-                     {"strides", list(s.stride)},
-                     {"dilations", list(s.dilation)},
-                     {"pads", list(s.pad)},
-                     {"group", s.group}};
-    op.inputs = {x, dy};
-    op.expected = {WeightSums(s, x, dy)};
-    op.rtol = op.atol = 3e-4;
-    EXPECT_GT(ExpectFastKernels(op), 0);
-    if (cpu::BFloat16Tiles() == nullptr) continue;
-    op.inputs = {testing::RandomBFloats(x.dims(), random),
-                 testing::RandomBFloats(dy.dims(), random)};
-    op.expected = {WeightSums(s, op.inputs[0], op.inputs[1])};
-    EXPECT_EQ(ExpectFastKernels(op, 0, Precision::kFast), 1);
+    ExpectWeightGradients(s, random);
   }
+}
+
+TEST(GradientKernels, ConvWeightGradientOfManyChannels) {
+  std::mt19937 random(16);
+  // More rows than are multiplied at a time; an odd number of positions; one tap.
+  ExpectWeightGradients({3, 100, 70, 1, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {7, 7}}, random);
+  ExpectWeightGradients({2, 70, 80, 2, {9, 11}, {5, 3}, {2, 2}, {1, 1}, {2, 1}, {5, 6}}, random);
+  ExpectWeightGradients({4, 330, 33, 1, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {5, 5}}, random);
 }
 
 // Each element of X times each weight of its channel's filter, added where the window puts it.

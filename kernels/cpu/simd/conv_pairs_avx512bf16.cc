@@ -1,0 +1,111 @@
+#define ONWARD_TARGET_AVX512BF16
+#include "kernels/cpu/simd/conv_pairs.h"
+#include "kernels/cpu/simd/copy_run_inl.h"
+#include "kernels/cpu/simd/pairs_inl.h"
+
+namespace onward::cpu::avx512bf16 {
+namespace {
+
+// Bit j: whether begin + j lies in [0, size).
+ONWARD_INLINE __mmask16 Inside(int64_t begin, int64_t size) {
+  const int64_t low = begin < 0 ? -begin : 0, high = size - begin;
+  if (low >= kLanes || high <= low) return 0;
+  const unsigned below_high = high >= kLanes ? 0xffffu : (1u << high) - 1u;
+  return static_cast<__mmask16>(below_high & (0xffffu << low));
+}
+
+// Lane i: row[at + i * stride], zero outside of [0, size).
+ONWARD_INLINE Vec LoadPadded(const float* row, int64_t at, int64_t stride, int64_t size) {
+  if (stride == 1) return _mm512_maskz_loadu_ps(Inside(at, size), row + at);
+  if (stride == 2) {
+    const Vec low = _mm512_maskz_loadu_ps(Inside(at, size), row + at);
+    const Vec high = _mm512_maskz_loadu_ps(Inside(at + kLanes, size), row + at + kLanes);
+    return EvenLanes(low, high, std::make_integer_sequence<int, kLanes>());
+  }
+  Vec v = {};
+  for (int i = 0; i < kLanes; ++i) {
+    const int64_t from = at + i * stride;
+    if (from >= 0 && from < size) v[i] = row[from];
+  }
+  return v;
+}
+
+// Calls f(offset in x, column of its first element, offset in the planes) for each row of the
+// planes; -1 for a row of padding.
+template <typename F>
+ONWARD_INLINE void ForEachPlaneRow(const PatchWindow& w, F&& f) {
+  const int64_t width = PlaneWidth(w), rows = PlaneRows(w);
+  for (int64_t ph = 0; ph < w.stride_h; ++ph) {
+    if (!ReadsPhase(w.kernel_h, w.dilation_h, w.stride_h, ph)) continue;
+    for (int64_t pw = 0; pw < w.stride_w; ++pw) {
+      if (!ReadsPhase(w.kernel_w, w.dilation_w, w.stride_w, pw)) continue;
+      const int64_t plane = (ph * w.stride_w + pw) * rows;
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t y = r * w.stride_h + ph - w.pad_top;
+        f(y >= 0 && y < w.in_h ? y * w.in_w : -1, pw - w.pad_left, (plane + r) * width);
+      }
+    }
+  }
+}
+
+ONWARD_INLINE __mmask32 FirstHalves(int64_t n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1u; }
+
+void SplitChannel(const PatchWindow& w, const float* x, uint16_t* planes) {
+  const int64_t width = PlaneWidth(w);
+  ForEachPlaneRow(w, [&](int64_t from, int64_t column, int64_t to) ONWARD_LAMBDA_INLINE {
+    for (int64_t i = 0; i < width; i += 2 * kLanes) {
+      Vec words = {};
+      if (from >= 0) {
+        const int64_t at = column + i * w.stride_w;
+        words = InOrder(LoadPadded(x + from, at, w.stride_w, w.in_w),
+                        LoadPadded(x + from, at + kLanes * w.stride_w, w.stride_w, w.in_w));
+      }
+      _mm512_mask_storeu_epi16(planes + to + i, FirstHalves(width - i),
+                               reinterpret_cast<__m512i>(words));
+    }
+  });
+}
+
+void SplitTwoChannels(const PatchWindow& w, const float* x, const float* other, float* planes) {
+  const int64_t width = PlaneWidth(w);
+  ForEachPlaneRow(w, [&](int64_t from, int64_t column, int64_t to) ONWARD_LAMBDA_INLINE {
+    for (int64_t i = 0; i < width; i += kLanes) {
+      Vec words = {};
+      if (from >= 0) {
+        const int64_t at = column + i * w.stride_w;
+        const Vec second =
+            other == nullptr ? Vec{} : LoadPadded(other + from, at, w.stride_w, w.in_w);
+        words = Pairs(LoadPadded(x + from, at, w.stride_w, w.in_w), second);
+      }
+      StoreLanes(planes + to + i, words, width - i < kLanes ? static_cast<int>(width - i) : kLanes);
+    }
+  });
+}
+
+// A row's last vector may be stored beyond it: the next row overwrites what it wrote there.
+void CopyRows(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width, uint16_t* to) {
+  constexpr int64_t kHalves = 2 * kLanes;
+  const __mmask32 last = FirstHalves((width - 1) % kHalves + 1);
+  const int64_t count = rows * width, last_begin = (width - 1) / kHalves * kHalves;
+  uint16_t* const end = to + count;
+  for (int64_t r = 0; r < rows; ++r, from += from_row, to += width) {
+    for (int64_t i = 0; i < last_begin; i += kHalves)
+      _mm512_storeu_si512(to + i, _mm512_loadu_si512(from + i));
+    const __m512i rest = _mm512_maskz_loadu_epi16(last, from + last_begin);
+    if (to + last_begin + kHalves <= end) {
+      _mm512_storeu_si512(to + last_begin, rest);
+    } else {
+      _mm512_mask_storeu_epi16(to + last_begin, last, rest);
+    }
+  }
+  if (count % 2 != 0) *end = 0;
+}
+
+}  // namespace
+
+const ConvPairsKernels& ConvPairs() {
+  static constexpr ConvPairsKernels kKernels = {SplitChannel, SplitTwoChannels, CopyRows};
+  return kKernels;
+}
+
+}  // namespace onward::cpu::avx512bf16
