@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <regex>
+#include <system_error>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 
 namespace onward {
@@ -272,6 +275,25 @@ struct ZipCloser {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
+// In pieces: memory grows with what is there, not with the size that the archive states.
+absl::StatusOr<std::string> ReadEntry(zip_t* archive, const zip_stat_t& stat) {
+  constexpr size_t kPiece = 1 << 20;
+  ONWARD_RETURN_IF_ERROR(CheckMemory(static_cast<int64_t>(stat.size)));
+  const std::unique_ptr<zip_file_t, ZipCloser> file(zip_fopen_index(archive, stat.index, 0));
+  std::string bytes;
+  bytes.reserve(std::min(stat.size, stat.comp_size));
+  while (file != nullptr && bytes.size() < stat.size) {
+    const size_t before = bytes.size(), wanted = std::min<size_t>(kPiece, stat.size - before);
+    bytes.resize(before + wanted);
+    const zip_int64_t read = zip_fread(file.get(), bytes.data() + before, wanted);
+    bytes.resize(before + static_cast<size_t>(std::max<zip_int64_t>(0, read)));
+    if (read <= 0) break;
+  }
+  if (file == nullptr || bytes.size() != stat.size)
+    return Bad(absl::StrCat("cannot read entry '", stat.name, "'"));
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> ReadNpy(const std::string& path, DType expected) {
@@ -286,24 +308,22 @@ absl::StatusOr<std::map<std::string, Tensor>> ReadNpz(const std::string& path) {
   const std::unique_ptr<zip_t, ZipCloser> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
   if (archive == nullptr)
     return absl::InvalidArgumentError(absl::StrCat("cannot open '", path, "' as a zip archive"));
+  std::error_code no_size;
+  const uint64_t archive_bytes = std::filesystem::file_size(path, no_size);
+  if (no_size) return Bad(absl::StrCat("cannot read '", path, "'"));
   std::map<std::string, Tensor> arrays;
   for (zip_int64_t i = 0; i < zip_get_num_entries(archive.get(), 0); ++i) {
     zip_stat_t stat;
     if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &stat) != 0)
       return Bad(absl::StrCat("'", path, "': damaged archive"));
     // The compressed size bounds what deflate can produce: about 1032 to 1.
-    if (stat.size > stat.comp_size * 1040 + 4096)
+    if (stat.comp_size > archive_bytes || stat.size > stat.comp_size * 1040 + 4096)
       return Bad(absl::StrCat("'", path, "': entry sizes contradict each other"));
-    std::string bytes(stat.size, '\0');
-    const std::unique_ptr<zip_file_t, ZipCloser> file(
-        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0));
-    if (file == nullptr ||
-        zip_fread(file.get(), bytes.data(), stat.size) != static_cast<zip_int64_t>(stat.size)) {
-      return Bad(absl::StrCat("'", path, "': cannot read entry '", stat.name, "'"));
-    }
+    absl::StatusOr<std::string> bytes = ReadEntry(archive.get(), stat);
+    if (!bytes.ok()) return Annotate(bytes.status(), absl::StrCat("'", path, "':"));
     std::string name(stat.name);
     if (name.size() > 4 && name.substr(name.size() - 4) == ".npy") name.resize(name.size() - 4);
-    absl::StatusOr<Tensor> tensor = ParseNpy(bytes, DType::kUndefined);
+    absl::StatusOr<Tensor> tensor = ParseNpy(*bytes, DType::kUndefined);
     if (!tensor.ok())
       return Annotate(tensor.status(), absl::StrCat("'", path, "', entry '", name, "':"));
     arrays[name] = *std::move(tensor);

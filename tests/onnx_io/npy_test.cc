@@ -1,5 +1,6 @@
 #include "onnx_io/npy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,6 +13,14 @@ namespace onward {
 namespace {
 
 // ml_dtypes stores elements of packed types as one byte each, under NumPy's name for raw bytes.
+// 546 bytes whose one entry states 2.4 GB.
+TEST(NpyTest, ArchivesThatStateMoreThanTheyHold) {
+  const auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/fuzz/corpus/npz/declared_size.npz");
+  EXPECT_EQ(arrays.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(arrays.status().message()),
+              ::testing::HasSubstr("declared_size.npz': entry sizes contradict each other"));
+}
+
 TEST(NpyTest, PackedFloatsAreOneByteEach) {
   const testing::ScratchDirectory scratch;
   const std::string path = scratch.path("six.npy");
