@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateOnCpu(const Graph& graph, NodeId id,
   StateArena arena;
   BindContext bind(absl::MakeConstSpan(slots).first(num_inputs), absl::MakeSpan(plans), &arena, 1,
                    true);
-  ONWARD_RETURN_IF_ERROR(choice.kernel->Bind(bind));
+  ONWARD_RETURN_IF_ERROR(BindKernel(*choice.kernel, bind));
   TensorServices services(slots, num_inputs);
   for (size_t i = 0; i < plans.size(); ++i) {
     if (results[i] < 0 || plans[i].kind != OutputPlan::Kind::kPlanned) continue;

@@ -201,7 +201,7 @@ absl::Status RunState::RunDynamic(int32_t s) {
   step_arena_.Reset();
   BindContext context(inputs, absl::MakeSpan(outputs), &step_arena_,
                       pool_ == nullptr ? 1 : pool_->num_threads(), true);
-  ONWARD_RETURN_IF_ERROR(step.kernel->Bind(context));
+  ONWARD_RETURN_IF_ERROR(BindKernel(*step.kernel, context));
   if (context.deferred())
     return absl::InternalError("the kernel asks for values that are all there");
   ONWARD_RETURN_IF_ERROR(GiveOutputs(step, results, outputs, context));

@@ -1,9 +1,16 @@
 #include "kernels/kernel.h"
 
 #include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/memory_limit.h"
 
 namespace onward {
 namespace {
+
+// Bytes in one piece: rounding up does not overflow.
+constexpr int64_t kMost = INT64_MAX - 4096;
 
 const Type& UnknownType() {
   static const Type type;
@@ -34,17 +41,23 @@ std::shared_ptr<const Body> NodeSpec::body(std::string_view attribute) const {
   return nullptr;
 }
 
-void* StateArena::Allocate(size_t bytes) {
-  bytes = (bytes + 15) / 16 * 16;
+void* StateArena::Allocate(int64_t count, size_t size) {
+  int64_t needed = 0;
+  if (__builtin_mul_overflow(count, size, &needed) || needed > kMost)
+    throw OutOfMemory(absl::StrCat("out of memory: ", count, " times ", size, " bytes are needed"));
+  const auto bytes = static_cast<size_t>((needed + 15) / 16 * 16);
   while (block_ < blocks_.size() && used_ + bytes > sizes_[block_]) {
     ++block_;
     used_ = 0;
   }
   if (block_ == blocks_.size()) {
-    sizes_.push_back(std::max(kBlock, bytes));
-    blocks_.push_back(std::make_unique<std::byte[]>(sizes_.back()));
+    const size_t block = std::max(kBlock, bytes);
+    absl::StatusOr<std::shared_ptr<void>> memory = AllocateMemory(static_cast<int64_t>(block));
+    if (!memory.ok()) throw OutOfMemory(std::string(memory.status().message()));
+    sizes_.push_back(block);
+    blocks_.push_back(*std::move(memory));
   }
-  void* result = blocks_[block_].get() + used_;
+  void* result = static_cast<std::byte*>(blocks_[block_].get()) + used_;
   used_ += bytes;
   return result;
 }
@@ -55,6 +68,14 @@ int64_t* BindContext::SetOutputValue(int i, DimsView dims) {
   int64_t* value = NewArray<int64_t>(std::max<int64_t>(1, NumElements(dims)));
   values_[i] = value;
   return value;
+}
+
+absl::Status BindKernel(const Kernel& kernel, BindContext& context) {
+  try {
+    return kernel.Bind(context);
+  } catch (const std::bad_alloc& error) {
+    return absl::ResourceExhaustedError(error.what());
+  }
 }
 
 }  // namespace onward

@@ -108,15 +108,16 @@ class NodeSpec {
   mutable uint64_t released_ = 0;
 };
 
-// Memory for what Bind derives; freed with the binding.
+// Memory for what Bind derives; freed with the binding. It counts against the limit in force.
 class StateArena {
  public:
-  void* Allocate(size_t bytes);
+  // Throws OutOfMemory (graph/base/memory_limit.h).
+  void* Allocate(int64_t count, size_t size);
   void Reset() { used_ = 0, block_ = 0; }
 
  private:
   static constexpr size_t kBlock = 4096;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<std::shared_ptr<void>> blocks_;
   std::vector<size_t> sizes_;
   size_t block_ = 0;
   size_t used_ = 0;
@@ -206,7 +207,7 @@ class BindContext {
   template <typename T>
   T* NewArray(int64_t count) {
     static_assert(std::is_trivially_destructible_v<T>, "the arena runs no destructors");
-    T* array = static_cast<T*>(arena_->Allocate(sizeof(T) * static_cast<size_t>(count)));
+    T* array = static_cast<T*>(arena_->Allocate(count, sizeof(T)));
     for (int64_t i = 0; i < count; ++i) new (array + i) T();
     return array;
   }
@@ -332,6 +333,9 @@ class Kernel {
   // control-flow kernels.
   virtual bool pure() const { return true; }
 };
+
+// kernel.Bind; ResourceExhausted where the state does not fit into memory.
+absl::Status BindKernel(const Kernel& kernel, BindContext& context);
 
 using MakeKernel = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec& spec);
 

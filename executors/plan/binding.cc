@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/plan/placement.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 
 namespace onward {
@@ -171,7 +172,7 @@ class Binder {
     if (!GatherInputs(operands, inputs, all_values)) return absl::OkStatus();
     Outputs outputs(results.size());
     BindContext context(inputs, absl::MakeSpan(outputs), &binding_->arena, num_workers_, false);
-    ONWARD_RETURN_IF_ERROR(step.kernel->Bind(context));
+    ONWARD_RETURN_IF_ERROR(BindKernel(*step.kernel, context));
     if (context.deferred()) return absl::OkStatus();
     bool all_planned = true;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -257,20 +258,15 @@ class Binder {
       if (result < 0) continue;
       SlotValue& known = value(result);
       if (known.tensor.data == nullptr)
-        known.tensor.data = binding_->arena.Allocate(
-            static_cast<size_t>(std::max<int64_t>(16, known.tensor.byte_size())));
+        known.tensor.data = binding_->arena.Allocate(known.tensor.byte_size(), 1);
       plan(result).own = Place::kConstant;
     }
     NoServices services;
-    std::unique_ptr<std::byte[]> memory;
-    void* aligned = nullptr;
+    std::shared_ptr<void> memory;
     if (scratch > 0) {
-      size_t space = static_cast<size_t>(scratch) + kTensorAlignment;
-      memory = std::make_unique<std::byte[]>(space);
-      aligned = memory.get();
-      std::align(kTensorAlignment, static_cast<size_t>(scratch), aligned, space);
+      ONWARD_ASSIGN_OR_RETURN(memory, AllocateMemory(scratch));
     }
-    RunContext context(binding_->values.data(), operands, results, step_plan.state, aligned,
+    RunContext context(binding_->values.data(), operands, results, step_plan.state, memory.get(),
                        nullptr, &services);
     ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
     step_plan.mode = StepPlan::Mode::kSkip;

@@ -62,7 +62,7 @@ struct Binding {
 
   // A copy of `dims` that lives as long as the binding.
   DimsView arena_dims(DimsView dims) {
-    auto* copy = static_cast<int64_t*>(arena.Allocate(sizeof(int64_t) * dims.size()));
+    auto* copy = static_cast<int64_t*>(arena.Allocate(std::ssize(dims), sizeof(int64_t)));
     std::copy(dims.begin(), dims.end(), copy);
     return {copy, dims.size()};
   }

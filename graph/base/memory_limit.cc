@@ -47,6 +47,12 @@ MemoryScope::MemoryScope(std::shared_ptr<MemoryLimit> limit)
 
 MemoryScope::~MemoryScope() { current = std::move(outer_); }
 
+absl::Status CheckMemory(int64_t bytes) {
+  ONWARD_RETURN_IF_ERROR(TakeFromCurrent(bytes));
+  if (current != nullptr) current->GiveBack(bytes);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {
   constexpr auto kAlign = static_cast<int64_t>(kTensorAlignment);
   if (bytes > LargestBlock()) return Exhausted(bytes);

@@ -41,6 +41,10 @@ class MemoryScope {
   std::shared_ptr<MemoryLimit> outer_;
 };
 
+// Whether so many bytes could be taken now. ResourceExhausted otherwise. For work that would be
+// done before an allocation of that size fails.
+absl::Status CheckMemory(int64_t bytes);
+
 // Host memory aligned to kTensorAlignment, at least one byte; freed with the last reference.
 // ResourceExhausted when the limit in force or the machine does not give it.
 absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes);

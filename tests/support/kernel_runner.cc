@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry, const ca
   StateArena arena;
   BindContext bind(absl::MakeConstSpan(slots).first(num_inputs), absl::MakeSpan(plans), &arena,
                    pool.num_threads(), true);
-  ONWARD_RETURN_IF_ERROR(kernel->Bind(bind));
+  ONWARD_RETURN_IF_ERROR(BindKernel(*kernel, bind));
   if (bind.deferred())
     return absl::InternalError("the kernel deferred although every value is known");
   std::vector<Tensor> results(num_outputs);

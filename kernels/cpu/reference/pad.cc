@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
@@ -51,7 +52,8 @@ class Pad : public Kernel {
     for (size_t i = 0; i < dims.size(); ++i) {
       ONWARD_ASSIGN_OR_RETURN(out[i], PaddedDim(dims[i], before[i], after[i], i));
     }
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(context.input_dtype(0), out));
+    ONWARD_RETURN_IF_ERROR(CheckMemory(bytes));
     context.SetOutput(0, out);
     *context.NewState<MappedCopy>() = Derive(context, dims, out, before, after);
     return absl::OkStatus();

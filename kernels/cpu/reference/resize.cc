@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/scaled_size.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
@@ -60,7 +61,8 @@ class Resize : public Kernel {
       if (axis.in == 0 && axis.out > 0)
         return absl::InvalidArgumentError(absl::StrCat("axis ", axis.axis, " has size 0"));
     }
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
+    ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(context.input_dtype(0), out));
+    ONWARD_RETURN_IF_ERROR(CheckMemory(bytes));
     context.SetOutput(0, out);
     axes.erase(std::remove_if(axes.begin(), axes.end(), IsUnchanged), axes.end());
     if (axes.empty()) context.AliasOutput(0, 0);

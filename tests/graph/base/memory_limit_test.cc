@@ -34,6 +34,16 @@ TEST(MemoryLimitTest, ConstructorsThrow) {
   EXPECT_EQ(limit->used(), 0);
 }
 
+TEST(MemoryLimitTest, CheckingTakesNothing) {
+  auto limit = std::make_shared<MemoryLimit>(1000);
+  const MemoryScope scope(limit);
+  EXPECT_TRUE(CheckMemory(1000).ok());
+  EXPECT_EQ(limit->used(), 0);
+  EXPECT_EQ(CheckMemory(1001).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(CheckMemory(-1).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(limit->used(), 0);
+}
+
 TEST(MemoryLimitTest, ScopesNest) {
   auto outer = std::make_shared<MemoryLimit>(1 << 20), inner = std::make_shared<MemoryLimit>(100);
   const MemoryScope scope(outer);
