@@ -1,4 +1,4 @@
-#include "tests/fuzz/heap_peak.h"
+#include "tests/corrupted/heap_peak.h"
 
 #include <malloc.h>
 

@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx_io/import.h"
+#include "tests/corrupted/heap_peak.h"
 #include "tests/fuzz/capped_run.h"
-#include "tests/fuzz/heap_peak.h"
 #include "tests/support/test_data.h"
 
 namespace onward::fuzz {
