@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -99,20 +100,25 @@ absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
   return nn::ParameterTable(parameters);
 }
 
-double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+// "640 bytes", "12.5 kB", "3.2 MB".
+std::string BytesText(int64_t bytes) {
+  const auto number = static_cast<double>(bytes);
+  if (bytes < 10000) return absl::StrCat(bytes, " bytes");
+  return bytes < 1000000 ? absl::StrFormat("%.1f kB", number * 1e-3)
+                         : absl::StrFormat("%.1f MB", number * 1e-6);
+}
 
 // What the training is and where it begins, on stderr.
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
                       const CommonOptions& common) {
-  std::fprintf(
-      stderr, "%zu parameters are trained; a step is planned in %.1f MB, %.1f MB of them state%s\n",
-      trainer.parameters().size(), Megabytes(trainer.planned_bytes()),
-      Megabytes(trainer.state_bytes()),
-      trainer.recomputed_segments() == 0
-          ? ""
-          : absl::StrCat(", ", trainer.recomputed_segments(),
-                         " parts of the forward pass are computed again")
-                .c_str());
+  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %s, %s of them state%s\n",
+               trainer.parameters().size(), BytesText(trainer.planned_bytes()).c_str(),
+               BytesText(trainer.state_bytes()).c_str(),
+               trainer.recomputed_segments() == 0
+                   ? ""
+                   : absl::StrCat(", ", trainer.recomputed_segments(),
+                                  " parts of the forward pass are computed again")
+                         .c_str());
   if (config.deterministic()) {
     std::fprintf(
         stderr,
@@ -143,16 +149,14 @@ absl::Status WriteModels(const Trainer& trainer, const TrainConfig& config,
 constexpr int kProfiledBatches = 10;
 
 absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
-  const Session& session = trainer.session().session();
-  ONWARD_RETURN_IF_ERROR(session.WriteProfile(path));
-  const std::optional<MemoryPeak> peak = session.RecordedPeak();
+  ONWARD_RETURN_IF_ERROR(trainer.WriteProfile(path));
+  const std::optional<MemoryPeak> peak = trainer.RecordedPeak();
   if (!peak) return absl::OkStatus();
-  std::fprintf(
-      stderr,
-      "the profile of the first %d batches is %s; a step's peak is %.3f MB, while %s runs, "
-      "and %.3f MB of state\n",
-      kProfiledBatches, path.c_str(), Megabytes(peak->bytes), peak->node.c_str(),
-      Megabytes(trainer.state_bytes()));
+  std::fprintf(stderr,
+               "the profile of the first %d batches is %s; a step's peak is %s, while %s runs, "
+               "and %s of state\n",
+               kProfiledBatches, path.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
+               BytesText(trainer.state_bytes()).c_str());
   return absl::OkStatus();
 }
 
@@ -171,7 +175,13 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   }
   TrainRecords records;
   std::unique_ptr<Progress> progress;
-  absl::Status recorded;
+  // A disk that is full ends neither the training nor what it leaves.
+  bool warned = false;
+  const auto record = [&](const absl::Status& status) {
+    if (status.ok() || std::exchange(warned, true)) return;
+    std::fprintf(stderr, "warning: %s; the training goes on without it\n",
+                 std::string(status.message()).c_str());
+  };
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.config).parent_path();
   trainer_options.data_directory = options.data_dir;
@@ -181,11 +191,11 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   trainer_options.resume = options.resume;
   trainer_options.profiled_batches = options.profile.empty() ? 0 : kProfiledBatches;
   trainer_options.on_step = [&](const StepReport& report) {
-    recorded.Update(records.Step(report));
+    record(records.Step(report));
     progress->Step(report);
   };
   trainer_options.on_evaluation = [&](const EvaluationReport& report) {
-    recorded.Update(records.Evaluation(report));
+    record(records.Evaluation(report));
     ShowEvaluation(report, common.json ? stderr : stdout);
   };
   trainer_options.on_warning = [](const std::string& message) {
@@ -202,9 +212,8 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_RETURN_IF_ERROR(records.Open(output, config.log(), trainer->steps_done()));
   progress = std::make_unique<Progress>(trainer->total_steps());
   ONWARD_RETURN_IF_ERROR(trainer->Run());
-  ONWARD_RETURN_IF_ERROR(recorded);
   if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer, options.profile));
-  ONWARD_RETURN_IF_ERROR(records.Close());
+  record(records.Close());
   if (!common.json) records.PrintConfusion();
   ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
   if (common.json) {
@@ -216,9 +225,10 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }
-  std::printf("%lld of %lld steps; the trained model is %s\n",
+  std::printf("%lld of %lld steps%s; the trained model is %s\n",
               static_cast<long long>(trainer->steps_done()),
-              static_cast<long long>(trainer->total_steps()), (output / "model.onnx").c_str());
+              static_cast<long long>(trainer->total_steps()), records.LeftOut().c_str(),
+              (output / "model.onnx").c_str());
   return absl::OkStatus();
 }
 

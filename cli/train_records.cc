@@ -21,6 +21,7 @@ nlohmann::json JsonOf(const StepReport& report) {
   if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
   if (report.skipped) line["skipped"] = true;
   if (report.loss_scale || report.skipped_steps > 0) line["skipped_steps"] = report.skipped_steps;
+  if (report.broken_examples > 0) line["broken_examples"] = report.broken_examples;
   return line;
 }
 
@@ -65,6 +66,7 @@ absl::Status TrainRecords::Step(const StepReport& report) {
   last_step_.emplace();
   last_step_->loss = report.loss;
   last_step_->skipped_steps = report.skipped_steps;
+  last_step_->broken_examples = report.broken_examples;
   if (report.step % config_.every_steps() == 0) {
     ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
     if (events_ != nullptr) ONWARD_RETURN_IF_ERROR(Events(report));
@@ -118,11 +120,22 @@ void TrainRecords::PrintConfusion() const {
   if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
 }
 
+std::string TrainRecords::LeftOut() const {
+  std::string text;
+  if (!last_step_) return text;
+  if (const int64_t steps = last_step_->skipped_steps; steps > 0)
+    absl::StrAppend(&text, ", ", steps, " of them skipped");
+  if (const int64_t examples = last_step_->broken_examples; examples > 0)
+    absl::StrAppend(&text, ", broken examples left out ", examples, " times");
+  return text;
+}
+
 nlohmann::json TrainRecords::Summary() const {
   nlohmann::json summary = nlohmann::json::object();
   if (last_step_) {
     summary["loss"] = last_step_->loss;
     summary["skipped_steps"] = last_step_->skipped_steps;
+    summary["broken_examples"] = last_step_->broken_examples;
   }
   if (last_evaluation_) summary["evaluation"] = JsonOf(*last_evaluation_)["evaluation"];
   return summary;

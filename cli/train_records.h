@@ -26,7 +26,10 @@ class TrainRecords {
   absl::Status Close();  // writes loss.svg
   // Of the last evaluation, on the standard output.
   void PrintConfusion() const;
-  // {"loss", "skipped_steps", "evaluation"}: of the last step, and of the last evaluation if any.
+  // ", 3 of them skipped", ", broken examples left out 2 times": what was, of the steps.
+  std::string LeftOut() const;
+  // {"loss", "skipped_steps", "broken_examples", "evaluation"}: of the last step, and of the last
+  // evaluation if any.
   nlohmann::json Summary() const;
 
  private:

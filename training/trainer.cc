@@ -124,6 +124,12 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;
+  if (phases_.apply) {
+    SessionOptions& update = options[*phases_.apply];
+    update.profile = options[0].profile;
+    update.profile_runs = static_cast<int>(options_.profiled_batches / config_.accumulate());
+    update.profile &= update.profile_runs > 0;
+  }
   if (config_.log().detect_anomaly()) {
     for (size_t i = 0; i < options.size(); ++i) options[i].watch = AnomalyWatch(i);
   }
@@ -175,12 +181,14 @@ absl::Status Trainer::Run() {
 
 absl::Status Trainer::RunSteps() {
   loader_->Seek(progress_.epoch, progress_.batch);
+  const int64_t broken_before = loader_->broken_examples();  // in the batch that sizes are from
   const MemoryScope scope(memory_);
   while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
     ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
     progress_.skipped += report.skipped;
     report.skipped_steps = progress_.skipped;
+    report.broken_examples = loader_->broken_examples() - broken_before;
     progress_.epoch = loader_->position().epoch;
     progress_.batch = loader_->position().batch;
     if (options_.on_step != nullptr) options_.on_step(report);

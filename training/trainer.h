@@ -39,6 +39,7 @@ struct StepReport {
   int64_t skipped_steps = 0;  // since the training began, this one included
   // By parameter, each log.histogram_steps: gradients before they are bounded, weights after.
   std::map<std::string, Tensor> gradients, weights;
+  int64_t broken_examples = 0;  // left out so far, where data.skip_broken says so
   int64_t examples = 0;
   double seconds = 0;       // of the step with its data
   double data_seconds = 0;  // of those, waiting for data
@@ -62,7 +63,7 @@ struct TrainerOptions {
   std::function<bool()> stop = nullptr;
   std::string checkpoint_directory;  // "": none are written
   bool resume = false;               // from the newest whole checkpoint, if there is one
-  int profiled_batches = 0;          // the first so many are recorded, for Session::WriteProfile
+  int profiled_batches = 0;          // the first so many are recorded, for WriteProfile
 };
 
 // Not thread-safe.
@@ -90,6 +91,10 @@ class Trainer {
   // Bytes that a step is planned to need: state, what is computed of it, and everything between.
   int64_t planned_bytes() const { return planned_bytes_; }
   int64_t state_bytes() const { return state_bytes_; }  // of those, the state
+  // Of the first TrainerOptions::profiled_batches, with the update of the weights where that is a
+  // graph of its own, see Session.
+  absl::Status WriteProfile(const std::string& path) const;
+  std::optional<MemoryPeak> RecordedPeak() const;
   int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
   TrainingSession& session() { return *session_; }
@@ -137,6 +142,7 @@ class Trainer {
   std::vector<std::string> weights_;  // constants of the model that are state
   TrainingPhases phases_;
   std::unique_ptr<TrainingSession> session_;
+  Session::Outputs batch_outputs_, update_outputs_;  // their memory is used again in each step
   std::unique_ptr<Loader> loader_, evaluation_loader_;
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group

@@ -96,10 +96,10 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     report.examples += batch.begin()->second.dims()[0];
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->inputs(), batch, config_.data()));
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, 0, accept));
-    report.loss += LossOf(outputs) / static_cast<double>(config_.accumulate());
-    ReadGradients(outputs, report);
-    finite &= GradientsFinite(outputs);
+    ONWARD_RETURN_IF_ERROR(session_->Step(given, batch_outputs_, 0, accept));
+    report.loss += LossOf(batch_outputs_) / static_cast<double>(config_.accumulate());
+    ReadGradients(batch_outputs_, report);
+    finite &= GradientsFinite(batch_outputs_);
   }
   return finite;
 }
@@ -141,11 +141,10 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   if (phases_.apply && report.skipped) {
     ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
   } else if (phases_.apply) {
-    ONWARD_ASSIGN_OR_RETURN(
-        const Session::Outputs outputs,
-        session_->Step({}, *phases_.apply, scales ? GradientsFinite : TrainingSession::Accept()));
-    ReadGradients(outputs, report);
-    finite &= GradientsFinite(outputs);
+    ONWARD_RETURN_IF_ERROR(session_->Step({}, update_outputs_, *phases_.apply,
+                                          scales ? GradientsFinite : TrainingSession::Accept()));
+    ReadGradients(update_outputs_, report);
+    finite &= GradientsFinite(update_outputs_);
     if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
   }
   report.skipped |= !finite;

@@ -242,6 +242,66 @@ TEST_F(TrainCommandTest, ProfileHasTheMemoryOfTheFirstBatches) {
   EXPECT_GT(peak, 0);
 }
 
+TEST_F(TrainCommandTest, ProfileHasTheUpdateOfAccumulatedGradients) {
+  const std::string trace = directory_.path("trace.json");
+  ASSERT_EQ(Call(absl::StrCat(config_, " --set steps=12 --set accumulate=2 --profile ", trace,
+                              " --output-dir ", directory_.path("out"))),
+            0)
+      << log_;
+  const auto document = nlohmann::json::parse(ReadFile(trace));
+  std::map<std::string, int> ops;
+  for (const auto& event : document["traceEvents"])
+    if (event["ph"] == "X") ++ops[event["args"]["op"].get<std::string>()];
+  EXPECT_EQ(ops["SoftmaxCrossEntropyLoss"], 10);
+  EXPECT_EQ(ops["AdamStep"] % 5, 0);
+  EXPECT_GT(ops["AdamStep"], 0);
+}
+
+// One of ten lines is no number.
+TEST_F(TrainCommandTest, BrokenLinesAreCounted) {
+  std::string lines = "a,b,label\n";
+  for (int i = 0; i < 40; ++i)
+    absl::StrAppend(&lines, i % 10 == 3 ? "x" : "0.5", ",", i % 4, ",", i % 3, "\n");
+  directory_.Write("lines.csv", lines);
+  const std::string config = directory_.Write("lines.textproto", R"(
+      built { name: "mlp" options { key: "features" value: 2 } options { key: "hidden" value: 4 } }
+      loss { kind: "cross_entropy" } optimizer { name: "SGD" options { key: "lr" value: 0.01 } }
+      data {
+        csv { path: "lines.csv" field { name: "features" column: ["a", "b"] }
+              field { name: "label" element: INT64 } }
+        skip_broken: true shuffle: false
+      }
+      batch_size: 4 epochs: 2
+  )");
+  ASSERT_EQ(Call(absl::StrCat(config, " --output-dir ", directory_.path("out"))), 0) << log_;
+  EXPECT_THAT(log_, HasSubstr("20 of 20 steps, broken examples left out 8 times; the trained"));
+  EXPECT_EQ(Call(absl::StrCat(config, " --set data.skip_broken=false --output-dir ",
+                              directory_.path("out"))),
+            1);
+  EXPECT_THAT(log_, HasSubstr("line 5: column 0, field 'features': 'x' is no number"));
+}
+
+// Files may not grow beyond 40 kB: as on a full disk, metrics and checkpoints fail on the way.
+TEST_F(TrainCommandTest, GoesOnWhereTheDiskIsFull) {
+  const std::string output = directory_.path("out"), log = directory_.path("log");
+  const std::string command =
+      absl::StrCat("ulimit -f 80; trap '' XFSZ; ", ONWARD_PROGRAM, " train ", config_,
+                   " --set steps=400 --set checkpoint.every_steps=100 --output-dir ", output, " >",
+                   log, " 2>&1");
+  const int status = std::system(absl::StrCat("sh -c \"", command, "\"").c_str());
+  log_ = ReadFile(log);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << log_;
+  EXPECT_THAT(log_, HasSubstr("metrics.jsonl': File too large; the training goes on without it"));
+  EXPECT_THAT(log_, HasSubstr("the checkpoint was not written"));
+  EXPECT_THAT(log_, HasSubstr("400 of 400 steps"));
+  EXPECT_TRUE(std::filesystem::exists(output + "/model.onnx"));
+  std::ifstream metrics(output + "/metrics.jsonl");
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines)
+    EXPECT_TRUE(nlohmann::json::parse(line, nullptr, false).is_object()) << line;
+  EXPECT_GT(lines, 50);
+}
+
 TEST_F(TrainCommandTest, EvaluateGivesWhatTheTrainingSaw) {
   const std::string output = directory_.path("out");
   ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output)), 0) << log_;

@@ -42,11 +42,19 @@ size_t KeptBytes(std::string_view bytes, int64_t step) {
   return kept;
 }
 
+// Lines go to the system as they are, with no buffer that a failure would leave half written.
+absl::StatusOr<std::FILE*> OpenUnbuffered(const std::string& path, const char* mode) {
+  std::FILE* file = std::fopen(path.c_str(), mode);
+  if (file == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path, "'"));
+  std::setvbuf(file, nullptr, _IONBF, 0);
+  std::fseek(file, 0, SEEK_END);
+  return file;
+}
+
 }  // namespace
 
 absl::StatusOr<MetricsFile> MetricsFile::Create(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path, "'"));
+  ONWARD_ASSIGN_OR_RETURN(std::FILE* const file, OpenUnbuffered(path, "wbe"));
   return MetricsFile(file, path);
 }
 
@@ -57,16 +65,23 @@ absl::StatusOr<MetricsFile> MetricsFile::Continue(const std::string& path, int64
   const size_t kept = KeptBytes((*before)->bytes(), step);
   std::error_code error;
   std::filesystem::resize_file(path, kept, error);
-  std::FILE* file = error ? nullptr : std::fopen(path.c_str(), "abe");
-  if (file == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path, "'"));
+  if (error)
+    return absl::UnavailableError(absl::StrCat("cannot write '", path, "': ", error.message()));
+  ONWARD_ASSIGN_OR_RETURN(std::FILE* const file, OpenUnbuffered(path, "abe"));
   return MetricsFile(file, path);
 }
 
 absl::Status MetricsFile::Write(const json& line) {
   const std::string text = Finite(line).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-  if (std::fputs(text.c_str(), file_.get()) >= 0 && std::fflush(file_.get()) == 0)
-    return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path_, "'"));
+  const long before = std::ftell(file_.get());
+  if (std::fputs(text.c_str(), file_.get()) >= 0) return absl::OkStatus();
+  const int reason = errno;
+  // No half line stays, which would hide what follows it.
+  std::error_code ignored;
+  if (before >= 0) std::filesystem::resize_file(path_, static_cast<size_t>(before), ignored);
+  std::clearerr(file_.get());
+  std::fseek(file_.get(), 0, SEEK_END);
+  return absl::ErrnoToStatus(reason, absl::StrCat("cannot write '", path_, "'"));
 }
 
 }  // namespace onward
