@@ -166,6 +166,9 @@ absl::Status GenerateText(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> stops,
                           Numbers(options.stop_ids, "--stop-ids"));
   ONWARD_ASSIGN_OR_RETURN(const auto decoder, Load(options, common));
+  if (options.beams < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--beams is ", options.beams, ", must be at least 1 (0: none)"));
   nlohmann::json document = {{"prompt_ids", prompt}};
   const double begin = Now();
   if (options.beams > 0) {

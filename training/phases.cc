@@ -243,6 +243,12 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
       const std::vector<ValueId> parameters,
       TrainableParameters(step, trained.initializers, scored.loss.id(), trainable, frozen));
   for (const ValueId id : parameters) phases.parameters.push_back(step.graph.value(id).name);
+  for (int i = 0; i < config.optimizer().group_size(); ++i) {
+    const auto& given = config.optimizer().group(i).parameters();
+    const std::vector<std::string> patterns(given.begin(), given.end());
+    ONWARD_RETURN_IF_ERROR(CheckPatterns(
+        patterns, absl::StrCat("optimizer.group[", i, "].parameters"), trained.initializers));
+  }
   GradientOptions options;
   options.allow_onward_ops = !portable;
   ONWARD_ASSIGN_OR_RETURN(

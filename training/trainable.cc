@@ -38,7 +38,9 @@ bool LooksLikeConstant(const Graph& graph, ValueId id) {
                       [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
 }
 
-absl::Status CheckPatterns(absl::Span<const std::string> patterns, const char* field,
+}  // namespace
+
+absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::string& field,
                            absl::Span<const std::string> initializers) {
   for (const std::string& pattern : patterns) {
     if (std::any_of(initializers.begin(), initializers.end(),
@@ -51,8 +53,6 @@ absl::Status CheckPatterns(absl::Span<const std::string> patterns, const char* f
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
                                                          absl::Span<const std::string> initializers,

@@ -10,6 +10,10 @@
 
 namespace onward {
 
+// InvalidArgument: one of the patterns matches none of the names; `field` is the setting's name.
+absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::string& field,
+                           absl::Span<const std::string> initializers);
+
 // Of `initializers` (names) those that match `trainable` (empty: all) and not `frozen`, are floats
 // of known dims, have a gradient path to `loss` and are no running statistics. When all are meant,
 // what exporters write for constants of formulas is left out: tensors of one element, but for the

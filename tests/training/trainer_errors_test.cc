@@ -81,6 +81,14 @@ TEST_F(TrainerTest, Errors) {
   config = Config("steps: 1");
   config.mutable_optimizer()->set_name("Sgd");
   EXPECT_THAT(Error(config), HasSubstr("there is no optimizer 'Sgd'"));
+  config = Config("steps: 1");
+  config.mutable_optimizer()->add_group()->add_parameters("*.wieght");
+  EXPECT_THAT(Error(config), HasSubstr("optimizer.group[0].parameters: no initializer of the model "
+                                       "matches '*.wieght'"));
+  config = Config("steps: 1");
+  config.mutable_loss()->set_delta(2);
+  EXPECT_THAT(Error(config),
+              HasSubstr("loss.delta: the loss 'cross_entropy' has none; huber, smooth_l1 have"));
   config = Config("steps: 1 schedule { kind: \"cosinus\" }");
   EXPECT_THAT(Error(config), HasSubstr("there is no schedule 'cosinus'; there are constant"));
   config = Config("steps: 1 batch_size: 1000");

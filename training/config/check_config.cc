@@ -53,6 +53,8 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
     if (milestone < last) check.Fail("milestone", "must not fall");
     last = milestone;
   }
+  if (schedule.kind() == "multistep" && schedule.milestone_size() == 0)
+    check.Fail("milestone", "is missing: multistep changes the rate at those steps");
   if (schedule.kind() == "sequential" && schedule.part_size() != schedule.milestone_size() + 1)
     check.Fail("part", absl::StrCat("needs one more part than milestones, got ",
                                     schedule.part_size(), " and ", schedule.milestone_size()));
@@ -123,6 +125,7 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
     if (config.checkpoint().has_every_steps())
       checkpoint.Range("every_steps", static_cast<double>(config.checkpoint().every_steps()), 1);
     checkpoint.Range("keep", config.checkpoint().keep(), 1);
+    checkpoint.Range("keep_every", static_cast<double>(config.checkpoint().keep_every()), 0);
   }
   if (config.has_log()) {
     Checks log("log.", problem);

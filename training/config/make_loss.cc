@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "training/losses/loss.h"
 
@@ -21,17 +22,21 @@ struct Operands : LossOperands {
 // A margin has the default 1.
 double MarginOf(const Operands& of) { return of.config.has_margin() ? of.config.margin() : 1; }
 
+// None where the config has none.
+Expr WeightsOf(const Operands& of, const google::protobuf::RepeatedField<double>& numbers,
+               const char* name) {
+  if (numbers.empty()) return {};
+  Tensor weights(DType::kFloat64, {numbers.size()});
+  std::copy(numbers.begin(), numbers.end(), weights.mutable_data<double>());
+  return Cast(of.scores.sink()->Constant(std::move(weights), name), of.scores.dtype());
+}
+
 loss::ClassOptions ClassOptionsOf(const Operands& of) {
   loss::ClassOptions options;
   options.ignore_index = of.config.ignore_index();
   options.label_smoothing = of.config.label_smoothing();
   options.reduction = of.reduction();
-  if (of.config.weight_size() > 0) {
-    Tensor weight(DType::kFloat64, {of.config.weight_size()});
-    std::copy(of.config.weight().begin(), of.config.weight().end(), weight.mutable_data<double>());
-    options.weight =
-        Cast(of.scores.sink()->Constant(std::move(weight), "class_weight"), of.scores.dtype());
-  }
+  options.weight = WeightsOf(of, of.config.weight(), "class_weight");
   return options;
 }
 
@@ -42,11 +47,14 @@ Expr NllOf(const Operands& of) {
   return loss::NegativeLogLikelihood(of.scores, of.target, ClassOptionsOf(of));
 }
 Expr BceOf(const Operands& of) {
-  return loss::BinaryCrossEntropy(of.scores, CastLike(of.target, of.scores), {}, of.reduction());
+  return loss::BinaryCrossEntropy(of.scores, CastLike(of.target, of.scores),
+                                  WeightsOf(of, of.config.weight(), "class_weight"),
+                                  of.reduction());
 }
 Expr BceWithLogitsOf(const Operands& of) {
-  return loss::BinaryCrossEntropyWithLogits(of.scores, CastLike(of.target, of.scores), {}, {},
-                                            of.reduction());
+  return loss::BinaryCrossEntropyWithLogits(
+      of.scores, CastLike(of.target, of.scores), WeightsOf(of, of.config.weight(), "class_weight"),
+      WeightsOf(of, of.config.positive_weight(), "positive_weight"), of.reduction());
 }
 Expr MseOf(const Operands& of) {
   return loss::MeanSquaredError(of.scores, CastLike(of.target, of.scores), of.reduction());
@@ -110,27 +118,39 @@ Expr CtcOf(const Operands& of) {
                    {of.config.blank(), of.config.zero_infinity(), of.reduction()});
 }
 
+// Settings that only some losses have.
+enum Setting : unsigned {
+  kWeight = 1,
+  kSmoothing = 2,
+  kIgnored = 4,
+  kDelta = 8,
+  kMargin = 16,
+  kPositive = 32,
+  kFrames = 64,  // and what else is of ctc
+};
+
 struct Entry {
   std::string_view kind;
   Expr (*make)(const Operands& of);
+  unsigned settings = 0;
   bool classes = false;
 };
 constexpr Entry kLosses[] = {
-    {"bce", BceOf},
-    {"bce_with_logits", BceWithLogitsOf},
-    {"cross_entropy", CrossEntropyOf, true},
-    {"ctc", CtcOf},
-    {"hinge_embedding", HingeEmbeddingOf},
-    {"huber", HuberOf},
+    {"bce", BceOf, kWeight},
+    {"bce_with_logits", BceWithLogitsOf, kWeight | kPositive},
+    {"cross_entropy", CrossEntropyOf, kWeight | kSmoothing | kIgnored, true},
+    {"ctc", CtcOf, kFrames},
+    {"hinge_embedding", HingeEmbeddingOf, kMargin},
+    {"huber", HuberOf, kDelta},
     {"kl", KlOf},
     {"l1", L1Of},
     {"mse", MseOf},
     {"multi_label_margin", MultiLabelMarginOf},
-    {"multi_label_soft_margin", MultiLabelSoftMarginOf},
-    {"multi_margin", MultiMarginOf, true},
-    {"nll", NllOf, true},
+    {"multi_label_soft_margin", MultiLabelSoftMarginOf, kWeight},
+    {"multi_margin", MultiMarginOf, kWeight | kMargin, true},
+    {"nll", NllOf, kWeight | kIgnored, true},
     {"poisson", PoissonOf},
-    {"smooth_l1", SmoothL1Of},
+    {"smooth_l1", SmoothL1Of, kDelta},
     {"soft_margin", SoftMarginOf},
 };
 
@@ -139,6 +159,35 @@ const Entry* Find(const LossConfig& config) {
     if (entry.kind == config.kind()) return &entry;
   }
   return nullptr;
+}
+
+// A setting that the loss would not look at is a mistake.
+absl::Status CheckSettings(const LossConfig& config, const Entry& entry) {
+  const struct {
+    const char* field;
+    bool given;
+    unsigned setting;
+  } fields[] = {{"weight", config.weight_size() > 0, kWeight},
+                {"label_smoothing", config.has_label_smoothing(), kSmoothing},
+                {"ignore_index", config.has_ignore_index(), kIgnored},
+                {"delta", config.has_delta(), kDelta},
+                {"margin", config.has_margin(), kMargin},
+                {"positive_weight", config.positive_weight_size() > 0, kPositive},
+                {"frames", config.has_frames(), kFrames},
+                {"lengths", config.has_lengths(), kFrames},
+                {"blank", config.has_blank(), kFrames},
+                {"zero_infinity", config.has_zero_infinity(), kFrames}};
+  for (const auto& each : fields) {
+    if (!each.given || (entry.settings & each.setting) != 0) continue;
+    std::string having;
+    for (const Entry& other : kLosses) {
+      if ((other.settings & each.setting) != 0)
+        absl::StrAppend(&having, having.empty() ? "" : ", ", std::string(other.kind));
+    }
+    return absl::InvalidArgumentError(absl::StrCat("loss.", each.field, ": the loss '",
+                                                   config.kind(), "' has none; ", having, " have"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -163,6 +212,7 @@ absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& oper
     return absl::InvalidArgumentError(
         absl::StrCat("there is no loss '", config.kind(), "'; there are ", known, "output"));
   }
+  ONWARD_RETURN_IF_ERROR(CheckSettings(config, *entry));
   Operands of{operands, config};
   ExprSink& sink = *of.scores.sink();
   if (config.class_axis() != 1 && config.class_axis() != -1)

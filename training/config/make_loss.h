@@ -13,8 +13,8 @@ struct LossOperands {
   Expr frames, lengths;  // of LossConfig's fields, or none
 };
 
-// A scalar. InvalidArgument: no such kind (with the known ones), or scores and target that do not
-// go together.
+// A scalar. InvalidArgument: no such kind (with the known ones), a setting that it has not, or
+// scores and target that do not go together.
 absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands);
 
 // Whether targets are classes, so that predictions can be counted as right or wrong.

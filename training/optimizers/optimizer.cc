@@ -174,8 +174,8 @@ absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const Opti
     const auto names = absl::StrJoin(entries, ", ", [](std::string* out, const auto& each) {
       out->append(std::string(each.name));
     });
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no optimizer '", config.name, "'; there are ", names));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no optimizer '", config.name, "'; there are ", names, ", and LBFGS in configs"));
   }
   std::vector<OptimizerOptions> options;
   for (const ParameterGroup& group : groups) {
