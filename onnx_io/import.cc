@@ -104,6 +104,53 @@ absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
   return options.for_inspection ? absl::OkStatus() : problems.ToStatus();
 }
 
+absl::StatusOr<Model> ModelOf(std::unique_ptr<onnx::ModelProto> proto, const TensorSource& source,
+                              const ImportOptions& options) {
+  Problems problems;
+  Model model;
+  const Opsets opsets = OpsetsFrom(*proto);
+  CheckVersions(*proto, opsets, problems);
+  if (!proto->has_graph()) problems.Invalid("the model has no graph (is the file cut off?)");
+  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  ImportHeader(*proto, opsets, model);
+  GraphImporter importer(options, source, problems);
+  importer.AddFunctions(*proto);
+  GraphFrame frame;
+  frame.graph = &model.graph;
+  NameScope scope;
+  scope.frame = &frame;
+  scope.opsets = &opsets;
+  importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
+                       proto->mutable_graph());
+  ImportUpdates(*proto, scope.values, model, problems);
+  if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
+  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
+  proto.reset();
+  ONWARD_RETURN_IF_ERROR(UpgradeModel(model, options));
+  return model;
+}
+
+// Takes the initialization graphs out of the model.
+absl::Status ImportInitializations(onnx::ModelProto& proto, const TensorSource& source,
+                                   const ImportOptions& options) {
+  Problems problems;
+  for (auto& training : *proto.mutable_training_info()) {
+    if (training.initialization_binding_size() == 0) continue;
+    if (options.initializations == nullptr) {
+      problems.Unsupported(
+          "the training information has an initialization graph, which nobody asks for "
+          "(ImportOptions::initializations)");
+      continue;
+    }
+    auto own = std::make_unique<onnx::ModelProto>(TakeInitialization(proto, training));
+    auto model = ModelOf(std::move(own), source, options);
+    if (!model.ok()) return Annotate(model.status(), "the initialization graph:");
+    auto bindings = InitializationBindings(training, proto, model->graph, problems);
+    options.initializations->push_back({*std::move(model), std::move(bindings)});
+  }
+  return problems.ToStatus();
+}
+
 absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
                                   const ImportOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
@@ -123,34 +170,15 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   source.allow_missing_files = options.for_inspection;
   if (source.mapped) ReleasePages(bytes);
 
-  Problems problems;
-  Model model;
-  const Opsets opsets = OpsetsFrom(*proto);
-  CheckVersions(*proto, opsets, problems);
-  if (!proto->has_graph()) problems.Invalid("the model has no graph (is the file cut off?)");
-  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
-  ImportHeader(*proto, opsets, model);
-  if (options.training) CombineTraining(*proto, problems);
-
+  if (options.training && proto->has_graph()) {
+    CombineTraining(*proto);
+    ONWARD_RETURN_IF_ERROR(ImportInitializations(*proto, source, options));
+  }
   if (options.initializers != nullptr) {
     for (const auto& tensor : proto->graph().initializer())
       options.initializers->push_back(tensor.name());
   }
-  GraphImporter importer(options, source, problems);
-  importer.AddFunctions(*proto);
-  GraphFrame frame;
-  frame.graph = &model.graph;
-  NameScope scope;
-  scope.frame = &frame;
-  scope.opsets = &opsets;
-  importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
-                       proto->mutable_graph());
-  ImportUpdates(*proto, scope.values, model, problems);
-  if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
-  ONWARD_RETURN_IF_ERROR(problems.ToStatus());
-  proto.reset();
-  ONWARD_RETURN_IF_ERROR(UpgradeModel(model, options));
-  return model;
+  return ModelOf(std::move(proto), source, options);
 }
 
 std::string DirectoryOf(const std::string& path) {

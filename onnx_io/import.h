@@ -12,6 +12,16 @@
 
 namespace onward {
 
+// What sets a training up: a graph without inputs, and which of its outputs are the first values of
+// which initializers of the model it came with.
+struct TrainingInitialization {
+  struct Binding {
+    std::string initializer, output;
+  };
+  Model model;
+  std::vector<Binding> bindings;
+};
+
 // Limits on untrusted models; every refusal names the limit it met.
 struct ImportOptions {
   int max_subgraph_depth = 32;
@@ -25,6 +35,9 @@ struct ImportOptions {
   // Put the algorithm of the model's TrainingInfoProto on top of its graph, with the bindings that
   // carry state from step to step. Without, it is left out, as the standard has it for inference.
   bool training = false;
+  // With `training`: gets the initialization graphs (see TrainingSession::Initialize), without
+  // which a model that has some is refused. What they set becomes inputs with defaults.
+  std::vector<TrainingInitialization>* initializations = nullptr;
   // Keep what this build has no kernel or schema for, so that a model can be inspected: unknown ops
   // become nodes without schema instead of errors, and external data may be missing (such constants
   // stay without memory).

@@ -20,15 +20,45 @@ void Append(onnx::GraphProto& algorithm, onnx::GraphProto& graph) {
 
 }  // namespace
 
-void CombineTraining(onnx::ModelProto& model, Problems& problems) {
-  onnx::GraphProto& graph = *model.mutable_graph();
-  std::set<std::string> updated;
-  for (auto& training : *model.mutable_training_info()) {
-    if (training.initialization().node_size() > 0) {
-      problems.Unsupported("training information with an initialization graph is not supported");
+onnx::ModelProto TakeInitialization(const onnx::ModelProto& model,
+                                    onnx::TrainingInfoProto& training) {
+  onnx::ModelProto taken;
+  taken.set_ir_version(model.ir_version());
+  *taken.mutable_opset_import() = model.opset_import();
+  *taken.mutable_functions() = model.functions();
+  taken.mutable_graph()->Swap(training.mutable_initialization());
+  if (taken.graph().name().empty()) taken.mutable_graph()->set_name("initialization");
+  return taken;
+}
+
+std::vector<TrainingInitialization::Binding> InitializationBindings(
+    const onnx::TrainingInfoProto& training, const onnx::ModelProto& model,
+    const Graph& initialization, Problems& problems) {
+  std::set<std::string> initializers;
+  for (const auto& tensor : model.graph().initializer()) initializers.insert(tensor.name());
+  std::set<std::string> outputs;
+  for (const ValueId output : initialization.outputs())
+    outputs.insert(initialization.value(output).name);
+  std::vector<TrainingInitialization::Binding> bindings;
+  for (const auto& binding : training.initialization_binding()) {
+    if (!initializers.contains(binding.key()) || !outputs.contains(binding.value())) {
+      problems.Invalid(absl::StrCat("initialization binding of '", PrintableUtf8(binding.key()),
+                                    "' to '", PrintableUtf8(binding.value()),
+                                    "': there is no such initializer or output"));
+      continue;
     }
+    bindings.push_back({binding.key(), binding.value()});
+  }
+  return bindings;
+}
+
+void CombineTraining(onnx::ModelProto& model) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  std::set<std::string> updated;  // or set
+  for (auto& training : *model.mutable_training_info()) {
     Append(*training.mutable_algorithm(), graph);
     for (const auto& binding : training.update_binding()) updated.insert(binding.key());
+    for (const auto& binding : training.initialization_binding()) updated.insert(binding.key());
   }
   for (const auto& input : graph.input()) updated.erase(input.name());
   for (const auto& tensor : graph.initializer()) {

@@ -180,4 +180,19 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
   return absl::OkStatus();
 }
 
+absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,
+                                         const SessionOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(initialization.model, options));
+  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(Session::Inputs()));
+  for (const auto& [initializer, output] : initialization.bindings) {
+    const Value& value = outputs.at(output);
+    if (!value.has_value() || !value.is_tensor())
+      return absl::InvalidArgumentError(
+          absl::StrCat("initialization of '", initializer, "': '", output, "' is no tensor"));
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(Set(initializer, value.tensor().Clone()), "the initialization graph:"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace onward

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "executors/session.h"
+#include "onnx_io/import.h"
 
 namespace onward {
 
@@ -51,6 +52,11 @@ class TrainingSession {
   // optimizer), in all phases that have it. InvalidArgument: no such input, or another dtype or
   // shape.
   absl::Status Set(const std::string& name, Tensor value);
+
+  // Sets what a model's initialization graphs compute, with the session options' seed: state and
+  // values of inputs. Errors as Set and Session::Run.
+  absl::Status Initialize(const TrainingInitialization& initialization,
+                          const SessionOptions& options = {});
 
   const Session& session(size_t phase = 0) const { return *phases_[phase].session; }
   Session& session(size_t phase = 0) { return *phases_[phase].session; }

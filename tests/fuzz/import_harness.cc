@@ -13,6 +13,8 @@ void ModelBytes(const uint8_t* data, size_t size) {
   ImportOptions options;
   options.for_inspection = true;
   options.training = true;
+  std::vector<TrainingInitialization> initializations;
+  options.initializations = &initializations;
   (void)ImportBytes(bytes, "", options);
 }
 

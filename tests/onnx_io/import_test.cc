@@ -259,6 +259,38 @@ TEST(ImportTest, TrainingInformationIsPutOnTopWhenAskedFor) {
   EXPECT_EQ(model->graph.value(model->updates[0].output).name, "next");
 }
 
+TEST(ImportTest, InitializationGraphsAreModelsOfTheirOwn) {
+  onnx::ModelProto proto = ProtoFromText(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul(x, w) })");
+  onnx::TrainingInfoProto* training = proto.add_training_info();
+  *training->mutable_initialization() = ProtoFromText(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    start () => (float[2] first) { first = RandomUniform<shape = [2], low = 5.0, high = 6.0>() })")
+                                            .graph();
+  auto* binding = training->add_initialization_binding();
+  binding->set_key("w");
+  binding->set_value("first");
+  ImportOptions options;
+  options.training = true;
+  EXPECT_THAT(std::string(ImportBytes(proto.SerializeAsString(), "", options).status().message()),
+              ::testing::HasSubstr("an initialization graph, which nobody asks for"));
+  std::vector<TrainingInitialization> initializations;
+  options.initializations = &initializations;
+  const auto model = ImportBytes(proto.SerializeAsString(), "", options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model->graph.is_input(model->graph.FindValue("w")));
+  ASSERT_EQ(initializations.size(), 1u);
+  EXPECT_THAT(Ops(initializations[0].model.graph), ElementsAre("RandomUniform"));
+  ASSERT_EQ(initializations[0].bindings.size(), 1u);
+  EXPECT_EQ(initializations[0].bindings[0].initializer, "w");
+  EXPECT_EQ(initializations[0].bindings[0].output, "first");
+  binding->set_value("last");
+  EXPECT_THAT(std::string(ImportBytes(proto.SerializeAsString(), "", options).status().message()),
+              ::testing::HasSubstr(
+                  "initialization binding of 'w' to 'last': there is no such initializer"));
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 int64_t ResidentKilobytes(const char* key) {
   std::ifstream status("/proc/self/status");

@@ -157,6 +157,28 @@ TEST(TrainingSession, AFailedStepChangesNothing) {
   EXPECT_TRUE((*session)->Step(kFed).ok());
 }
 
+// w = 3 * [1, 2] before the first step.
+TEST(TrainingSession, AnInitializationGraphSetsWhatItIsBoundTo) {
+  auto session = Line();
+  ASSERT_TRUE(session.ok()) << session.status();
+  TrainingInitialization initialization;
+  initialization.model.opsets[""] = 28;
+  Graph& graph = initialization.model.graph;
+  GraphSink sink(graph);
+  const Expr first = sink.Constant(Doubles({1, 2})) * 3.0;
+  graph.Rename(first.id(), "first");
+  graph.AddOutput(first.id());
+  initialization.bindings = {{"w", "first"}};
+  ASSERT_TRUE((*session)->Initialize(initialization).ok());
+  EXPECT_THAT((*(*session)->State("w")).span<double>(), ::testing::ElementsAre(3, 6));
+  const auto outputs = (*session)->Step(kFed);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_DOUBLE_EQ(First(outputs->at("loss").tensor()), 9 + 17.5 * 17.5);
+  initialization.bindings = {{"v", "first"}};
+  EXPECT_THAT(std::string((*session)->Initialize(initialization).message()),
+              HasSubstr("the initialization graph: the step has no input 'v'"));
+}
+
 TEST(TrainingSession, SetChecksWhatItIsGiven) {
   auto session = Line();
   ASSERT_TRUE(session.ok());
