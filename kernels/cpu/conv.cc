@@ -1,5 +1,5 @@
 // Conv and onward.FusedConv in float32 as products of weights and patches of the image, on the
-// tiles of one instruction set. Those of pairs round patches and weights to bfloat16.
+// tiles of one instruction set.
 #include <algorithm>
 
 #include "kernels/cpu/conv_filters.h"
@@ -23,7 +23,6 @@ struct ConvData {
   const int64_t* tap_offsets;
   float* planes;   // where the plan packs patches
   float* patches;  // shared ones
-  float* filters;  // as pairs, where the plan has them so
   ActivationSpec activation;
 };
 
@@ -55,13 +54,6 @@ class FloatConv {
     const int64_t k1 = std::min(plan_.k, k0 + plan_.k_block);
     float* to = data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k + k0 * width;
     patches_.pack_patches(PatchesOf(image), pixels.begin, pixels.count, k0, k1, width, 0, to);
-    if (plan_.filter_row > 0) PairSteps(k1 - k0, to);
-  }
-
-  // Filters [begin, end) of all groups as pairs.
-  void PackFilters(int64_t begin, int64_t end) const {
-    tiles_.pack_pairs_of_rows(data_.w + begin * plan_.k, plan_.k, end - begin, plan_.k,
-                              plan_.filter_row, data_.filters + begin * plan_.filter_row);
   }
 
   void Run(int64_t chunk, float* scratch) const {
@@ -78,11 +70,6 @@ class FloatConv {
   }
 
  private:
-  // k steps of a panel of patches as pairs, in their place.
-  void PairSteps(int64_t k, float* panel) const {
-    tiles_.pack_columns(panel, tiles_.tile_cols, tiles_.tile_cols, k, 1.0f, panel);
-  }
-
   int64_t BlocksOfK() const { return CeilDiv(plan_.k, plan_.k_block); }
   int64_t ColumnTiles() const {
     return plan_.form == ConvForm::kPixelLanes ? plan_.panels : plan_.row_tiles;
@@ -130,15 +117,9 @@ class FloatConv {
   void SetFilters(int64_t group, RowRange rows, int64_t k0, GemmTile& tile) const {
     const int64_t filter = group * plan_.m + rows.begin;
     tile.rows = rows.count;
-    if (plan_.filter_row > 0) {
-      tile.a = data_.filters + filter * plan_.filter_row + k0 / tiles_.k_per_word;
-      tile.a_row = plan_.filter_row;
-      tile.a_k = 1;
-    } else {
-      tile.a = data_.w + filter * plan_.k + (data_.packed ? k0 * rows.count : k0);
-      tile.a_row = data_.packed ? 1 : plan_.k;
-      tile.a_k = data_.packed ? rows.count : 1;
-    }
+    tile.a = data_.w + filter * plan_.k + (data_.packed ? k0 * rows.count : k0);
+    tile.a_row = data_.packed ? 1 : plan_.k;
+    tile.a_k = data_.packed ? rows.count : 1;
     if (data_.bias != nullptr) tile.bias_of_row = data_.bias + group * plan_.m + rows.begin;
   }
 
@@ -149,7 +130,7 @@ class FloatConv {
     tile.c_row = tile.residual_row = plan_.n;
     for (int64_t k0 = 0; k0 == 0 || k0 < plan_.k; k0 += plan_.k_block) {
       const int64_t k = std::min(plan_.k_block, plan_.k - k0);
-      tile.k = CeilDiv(k, tiles_.k_per_word);
+      tile.k = k;
       tile.accumulate = k0 > 0;
       if (k0 + k == plan_.k) tile.activation = data_.activation;
       if (plan_.packs_patches && !plan_.shared_patches) {
@@ -158,8 +139,6 @@ class FloatConv {
         const int64_t panel = plan_.k_block * tiles_.tile_cols;
         patches_.pack_patches(PatchesOf(image), pixel, pixels, k0, k0 + k, tiles_.tile_cols, panel,
                               scratch);
-        for (int64_t p = 0; plan_.filter_row > 0 && p < panel_end - panel_begin; ++p)
-          PairSteps(k, scratch + p * panel);
       }
       for (int64_t i = tile_begin; i < tile_end; ++i) {
         const RowRange rows = RowsOfTile(plan_.m, plan_.row_tiles, i);
@@ -221,7 +200,6 @@ struct ConvState {
   absl::Span<const int64_t> tap_offsets;
   const float* live_filters = nullptr;  // packed anew, where taps were left out
   int64_t patches_offset = 0;
-  int64_t filters_offset = 0;
   int64_t workers_offset = 0;
 };
 
@@ -249,8 +227,7 @@ class Conv : public Kernel {
     state->plan = PlanConv(tiles_, form_, g);
     state->tap_offsets = KeepTapOffsets(context, state->plan.window);
     state->patches_offset = CeilDiv(state->plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
-    state->filters_offset = state->patches_offset + state->plan.images * state->plan.patch_floats;
-    state->workers_offset = state->filters_offset + state->plan.filter_floats();
+    state->workers_offset = state->patches_offset + state->plan.images * state->plan.patch_floats;
     context.SetScratch((state->workers_offset + state->plan.worker_floats * context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
@@ -275,7 +252,6 @@ class Conv : public Kernel {
                            state.tap_offsets.data(),
                            scratch + kPatchSlack,
                            scratch + state.patches_offset,
-                           scratch + state.filters_offset,
                            activation_};
     const FloatConv conv(tiles_, patches_, plan, data);
     const int64_t channel_size = std::max<int64_t>(1, plan.plane_floats);
@@ -286,10 +262,6 @@ class Conv : public Kernel {
     context.ParallelFor(conv.shared_parts(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) conv.PackShared(part);
     });
-    if (plan.filter_row > 0) {
-      context.ParallelFor(plan.groups * plan.m, CeilDiv(kSplitGrain, plan.filter_row),
-                          [&](int64_t begin, int64_t end) { conv.PackFilters(begin, end); });
-    }
     context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
       float* own = scratch + state.workers_offset + worker * plan.worker_floats;
       for (int64_t chunk = begin; chunk < end; ++chunk) conv.Run(chunk, own);
@@ -323,9 +295,6 @@ ConvForm FormFor(const NodeSpec& spec, const ConvAttributes& attributes,
   return g.ok() ? ChooseConvForm(tiles, *g) : ConvForm::kPixelLanes;
 }
 
-// Fewer filters in a group do not pay for rounding and packing their patches.
-constexpr int64_t kMinFiltersOfPairs = 8;
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
                                                       const GemmTileKernels& tiles) {
   const auto& shape = spec.input_type(1).shape;
@@ -333,12 +302,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
     return absl::UnimplementedError("one or two spatial axes only, known when compiling");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  if (tiles.k_per_word > 1) {
-    const auto dims = spec.input_type(1).static_dims();
-    if (dims && !dims->empty() && (*dims)[0] < kMinFiltersOfPairs * attributes.group)
-      return absl::UnimplementedError("few filters in a group");
-    return std::make_unique<Conv>(tiles, attributes, activation, ConvForm::kPixelLanes, Tensor());
-  }
   const ConvForm form = FormFor(spec, attributes, tiles);
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackConstantFilters(spec, tiles, form, attributes.group));
   return std::make_unique<Conv>(tiles, attributes, activation, form, std::move(packed));
@@ -350,17 +313,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   return MakeWithTiles(spec, GemmTiles(kSet));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return MakeWithTiles(spec, *BFloat16Tiles());
-}
-
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "conv_avx512bf16", MakeOfPairs},
     {"", "Conv", "conv_avx512", MakeConv<InstructionSet::kAvx512>},
     {"", "Conv", "conv_avx2", MakeConv<InstructionSet::kAvx2>},
     {"", "Conv", "conv_baseline", MakeConv<InstructionSet::kBaseline>},
-    {"onward", "FusedConv", "fused_conv_avx512bf16", MakeOfPairs},
     {"onward", "FusedConv", "fused_conv_avx512", MakeConv<InstructionSet::kAvx512>},
     {"onward", "FusedConv", "fused_conv_avx2", MakeConv<InstructionSet::kAvx2>},
     {"onward", "FusedConv", "fused_conv_baseline", MakeConv<InstructionSet::kBaseline>},

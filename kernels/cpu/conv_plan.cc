@@ -15,7 +15,6 @@ constexpr int64_t kMaxWorkerPatches = 128 * 1024;  // floats: half the second-le
 constexpr int64_t kMaxChannelLanePixels = 256;
 // Reading P from the image costs more than packing it when rows are far apart and many tiles come
 // by.
-constexpr int64_t kLine = 16;  // floats
 constexpr int64_t kFarRows = 1024;
 constexpr int64_t kManyFilters = 64;
 
@@ -28,8 +27,8 @@ bool IsPointwise(const WindowAxes& axes) {
 void CutPixelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
   plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
   plan.panels = CeilDiv(plan.n, tiles.tile_cols);
-  plan.packs_patches = plan.k > 0 && (!plan.pointwise || tiles.k_per_word > 1 ||
-                                      (plan.n > kFarRows && plan.m >= kManyFilters));
+  plan.packs_patches =
+      plan.k > 0 && (!plan.pointwise || (plan.n > kFarRows && plan.m >= kManyFilters));
   const int64_t strips = plan.panels * plan.images;
   const int64_t tile_products = std::max<int64_t>(1, tiles.tile_rows * tiles.tile_cols * plan.k);
   const int64_t least_tiles = CeilDiv(kMinChunkProducts, tile_products);
@@ -132,10 +131,8 @@ ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometr
   const int64_t taps = plan.window.taps();
   plan.k_block = taps <= kMaxBlockOfK ? taps * EvenPiece(plan.channels, kMaxBlockOfK / taps)
                                       : EvenPiece(plan.k, kMaxBlockOfK);
-  plan.k_block = CeilDiv(plan.k_block, tiles.k_per_word) * tiles.k_per_word;
   form == ConvForm::kPixelLanes ? CutPixelLanes(tiles, plan) : CutChannelLanes(tiles, plan);
   plan.plane_floats = ChannelPlanes(plan.window);
-  if (tiles.k_per_word > 1) plan.filter_row = CeilDiv(plan.k, 2 * kLine) * kLine + kLine;
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   plan.panel_chunks = CeilDiv(plan.panels, plan.panels_per_chunk);
   return plan;

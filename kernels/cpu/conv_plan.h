@@ -40,13 +40,11 @@ struct ConvPlan {
   int64_t plane_floats = 0;   // of one channel as planes
   int64_t patch_floats = 0;   // shared patches of one image
   int64_t worker_floats = 0;  // scratch of one worker
-  int64_t filter_row = 0;     // of one filter packed as pairs of bfloat16; 0: they are not
 
   int64_t chunks() const { return images * row_chunks * panel_chunks; }
   // Patches are packed from planes; those of a pointwise convolution from the image.
   bool splits_channels() const { return packs_patches && !pointwise; }
   int64_t image_floats() const { return channels * channel_floats; }
-  int64_t filter_floats() const { return groups * m * filter_row; }
   int64_t planes_size() const {
     return splits_channels() ? images * channels * plane_floats + 2 * kPatchSlack : 0;
   }

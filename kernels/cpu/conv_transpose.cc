@@ -153,11 +153,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<ConvTranspose>(std::move(attributes), tiles, std::move(weights));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return MakeWithTiles(spec, *BFloat16Tiles());
-}
-
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
@@ -165,7 +160,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) 
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "ConvTranspose", "conv_transpose_avx512bf16", MakeOfPairs},
     {"", "ConvTranspose", "conv_transpose_avx512", MakeConvTranspose<InstructionSet::kAvx512>},
     {"", "ConvTranspose", "conv_transpose_avx2", MakeConvTranspose<InstructionSet::kAvx2>},
     {"", "ConvTranspose", "conv_transpose_baseline", MakeConvTranspose<InstructionSet::kBaseline>},

@@ -12,6 +12,7 @@ KernelList BinaryKernels();
 KernelList CastKernels();
 KernelList ConvGradientKernels();
 KernelList ConvGradientPairsKernels();
+KernelList PairsConvKernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
 KernelList DepthwiseConvKernels();

@@ -18,6 +18,14 @@ struct ConvPairsKernels {
   // a zero where their count is odd.
   void (*copy_rows)(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width,
                     uint16_t* to);
+  // As pack_patches for a source of one tap: words of channels [begin, end), two to a step. Further
+  // pixels are zero; nothing beyond the pixels is read.
+  void (*pack_points)(const PatchSource& source, int64_t pixel, int64_t count, int64_t begin,
+                      int64_t end, int width, int64_t panel, float* packed);
+  // Words of one filter, to[pair * count + i]: tap index[i] of each pair of channels, which have
+  // `taps` taps and lie `channel` floats apart.
+  void (*pack_filter)(const float* w, int64_t channel, int64_t channels, int64_t taps,
+                      const int32_t* index, int64_t count, float* to);
 };
 
 namespace avx512bf16 {

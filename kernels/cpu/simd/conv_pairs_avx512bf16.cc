@@ -2,6 +2,7 @@
 #include "kernels/cpu/simd/conv_pairs.h"
 #include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/pairs_inl.h"
+#include "kernels/cpu/simd/patch_vec_inl.h"
 
 namespace onward::cpu::avx512bf16 {
 namespace {
@@ -101,10 +102,58 @@ void CopyRows(const uint16_t* from, int64_t from_row, int64_t rows, int64_t widt
   if (count % 2 != 0) *end = 0;
 }
 
+ONWARD_INLINE Vec LoadPieces(const PatchVec& vec, const float* base) {
+  const __mmask16 lanes = FirstLanes(vec.lanes);
+  Vec v = _mm512_maskz_loadu_ps(lanes, base + vec.pieces[0].offset);
+  for (int i = 1; i < vec.num_pieces; ++i) {
+    v = _mm512_mask_loadu_ps(v, static_cast<__mmask16>(vec.pieces[i].mask & lanes),
+                             base + vec.pieces[i].offset);
+  }
+  return v;
+}
+
+void PackPoints(const PatchSource& source, int64_t pixel, int64_t count, int64_t begin, int64_t end,
+                int width, int64_t panel, float* packed) {
+  PatchVecs all;
+  SetPatchVecs(source, pixel, count, width, all);
+  for (int64_t c = begin; c < end; c += 2, packed += width) {
+    const float* x = source.planes + c * source.channel;
+    const PatchVec* next = all.vecs;
+    for (int p = 0; p < all.num_panels; next += all.of_panel[p++]) {
+      for (int i = 0; i < all.of_panel[p]; ++i) {
+        const Vec second = c + 1 < end ? LoadPieces(next[i], x + source.channel) : Vec{};
+        Store(packed + p * panel + i * kLanes, Pairs(LoadPieces(next[i], x), second));
+      }
+    }
+  }
+}
+
+// Lane i: w[index[i]], i < n; all of w are read.
+ONWARD_INLINE Vec LoadIndexed(const float* w, int64_t taps, const int32_t* index, int n) {
+  const __m512i at = _mm512_maskz_loadu_epi32(FirstLanes(n), index);
+  if (taps <= kLanes) {
+    const Vec all = LoadN(w, static_cast<int>(taps));
+    return _mm512_maskz_permutexvar_ps(FirstLanes(n), at, all);
+  }
+  return _mm512_mask_i32gather_ps(Vec{}, FirstLanes(n), at, w, 4);
+}
+
+void PackFilter(const float* w, int64_t channel, int64_t channels, int64_t taps,
+                const int32_t* index, int64_t count, float* to) {
+  for (int64_t c = 0; c < channels; c += 2, w += 2 * channel, to += count) {
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+      const Vec second = c + 1 < channels ? LoadIndexed(w + channel, taps, index + i, n) : Vec{};
+      StoreLanes(to + i, Pairs(LoadIndexed(w, taps, index + i, n), second), n);
+    }
+  }
+}
+
 }  // namespace
 
 const ConvPairsKernels& ConvPairs() {
-  static constexpr ConvPairsKernels kKernels = {SplitChannel, SplitTwoChannels, CopyRows};
+  static constexpr ConvPairsKernels kKernels = {SplitChannel, SplitTwoChannels, CopyRows,
+                                                PackPoints, PackFilter};
   return kKernels;
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/cpu/simd/activation_inl.h"
 #include "kernels/cpu/simd/conv_tile.h"
 #include "kernels/cpu/simd/copy_run_inl.h"
+#include "kernels/cpu/simd/patch_vec_inl.h"
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -39,30 +40,6 @@ inline void SplitChannel(const PatchWindow& w, const float* x, float* planes) {
   }
 }
 
-// A vector of output pixels as pieces of rows: those in `mask` are read at offset + lane.
-struct PatchPiece {
-  int64_t offset;
-  LoadMask mask;
-};
-struct PatchVec {
-  PatchPiece pieces[kLanes];
-  int num_pieces;
-  int lanes;
-};
-
-inline PatchVec PatchVecAt(const PatchSource& source, int64_t pixel, int lanes) {
-  PatchVec vec;
-  vec.num_pieces = 0;
-  vec.lanes = lanes;
-  int64_t y = pixel / source.out_w, x = pixel % source.out_w;
-  for (int lane = 0; lane < lanes; ++y, x = 0) {
-    vec.pieces[vec.num_pieces++] = {y * source.row + x - lane, LanesFrom(lane)};
-    const int64_t left = source.out_w - x;
-    lane += left < kLanes ? static_cast<int>(left) : kLanes;
-  }
-  return vec;
-}
-
 ONWARD_INLINE Vec LoadPatch(const PatchVec& vec, const float* base) {
   Vec v = Load(base + vec.pieces[0].offset);
   for (int i = 1; i < vec.num_pieces; ++i)
@@ -95,28 +72,17 @@ ONWARD_INLINE void PackChannel(const PatchSource& source, const PatchVec* vecs, 
 
 inline void PackPatches(const PatchSource& source, int64_t pixel, int64_t count, int64_t k_begin,
                         int64_t k_end, int width, int64_t panel, float* packed) {
-  constexpr int kMaxVecs = kMaxPatchPanels * kMaxPatchWidth / kLanes;
-  PatchVec vecs[kMaxVecs];
-  int of_panel[kMaxPatchPanels];
-  int num_panels = 0, num_vecs = 0;
-  for (int64_t first = 0; first < count; first += width) {
-    const int pixels = count - first < width ? static_cast<int>(count - first) : width;
-    of_panel[num_panels] = (pixels + kLanes - 1) / kLanes;
-    for (int lane = 0; lane < pixels; lane += kLanes) {
-      const int lanes = pixels - lane < kLanes ? pixels - lane : kLanes;
-      vecs[num_vecs++] = PatchVecAt(source, pixel + first + lane, lanes);
-    }
-    ++num_panels;
-  }
+  PatchVecs all;
+  SetPatchVecs(source, pixel, count, width, all);
   // All panels of one channel before the next channel: their pixels share cache lines.
   for (int64_t k = k_begin; k < k_end;) {
     const int64_t tap = k % source.taps;
     const float* channel = source.planes + k / source.taps * source.channel;
     const int64_t steps = source.taps - tap < k_end - k ? source.taps - tap : k_end - k;
-    const PatchVec* next = vecs;
-    for (int p = 0; p < num_panels; next += of_panel[p++]) {
+    const PatchVec* next = all.vecs;
+    for (int p = 0; p < all.num_panels; next += all.of_panel[p++]) {
       float* to = packed + p * panel;
-      PackChannel(source, next, of_panel[p], channel, source.tap_offsets + tap, steps, width,
+      PackChannel(source, next, all.of_panel[p], channel, source.tap_offsets + tap, steps, width,
                   to + (k - k_begin) * width, to + (k_end - k_begin) * width);
     }
     k += steps;

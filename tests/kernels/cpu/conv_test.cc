@@ -278,5 +278,31 @@ TEST(FusedConv, ResidualAndActivations) {
   }
 }
 
+// Panels of pixels that lie in two images; sums in several blocks.
+TEST(FusedConv, PairsOfBFloat16) {
+  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  std::mt19937 random(12);
+  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  for (int64_t size : {7, 19}) {
+    for (int64_t channels : {16, 131, 1100}) {
+      OpCase c = ConvCase(3, 1, channels, 40, size, size, channels > 1000 ? point : same, true,
+                          random, RandomBFloats);
+      c.op = "FusedConv";
+      c.domain = "onward";
+      c.attributes.Set("activation", "clip");
+      c.attributes.Set("activation_alpha", -0.5f);
+      c.attributes.Set("activation_beta", 0.75f);
+      c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+      for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
+        float& y = c.expected[0].mutable_data<float>()[i];
+        y = std::clamp(y + c.inputs[3].data<float>()[i], -0.5f, 0.75f);
+      }
+      c.atol = 1e-4;
+      EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), 2);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward
