@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/microsoft/attention.h"
+#include "graph/microsoft/group_query_cache.h"
 
 namespace onward::microsoft {
 namespace {
@@ -148,18 +149,6 @@ void AddSink(const Expr& sink, const Sizes& sizes, const Rows& rows, AttentionCa
   if (attention.left_window >= 0 || attention.qk_mode) MaskInstead(rows, true, attention);
 }
 
-// What no formula has yet.
-bool Expressible(const FormulaCall& call) {
-  const char* what = nullptr;
-  if (call.String("k_quant_type") != "NONE" || call.String("v_quant_type") != "NONE" ||
-      call.has_input(12) || call.has_input(13)) {
-    what = "a quantized cache";
-  }
-  if (call.Int("sliding_window_cache") != 0) what = "a cache of the window alone";
-  if (what != nullptr) call.sink().Fail(absl::UnimplementedError(what));
-  return what == nullptr;
-}
-
 // The call but for its tensors.
 AttentionCall CallOf(const FormulaCall& call, const Sizes& sizes) {
   AttentionCall attention;
@@ -182,8 +171,68 @@ Expr WithoutInfinity(const Expr& qk) {
   return qk.valid() ? Where(Op("IsInf", {qk}), ScalarLike(qk, 0), qk) : qk;
 }
 
+// Keys and values that the new tokens attend, and what is kept of them.
+struct Kept {
+  Expr present_key, present_value;
+  bool window = false;  // the mask of `attention` says which keys count
+};
+
+bool FitsWindow(const FormulaCall& call) {
+  if (call.Int("local_window_size") < 1) {
+    call.Fail("`sliding_window_cache` needs a `local_window_size`");
+  } else if (call.has_input(10) || (call.Int("qk_output") != 0 && call.wants_output(3))) {
+    call.sink().Fail(
+        absl::UnimplementedError("a cache of the window alone with attention_bias or output_qk"));
+  }
+  return call.sink().status().ok();
+}
+
+// Puts the cache under the new keys and values of `attention`, [batch, heads, length, size].
+Kept WithCache(const FormulaCall& call, const Sizes& sizes, const Rows& rows,
+               AttentionCall& attention) {
+  const CacheFormat keys =
+      CacheFormatOf(call, "k_quant_type", 3, 12, sizes.kv_heads, sizes.head_size);
+  const CacheFormat values =
+      CacheFormatOf(call, "v_quant_type", 4, 13, sizes.kv_heads, sizes.head_size);
+  const bool window = call.Int("sliding_window_cache") != 0;
+  if (!call.sink().status().ok() || (window && !FitsWindow(call))) return {};
+  const DType dtype = attention.q.dtype();
+  const Expr past_key = call.input(3), past_value = call.input(4);
+  const Expr key = keys.Stored(attention.k), value = values.Stored(attention.v);
+  Kept kept;
+  kept.window = window;
+  if (window) {
+    const WindowCache cache(past_key, call.Int("local_window_size"), rows.start,
+                            DimOf(attention.q, 2));
+    kept.present_key = cache.Next(past_key, key);
+    kept.present_value = cache.Next(past_value, value);
+    attention.k = keys.Read(Concat({past_key, key}, 2), dtype);
+    attention.v = values.Read(Concat({past_value, value}, 2), dtype);
+    attention.mask = cache.Hidden(dtype, attention.causal);
+    attention.causal = false;
+    attention.left_window = -1;
+    return kept;
+  }
+  const Expr longest = Reshape(Cast(call.input(6), DType::kInt64), {1});
+  kept.present_key = Grown(past_key, key, longest, rows.start);
+  kept.present_value = Grown(past_value, value, longest, rows.start);
+  attention.k = keys.Read(kept.present_key, dtype);
+  attention.v = values.Read(kept.present_value, dtype);
+  attention.nonpad = rows.valid;
+  return kept;
+}
+
+// Scores of the keys that there are: without the sink's, and not of a buffer's empty end.
+Expr ScoresOf(const FormulaCall& call, Expr qk, bool sink) {
+  if (qk.valid() && sink) qk = Slice(qk, {1}, {0x7fffffff}, {3});
+  if (qk.valid() && call.has_input(3)) {
+    const Expr longest = Reshape(Cast(call.input(6), DType::kInt64), {1});
+    qk = Op("Slice", {qk, longest - longest, longest, call.sink().Ints({3})});
+  }
+  return WithoutInfinity(qk);
+}
+
 std::vector<Expr> GroupQueryAttention(const FormulaCall& call) {
-  if (!Expressible(call)) return {};
   Sizes sizes;
   const std::vector<Expr> qkv = ProjectionsOf(call, sizes);
   if (qkv.empty()) return {};
@@ -197,6 +246,12 @@ std::vector<Expr> GroupQueryAttention(const FormulaCall& call) {
     attention.k = Rotated(call, attention.k, sizes.kv_heads, sizes.head_size, rows.positions);
   }
   const bool past = call.has_input(3), sink = call.has_input(11) || call.Int("smooth_softmax") == 1;
+  const bool quantized =
+      call.String("k_quant_type") != "NONE" || call.String("v_quant_type") != "NONE";
+  if (!past && (quantized || call.Int("sliding_window_cache") != 0)) {
+    call.Fail("past_key and past_value are missing, which this kind of cache needs");
+    return {};
+  }
   if (!past && !sink) {
     const AttentionResult result = StandardAttention(attention);
     return {result.y, result.present_key, result.present_value, WithoutInfinity(result.qk)};
@@ -206,27 +261,18 @@ std::vector<Expr> GroupQueryAttention(const FormulaCall& call) {
   attention.v = SplitHeads(attention.v, sizes.kv_heads);
   attention.q_heads = attention.kv_heads = 0;
   attention.wants_present = false;
-  if (past) {
-    const Expr longest = Reshape(Cast(call.input(6), DType::kInt64), {1});
-    attention.k = Grown(call.input(3), attention.k, longest, rows.start);
-    attention.v = Grown(call.input(4), attention.v, longest, rows.start);
-    attention.nonpad = rows.valid;
-  }
-  const Expr present_key = attention.k, present_value = attention.v;
+  Kept kept = {attention.k, attention.v};
+  if (past) kept = WithCache(call, sizes, rows, attention);
+  if (!call.sink().status().ok()) return {};
   if (sink) {
     AddSink(call.input(11), sizes, rows, attention);
+    if (kept.window) attention.nonpad = {};
   } else if (attention.qk_mode) {
     MaskInstead(rows, false, attention);
   }
   const AttentionResult result = StandardAttention(attention);
-  Expr qk = result.qk;
-  if (qk.valid() && sink) qk = Slice(qk, {1}, {0x7fffffff}, {3});
-  if (qk.valid() && past) {
-    // A buffer may be longer than what it holds.
-    const Expr longest = Reshape(Cast(call.input(6), DType::kInt64), {1});
-    qk = Op("Slice", {qk, longest - longest, longest, call.sink().Ints({3})});
-  }
-  return {MergeHeads(result.y), present_key, present_value, WithoutInfinity(qk)};
+  return {MergeHeads(result.y), kept.present_key, kept.present_value,
+          ScoresOf(call, result.qk, sink)};
 }
 
 }  // namespace

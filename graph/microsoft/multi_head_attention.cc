@@ -51,9 +51,24 @@ void AddBias(const Expr& bias, int64_t hidden, Projections& p) {
   p.v = p.v + part(2 * hidden, 0x7fffffff);
 }
 
+// Each beam's rows of a cache [batch * beams, heads, longest, size]: the first `past` positions as
+// they are in the beam of the same batch that `beams`, int32[batch, beams, longest], names for
+// each, the later ones its own.
+Expr OfBeams(const Expr& cache, const Expr& beams, const Expr& past) {
+  ExprSink& sink = *cache.sink();
+  const Expr own = PositionsUpTo(DimOf(cache, 0)), width = DimOf(beams, 1);
+  const Expr first = Unsqueeze(own - Mod(own, width), {1});
+  const Expr named =
+      Reshape(Cast(beams, DType::kInt64), Concat({sink.Ints({-1}), DimOf(beams, 2)}, 0));
+  const Expr place = PositionsUpTo(DimOf(cache, 2));
+  const Expr from = Where(Less(place, past), first + named, Unsqueeze(own, {1}));
+  return Op("GatherElements", {cache, Expand(Unsqueeze(from, {1, 3}), Shape(cache))},
+            {{"axis", int64_t{0}}});
+}
+
 // Attention to the first past + length keys of a cache, in which the fresh keys lie from `past` on.
 AttentionResult CachedAttention(const AttentionCall& attention, const Expr& past_key,
-                                const Expr& past_value, const Expr& past) {
+                                const Expr& past_value, const Expr& past, const Expr& beams) {
   AttentionCall call = attention;
   const Expr start = Expand(past, DimOf(call.q, 0));
   const Expr length = DimOf(call.q, 1);
@@ -62,8 +77,8 @@ AttentionResult CachedAttention(const AttentionCall& attention, const Expr& past
   const Expr keys = WrittenInto(past_key, SplitHeads(call.k, heads), start);
   const Expr values = WrittenInto(past_value, SplitHeads(call.v, heads), start);
   call.q = SplitHeads(call.q, heads);
-  call.k = keys;
-  call.v = values;
+  call.k = beams.valid() ? OfBeams(keys, beams, past) : keys;
+  call.v = beams.valid() ? OfBeams(values, beams, past) : values;
   call.nonpad = start + length;
   call.wants_present = false;
   AttentionResult result = StandardAttention(call);
@@ -77,8 +92,8 @@ struct Places {
 
 std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Projections p,
                                  int64_t hidden, bool causal, bool wants_qk) {
-  if (call.has_input(at.cache_indirection)) {
-    call.sink().Fail(absl::UnimplementedError("beams in the cache (cache_indirection)"));
+  if (call.has_input(at.cache_indirection) && (p.cross || !call.has_input(at.past_length))) {
+    call.Fail("cache_indirection is of a past that shares its buffer");
     return {};
   }
   const int64_t heads = call.Int("num_heads");
@@ -106,16 +121,20 @@ std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Proj
   } else {
     attention.q_heads = attention.kv_heads = heads;
     const Expr past_key = call.input(at.past_key), past_value = call.input(at.past_value);
+    const Expr beams = call.input(at.cache_indirection);
     if (shared && wants_qk) {
       // The scores are those of the keys that are there, not of the buffer.
-      attention.past_key = FirstRows(past_key, past);
-      attention.past_value = FirstRows(past_value, past);
+      const auto first = [&](const Expr& cache) {
+        return FirstRows(beams.valid() ? OfBeams(cache, beams, past) : cache, past);
+      };
+      attention.past_key = first(past_key);
+      attention.past_value = first(past_value);
       result = StandardAttention(attention);
       const Expr start = Expand(past, DimOf(p.q, 0));
       result.present_key = WrittenInto(past_key, SplitHeads(p.k, heads), start);
       result.present_value = WrittenInto(past_value, SplitHeads(p.v, heads), start);
     } else if (shared) {
-      result = CachedAttention(attention, past_key, past_value, past);
+      result = CachedAttention(attention, past_key, past_value, past, beams);
     } else {
       attention.past_key = past_key;
       attention.past_value = past_value;

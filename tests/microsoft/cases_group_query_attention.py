@@ -129,3 +129,59 @@ def cases():
         yield case(f"scores_{mode}_buffer", buffer, f", qk_output: int = {mode}", "y, k2, v2, qk", dims=open_past)
         yield case(f"scores_{mode}_sink", tokens(BATCH, 1, PAST) | sink, f", qk_output: int = {mode}{capped}",
                    "y, k2, v2, qk")
+
+    # Caches of 8 and 4 bits, with a scale or one for each channel.
+    def quantized(values, bits, channels, past):
+        size = SIZE if bits == 8 else SIZE // 2
+        dims = (values["q"].shape[0], KV_HEADS, past, size)
+        low, high, dtype = (-128, 128, np.int8) if bits == 8 else (0, 256, np.uint8)
+        shape = (1, KV_HEADS, 1, SIZE) if channels else (1,)
+        unit = 0.02 if bits == 8 else 0.3
+        return values | {n: rng.integers(low, high, dims).astype(dtype) for n in ("pk", "pv")} | {
+            n: rng.uniform(unit, 2 * unit, shape).astype(np.float32) for n in ("ks", "vs")}
+
+    for bits in (8, 4):
+        for channels in (False, True):
+            kind = "PER_CHANNEL" if channels else "PER_TENSOR"
+            attributes = f', k_quant_type: string = "{kind}", v_quant_type: string = "{kind}", kv_cache_bit_width: int = {bits}'
+            label = f"cache_{bits}{'_channels' if channels else ''}"
+            types = {n: "int8" if bits == 8 else "uint8" for n in ("k2", "v2")}
+            open_cache = {n: f"batch,2,past,{SIZE if bits == 8 else SIZE // 2}" for n in ("pk", "pv")}
+            step = tokens(BATCH, 1, PAST)
+            yield case(f"{label}_step", quantized(step, bits, channels, PAST) | rotary, turn + attributes,
+                       types=types, dims=open_cache)
+            yield case(f"{label}_chunk", quantized(tokens(1, LENGTH, PAST), bits, channels, PAST),
+                       attributes + ", local_window_size: int = 4", types=types)
+            prompt = quantized(tokens(BATCH, LENGTH), bits, channels, 0)
+            yield case(f"{label}_prompt", prompt, attributes, types=types)
+            if bits == 8 and channels:
+                values = quantized(tokens(BATCH, 1, PAST), bits, channels, PAST)
+                flat = {n: values[n].reshape(-1) for n in ("ks", "vs")}
+                yield case(f"{label}_flat", values | flat, attributes, types=types)
+                yield case(f"{label}_sink", values | sink, attributes, types=types)
+                half = quantized(tokens(BATCH, 1, PAST, dtype=np.float16), bits, channels, PAST)
+                yield case(f"{label}_half", half, attributes, types=types)
+    # A cache of the window alone; what holds nothing is not looked at.
+    capacity, window = 4, 2
+    only = f", sliding_window_cache: int = 1, local_window_size: int = {window}"
+    for length, total in ((1, 3), (1, 4), (1, 5), (1, 6), (1, 9), (2, 6), (2, 3), (6, 6), (4, 4), (3, 3), (5, 9)):
+        batch = BATCH if length in (1, total) else 1
+        values = tokens(batch, length, total - length) | rotary
+        values |= {n: numbers(batch, KV_HEADS, capacity, SIZE) for n in ("pk", "pv")}
+        held = total if total <= capacity else window + (total - capacity - 1) % (capacity - window + 1)
+        only_held = case(f"window_cache_{length}_{total}", values, turn + only, "y, k4, v4", dims=open_past)
+        only_held.call += "".join(f"\n{n}2 = Slice ({n}4, first, held, rows)" for n in "kv")
+        only_held.inputs |= {"first": np.array([0]), "held": np.array([held]), "rows": np.array([2])}
+        only_held.constants, only_held.outputs = ("first", "held", "rows"), ["y", "k2", "v2"]
+        yield only_held
+    full = f", sliding_window_cache: int = 1, local_window_size: int = {PAST}"
+    yield case("window_cache_full", tokens(BATCH, 1, PAST) | {"n": np.full(BATCH, 11, np.int32), "t": np.array(12, np.int32)},
+               full, dims=open_past)
+    yield case("window_cache_sink", tokens(BATCH, 1, PAST) | sink | {
+        "n": np.full(BATCH, 11, np.int32), "t": np.array(12, np.int32)}, full)
+    ragged = tokens(BATCH, 1, PAST) | {"n": np.array([11, 7], np.int32), "t": np.array(12, np.int32)}
+    yield case("window_cache_ragged", ragged | rotary, full + turn)
+    values = tokens(BATCH, 1, PAST) | {"n": np.full(BATCH, 11, np.int32), "t": np.array(12, np.int32)}
+    yield case("window_cache_8", quantized(values, 8, True, PAST),
+               full + ', k_quant_type: string = "PER_CHANNEL", v_quant_type: string = "PER_CHANNEL", kv_cache_bit_width: int = 8',
+               types={n: "int8" for n in ("k2", "v2")})

@@ -103,6 +103,12 @@ def decoder_cases(rng, numbers):
     yield case("shared_mask", new | longer | {"m": mask}, shared,
                dims={"pk": "batch,2,longest,4", "pv": "batch,2,longest,4"})
     yield case("shared_attention_bias", new | longer | {"a": numbers(1, HEADS, 1, 4)}, shared)
+    # Beams read each position of the past from the beam that `c` names.
+    beams = {n: np.concatenate([a, a[::-1] * 0.7]) for n, a in (new | longer).items() if n != "n"} | {
+        "n": longer["n"], "w": np.array([2], np.int32), "c": rng.integers(0, 2, (BATCH, 2, 6)).astype(np.int32)}
+    yield case("beams", beams, shared)
+    yield case("beams_bias", beams | {"b": numbers(3 * HIDDEN)}, shared,
+               dims={"pk": "batch,2,longest,4", "pv": "batch,2,longest,4"})
     # ONNX Runtime's CPU provider takes nothing but shared buffers.
     keys, values = (np.concatenate([past[p], heads_of(new[n], HEADS)], 2) for p, n in (("pk", "k"), ("pv", "v")))
     y = merged(attend(heads_of(q, HEADS), keys, values, np.where(mask > 0, 0, -10000)[:, None, None]))
