@@ -6,9 +6,9 @@
 namespace onward {
 
 std::vector<onnx::OpSchema> GradientSchemas() {
-  return FormulaSchemas(kOnwardDomain,
-                        {gradients::ActivationOps, gradients::BatchNormalizationOps,
-                         gradients::ConvOps, gradients::LossOps, gradients::PoolOps});
+  return FormulaSchemas(kOnwardDomain, {gradients::ActivationOps, gradients::BatchNormalizationOps,
+                                        gradients::ConvOps, gradients::LossOps, gradients::PoolOps,
+                                        gradients::RecurrentOps});
 }
 
 }  // namespace onward

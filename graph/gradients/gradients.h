@@ -13,5 +13,6 @@ std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> LossOps();
 std::vector<FormulaOp> PoolOps();
+std::vector<FormulaOp> RecurrentOps();
 
 }  // namespace onward::gradients

@@ -22,6 +22,7 @@ KernelList LossKernels();
 KernelList MatMulKernels();
 KernelList MatMulNBitsKernels();
 KernelList RecurrentKernels();
+KernelList RecurrentGradientKernels();
 KernelList OptimizerSteps();
 KernelList PoolGradientKernels();
 KernelList PoolKernels();

@@ -29,6 +29,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::PoolGradientKernels,
         cpu::PoolKernels,
         cpu::RecurrentKernels,
+        cpu::RecurrentGradientKernels,
         cpu::NormalizationKernels,
         cpu::QuantizeKernels,
         cpu::QuantizedConvKernels,

@@ -68,7 +68,8 @@ Gradients FromStates(const GradientScope& s, const RecurrentAttributes& a) {
     }
     ONWARD_ASSIGN_OR_RETURN(
         const std::vector<Expr> own,
-        DirectionGradients(direction, StepsOf(direction, WideOf(output), a.batch_first), upstream));
+        DirectionGradients(direction, StepsOf(direction, WideOf(output), a.batch_first), upstream,
+                           s.allow_onward_ops()));
     for (size_t i = 0; i < own.size(); ++i) {
       if (own[i].valid()) by_input[i].push_back(own[i]);
     }

@@ -5,6 +5,7 @@
 
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/parts.h"
 
@@ -16,14 +17,19 @@ using namespace expr;  // NOLINT: formulas
 class DirectionGradient {
  public:
   // `y`: [steps, batch, hidden]; `upstream`: of y and of the last states, may be omitted.
-  DirectionGradient(const RecurrentDirection& direction, const Expr& y, std::vector<Expr> upstream)
-      : d_(direction), y_(y), upstream_(std::move(upstream)) {}
+  DirectionGradient(const RecurrentDirection& direction, const Expr& y, std::vector<Expr> upstream,
+                    bool fused)
+      : d_(direction), y_(y), upstream_(std::move(upstream)), fused_(fused) {}
 
   absl::StatusOr<std::vector<Expr>> Write() {
     h_ = StatesBefore();
     Expr product = MatMul(h_, d_.r());
     if (d_.late_bias().valid()) product = product + d_.late_bias();
-    ONWARD_RETURN_IF_ERROR(ScanBack(d_.Projected(), product));
+    if (fused_ && d_.is_plain_lstm()) {
+      StepBackAtOnce(d_.Projected() + product);
+    } else {
+      ONWARD_RETURN_IF_ERROR(ScanBack(d_.Projected(), product));
+    }
     std::vector<Expr> gradients(8);
     const Expr dx = Flat(results_[0]), dp = Flat(results_[1]);
     gradients[kX] = MatMul(results_[0], d_.w());
@@ -72,6 +78,16 @@ class DirectionGradient {
           return BodyResult{{}, {next}, {Identity(c[0])}};
         },
         d_.reversed())[1];
+  }
+
+  void StepBackAtOnce(const Expr& gates) {
+    const Expr h0 = d_.Initial(kInitialH), c0 = d_.Initial(kInitialC);
+    std::vector<Expr> inputs = {gates, d_.r_rows(), c0, FirstGradient(1, h0), FirstGradient(2, c0)};
+    if (upstream_[0].valid()) inputs.push_back(upstream_[0]);
+    const std::vector<Expr> all =
+        Ops("LstmGradient", inputs, 3, {{"reversed", int64_t{d_.reversed()}}}, kOnwardDomain);
+    results_ = {all[0], all[0]};
+    states_ = {all[1], all[2]};
   }
 
   absl::Status ScanBack(const Expr& gates, const Expr& product) {
@@ -140,6 +156,7 @@ class DirectionGradient {
   const RecurrentDirection& d_;
   const Expr y_;
   const std::vector<Expr> upstream_;
+  const bool fused_;
   Expr h_;
   std::vector<Expr> states_, results_;
 };
@@ -148,8 +165,9 @@ class DirectionGradient {
 
 absl::StatusOr<std::vector<Expr>> DirectionGradients(const RecurrentDirection& direction,
                                                      const Expr& y,
-                                                     const std::vector<Expr>& upstream) {
-  return DirectionGradient(direction, y, upstream).Write();
+                                                     const std::vector<Expr>& upstream,
+                                                     bool allow_onward_ops) {
+  return DirectionGradient(direction, y, upstream, allow_onward_ops).Write();
 }
 
 }  // namespace onward::gradient

@@ -65,6 +65,15 @@ RecurrentDirection::RecurrentDirection(const RecurrentAttributes& attributes,
   late_bias_ = expr::Concat({zeros, zeros, recurrent[2]}, 0);
 }
 
+bool RecurrentDirection::is_plain_lstm() const {
+  constexpr GateFunction kDefaults[] = {GateFunction::kSigmoid, GateFunction::kTanh,
+                                        GateFunction::kTanh};
+  for (int i = 0; i < a_.functions() && is_lstm(); ++i) {
+    if (a_.activations[static_cast<size_t>(direction_ * 3 + i)].kind != kDefaults[i]) return false;
+  }
+  return is_lstm() && std::isinf(a_.clip) && !a_.input_forget && !Has(kLens) && !Has(kPeepholes);
+}
+
 Expr RecurrentDirection::Own(const Expr& value, int64_t axis) const {
   return Gather(value, value.sink()->Scalar(direction_, DType::kInt64), axis);
 }

@@ -19,6 +19,8 @@ class RecurrentDirection {
   bool Has(RecurrentInput i) const { return i < inputs_.size() && inputs_[i].valid(); }
   bool is_lstm() const { return a_.op == RecurrentOp::kLstm; }
   bool reversed() const { return a_.reversed(direction_); }
+  // Whether it is an LSTM as onward.LstmGradient has it: default activations and nothing else.
+  bool is_plain_lstm() const;
   // Whether the candidate needs a product of its own, of the reset state.
   bool multiplies_twice() const { return a_.op == RecurrentOp::kGru && !a_.linear_before_reset; }
   // The direction's part of a value that has an axis of directions.

@@ -24,6 +24,19 @@ struct GateBlock {
   int64_t h_row = 0;
 };
 
+// `units` hidden units of one sequence at one step of an LSTM on the way back. The gates stand
+// `gate` apart, before their activations; so do their gradients.
+struct LstmGradientRow {
+  int64_t units = 0;
+  const float* gates = nullptr;
+  int64_t gate = 0;
+  const float* c = nullptr;   // before the step
+  const float* dh = nullptr;  // after the step; `dy`, if not null, is added
+  const float* dy = nullptr;
+  float* dc = nullptr;  // after the step; becomes that before it
+  float* dgates = nullptr;
+};
+
 // With f = sigmoid and g = h = tanh, the standard's defaults.
 struct GateKernels {
   void (*rnn)(const GateBlock& block);   // h_next = tanh(sums)
@@ -32,6 +45,9 @@ struct GateKernels {
   void (*gru_linear)(const GateBlock& block);
   void (*gru_reset)(const GateBlock& block);      // sums: z r; update = z, h_next = r h
   void (*gru_candidate)(const GateBlock& block);  // sums: h; h_next = (1 - z) tanh(sums) + z h
+  // next = the cells after the step, of gates as in LstmGradientRow.
+  void (*lstm_cells)(const float* gates, int64_t gate, const float* c, int64_t units, float* next);
+  void (*lstm_gradient)(const LstmGradientRow& row);
 };
 
 namespace baseline {

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/simd/gates.h"
 #include "kernels/cpu/simd/math_inl.h"
+#include "kernels/cpu/simd/tile_io_inl.h"
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -54,9 +55,48 @@ inline void GruCandidateGates(const GateBlock& b) {
   });
 }
 
+// Calls f(first unit, lanes) for every vector of units.
+template <typename F>
+ONWARD_INLINE void ForEachLanes(int64_t units, F&& f) {
+  for (int64_t i = 0; i < units; i += kLanes)
+    f(i, units - i < kLanes ? static_cast<int>(units - i) : kLanes);
+}
+
+inline void LstmCells(const float* gates, int64_t gate, const float* c, int64_t units,
+                      float* next) {
+  ForEachLanes(units, [&](int64_t i, int n) ONWARD_LAMBDA_INLINE {
+    const Vec input = Sigmoid(LoadLanes(gates + i, n));
+    const Vec forget = Sigmoid(LoadLanes(gates + 2 * gate + i, n));
+    const Vec candidate = Tanh(LoadLanes(gates + 3 * gate + i, n));
+    StoreLanes(next + i, forget * LoadLanes(c + i, n) + input * candidate, n);
+  });
+}
+
+inline void LstmGradient(const LstmGradientRow& row) {
+  ForEachLanes(row.units, [&](int64_t i, int n) ONWARD_LAMBDA_INLINE {
+    const float* gates = row.gates + i;
+    const Vec input = Sigmoid(LoadLanes(gates, n));
+    const Vec output = Sigmoid(LoadLanes(gates + row.gate, n));
+    const Vec forget = Sigmoid(LoadLanes(gates + 2 * row.gate, n));
+    const Vec candidate = Tanh(LoadLanes(gates + 3 * row.gate, n));
+    const Vec c = LoadLanes(row.c + i, n);
+    const Vec squashed = Tanh(forget * c + input * candidate);
+    Vec dh = LoadLanes(row.dh + i, n);
+    if (row.dy != nullptr) dh += LoadLanes(row.dy + i, n);
+    const Vec dc = LoadLanes(row.dc + i, n) + dh * output * (1.0f - squashed * squashed);
+    StoreLanes(row.dc + i, dc * forget, n);
+    float* to = row.dgates + i;
+    StoreLanes(to, dc * candidate * input * (1.0f - input), n);
+    StoreLanes(to + row.gate, dh * squashed * output * (1.0f - output), n);
+    StoreLanes(to + 2 * row.gate, dc * c * forget * (1.0f - forget), n);
+    StoreLanes(to + 3 * row.gate, dc * input * (1.0f - candidate * candidate), n);
+  });
+}
+
 const GateKernels& Gates() {
-  static constexpr GateKernels kKernels = {RnnGates, LstmGates, GruLinearGates, GruResetGates,
-                                           GruCandidateGates};
+  static constexpr GateKernels kKernels = {RnnGates,      LstmGates,         GruLinearGates,
+                                           GruResetGates, GruCandidateGates, LstmCells,
+                                           LstmGradient};
   return kKernels;
 }
 
