@@ -211,7 +211,9 @@ absl::StatusOr<Model> Guarded(F&& import) {
 }  // namespace
 
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  // A training may write its steps where weights lay.
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file,
+                          MappedFile::Open(path, MappedFile::Writes::kPrivate));
   absl::StatusOr<Model> model = Guarded([&] {
     ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path));
     TensorSource source;

@@ -51,6 +51,23 @@ TEST_F(TrainerTest, AccumulatedBatchesMakeTheStepOfTheLargeBatch) {
 }
 
 // The trained weights are in memory once, as are the optimizer's states.
+// A weight that alone lies in a mapping, aligned, is written in place; the file stays as it is.
+TEST_F(TrainerTest, WeightsThatAreMappedAreTrained) {
+  TrainConfig config = Config("steps: 5");
+  config.clear_evaluation();
+  (*config.mutable_optimizer()->mutable_options())["momentum"] = 0.9;
+  const auto inlined = Train(config);
+  ASSERT_TRUE(inlined.ok()) << inlined.status();
+  ASSERT_TRUE(
+      ExportFile(*Mlp(), scratch_.path() + "/mlp.onnx", {.external_data_threshold = 1000}).ok());
+  for (int i = 0; i < 2; ++i) {
+    const auto mapped = Train(config);
+    ASSERT_TRUE(mapped.ok()) << mapped.status();
+    for (const std::string& name : (*mapped)->parameters())
+      EXPECT_EQ(Weights(**mapped, name), Weights(**inlined, name)) << name;
+  }
+}
+
 TEST_F(TrainerTest, StateIsHeldOnce) {
   const auto trainer = Train(Config("steps: 2"));
   ASSERT_TRUE(trainer.ok()) << trainer.status();
