@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/pool_plane.h"
 #include "kernels/shapes/pool.h"
 
 namespace onward::cpu {
@@ -15,11 +17,18 @@ struct PoolGradientState {
   int64_t planes, input_size, output_size;
   const int64_t* ranges;        // per tap of a row: the windows [begin, end) that it lies in
   const int32_t* first_column;  // per window of a row: where its first tap reads, -1: none does
+  bool squares;                 // windows of 2 x 2 that lie beside each other
 };
+
+bool IsPair(const WindowAxis& axis) {
+  return axis.kernel == 2 && axis.stride == 2 && axis.dilation == 1 && axis.pad_begin == 0 &&
+         2 * axis.output <= axis.input;
+}
 
 class MaxPoolGradient : public Kernel {
  public:
-  explicit MaxPoolGradient(PoolAttributes attributes) : attributes_(std::move(attributes)) {}
+  MaxPoolGradient(PoolAttributes attributes, InstructionSet set)
+      : attributes_(std::move(attributes)), pools_(PoolsOf(set)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -47,6 +56,7 @@ class MaxPoolGradient : public Kernel {
     }
     s->ranges = ranges;
     s->first_column = first;
+    s->squares = IsPair(s->rows) && IsPair(s->columns);
     s->planes = g.planes;
     s->input_size = g.input_size();
     s->output_size = g.output_size();
@@ -71,8 +81,16 @@ class MaxPoolGradient : public Kernel {
 
  private:
   // A row of windows at a time, tap by tap: the largest so far and where it is.
-  static void Plane(const PoolGradientState& s, const float* x, const float* dy, float* dx,
-                    float* scratch) {
+  void Plane(const PoolGradientState& s, const float* x, const float* dy, float* dx,
+             float* scratch) const {
+    if (s.squares) {
+      PoolPlane plane;
+      plane.x = x;
+      plane.dy = dy;
+      plane.in_rows = s.rows.input, plane.in_columns = s.columns.input;
+      plane.out_rows = s.rows.output, plane.out_columns = s.columns.output;
+      return pools_.max_gradient_of_squares(plane, dx);
+    }
     std::fill_n(dx, s.input_size, 0.0f);
     float* largest = scratch;
     auto* at = reinterpret_cast<int32_t*>(scratch + s.columns.output);
@@ -112,18 +130,26 @@ class MaxPoolGradient : public Kernel {
   }
 
   PoolAttributes attributes_;
+  const PoolPlaneKernels& pools_;
 };
 
+template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPoolGradient(const NodeSpec& spec) {
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
   if (attributes.window.kernel.size() > 2)
     return absl::UnimplementedError("one or two spatial axes");
-  return std::make_unique<MaxPoolGradient>(std::move(attributes));
+  return std::make_unique<MaxPoolGradient>(std::move(attributes), kSet);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "MaxPoolGradient", "max_pool_gradient", MakeMaxPoolGradient}};
+    {"onward", "MaxPoolGradient", "max_pool_gradient_avx512",
+     MakeMaxPoolGradient<InstructionSet::kAvx512>},
+    {"onward", "MaxPoolGradient", "max_pool_gradient_avx2",
+     MakeMaxPoolGradient<InstructionSet::kAvx2>},
+    {"onward", "MaxPoolGradient", "max_pool_gradient_baseline",
+     MakeMaxPoolGradient<InstructionSet::kBaseline>},
+};
 
 }  // namespace
 

@@ -21,6 +21,16 @@ ONWARD_INLINE Vec EvenLanes(Vec a, Vec b, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (2 * I)...);
 }
 
+template <int... I>
+ONWARD_INLINE Vec OddLanes(Vec a, Vec b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (2 * I + 1)...);
+}
+// a[0] b[0] a[1] b[1] ..., from lane `kFrom` of each on.
+template <int kFrom, int... I>
+ONWARD_INLINE Vec Interleave(Vec a, Vec b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, (kFrom + I / 2 + (I % 2) * kLanes)...);
+}
+
 // Copies `count` elements that lie `stride` apart.
 ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int64_t count, float* to) {
   int64_t i = 0;

@@ -12,6 +12,7 @@ namespace onward::cpu {
 struct PoolPlane {
   const float* x = nullptr;
   float* y = nullptr;
+  const float* dy = nullptr;  // of gradients, in the place of y
   int64_t in_rows = 0, in_columns = 0, out_rows = 0, out_columns = 0;
   int64_t kernel_rows = 1, kernel_columns = 1;
   int64_t stride_rows = 1, stride_columns = 1;
@@ -30,6 +31,9 @@ struct PoolPlaneKernels {
   void (*average)(const PoolPlane& plane, float* scratch);
   float (*largest)(const float* x, int64_t count);  // NaN if any is
   float (*sum)(const float* x, int64_t count);
+  // dx of a maximum over windows of 2 x 2 that lie beside each other: dy where the first largest
+  // element or NaN of the window is, else zero. The plane's windows are not looked at.
+  void (*max_gradient_of_squares)(const PoolPlane& plane, float* dx);
 };
 
 namespace baseline {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/pool_plane.h"
-#include "kernels/cpu/simd/vec_inl.h"
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -116,8 +116,54 @@ ONWARD_INLINE float Reduce(const float* x, int64_t count) {
 inline float Largest(const float* x, int64_t count) { return Reduce<MaxOf>(x, count); }
 inline float Sum(const float* x, int64_t count) { return Reduce<SumOf>(x, count); }
 
+// Neighbouring columns of `n` windows, apart.
+struct Columns {
+  Vec even, odd;
+};
+ONWARD_INLINE Columns LoadColumns(const float* x, int n) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
+  const int low = 2 * n < kLanes ? 2 * n : kLanes;
+  const Vec a = LoadLanes(x, low), b = LoadLanes(x + low, 2 * n - low);
+  return {EvenLanes(a, b, kAll), OddLanes(a, b, kAll)};
+}
+ONWARD_INLINE void StoreColumns(float* x, Columns c, int n) {
+  constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
+  const int low = 2 * n < kLanes ? 2 * n : kLanes;
+  StoreLanes(x, Interleave<0>(c.even, c.odd, kAll), low);
+  StoreLanes(x + low, Interleave<kLanes / 2>(c.even, c.odd, kAll), 2 * n - low);
+}
+
+// Whether b comes after a, the largest so far.
+ONWARD_INLINE IVec IsLarger(Vec b, Vec a) { return ~(b <= a) & (a == a); }
+
+inline void MaxGradientOfSquares(const PoolPlane& p, float* dx) {
+  const int64_t rest = p.in_columns - 2 * p.out_columns;
+  for (int64_t o = 0; o < p.out_rows; ++o, dx += 2 * p.in_columns) {
+    const float* x = p.x + 2 * o * p.in_columns;
+    for (int64_t i = 0; i < p.out_columns; i += kLanes) {
+      const int n = p.out_columns - i < kLanes ? static_cast<int>(p.out_columns - i) : kLanes;
+      const Columns top = LoadColumns(x + 2 * i, n);
+      const Columns bottom = LoadColumns(x + p.in_columns + 2 * i, n);
+      const IVec second = IsLarger(top.odd, top.even);
+      Vec largest = Select(second, top.odd, top.even);
+      const IVec third = IsLarger(bottom.even, largest);
+      largest = Select(third, bottom.even, largest);
+      const IVec fourth = IsLarger(bottom.odd, largest);
+      const Vec dy = LoadLanes(p.dy + o * p.out_columns + i, n), zero = {};
+      const Vec upper = Select(third | fourth, zero, dy);
+      StoreColumns(dx + 2 * i, {Select(second, zero, upper), Select(second, upper, zero)}, n);
+      StoreColumns(dx + p.in_columns + 2 * i,
+                   {Select(third & ~fourth, dy, zero), Select(fourth, dy, zero)}, n);
+    }
+    for (int64_t i = 0; i < rest; ++i)
+      dx[2 * p.out_columns + i] = dx[p.in_columns + 2 * p.out_columns + i] = 0.0f;
+  }
+  for (int64_t i = 0; i < (p.in_rows - 2 * p.out_rows) * p.in_columns; ++i) dx[i] = 0.0f;
+}
+
 const PoolPlaneKernels& Pools() {
-  static constexpr PoolPlaneKernels kKernels = {MaxPool, AveragePool, Largest, Sum};
+  static constexpr PoolPlaneKernels kKernels = {MaxPool, AveragePool, Largest, Sum,
+                                                MaxGradientOfSquares};
   return kKernels;
 }
 

@@ -1,6 +1,7 @@
 // The kernels of graph/gradients on every instruction set against sums in double, of random shapes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -138,6 +139,40 @@ TEST(GradientKernels, MaxPoolGradientTakesTheFirstLargestAndNan) {
   // Windows: {1, 1}, {1, 5, nan, 5}, {1, 2}, {nan, 5, 7, nan}.
   op.expected = {Tensor::Of<float>({1, 1, 3, 3}, {1, 0, 0, 0, 10, 0, 4, 0, 0})};
   EXPECT_GT(ExpectFastKernels(op), 0);
+}
+
+// Windows of 2 x 2 beside each other, some beyond a plane's last row and column, with ties and NaN.
+TEST(GradientKernels, MaxPoolGradientOfSquares) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 40; ++round) {
+    const int64_t h = Draw(random, 2, 9), w = Draw(random, 2, 90), oh = h / 2, ow = w / 2;
+    SCOPED_TRACE(absl::StrCat("seed 19, ", h, "x", w));
+    Tensor x(DType::kFloat32, {2, 3, h, w}), dx(DType::kFloat32, x.dims());
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      x.mutable_data<float>()[i] = static_cast<float>(Draw(random, -2, 2));
+      if (Draw(random, 0, 19) == 0)
+        x.mutable_data<float>()[i] = std::numeric_limits<float>::quiet_NaN();
+      if (Draw(random, 0, 9) == 0)
+        x.mutable_data<float>()[i] = -std::numeric_limits<float>::infinity();
+    }
+    const Tensor dy = RandomFloats({2, 3, oh, ow}, random);
+    std::fill_n(dx.mutable_data<float>(), dx.num_elements(), 0.0f);
+    for (int64_t i = 0; i < dy.num_elements(); ++i) {
+      const int64_t corner = i / (oh * ow) * h * w + i / ow % oh * 2 * w + i % ow * 2;
+      int64_t largest = corner;
+      for (const int64_t at : {corner + 1, corner + w, corner + w + 1}) {
+        const float value = x.data<float>()[at], before = x.data<float>()[largest];
+        if (!std::isnan(before) && (std::isnan(value) || value > before)) largest = at;
+      }
+      dx.mutable_data<float>()[largest] = dy.data<float>()[i];
+    }
+    const std::vector<int64_t> two = {2, 2};
+    OpCase op = {"squares", "MaxPoolGradient",
+                 "onward",  {{"kernel_shape", two}, {"strides", two}},
+                 {x, dy},   {dx}};
+    op.rtol = op.atol = 0;
+    EXPECT_GT(ExpectFastKernels(op), 2);
+  }
 }
 
 }  // namespace
