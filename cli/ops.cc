@@ -33,6 +33,11 @@ std::string GradientOf(const std::string& domain, const std::string& op) {
   return "";
 }
 
+// By ExpandGradientNodes, before a session is made.
+bool IsExpanded(const std::string& domain, const std::string& op) {
+  return domain == "ai.onnx.preview.training" && op == "Gradient";
+}
+
 nlohmann::json Document() {
   RegisterOnwardSchemas();
   std::map<std::pair<std::string, std::string>, const onnx::OpSchema*> schemas;
@@ -48,7 +53,7 @@ nlohmann::json Document() {
                    {"op", key.second},
                    {"since", schema->SinceVersion()},
                    {"body", schema->HasFunction() || schema->HasContextDependentFunction() ||
-                                HasFormula(*schema)},
+                                HasFormula(*schema) || IsExpanded(key.first, key.second)},
                    {"cpu", CpuKernelNames(key.first, key.second)},
                    {"gradient", GradientOf(key.first, key.second)}});
   }
