@@ -5,6 +5,7 @@
 
 #include "graph/base/status.h"
 #include "graph/builder/formula.h"
+#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
@@ -14,6 +15,17 @@ namespace {
 
 // Bodies of bodies of bodies: the standard's are three deep.
 constexpr int kMaxRounds = 16;
+
+// The standard's body of CenterCropPad computes with an int64 shape alone; its schema allows int32.
+absl::Status WidenShape(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!node.domain.empty() || node.op_type != "CenterCropPad") return absl::OkStatus();
+  const ValueId shape = node.inputs[1];
+  if (graph.type(shape).dtype != DType::kInt32) return absl::OkStatus();
+  expr::GraphSink sink(graph);
+  graph.SetInput(id, 1, expr::Cast(sink.Value(shape), DType::kInt64).id());
+  return sink.status();
+}
 
 // Replaces the node by its body, if it has one.
 absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
@@ -43,6 +55,7 @@ absl::Status ExpandFunctions(Graph& graph,
     const int end = graph.num_nodes();
     for (int i = first; i < end; ++i) {
       if (!graph.alive({i}) || has_kernel(graph, {i})) continue;
+      ONWARD_RETURN_IF_ERROR(WidenShape(graph, {i}));
       ONWARD_RETURN_IF_ERROR(ExpandFormula(graph, {i}).status());
     }
     GraphFrame frame;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "graph/ir/verify.h"
 #include "gtest/gtest.h"
@@ -55,6 +56,19 @@ TEST(ExpandFunctionsTest, NodesWithKernelStay) {
     <ir_version: 10, opset_import: ["" : 22]> g (float[2] x) => (float[2] y) { y = Softplus(x) })");
   ExpandAllBut(model.graph, {"Softplus"});
   EXPECT_THAT(Ops(model.graph), ::testing::ElementsAre("Softplus"));
+}
+
+TEST(ExpandFunctionsTest, CenterCropPadWithAnInt32Shape) {
+  Model model = FromText(R"(
+    <ir_version: 10, opset_import: ["" : 22]> g (float[4] x, int32[1] shape) => (float[n] y) {
+      y = CenterCropPad (x, shape)
+    })");
+  const auto session = Session::Create(std::move(model), {});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto outputs = (*session)->Run(
+      {{"x", Tensor::Of<float>({4}, {1, 2, 3, 4})}, {"shape", Tensor::Of<int32_t>({1}, {6})}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(outputs->at("y").tensor().span<float>(), ::testing::ElementsAre(0, 1, 2, 3, 4, 0));
 }
 
 // The body of this op is written for opset 13, where its reductions had other attributes.
