@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/conformance_case.h"
+#include "graph/base/machine_memory.h"
 
 namespace onward::cli {
 namespace {
@@ -70,6 +71,8 @@ absl::Status Conformance(const ConformanceOptions& options, const CommonOptions&
         "no test case below the given directories (model.onnx beside test_data_set_0)");
   SessionOptions session = common.session();
   session.num_threads = 1;
+  session.memory =
+      std::make_shared<MemoryLimit>(session.max_memory > 0 ? session.max_memory : MachineMemory());
   const int workers = common.threads > 0 ? common.threads : PhysicalCores();
   const std::vector<CaseResult> results = RunAll(cases, session, workers);
   int passed = 0, failed = 0, skipped = 0;

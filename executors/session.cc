@@ -12,6 +12,7 @@
 #include "executors/compile.h"
 #include "executors/profile.h"
 #include "executors/run_state.h"
+#include "graph/base/machine_memory.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "onnx_io/import.h"

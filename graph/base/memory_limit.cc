@@ -1,12 +1,11 @@
 #include "graph/base/memory_limit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/machine_memory.h"
 #include "graph/base/status.h"
 #include "graph/base/tensor.h"
 
@@ -21,22 +20,30 @@ int64_t LargestBlock() {
 
 thread_local std::shared_ptr<MemoryLimit> current;
 
+// Whether the machine has so much left is asked once for so many bytes: less does not exhaust it.
+constexpr int64_t kUnasked = int64_t{64} << 20;
+
 absl::Status Exhausted(int64_t bytes) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "out of memory: ", bytes, " bytes are needed, the machine has ", MachineMemory()));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("out of memory: ", bytes, " bytes are needed, the machine has ", MachineMemory(),
+                   ", of which ", AvailableMemory(), " are free"));
 }
 
 absl::Status TakeFromCurrent(int64_t bytes) {
   if (bytes < 0 || bytes > LargestBlock()) return Exhausted(bytes);
-  return current == nullptr ? absl::OkStatus() : current->Take(bytes);
+  if (current != nullptr) return current->Take(bytes);
+  return bytes < kUnasked || bytes <= AvailableMemory() ? absl::OkStatus() : Exhausted(bytes);
 }
 
 }  // namespace
 
 absl::Status MemoryLimit::Take(int64_t bytes) {
   const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
-  if (bytes <= limit_ && before <= limit_ - bytes) return absl::OkStatus();
+  const bool within = bytes <= limit_ && before <= limit_ - bytes;
+  const bool asked = within && before / kUnasked != (before + bytes) / kUnasked;
+  if (within && (!asked || bytes <= AvailableMemory())) return absl::OkStatus();
   GiveBack(bytes);
+  if (within) return Exhausted(bytes);
   return absl::ResourceExhaustedError(absl::StrCat(
       bytes, " bytes are needed and ", before, " are taken, above the limit of ", limit_,
       " bytes (smaller shapes need less; SessionOptions::max_memory or --max-memory raises it)"));
@@ -87,11 +94,6 @@ absl::StatusOr<std::shared_ptr<void>> AllocateStrings(int64_t count) {
     delete[] static_cast<std::string*>(p);
     if (limit != nullptr) limit->GiveBack(bytes);
   });
-}
-
-int64_t MachineMemory() {
-  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? pages * page : INT64_MAX;
 }
 
 }  // namespace onward

@@ -18,7 +18,8 @@ class MemoryLimit {
  public:
   explicit MemoryLimit(int64_t bytes) : limit_(bytes) {}
 
-  // ResourceExhausted, naming the limit, when the bytes would exceed it; then nothing is taken.
+  // ResourceExhausted, naming the limit, when the bytes would exceed it or the machine has not so
+  // much left; then nothing is taken.
   absl::Status Take(int64_t bytes);
   void GiveBack(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -60,8 +61,5 @@ class OutOfMemory : public std::bad_alloc {
  private:
   std::string message_;
 };
-
-// Bytes of memory that the machine has.
-int64_t MachineMemory();
 
 }  // namespace onward

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "graph/base/machine_memory.h"
 #include "graph/base/tensor.h"
 #include "gtest/gtest.h"
 
@@ -59,6 +60,19 @@ TEST(MemoryLimitTest, WhatNoMachineHasIsRefusedWithoutALimit) {
             absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Tensor::Create(DType::kUint8, {int64_t{1} << 59}).status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST(MemoryLimitTest, WhatOthersHoldIsRefused) {
+  EXPECT_GT(AvailableMemory(), 0);
+  EXPECT_LT(AvailableMemory(), MachineMemory());
+  auto limit = std::make_shared<MemoryLimit>(INT64_MAX);
+  for (const bool limited : {false, true}) {
+    const MemoryScope scope(limited ? limit : nullptr);
+    const auto tensor = Tensor::Create(DType::kUint8, {MachineMemory()});
+    EXPECT_EQ(tensor.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_NE(tensor.status().message().find("are free"), std::string::npos) << tensor.status();
+  }
+  EXPECT_EQ(limit->used(), 0);
 }
 
 }  // namespace
