@@ -14,6 +14,12 @@ std::vector<OpCase> TypesRows() {
       Row("logsoftmax_f32", "LogSoftmax", {}, {Of<float>({2, 3}, {1, 2, 3, -1, 0, 1})},
           {Of<float>({2, 3},
                      {-2.407606, -1.407606, -0.40760598, -2.407606, -1.407606, -0.40760598})}),
+      // Large values: log 2 is not lost beside them.
+      Row("logsoftmax_large_rows", "LogSoftmax", {}, {Of<float>({1, 2}, {1e8f, 1e8f})},
+          {Of<float>({1, 2}, {-0.6931472, -0.6931472})}),
+      Row("logsoftmax_large_columns", "LogSoftmax", {{"axis", int64_t{0}}},
+          {Of<float>({2, 2}, {1e8f, -1e8f, 1e8f, -1e8f})},
+          {Of<float>({2, 2}, {-0.6931472, -0.6931472, -0.6931472, -0.6931472})}),
       Row("hardmax_f32", "Hardmax", {}, {Of<float>({2, 3}, {1, 2, 3, -1, 0, 1})},
           {Of<float>({2, 3}, {0, 0, 1, 0, 0, 1})}),
       Row("softmax_f64", "Softmax", {}, {Of<double>({2, 3}, {1, 2, 3, -1, 0, 1})},

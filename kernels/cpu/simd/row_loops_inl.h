@@ -182,12 +182,12 @@ inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_
             [y, log](int64_t at, Vec e, int lanes) ONWARD_LAMBDA_INLINE {
               if (!log) StoreLanes(y + at, e, lanes);
             });
-  for (int v = 0; v < columns.vecs; ++v) sum[v] = log ? top[v] + Log(sum[v]) : 1.0f / sum[v];
+  for (int v = 0; v < columns.vecs; ++v) sum[v] = log ? Log(sum[v]) : 1.0f / sum[v];
   for (int64_t i = 0; i < count; ++i) {
     for (int v = 0; v < columns.vecs; ++v) {
       const int64_t at = i * stride + v * kLanes;
       StoreLanes(y + at,
-                 log ? LoadLanes(x + at, columns.lanes(v)) - sum[v]
+                 log ? LoadLanes(x + at, columns.lanes(v)) - top[v] - sum[v]
                      : LoadLanes(y + at, columns.lanes(v)) * sum[v],
                  columns.lanes(v));
     }
