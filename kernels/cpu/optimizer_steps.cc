@@ -2,6 +2,8 @@
 // place.
 #include "kernels/cpu/simd/optimizer_steps.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/fast_float.h"
@@ -13,6 +15,7 @@ namespace {
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
 constexpr int64_t kGrain = 8 * 1024;  // elements that one thread takes at a time
+constexpr int kMostSettings = 6;
 
 class Step : public Kernel {
  public:
@@ -33,6 +36,15 @@ class Step : public Kernel {
       context.SetOutput(i, dims);
       context.AllowInPlace(i, input);
     }
+    if (loops_.next_scalar != nullptr) {
+      const int scalar = loops_.states;
+      if (!context.input_dims(4 + scalar).empty())
+        return absl::InvalidArgumentError(absl::StrCat("input ", 4 + scalar, " has shape ",
+                                                       DimsString(context.input_dims(4 + scalar)),
+                                                       ", must be a scalar"));
+      context.SetOutput(1 + scalar, {});
+      context.AllowInPlace(1 + scalar, 4 + scalar);
+    }
     if (NumElements(context.input_dims(2)) != loops_.settings ||
         NumElements(context.input_dims(3)) != 1) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -52,10 +64,15 @@ class Step : public Kernel {
       e.states[i] = context.input(4 + i).data;
       e.next[i] = context.output(1 + i).data;
     }
-    const double* settings = context.in<double>(2);
+    double settings[kMostSettings + 1] = {};
+    std::copy_n(context.in<double>(2), loops_.settings, settings);
+    if (loops_.next_scalar != nullptr)
+      settings[loops_.settings] = *context.in<double>(4 + loops_.states);
     const auto step = static_cast<double>(*context.in<int64_t>(3));
     context.ParallelFor(context.input(0).num_elements(), kGrain,
                         [&](int64_t begin, int64_t end) { loop_(settings, step, e, begin, end); });
+    if (loops_.next_scalar != nullptr)
+      *context.out<double>(1 + loops_.states) = loops_.next_scalar(settings, step);
     return absl::OkStatus();
   }
 
@@ -73,7 +90,8 @@ Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
   const StepLoops& loops =
       ForSet(set, baseline::OptimizerStep, avx2::OptimizerStep, avx512::OptimizerStep)(rule);
   // All states are read and written, or the formula does it.
-  bool whole = spec.num_inputs() == 4 + loops.states && spec.num_outputs() == 1 + loops.states;
+  const int states = loops.states + (loops.next_scalar != nullptr ? 1 : 0);
+  bool whole = spec.num_inputs() == 4 + states && spec.num_outputs() == 1 + states;
   for (int i = 0; whole && i < spec.num_inputs(); ++i) whole = spec.has_input(i);
   for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
   if (!whole) return absl::UnimplementedError("some of the state is left out");
@@ -107,6 +125,12 @@ Made MakeLion(const NodeSpec& spec) {
 template <InstructionSet kSet>
 Made MakeAdadelta(const NodeSpec& spec) {
   return MakeStep(spec, kSet, StepRule::kAdadelta);
+}
+
+template <InstructionSet kSet>
+Made MakeNAdam(const NodeSpec& spec) {
+  const bool decoupled = spec.attributes().Int("decoupled", 0) != 0;
+  return MakeStep(spec, kSet, decoupled ? StepRule::kNAdamDecoupled : StepRule::kNAdam);
 }
 
 template <InstructionSet kSet>
@@ -150,6 +174,11 @@ const FastKernelRow kRows[] = {
      "lion_step",
      {MakeLion<InstructionSet::kBaseline>, MakeLion<InstructionSet::kAvx2>,
       MakeLion<InstructionSet::kAvx512>}},
+    {"onward",
+     "NAdamStep",
+     "nadam_step",
+     {MakeNAdam<InstructionSet::kBaseline>, MakeNAdam<InstructionSet::kAvx2>,
+      MakeNAdam<InstructionSet::kAvx512>}},
     {"onward",
      "RAdamStep",
      "radam_step",

@@ -25,7 +25,9 @@ absl::StatusOr<OptimizerOptions> Complete(const OptimizerEntry& entry,
       complete[std::string(setting.name)] = setting.default_value;
     }
   }
-  for (const auto& [name, value] : options) {
+  for (const auto& [given, value] : options) {
+    // PyTorch's name.
+    const std::string name = given == "decoupled_weight_decay" ? "decoupled" : given;
     const auto it = known.find(name);
     if (it == known.end()) {
       const auto names = absl::StrJoin(known, ", ", [](std::string* out, const auto& each) {

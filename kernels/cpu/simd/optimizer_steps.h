@@ -24,6 +24,8 @@ enum class StepRule : uint8_t {
   kAdadelta,
   kRAdam,
   kRAdamDecoupled,
+  kNAdam,
+  kNAdamDecoupled,
 };
 
 // Arrays of one dtype. Outputs may be their inputs.
@@ -33,13 +35,15 @@ struct StepElements {
   bool maximize = false;
 };
 
-// Elements [begin, end); `settings` in the order of the op's formula.
+// Elements [begin, end); `settings` in the order of the op's formula, then its scalar state.
 using StepLoop = void (*)(const double* settings, double step, const StepElements& elements,
                           int64_t begin, int64_t end);
 
 struct StepLoops {
   int settings, states;
   StepLoop floats, doubles;
+  // Of the scalar state (double, the last one), which is none where this is null.
+  double (*next_scalar)(const double* settings, double step);
 };
 
 namespace baseline {

@@ -57,6 +57,10 @@ struct Moments {
   // Answers p after decay.
   T Update(T p, T g, T* state) const {
     if constexpr (!kDecoupled) g = g + decay * p;
+    return Follow(p, g, state);
+  }
+  // The same of a gradient that has its decay.
+  T Follow(T p, T g, T* state) const {
     state[0] = state[0] + first_weight * (g - state[0]);
     state[1] = state[1] * beta2 + second_weight * g * g;
     return kDecoupled ? p * shrink : p;
@@ -199,6 +203,36 @@ struct RAdamRule {
   };
 };
 
+// Settings end with the product of the momenta so far.
+template <bool kDecoupled>
+struct NAdamRule {
+  static constexpr int kSettings = 6, kStates = 2;
+  static double MomentumAt(const double* settings, double step) {
+    return settings[1] * (1 - std::pow(0.96, step * settings[5]) * 0.5);
+  }
+  static double NextScalar(const double* settings, double step) {
+    return settings[6] * MomentumAt(settings, step);
+  }
+  template <typename T>
+  struct Numbers {
+    Moments<kDecoupled, T> moments;
+    T by_gradient, by_moment, correction;
+    Numbers(const double* settings, double step)
+        : moments(settings), correction(static_cast<T>(1 - std::pow(settings[2], step))) {
+      const double momentum = MomentumAt(settings, step);
+      const double following = MomentumAt(settings, step + 1), product = settings[6] * momentum;
+      by_gradient = static_cast<T>(settings[0] * (1 - momentum) / (1 - product));
+      by_moment = static_cast<T>(settings[0] * following / (1 - product * following));
+    }
+    T Next(T p, T g, T* state) const {
+      if constexpr (!kDecoupled) g = g + moments.decay * p;
+      p = moments.Follow(p, g, state);
+      const T denominator = std::sqrt(state[1] / correction) + moments.epsilon;
+      return p - by_gradient * (g / denominator) - by_moment * (state[0] / denominator);
+    }
+  };
+};
+
 template <typename Rule, typename T>
 void StepAll(const double* settings, double step, const StepElements& e, int64_t begin,
              int64_t end) {
@@ -222,7 +256,10 @@ void StepAll(const double* settings, double step, const StepElements& e, int64_t
 
 template <typename Rule>
 constexpr StepLoops LoopsOf() {
-  return {Rule::kSettings, Rule::kStates, StepAll<Rule, float>, StepAll<Rule, double>};
+  StepLoops loops = {Rule::kSettings, Rule::kStates, StepAll<Rule, float>, StepAll<Rule, double>,
+                     nullptr};
+  if constexpr (requires { Rule::NextScalar; }) loops.next_scalar = Rule::NextScalar;
+  return loops;
 }
 
 const StepLoops& OptimizerStep(StepRule rule) {
@@ -241,7 +278,9 @@ const StepLoops& OptimizerStep(StepRule rule) {
                                          LoopsOf<RMSpropRule<true, true>>(),
                                          LoopsOf<AdadeltaRule>(),
                                          LoopsOf<RAdamRule<false>>(),
-                                         LoopsOf<RAdamRule<true>>()};
+                                         LoopsOf<RAdamRule<true>>(),
+                                         LoopsOf<NAdamRule<false>>(),
+                                         LoopsOf<NAdamRule<true>>()};
   return kLoops[static_cast<int>(rule)];
 }
 

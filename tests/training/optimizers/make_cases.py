@@ -89,7 +89,7 @@ def option_text(options):
         elif name == "eps" and isinstance(value, tuple):
             flat["eps1"], flat["eps2"] = value
         else:
-            flat[{"decoupled_weight_decay": "decoupled"}.get(name, name)] = value
+            flat[name] = value
     return " ".join(f"{name}={float(value)!r}" for name, value in flat.items())
 
 
