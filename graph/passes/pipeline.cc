@@ -12,6 +12,7 @@ std::vector<Pass> PortablePipeline() {
       {"inline_if", InlineConstantIf},
       {"eliminate_identity", EliminateIdentity},
       {"merge_chains", MergeChains},
+      {"merge_pads", MergePads},
       {"common_subexpressions", CommonSubexpressions},
       {"fuse_normalization", FuseNormalization},
       {"fuse_gelu", FuseGelu},
