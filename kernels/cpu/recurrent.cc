@@ -2,61 +2,42 @@
 // one product for all steps and directions; a step is one loop over blocks of hidden units, each of
 // which multiplies the state by its gates' columns of R and applies the cell. Weights are packed so
 // that the gates of a block stand side by side: [direction][block][gate][unit]; constant ones once,
-// others in each run.
+// others in each run. Tiles of pairs round weights, X and the states that they multiply to
+// bfloat16.
 #include "kernels/shapes/recurrent.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/gemm_pairs.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/recurrent_weights.h"
 #include "kernels/cpu/simd/gates.h"
 
 namespace onward::cpu {
 namespace {
 
+constexpr int64_t kLine = 16;         // words; packed rows begin in different sets of the cache
+constexpr int64_t kPackedPanels = 4;  // of each weight, that one thread packs at a time
 constexpr int kMaxTileRows = 16, kMaxGates = 4, kMaxTileCols = 64;
 // Below this many products a step is done by one thread.
 constexpr int64_t kMinParallelStep = 128 * 1024;
 
-// Panels of tile_cols columns. Biases are null where there are none.
-struct PackedWeights {
-  float *w = nullptr, *r = nullptr;
-  float* bias = nullptr;            // added to X's part
-  float* candidate_bias = nullptr;  // GRU, linear before reset: added to H's part of the candidate
-};
-
-// How many floats they have.
-struct WeightSizes {
-  int64_t directions, gates, hidden, input, padded;
-  bool has_bias, split;  // split: with candidate_bias
-
-  int64_t columns() const { return directions * gates * padded; }
-  int64_t w() const { return columns() * input; }
-  int64_t r() const { return columns() * hidden; }
-  int64_t bias() const { return has_bias ? columns() : 0; }
-  int64_t candidate_bias() const { return has_bias && split ? directions * padded : 0; }
-  int64_t all() const { return w() + r() + bias() + candidate_bias(); }
-
-  PackedWeights In(float* memory) const {
-    PackedWeights weights;
-    weights.w = memory;
-    weights.r = weights.w + w();
-    if (has_bias) weights.bias = weights.r + r();
-    if (has_bias && split) weights.candidate_bias = weights.bias + bias();
-    return weights;
-  }
-};
-
 struct RecurrentState {
   RecurrentGeometry g;
   GemmPlan projection;
-  int64_t blocks;  // of one direction
-  int64_t width;   // floats of a projected row: directions * blocks * gates * tile_cols
-  int64_t parts;   // of a step
-  int64_t padded;  // blocks * tile_cols: floats of a state's row
-  int64_t states;  // floats of one state of all sequences
+  bool packs_once;  // X's product, by `pairs`
+  PairsPlan pairs;
+  int64_t state_words;  // of a state's row as pairs; 0: tiles read floats
+  int64_t blocks;       // of one direction
+  int64_t width;        // floats of a projected row: directions * blocks * gates * tile_cols
+  int64_t parts;        // of a step
+  int64_t padded;       // blocks * tile_cols: floats of a state's row
+  int64_t states;       // floats of one state of all sequences
   WeightSizes sizes;
+
+  int64_t state_pairs() const { return state_words * (states / std::max<int64_t>(1, padded)); }
 };
 
 // Pointers into scratch, and the step that runs.
@@ -65,69 +46,21 @@ struct Step {
   const float* projected;
   float* h;  // [direction][batch][padded], as the others
   float* h_next;
+  float* h_pairs;  // [direction][batch][state_words], as the other
+  float* h_pairs_next;
   float* c;
   float* reset;
   float* update;
   int64_t index;
 };
 
-WeightSizes SizesOf(const RecurrentAttributes& a, const GemmTileKernels& tiles, int64_t hidden,
-                    int64_t input, bool has_bias) {
-  const int64_t cols = tiles.tile_cols, padded = (hidden + cols - 1) / cols * cols;
-  return {a.directions,
-          a.gates(),
-          hidden,
-          input,
-          padded,
-          has_bias,
-          a.op == RecurrentOp::kGru && a.linear_before_reset};
-}
-
-// W or R, [directions][gates * hidden][k]: units beyond the hidden ones are zeros.
-void PackMatrix(const GemmTileKernels& tiles, const WeightSizes& s, const float* from, int64_t k,
-                float* to) {
-  const int64_t cols = tiles.tile_cols;
-  for (int64_t d = 0; d < s.directions; ++d) {
-    for (int64_t block = 0; block < s.padded / cols; ++block) {
-      const int units = static_cast<int>(std::min(cols, s.hidden - block * cols));
-      for (int64_t gate = 0; gate < s.gates; ++gate, to += k * cols) {
-        const float* rows = from + ((d * s.gates + gate) * s.hidden + block * cols) * k;
-        tiles.pack_columns_transposed(rows, k, units, k, 1.0f, to);
-      }
-    }
-  }
-}
-
-// B, [directions][Wb of all gates, Rb of all gates].
-void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* from,
-              const PackedWeights& to) {
-  const int64_t cols = tiles.tile_cols, rows = s.gates * s.hidden;
-  std::fill_n(to.bias, s.bias(), 0.0f);
-  if (s.split) std::fill_n(to.candidate_bias, s.candidate_bias(), 0.0f);
-  for (int64_t d = 0; d < s.directions; ++d) {
-    const float* wb = from + d * 2 * rows;
-    const float* rb = wb + rows;
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t gate = row / s.hidden, unit = row % s.hidden;
-      float& sum =
-          to.bias[d * s.gates * s.padded + (unit / cols * s.gates + gate) * cols + unit % cols];
-      sum = wb[row];
-      if (s.split && gate == 2) {
-        to.candidate_bias[d * s.padded + unit] = rb[row];
-      } else {
-        sum += rb[row];
-      }
-    }
-  }
-}
-
 class Recurrent : public Kernel {
  public:
   // `constant`: the packed weights, or empty.
-  Recurrent(RecurrentAttributes attributes, InstructionSet set, Tensor constant)
+  Recurrent(RecurrentAttributes attributes, const GemmTileKernels& tiles, Tensor constant)
       : a_(std::move(attributes)),
-        tiles_(GemmTiles(set)),
-        gates_(GatesOf(set)),
+        tiles_(tiles),
+        gates_(GatesOf(tiles.instruction_set)),
         constant_(std::move(constant)) {}
 
   absl::Status Bind(BindContext& context) const override {
@@ -137,15 +70,21 @@ class Recurrent : public Kernel {
     s->blocks = (g.hidden + tiles_.tile_cols - 1) / tiles_.tile_cols;
     s->padded = s->blocks * tiles_.tile_cols;
     s->width = a_.directions * a_.gates() * s->padded;
-    s->projection =
-        PlanGemm(tiles_, ColumnsLayout::kPanels, g.steps * g.batch, s->width, g.input, 1, false);
+    const int64_t rows = g.steps * g.batch;
+    s->projection = PlanGemm(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input, 1, false);
+    s->packs_once = PacksOnce(tiles_, rows, s->width, g.input);
+    if (s->packs_once)
+      s->pairs = PlanPairs(tiles_, ColumnsLayout::kPanels, rows, s->width, g.input);
+    s->state_words = tiles_.k_per_word > 1 ? s->padded / 2 + kLine : 0;
     const bool parallel = s->width * g.hidden * g.batch >= kMinParallelStep;
     s->parts = parallel ? std::min<int64_t>(context.num_workers(), a_.directions * s->blocks) : 1;
     const int64_t states = a_.directions * g.batch * s->padded;
     s->sizes = SizesOf(a_, tiles_, g.hidden, g.input, context.has_input(3));
     s->states = states;
     const int64_t packed = constant_.empty() ? s->sizes.all() : 0;
-    context.SetScratch((packed + g.steps * g.batch * s->width + 5 * states) *
+    const int64_t projecting =
+        s->packs_once ? s->pairs.scratch : s->projection.scratch * context.num_workers();
+    context.SetScratch((packed + rows * s->width + 5 * states + s->state_pairs() * 2 + projecting) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -155,10 +94,18 @@ class Recurrent : public Kernel {
     const int64_t states = s.states;
     float* projected = context.scratch<float>();
     float* h = projected + s.g.steps * s.g.batch * s.width;
-    Step step = {{}, projected, h, h + states, h + 2 * states, h + 3 * states, h + 4 * states, 0};
-    step.weights = WeightsFor(context, s, h + 5 * states);
-    Project(context, s, step.weights, projected);
+    float* pairs = h + 5 * states;
+    Step step = {};
+    step.projected = projected;
+    step.h = h, step.h_next = h + states, step.c = h + 2 * states;
+    step.reset = h + 3 * states, step.update = h + 4 * states;
+    step.h_pairs = pairs, step.h_pairs_next = pairs + s.state_pairs();
+    float* weights = pairs + 2 * s.state_pairs();
+    step.weights = WeightsFor(context, s, weights);
+    Project(context, s, step.weights, projected, weights + (constant_.empty() ? s.sizes.all() : 0));
     LoadState(context, s, 5, step.h);
+    if (s.state_words > 0)
+      PackState(s, step.h, 0, s.padded, 0, a_.directions * s.g.batch, step.h_pairs);
     if (a_.op == RecurrentOp::kLstm) LoadState(context, s, 6, step.c);
     const bool two_phases = a_.op == RecurrentOp::kGru && !a_.linear_before_reset;
     for (; step.index < s.g.steps; ++step.index) {
@@ -169,6 +116,7 @@ class Recurrent : public Kernel {
         ForEachBlock(context, s, [&](int64_t block) { CellBlock(context, s, step, block); });
       }
       std::swap(step.h, step.h_next);
+      std::swap(step.h_pairs, step.h_pairs_next);
     }
     StoreState(context, s, 1, step.h);
     StoreState(context, s, 2, step.c);
@@ -180,14 +128,25 @@ class Recurrent : public Kernel {
     if (!constant_.empty())
       return s.sizes.In(const_cast<float*>(constant_.data<float>()));  // only read
     const PackedWeights weights = s.sizes.In(scratch);
-    PackMatrix(tiles_, s.sizes, context.in<float>(1), s.g.input, weights.w);
-    PackMatrix(tiles_, s.sizes, context.in<float>(2), s.g.hidden, weights.r);
+    context.ParallelFor(s.width / tiles_.tile_cols, kPackedPanels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        PackPanel(tiles_, s.sizes, context.in<float>(1), s.g.input, i, weights.w);
+        PackPanel(tiles_, s.sizes, context.in<float>(2), s.g.hidden, i, weights.r);
+      }
+    });
     if (s.sizes.has_bias) PackBias(tiles_, s.sizes, context.in<float>(3), weights);
     return weights;
   }
 
+  // Units [unit, unit + units) of the states of rows [begin, end) as pairs.
+  void PackState(const RecurrentState& s, const float* h, int64_t unit, int64_t units,
+                 int64_t begin, int64_t end, float* pairs) const {
+    tiles_.pack_pairs_of_rows(h + begin * s.padded + unit, s.padded, end - begin, units,
+                              s.state_words, pairs + begin * s.state_words + unit / 2);
+  }
+
   void Project(RunContext& context, const RecurrentState& s, const PackedWeights& weights,
-               float* projected) const {
+               float* projected, float* scratch) const {
     GemmArguments args;
     args.a = context.in<float>(0);
     args.a_row = s.g.input;
@@ -195,10 +154,13 @@ class Recurrent : public Kernel {
     args.c = projected;
     args.c_row = s.width;
     args.bias_of_column = weights.bias;
-    context.ParallelFor(s.projection.chunks(), s.projection.grain, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk)
-        RunGemmChunk(tiles_, s.projection, args, chunk, nullptr);
-    });
+    if (s.packs_once) return RunPairs(tiles_, s.pairs, args, scratch, context);
+    context.ParallelForWorkers(s.projection.chunks(), s.projection.grain,
+                               [&](int worker, int64_t begin, int64_t end) {
+                                 for (int64_t chunk = begin; chunk < end; ++chunk)
+                                   RunGemmChunk(tiles_, s.projection, args, chunk,
+                                                scratch + worker * s.projection.scratch);
+                               });
   }
 
   // The parts are as many as the threads, so that a thread meets the same weights at every step;
@@ -236,16 +198,18 @@ class Recurrent : public Kernel {
     GemmTile tile;
     tile.rows = rows;
     tile.cols = static_cast<int>(cols);
-    tile.k = s.g.hidden;
-    tile.a = h + (direction * s.g.batch + row) * s.padded;
-    tile.a_row = s.padded;
+    tile.k = s.sizes.words(s.g.hidden);
+    const int64_t first_row = direction * s.g.batch + row;
+    tile.a =
+        s.state_words > 0 ? step.h_pairs + first_row * s.state_words : h + first_row * s.padded;
+    tile.a_row = s.state_words > 0 ? s.state_words : s.padded;
     tile.a_k = 1;
     tile.b_k = cols;
     tile.b_padded = true;
     tile.c_row = (last - first) * cols;
     for (int gate = first; gate < last; ++gate) {
       const int64_t panel = block * a_.gates() + gate;
-      tile.b = step.weights.r + panel * s.g.hidden * cols;
+      tile.b = step.weights.r + panel * tile.k * cols;
       tile.c = sums + (gate - first) * cols;
       tile.bias_of_column = nullptr;
       tile.residual = nullptr;
@@ -299,6 +263,11 @@ class Recurrent : public Kernel {
       (a_.op == RecurrentOp::kRnn    ? gates_.rnn
        : a_.op == RecurrentOp::kLstm ? gates_.lstm
                                      : gates_.gru_linear)(b);
+      if (s.state_words > 0) {
+        const int64_t first = block / s.blocks * s.g.batch + row;
+        PackState(s, step.h_next, block % s.blocks * tiles_.tile_cols, tiles_.tile_cols, first,
+                  first + rows, step.h_pairs_next);
+      }
       StoreOutput(context, s, step, block, row, rows);
     });
   }
@@ -371,14 +340,10 @@ bool DefaultActivations(const RecurrentAttributes& a) {
   return a.clip == std::numeric_limits<float>::infinity() && !a.input_forget;
 }
 
-template <RecurrentOp kOp, InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec, RecurrentOp op,
+                                                      const GemmTileKernels& tiles) {
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
-  ONWARD_ASSIGN_OR_RETURN(RecurrentAttributes attributes, RecurrentAttributes::Parse(spec, kOp));
+  ONWARD_ASSIGN_OR_RETURN(RecurrentAttributes attributes, RecurrentAttributes::Parse(spec, op));
   if (!DefaultActivations(attributes) || spec.has_input(4) || spec.has_input(7)) {
     return absl::UnimplementedError(
         "default activations only, without clip, input_forget, sequence_lens and peepholes");
@@ -387,7 +352,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   const Tensor* r = spec.constant(2);
   const Tensor* bias = spec.constant(3);
   if (w == nullptr || r == nullptr || (spec.has_input(3) && bias == nullptr))
-    return std::make_unique<Recurrent>(std::move(attributes), kSet, Tensor());
+    return std::make_unique<Recurrent>(std::move(attributes), tiles, Tensor());
   const int64_t gates = attributes.gates(), hidden = r->rank() == 3 ? r->dims()[2] : 0;
   const Dims r_dims = {attributes.directions, gates * hidden, hidden};
   if (w->rank() != 3 || DimsView(r_dims) != r->dims() ||
@@ -396,7 +361,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat("W ", DimsString(w->dims()), ", R ",
                                                    DimsString(r->dims()), " and B do not fit"));
   }
-  const GemmTileKernels& tiles = GemmTiles(kSet);
   const WeightSizes sizes = SizesOf(attributes, tiles, hidden, w->dims()[2], bias != nullptr);
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, Tensor::Create(DType::kFloat32, {sizes.all()}));
   const PackedWeights weights = sizes.In(packed.mutable_data<float>());
@@ -404,18 +368,40 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   PackMatrix(tiles, sizes, r->data<float>(), hidden, weights.r);
   if (bias != nullptr) PackBias(tiles, sizes, bias->data<float>(), weights);
   for (int i = 1; i < (bias == nullptr ? 3 : 4); ++i) spec.ReleaseConstant(i);
-  return std::make_unique<Recurrent>(std::move(attributes), kSet, std::move(packed));
+  return std::make_unique<Recurrent>(std::move(attributes), tiles, std::move(packed));
+}
+
+template <RecurrentOp kOp, InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  return MakeWithTiles(spec, kOp, GemmTiles(kSet));
+}
+
+template <RecurrentOp kOp>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  if (spec.options().precision != Precision::kFast || BFloat16Tiles() == nullptr)
+    return absl::UnimplementedError("products of bfloat16 are for precision fast and AVX512-BF16");
+  if (kOp == RecurrentOp::kGru && spec.attributes().Int("linear_before_reset", 0) == 0)
+    return absl::UnimplementedError("a GRU that multiplies its reset state");
+  return MakeWithTiles(spec, kOp, *BFloat16Tiles());
 }
 
 constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,
                       kLstm = RecurrentOp::kLstm;
 constexpr KernelEntry kKernels[] = {
+    {"", "RNN", "rnn_avx512bf16", MakeOfPairs<kRnn>},
     {"", "RNN", "rnn_avx512", MakeRecurrent<kRnn, InstructionSet::kAvx512>},
     {"", "RNN", "rnn_avx2", MakeRecurrent<kRnn, InstructionSet::kAvx2>},
     {"", "RNN", "rnn_baseline", MakeRecurrent<kRnn, InstructionSet::kBaseline>},
+    {"", "GRU", "gru_avx512bf16", MakeOfPairs<kGru>},
     {"", "GRU", "gru_avx512", MakeRecurrent<kGru, InstructionSet::kAvx512>},
     {"", "GRU", "gru_avx2", MakeRecurrent<kGru, InstructionSet::kAvx2>},
     {"", "GRU", "gru_baseline", MakeRecurrent<kGru, InstructionSet::kBaseline>},
+    {"", "LSTM", "lstm_avx512bf16", MakeOfPairs<kLstm>},
     {"", "LSTM", "lstm_avx512", MakeRecurrent<kLstm, InstructionSet::kAvx512>},
     {"", "LSTM", "lstm_avx2", MakeRecurrent<kLstm, InstructionSet::kAvx2>},
     {"", "LSTM", "lstm_baseline", MakeRecurrent<kLstm, InstructionSet::kBaseline>},

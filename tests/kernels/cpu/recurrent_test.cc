@@ -1,0 +1,133 @@
+// RNN, LSTM and GRU of pairs of bfloat16 against loops in double that round what is multiplied.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/simd/gemm_tile.h"
+#include "tests/support/fast_kernels.h"
+
+namespace onward {
+namespace {
+
+using cases::OpCase;
+using testing::ExpectFastKernels;
+using testing::RandomBFloats;
+using testing::RandomFloats;
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// To the nearest number that bfloat16 has, ties to even.
+double Rounded(double value) {
+  const float narrow = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, 4);
+  bits = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
+  float rounded;
+  std::memcpy(&rounded, &bits, 4);
+  return static_cast<double>(rounded);
+}
+
+struct Sizes {
+  std::string op;
+  int64_t gates, steps, batch, input, hidden, directions;
+};
+
+double At(const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); }
+
+// The next h of a unit from what W and R give its gates; updates c.
+double Next(const std::string& op, const std::vector<double>& x, const std::vector<double>& r,
+            double h, double& c) {
+  if (op == "RNN") return std::tanh(x[0] + r[0]);
+  if (op == "GRU") {  // linear before reset
+    const double update = Sigmoid(x[0] + r[0]), reset = Sigmoid(x[1] + r[1]);
+    return (1 - update) * std::tanh(x[2] + reset * r[2]) + update * h;
+  }
+  c = Sigmoid(x[2] + r[2]) * c + Sigmoid(x[0] + r[0]) * std::tanh(x[3] + r[3]);
+  return Sigmoid(x[1] + r[1]) * std::tanh(c);
+}
+
+// One sequence in one direction. Inputs: X, W, R, B, -, initial h (and c); y and the last states.
+void RunSequence(const Sizes& s, int64_t d, int64_t n, const std::vector<Tensor>& in,
+                 std::vector<Tensor>& out) {
+  const int64_t rows = s.gates * s.hidden, state = (d * s.batch + n) * s.hidden;
+  std::vector<double> h(s.hidden), c(s.hidden), next(s.hidden), x(s.gates), r(s.gates);
+  for (int64_t u = 0; u < s.hidden; ++u) {
+    h[u] = At(in[5], state + u);
+    if (s.op == "LSTM") c[u] = At(in[6], state + u);
+  }
+  for (int64_t i = 0; i < s.steps; ++i) {
+    const int64_t time = d == 1 ? s.steps - 1 - i : i;
+    for (int64_t u = 0; u < s.hidden; ++u) {
+      for (int64_t g = 0; g < s.gates; ++g) {
+        const int64_t row = d * rows + g * s.hidden + u, bias = 2 * d * rows + g * s.hidden + u;
+        x[g] = At(in[3], bias), r[g] = At(in[3], bias + rows);
+        for (int64_t k = 0; k < s.input; ++k)
+          x[g] += At(in[1], row * s.input + k) * At(in[0], (time * s.batch + n) * s.input + k);
+        for (int64_t k = 0; k < s.hidden; ++k)
+          r[g] += At(in[2], row * s.hidden + k) * Rounded(h[k]);
+      }
+      next[u] = Next(s.op, x, r, h[u], c[u]);
+      out[0].mutable_data<float>()[((time * s.directions + d) * s.batch + n) * s.hidden + u] =
+          static_cast<float>(next[u]);
+    }
+    h = next;
+  }
+  for (int64_t u = 0; u < s.hidden; ++u) {
+    out[1].mutable_data<float>()[state + u] = static_cast<float>(h[u]);
+    if (s.op == "LSTM") out[2].mutable_data<float>()[state + u] = static_cast<float>(c[u]);
+  }
+}
+
+OpCase RandomCase(const Sizes& s, std::mt19937& random) {
+  OpCase op;
+  op.name = absl::StrCat(s.op, " ", s.steps, "x", s.batch, "x", s.input, " to ", s.hidden);
+  op.op = s.op;
+  op.attributes = {{"hidden_size", s.hidden},
+                   {"direction", std::string(s.directions == 2 ? "bidirectional" : "forward")}};
+  if (s.op == "GRU") op.attributes.Set("linear_before_reset", int64_t{1});
+  const int64_t rows = s.gates * s.hidden;
+  const Dims state = {s.directions, s.batch, s.hidden};
+  op.inputs = {RandomBFloats({s.steps, s.batch, s.input}, random),
+               RandomBFloats({s.directions, rows, s.input}, random),
+               RandomBFloats({s.directions, rows, s.hidden}, random),
+               RandomFloats({s.directions, 2 * rows}, random),
+               Tensor(),
+               RandomFloats(state, random)};
+  for (int i = 1; i < 3; ++i) {
+    for (int64_t at = 0; at < op.inputs[i].num_elements(); ++at)
+      op.inputs[i].mutable_data<float>()[at] *= 0.25f;  // a power of two; gates do not saturate
+  }
+  op.expected = {Tensor(DType::kFloat32, {s.steps, s.directions, s.batch, s.hidden}),
+                 Tensor(DType::kFloat32, state)};
+  if (s.op == "LSTM") {
+    op.inputs.push_back(RandomFloats(state, random));
+    op.expected.emplace_back(DType::kFloat32, state);
+  }
+  for (int64_t d = 0; d < s.directions; ++d)
+    for (int64_t n = 0; n < s.batch; ++n) RunSequence(s, d, n, op.inputs, op.expected);
+  // What lies close to a tie is rounded the other way now and then.
+  op.rtol = op.atol = 6e-3;
+  return op;
+}
+
+TEST(RecurrentKernels, PairsOfBFloat16) {
+  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  std::mt19937 random(41);
+  std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
+  constexpr uint64_t kWeights = 0b1110;
+  for (int i = 0; i < 45; ++i) {
+    const std::string op = i % 3 == 0 ? "RNN" : i % 3 == 1 ? "GRU" : "LSTM";
+    const int64_t gates = i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4;
+    const Sizes s = {op,           gates,        steps(random), batch(random),
+                     size(random), size(random), i % 4 / 3 + 1};
+    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), kWeights, Precision::kFast), 2);
+  }
+  // X's operands are packed once.
+  const Sizes large = {"LSTM", 4, 5, 20, 150, 130, 1};
+  EXPECT_EQ(ExpectFastKernels(RandomCase(large, random), kWeights, Precision::kFast), 2);
+}
+
+}  // namespace
+}  // namespace onward
