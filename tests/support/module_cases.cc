@@ -6,6 +6,7 @@
 #include "graph/builder/nn/distance.h"
 #include "graph/builder/nn/dropout.h"
 #include "graph/builder/nn/embedding.h"
+#include "graph/builder/nn/fractional_max_pool.h"
 #include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
 #include "graph/builder/nn/pad.h"
@@ -259,6 +260,12 @@ void AddRearranged(Cases& cases) {
       return std::vector<Expr>{MaxUnpool{2, std::nullopt, 0, size}(found.values, found.indices)};
     };
   };
+  const auto fractional = [](FractionalMaxPool pool) {
+    return [=](Module&, const std::vector<Expr>& x) { return std::vector<Expr>{pool(x[0], x[1])}; };
+  };
+  cases["fractional_max_pool"] = fractional({Sizes{2, 3}, {4, 3}});
+  cases["fractional_max_pool_ratio"] = fractional({2, {}, {0.6}});
+  cases["fractional_max_pool_one"] = fractional({Sizes{2, 3}, {1, 4}});
   cases["max_unpool"] = unpooled({});
   cases["max_unpool_size"] = unpooled({7});
   const auto two = [](auto function) {

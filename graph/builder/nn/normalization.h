@@ -30,6 +30,7 @@ class BatchNorm : public Layer {
 using BatchNorm1d = BatchNorm;
 using BatchNorm2d = BatchNorm;
 using BatchNorm3d = BatchNorm;
+using SyncBatchNorm = BatchNorm;  // a training is on one device
 
 struct LayerNormOptions {
   double eps = 1e-5;

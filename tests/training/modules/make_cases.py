@@ -176,6 +176,10 @@ CASES = {
     "adaptive_log_softmax": (nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 12], div_value=2), [f(6, 8), torch.tensor([0, 4, 5, 11, 12, 19])]),
     "alpha_dropout": (nn.AlphaDropout(0.3), [f(2, 3, 4)]),
     "feature_alpha_dropout": (nn.FeatureAlphaDropout(0.3), [f(2, 3, 4)]),
+    "fractional_max_pool": (Of(lambda x, s: F.fractional_max_pool2d(x, (2, 3), (4, 3), _random_samples=s.detach())), [f(2, 3, 9, 8), torch.rand(2, 3, 2)]),
+    "fractional_max_pool_ratio": (Of(lambda x, s: F.fractional_max_pool3d(x, 2, output_ratio=0.6, _random_samples=s.detach())),
+                                  [f(2, 2, 6, 7, 5), torch.rand(2, 2, 3)]),
+    "fractional_max_pool_one": (Of(lambda x, s: F.fractional_max_pool2d(x, (2, 3), (1, 4), _random_samples=s.detach())), [f(1, 2, 5, 6), torch.rand(1, 2, 2)]),
 }
 ACTIVATIONS = {
     "rrelu": nn.RReLU(0.1, 0.4), "relu": nn.ReLU(), "relu6": nn.ReLU6(), "leaky_relu": nn.LeakyReLU(0.2), "elu": nn.ELU(0.7), "selu": nn.SELU(),

@@ -9,6 +9,7 @@
 #include "graph/builder/builder.h"
 #include "graph/builder/nn/activation.h"
 #include "graph/builder/nn/dropout.h"
+#include "graph/builder/nn/fractional_max_pool.h"
 #include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
 #include "graph/builder/nn/spectral_norm.h"
@@ -47,6 +48,29 @@ std::vector<Session::Outputs> RunTwice(Model model, const Session::Inputs& input
     results.push_back(*std::move(outputs));
   }
   return results;
+}
+
+// Of rising numbers a window's maximum is its end: ends rise, by the window at most, to the last.
+TEST(RandomModules, FractionalMaxPoolDrawsWindows) {
+  Tensor x(DType::kFloat32, {40, 1, 1, 17});
+  for (int64_t i = 0; i < x.num_elements(); ++i)
+    x.mutable_data<float>()[i] = static_cast<float>(i % 17);
+  const auto pool = [](const Expr& e) {
+    return nn::FractionalMaxPool{nn::Sizes{1, 2}, {1, 10}}(e);
+  };
+  const auto runs = RunTwice(Of(pool, x.dims()), {{"x", x}});
+  const Tensor &y = runs[0].at("y").tensor(), &other = runs[1].at("y").tensor();
+  ASSERT_EQ(y.dims(), DimsView({40, 1, 1, 10}));
+  EXPECT_FALSE(SameBits(y, other));
+  for (int64_t row = 0; row < 40; ++row) {
+    const float* ends = y.data<float>() + row * 10;
+    EXPECT_EQ(ends[9], 16);
+    EXPECT_EQ(ends[0], 1);
+    for (int64_t i = 1; i < 10; ++i) {
+      EXPECT_GE(ends[i] - ends[i - 1], 1);
+      EXPECT_LE(ends[i] - ends[i - 1], 2);
+    }
+  }
 }
 
 TEST(RandomModules, RReluDrawsSlopes) {
