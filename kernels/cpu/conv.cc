@@ -250,7 +250,7 @@ class Conv : public Kernel {
                            optional(3),
                            context.out<float>(0),
                            state.tap_offsets.data(),
-                           scratch + kPatchSlack,
+                           plan.planes_size() > 0 ? scratch + kPatchSlack : nullptr,
                            scratch + state.patches_offset,
                            activation_};
     const FloatConv conv(tiles_, patches_, plan, data);
