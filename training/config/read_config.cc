@@ -14,8 +14,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "graph/base/status.h"
 #include "training/config/check_config.h"
+#include "training/config/json_places.h"
 
 namespace onward {
 namespace {
@@ -51,16 +53,23 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text.str();
 }
 
-absl::Status ReadJson(const std::string& path, const std::string& text, TrainConfig& config) {
+absl::Status ReadJson(const std::string& path, const std::string& text, TrainConfig& config,
+                      JsonPlaces& places) {
   try {
     const auto checked = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {  // says line and column
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
   }
+  ONWARD_RETURN_IF_ERROR(places.Scan(path, text, *TrainConfig::descriptor()));
   const auto status = proto::util::JsonStringToMessage(text, &config);
-  if (!status.ok())
-    return absl::InvalidArgumentError(absl::StrCat(path, status.message().as_string()));
-  return absl::OkStatus();
+  if (status.ok()) return absl::OkStatus();
+  // "(loss.delta): what is wrong", "(data.mnist): missing field images".
+  const std::string message = status.message().as_string();
+  const size_t end = message.find("):");
+  std::string field;
+  if (message.starts_with("(") && end != message.npos) field = message.substr(1, end - 1);
+  const JsonPlaces::Place place = places.Of(field);
+  return At(path, place.line, place.column, std::string(absl::StripPrefix(message, ": ")));
 }
 
 // Where the text has the field "a.b[2].c", or the innermost field around it that it has.
@@ -184,8 +193,10 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
   ONWARD_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   TrainConfig config;
   proto::TextFormat::ParseInfoTree tree;
-  if (absl::EndsWith(path, ".json")) {
-    ONWARD_RETURN_IF_ERROR(ReadJson(path, text, config));
+  JsonPlaces places;
+  const bool json = absl::EndsWith(path, ".json");
+  if (json) {
+    ONWARD_RETURN_IF_ERROR(ReadJson(path, text, config, places));
   } else {
     FirstError error(path);
     proto::TextFormat::Parser parser;
@@ -209,8 +220,13 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
     return absl::InvalidArgumentError(
         absl::StrCat(path, " with --set: ", problem.field, " ", problem.reason));
   }
+  const std::string what = absl::StrCat(problem.field, " ", problem.reason);
+  if (json) {
+    const JsonPlaces::Place place = places.Of(problem.field);
+    return At(path, place.line, place.column, what);
+  }
   const auto place = Locate(tree, problem.field);
-  return At(path, place.line, place.column, absl::StrCat(problem.field, " ", problem.reason));
+  return At(path, place.line, place.column, what);
 }
 
 }  // namespace onward
