@@ -12,8 +12,9 @@ constexpr int64_t kWantedChunks = 16;
 constexpr int64_t kMinChunkProducts = 1200 * 1000;  // about 5 us
 constexpr int64_t kMaxWorkerPatches = 128 * 1024;   // words: half the second-level cache
 constexpr int64_t kFillGrain = 16 * 1024;           // words that one thread packs at a time
-constexpr int64_t kFilterParts = 8;                 // of a group
-constexpr int64_t kLine = 16;  // words; packed rows begin in different sets of the cache
+constexpr int64_t kFiltersTogether = 4;
+constexpr int64_t kFilterParts = 8;  // of a group
+constexpr int64_t kLine = 16;        // words; packed rows begin in different sets of the cache
 
 class PairsConv {
  public:
@@ -27,7 +28,8 @@ class PairsConv {
 
   // Parts of all filters.
   int64_t filter_parts() const {
-    return images_.groups * (plan_.by_columns() ? kFilterParts : plan_.m);
+    return images_.groups *
+           (plan_.by_columns() ? kFilterParts : CeilDiv(plan_.m, kFiltersTogether));
   }
   void PackFilters(int64_t part) const {
     const PairsFilters& f = plan_.filters;
@@ -39,11 +41,16 @@ class PairsConv {
                                    FiltersOf(group) + begin * plan_.m);
       return;
     }
-    const float* w = data_.w + part / plan_.m * f.group + part % plan_.m * f.filter;
-    float* to = FiltersOf(0) + part * plan_.filter_row;
+    const int64_t parts = CeilDiv(plan_.m, kFiltersTogether), group = part / parts;
+    const int64_t first = part % parts * kFiltersTogether;
+    const int64_t count = std::min(kFiltersTogether, plan_.m - first);
+    const float* w = data_.w + group * f.group + first * f.filter;
+    float* to = FiltersOf(group) + first * plan_.filter_row;
     if (f.taps == 1) {
-      tiles_.pack_pairs_of_rows(w, f.filter, 1, images_.channels, plan_.filter_row, to);
-    } else {
+      tiles_.pack_pairs_of_rows(w, f.filter, count, images_.channels, plan_.filter_row, to);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i, w += f.filter, to += plan_.filter_row) {
       kernels_.pack_filter(w, f.channel, images_.channels, f.taps, plan_.tap_index, plan_.taps, to);
     }
   }
