@@ -67,7 +67,9 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt names no tensor");
   const size_t before = model.graph.node_ids().size();
   ONWARD_ASSIGN_OR_RETURN(const GradientNames names, MakeGradientModel(model, gradient));
-  ONWARD_RETURN_IF_ERROR(ExportFile(model, options.out));
+  ExportOptions written;
+  written.keep_onward_ops = options.allow_onward_ops;
+  ONWARD_RETURN_IF_ERROR(ExportFile(model, options.out, written));
   const size_t nodes = model.graph.node_ids().size();
   if (common.json) {
     const nlohmann::json document = {{"output", options.out},

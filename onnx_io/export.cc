@@ -106,12 +106,12 @@ void ExportUpdates(const Model& model, onnx::ModelProto* proto) {
   }
 }
 
-absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, int64_t wanted_opset,
+absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOptions& options,
                                              ExternalWriter* external) {
   RegisterOnwardSchemas();
   LocalFunctions functions;
-  ONWARD_RETURN_IF_ERROR(AddLocalFunctions(model.graph, functions));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(model, functions, wanted_opset));
+  ONWARD_RETURN_IF_ERROR(AddLocalFunctions(model.graph, options.keep_onward_ops, functions));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(model, functions, options.opset));
   onnx::ModelProto proto;
   proto.set_ir_version(IrVersionOf(opset));
   if (!model.producer_name.empty()) proto.set_producer_name(model.producer_name);
@@ -197,11 +197,11 @@ class DataFile : public ExternalWriter {
 };
 
 absl::Status ExportWithData(const Model& model, const std::string& path, int64_t threshold,
-                            int64_t opset) {
+                            const ExportOptions& options) {
   const std::string data_path = path + ".data";
   ONWARD_ASSIGN_OR_RETURN(AtomicFile data, AtomicFile::Create(data_path));
   DataFile writer(data, data_path.substr(data_path.rfind('/') + 1), threshold);
-  ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportModel(model, opset, &writer));
+  ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportModel(model, options, &writer));
   ONWARD_RETURN_IF_ERROR(writer.status());
   ONWARD_ASSIGN_OR_RETURN(const std::string bytes, Serialize(proto));
   ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
@@ -229,8 +229,7 @@ absl::StatusOr<std::string> ExportBytes(const Model& model, const ExportOptions&
       return absl::ResourceExhaustedError(
           "the model's weights pass 2 GiB: they need a file with external data");
     }
-    ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto,
-                            ExportModel(model, options.opset, nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportModel(model, options, nullptr));
     return Serialize(proto);
   });
 }
@@ -239,7 +238,7 @@ absl::Status ExportFile(const Model& model, const std::string& path, const Expor
   return Guarded([&]() -> absl::Status {
     int64_t threshold = options.external_data_threshold;
     if (threshold < 0 && WeightBytes(model.graph) > kLargestWeights) threshold = kForcedThreshold;
-    if (threshold >= 0) return ExportWithData(model, path, threshold, options.opset);
+    if (threshold >= 0) return ExportWithData(model, path, threshold, options);
     ONWARD_ASSIGN_OR_RETURN(const std::string bytes, ExportBytes(model, options));
     ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
     ONWARD_RETURN_IF_ERROR(file.Append(bytes));

@@ -45,13 +45,17 @@ absl::StatusOr<Graph> BodyGraph(const Graph& graph, NodeId id) {
 
 }  // namespace
 
-absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions) {
+absl::Status AddLocalFunctions(const Graph& graph, bool keep_bodiless, LocalFunctions& functions) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     for (const Subgraph& subgraph : node.subgraphs) {
-      ONWARD_RETURN_IF_ERROR(AddLocalFunctions(*subgraph.graph, functions));
+      ONWARD_RETURN_IF_ERROR(AddLocalFunctions(*subgraph.graph, keep_bodiless, functions));
     }
     if (node.domain != kOnwardDomain) continue;
+    if (keep_bodiless) {
+      ONWARD_ASSIGN_OR_RETURN(const std::optional<SchemaBody> known, BodyOf(graph, id));
+      if (!known) continue;
+    }
     ONWARD_ASSIGN_OR_RETURN(Graph body, BodyGraph(graph, id));
     onnx::FunctionProto proto;
     ONWARD_RETURN_IF_ERROR(GraphExporter().ExportFunction(body, &proto));

@@ -20,7 +20,7 @@ struct LocalFunctions {
 };
 
 // Adds those that the nodes of `graph` and its subgraphs need. Unimplemented for an op without
-// body.
-absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions);
+// body, unless such ops are kept.
+absl::Status AddLocalFunctions(const Graph& graph, bool keep_bodiless, LocalFunctions& functions);
 
 }  // namespace onward

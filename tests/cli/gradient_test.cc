@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx_io/import.h"
@@ -74,6 +75,23 @@ TEST_F(GradientCommandTest, SeveralOfBoth) {
   EXPECT_THAT(log_, HasSubstr("\"cotangents\""));
   const auto model = ImportFile(written_);
   EXPECT_EQ(model->graph.type(model->graph.FindValue("grad/x")).ToString(), "float32[n,2]");
+}
+
+// Some of Onward's own ops have no body in ops of the standard.
+TEST_F(GradientCommandTest, OnwardOpsWhereTheyAreAllowed) {
+  directory_.Write("model.onnx", testing::ProtoFromText(R"(
+      <ir_version: 10, opset_import: ["" : 21]>
+      g (float[2] x) => (float[2] y) { h = Relu(x) y = Mul(h, h) })")
+                                     .SerializeAsString());
+  ASSERT_EQ(Call("--of y --wrt x --allow-onward-ops"), 0) << log_;
+  auto model = ImportFile(written_);
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto session = Session::Create(*std::move(model));
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto outputs = (*session)->Run(
+      {{"x", Tensor::Of<float>({2}, {3, -1})}, {"grad/y", Tensor::Of<float>({2}, {1, 1})}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT(outputs->at("grad/x").tensor().span<float>(), ElementsAre(6, 0));
 }
 
 TEST_F(GradientCommandTest, Refusals) {
