@@ -180,9 +180,8 @@ struct Kept {
 bool FitsWindow(const FormulaCall& call) {
   if (call.Int("local_window_size") < 1) {
     call.Fail("`sliding_window_cache` needs a `local_window_size`");
-  } else if (call.has_input(10) || (call.Int("qk_output") != 0 && call.wants_output(3))) {
-    call.sink().Fail(
-        absl::UnimplementedError("a cache of the window alone with attention_bias or output_qk"));
+  } else if (call.Int("qk_output") != 0 && call.wants_output(3)) {
+    call.sink().Fail(absl::UnimplementedError("scores (qk_output) of a cache of the window alone"));
   }
   return call.sink().status().ok();
 }
@@ -208,7 +207,8 @@ Kept WithCache(const FormulaCall& call, const Sizes& sizes, const Rows& rows,
     kept.present_value = cache.Next(past_value, value);
     attention.k = keys.Read(Concat({past_key, key}, 2), dtype);
     attention.v = values.Read(Concat({past_value, value}, 2), dtype);
-    attention.mask = cache.Hidden(dtype, attention.causal);
+    const Expr bias = attention.mask.valid() ? cache.ColumnsOf(attention.mask) : Expr();
+    attention.mask = SumOfGiven(cache.Hidden(dtype, attention.causal), bias);
     attention.causal = false;
     attention.left_window = -1;
     return kept;

@@ -83,12 +83,24 @@ Expr WindowCache::Next(const Expr& past, const Expr& fresh) const {
   return Where(Unsqueeze(holds, {1, 3}), rows, ScalarLike(rows, 0));
 }
 
+Expr WindowCache::Keys() const {
+  const Expr held = Unsqueeze(Held(start_), {1, 2}), first = Unsqueeze(start_, {1, 2});
+  return Concat({first - held + PositionsUpTo(capacity_), first + PositionsUpTo(length_)}, 2);
+}
+
+Expr WindowCache::ColumnsOf(const Expr& bias) const {
+  const Expr keys = Keys(), batch = DimOf(keys, 0), total = DimOf(bias, 3);
+  // A row that holds nothing, of before the text or after it, takes any column.
+  const Expr column = Min(Max(keys, ScalarLike(keys, 0)), total - 1.0);
+  const Expr all = Expand(bias, Concat({batch, Shape(bias, 1, 4)}, 0));
+  const Expr shape = Concat({batch, Shape(bias, 1, 3), DimOf(keys, 2)}, 0);
+  return Op("GatherElements", {all, Expand(Unsqueeze(column, {1}), shape)}, {{"axis", int64_t{3}}});
+}
+
 Expr WindowCache::Hidden(DType dtype, bool causal) const {
   const Expr held = Unsqueeze(Held(start_), {1, 2}), first = Unsqueeze(start_, {1, 2});
   const Expr steps = PositionsUpTo(length_), rows = PositionsUpTo(capacity_);
-  // Where keys and queries are in the text: [batch, 1, keys] and [batch, length, 1].
-  const Expr fresh = first + steps;
-  const Expr key = Concat({first - held + rows, fresh}, 2);
+  const Expr fresh = first + steps, key = Keys();
   const Expr query = first + Unsqueeze(steps, {1});
   Expr seen = Concat({Less(rows, held), GreaterOrEqual(fresh, first)}, 2);
   if (causal) seen = And(seen, LessOrEqual(key, query));

@@ -35,9 +35,12 @@ class WindowCache {
   // Added to the scores of the keys [past, fresh]: hides what holds nothing, what comes later where
   // `causal`, and what has left the window. [batch, 1, length, capacity + length]
   Expr Hidden(DType dtype, bool causal) const;
+  // The columns of those keys out of `bias`, [batch or 1, heads or 1, length, tokens so far].
+  Expr ColumnsOf(const Expr& bias) const;
 
  private:
   Expr Held(const Expr& tokens) const;  // rows after so many tokens
+  Expr Keys() const;  // where the keys are in the text, int64[batch, 1, capacity + length]
 
   const int64_t window_;
   Expr start_, length_, capacity_;

@@ -185,3 +185,7 @@ def cases():
     yield case("window_cache_8", quantized(values, 8, True, PAST),
                full + ', k_quant_type: string = "PER_CHANNEL", v_quant_type: string = "PER_CHANNEL", kv_cache_bit_width: int = 8',
                types={n: "int8" for n in ("k2", "v2")})
+    values = tokens(BATCH, 1, 11) | {n: numbers(BATCH, KV_HEADS, PAST, SIZE) for n in ("pk", "pv")}
+    yield case("window_cache_bias", values | {"a": numbers(1, HEADS, 1, 12)}, full)
+    values = tokens(1, LENGTH, 4) | {n: numbers(1, KV_HEADS, PAST, SIZE) for n in ("pk", "pv")}
+    yield case("window_cache_chunk_bias", values | {"a": numbers(1, 1, LENGTH, 7)}, full, dims=open_past)
