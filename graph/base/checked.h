@@ -26,6 +26,11 @@ inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
 // Number of elements of `dims`; InvalidArgument when a dim is negative or the product overflows.
 absl::StatusOr<int64_t> CheckedNumElements(absl::Span<const int64_t> dims);
 
+// The same for the dims of a type, which nobody has validated; INT64_MAX where it answers an error.
+inline int64_t SaturatedNumElements(absl::Span<const int64_t> dims) {
+  return CheckedNumElements(dims).value_or(INT64_MAX);
+}
+
 // Bytes of a tensor, packed types rounded up; InvalidArgument as above or when the bytes overflow.
 absl::StatusOr<int64_t> CheckedByteSize(DType dtype, absl::Span<const int64_t> dims);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "graph/base/checked.h"
 #include "graph/infer/element_rules.h"
 #include "graph/infer/scope.h"
 #include "graph/infer/type_proto.h"
@@ -80,7 +81,7 @@ void Record(const Graph& graph, ValueId output, SymbolicDims elements, KnownElem
   }
   const std::optional<Dims> dims = graph.type(output).static_dims();
   const int64_t limit = ExactLimit(graph.type(output).dtype);
-  if (!dims || limit == 0 || NumElements(*dims) != static_cast<int64_t>(elements.size()) ||
+  if (!dims || limit == 0 || SaturatedNumElements(*dims) != static_cast<int64_t>(elements.size()) ||
       elements.size() > static_cast<size_t>(kMaxInferredElements)) {
     return;
   }

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/base/checked.h"
 #include "graph/infer/element_rules.h"
 
 namespace onward {
@@ -193,7 +194,8 @@ template <Dim (*Combine)(const Dim&, const Dim&)>
 Elements Reduce(const InferScope& scope, size_t) {
   const Elements elements = scope.Elements(0);
   const std::optional<Dims> dims = OutputDims(scope);
-  if (!elements || elements->empty() || !dims || NumElements(*dims) != 1) return std::nullopt;
+  if (!elements || elements->empty() || !dims || SaturatedNumElements(*dims) != 1)
+    return std::nullopt;
   Dim result = (*elements)[0];
   for (size_t i = 1; i < elements->size(); ++i) result = Combine(result, (*elements)[i]);
   return SymbolicDims{result};

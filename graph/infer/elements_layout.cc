@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "graph/base/checked.h"
 #include "graph/infer/element_rules.h"
 #include "graph/infer/type_proto.h"
 
@@ -11,7 +12,7 @@ using Elements = std::optional<SymbolicDims>;
 
 std::optional<Dims> OutputDims(const InferScope& scope, size_t output) {
   std::optional<Dims> dims = scope.graph.type(scope.node.outputs[output]).static_dims();
-  if (!dims || NumElements(*dims) > kMaxInferredElements) return std::nullopt;
+  if (!dims || SaturatedNumElements(*dims) > kMaxInferredElements) return std::nullopt;
   return dims;
 }
 
@@ -253,7 +254,8 @@ constexpr ElementRule kRules[] = {
 
 SymbolicDims BroadcastElements(const SymbolicDims& elements, DimsView dims, DimsView to) {
   const absl::StatusOr<Dims> both = BroadcastDims(dims, to);
-  if (!both.ok() || DimsView(*both) != to || NumElements(to) > kMaxInferredElements) return {};
+  if (!both.ok() || DimsView(*both) != to || SaturatedNumElements(to) > kMaxInferredElements)
+    return {};
   const Dims strides = BroadcastStrides(dims, to);
   return Gathered(elements, to, [&](const Dims& index) { return Linear(index, strides); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
 #include "graph/base/status.h"
 #include "graph/infer/elements.h"
 #include "graph/infer/infer.h"
@@ -22,7 +23,7 @@ std::optional<Tensor> KnownConstant(const Graph& graph, ValueId id, const KnownE
     return std::nullopt;
   }
   const auto elements = ElementsOf(graph, id, known);
-  if (!elements || NumElements(*dims) != static_cast<int64_t>(elements->size())) {
+  if (!elements || SaturatedNumElements(*dims) != static_cast<int64_t>(elements->size())) {
     return std::nullopt;
   }
   Tensor tensor(type.dtype, *dims);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
@@ -296,7 +297,7 @@ absl::StatusOr<PackedBytes> Pack(const Int8TileKernels& tiles, const Tensor& b) 
 bool IsOne(const NodeSpec& spec, int i) {
   if (i < 0 || !spec.has_input(i)) return true;
   const std::optional<Dims> dims = spec.input_type(i).static_dims();
-  return dims && NumElements(*dims) == 1;
+  return dims && SaturatedNumElements(*dims) == 1;
 }
 
 // One value, or one per column.
