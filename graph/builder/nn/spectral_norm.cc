@@ -83,14 +83,14 @@ void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& optio
     return;
   const std::string local = absl::StrCat("parametrizations.", name.substr(prefix.size()));
   const int64_t rows = start->dims()[static_cast<size_t>(options.axis)];
+  const DType dtype = start->dtype();  // the buffers that are added move the constants
   std::mt19937_64 random(static_cast<uint64_t>(start->num_elements()) * 2654435761u);
   const Vectors vectors = SingularVectors(MatrixOf(*start, options.axis), static_cast<size_t>(rows),
                                           options.eps, random);
   const auto buffer = [&](const char* last, const Vector& values) {
     const Init init = {"", [&](DimsView, std::mt19937_64&) { return values; }};
-    return module.AddBuffer(
-        absl::StrCat(local, ".0.", last),
-        Draw(init, start->dtype(), {static_cast<int64_t>(values.size())}, 0, ""));
+    return module.AddBuffer(absl::StrCat(local, ".0.", last),
+                            Draw(init, dtype, {static_cast<int64_t>(values.size())}, 0, ""));
   };
   const Expr u = buffer("_u", vectors.u), v = buffer("_v", vectors.v);
   if (!u.valid() || !v.valid()) return;
