@@ -12,6 +12,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "kernels/cpu/kernels.h"
 #include "onnx_io/import.h"
+#include "training/gradient/expand_gradient.h"
 #include "training/gradient/gradient.h"
 
 namespace onward::cli {
@@ -33,11 +34,6 @@ std::string GradientOf(const std::string& domain, const std::string& op) {
   return "";
 }
 
-// By ExpandGradientNodes, before a session is made.
-bool IsExpanded(const std::string& domain, const std::string& op) {
-  return domain == "ai.onnx.preview.training" && op == "Gradient";
-}
-
 nlohmann::json Document() {
   RegisterOnwardSchemas();
   std::map<std::pair<std::string, std::string>, const onnx::OpSchema*> schemas;
@@ -53,7 +49,7 @@ nlohmann::json Document() {
                    {"op", key.second},
                    {"since", schema->SinceVersion()},
                    {"body", schema->HasFunction() || schema->HasContextDependentFunction() ||
-                                HasFormula(*schema) || IsExpanded(key.first, key.second)},
+                                HasFormula(*schema) || IsGradient(key.first, key.second)},
                    {"cpu", CpuKernelNames(key.first, key.second)},
                    {"gradient", GradientOf(key.first, key.second)}});
   }

@@ -10,11 +10,12 @@
 #include "training/gradient/gradient.h"
 
 namespace onward {
-namespace {
 
-bool IsGradient(const Node& node) {
-  return node.domain == "ai.onnx.preview.training" && node.op_type == "Gradient";
+bool IsGradient(std::string_view domain, std::string_view op) {
+  return domain == "ai.onnx.preview.training" && op == "Gradient";
 }
+
+namespace {
 
 absl::StatusOr<ValueId> Named(const Graph& graph, const std::string& name) {
   const ValueId id = graph.FindValue(name);
@@ -80,8 +81,9 @@ absl::Status Expand(Graph& graph, NodeId id) {
 absl::Status ExpandGradientNodes(Graph& graph) {
   while (true) {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
-    const auto found = std::find_if(order.begin(), order.end(),
-                                    [&](NodeId id) { return IsGradient(graph.node(id)); });
+    const auto found = std::find_if(order.begin(), order.end(), [&](NodeId id) {
+      return IsGradient(graph.node(id).domain, graph.node(id).op_type);
+    });
     if (found == order.end()) return absl::OkStatus();
     ONWARD_RETURN_IF_ERROR(InferGraph(graph));
     const std::string name = graph.Describe(*found);

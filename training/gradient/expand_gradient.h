@@ -1,10 +1,14 @@
 // The standard's Gradient operator (ai.onnx.preview.training).
 #pragma once
 
+#include <string_view>
+
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
 
 namespace onward {
+
+bool IsGradient(std::string_view domain, std::string_view op);
 
 // Replaces every Gradient node of the main graph by the nodes that compute it. The gradient of a
 // `y` of several elements is that of their sum; a Gradient may differentiate what another one
