@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/simd/gemm_tile.h"
+#include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward {
@@ -15,25 +15,10 @@ using cases::OpCase;
 using testing::ExpectFastKernels;
 using testing::RandomFloats;
 
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-// To the nearest number that bfloat16 has, ties to even.
-double Rounded(double value) {
-  const float narrow = static_cast<float>(value);
-  uint32_t bits;
-  std::memcpy(&bits, &narrow, 4);
-  bits = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
-  float rounded;
-  std::memcpy(&rounded, &bits, 4);
-  return static_cast<double>(rounded);
-}
-
 struct Sizes {
   int64_t steps, batch, hidden;
   bool reversed, dy;
 };
-
-double At(const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); }
 
 // One sequence: inputs and outputs as LstmGradient's. `round`: what the product does to operands.
 template <typename Round>
