@@ -215,10 +215,7 @@ class Conv : public Kernel {
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g, ConvDims(attributes_, context));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
     if (context.has_input(3)) context.AllowInPlace(0, 3);

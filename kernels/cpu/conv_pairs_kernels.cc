@@ -33,6 +33,15 @@ absl::Status SetScratch(BindContext& context, PairsConvState& s) {
   return absl::OkStatus();
 }
 
+PairsConvData DataOf(const RunContext& context) {
+  PairsConvData data;
+  data.x = context.in<float>(0), data.w = context.in<float>(1);
+  if (context.has_input(2)) data.bias = context.in<float>(2);
+  if (context.has_input(3)) data.residual = context.in<float>(3);
+  data.y = context.out<float>(0);
+  return data;
+}
+
 absl::Status RunProducts(const PairsConvState& s, PairsConvData data, RunContext& context) {
   data.planes = context.scratch<float>();
   data.scratch = data.planes + s.planes_floats;
@@ -61,10 +70,7 @@ class PairsConvolution : public Kernel {
       : attributes_(std::move(attributes)), activation_(activation) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
     if (context.has_input(3)) context.AllowInPlace(0, 3);
@@ -87,11 +93,7 @@ class PairsConvolution : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PairsConvState>();
-    PairsConvData data;
-    data.x = context.in<float>(0), data.w = context.in<float>(1);
-    if (context.has_input(2)) data.bias = context.in<float>(2);
-    if (context.has_input(3)) data.residual = context.in<float>(3);
-    data.y = context.out<float>(0);
+    PairsConvData data = DataOf(context);
     data.activation = activation_;
     return RunProducts(s, data, context);
   }
@@ -149,11 +151,7 @@ class PairsConvTranspose : public Kernel {
       : attributes_(std::move(attributes)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const ConvGeometry g,
-        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
-                          context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
     if (g.axes.size() > 2) {
       return absl::InvalidArgumentError(
           absl::StrCat("X ", DimsString(context.input_dims(0)), " has more axes than declared"));
@@ -201,10 +199,7 @@ class PairsConvTranspose : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PairsConvState>();
-    PairsConvData data;
-    data.x = context.in<float>(0), data.w = context.in<float>(1);
-    if (context.has_input(2)) data.bias = context.in<float>(2);
-    data.y = context.out<float>(0);
+    const PairsConvData data = DataOf(context);
     if (!s.covers_y) FillBias(context, data);
     return RunProducts(s, data, context);
   }

@@ -26,11 +26,7 @@ class ConvTranspose : public Kernel {
       : attributes_(std::move(attributes)), tiles_(tiles), weights_(std::move(weights)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const ConvGeometry g,
-        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
-                          context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
     if (g.axes.size() > 2) {
       return absl::InvalidArgumentError(
           absl::StrCat("X ", DimsString(context.input_dims(0)), " has more axes than declared"));

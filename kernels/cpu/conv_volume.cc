@@ -135,10 +135,7 @@ class ConvVolume : public Kernel {
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g, ConvDims(attributes_, context));
     context.SetOutput(0, g.output);
     auto* state = context.NewState<VolumeState>();
     state->live_filters = LeaveDeadTapsOut(context, tiles_, ConvForm::kPixelLanes, packed_, g);

@@ -29,10 +29,7 @@ class DepthwiseConv : public Kernel {
       : kernels_(kernels), attributes_(std::move(attributes)), activation_(activation) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
     DepthwiseState* state = context.NewState<DepthwiseState>();

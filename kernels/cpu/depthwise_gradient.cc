@@ -44,11 +44,7 @@ class DepthwiseConvTranspose : public Kernel {
       : kernels_(kernels), attributes_(std::move(attributes)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const ConvGeometry g,
-        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
-                          context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
     context.SetOutput(0, g.output);
     auto* plan = context.NewState<BandPlan>();
     plan->window = WindowOf(g.axes);

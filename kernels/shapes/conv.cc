@@ -173,4 +173,18 @@ absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& at
   return result;
 }
 
+absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes,
+                                      const BindContext& context) {
+  const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
+  return ConvDims(attributes, context.input_dims(0), context.input_dims(1),
+                  context.has_input(2) ? &bias : nullptr);
+}
+
+absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& attributes,
+                                               const BindContext& context) {
+  const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
+  return ConvTransposeDims(attributes, context.input_dims(0), context.input_dims(1),
+                           context.has_input(2) ? &bias : nullptr);
+}
+
 }  // namespace onward

@@ -30,6 +30,8 @@ struct ConvGeometry {
 // `bias` is null when there is none. InvalidArgument names the dims that do not fit.
 absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, DimsView x, DimsView w,
                                       const DimsView* bias);
+// Of the inputs X, W and, where there is one, bias.
+absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, const BindContext& context);
 
 struct ConvTransposeAttributes {
   ConvAttributes conv;
@@ -44,5 +46,7 @@ struct ConvTransposeAttributes {
 // (`output`) is [batch, filters, axes.input...].
 absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& attributes,
                                                DimsView x, DimsView w, const DimsView* bias);
+absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& attributes,
+                                               const BindContext& context);
 
 }  // namespace onward

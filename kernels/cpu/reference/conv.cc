@@ -54,10 +54,7 @@ class Conv : public Kernel {
   explicit Conv(ConvAttributes attributes) : attributes_(std::move(attributes)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     context.SetOutput(0, g.output);
     *context.NewState<ConvState>() = KeepGeometry(context, g, false);
     return absl::OkStatus();
@@ -93,11 +90,7 @@ class ConvTranspose : public Kernel {
   explicit ConvTranspose(ConvTransposeAttributes attributes) : attributes_(std::move(attributes)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const ConvGeometry g,
-        ConvTransposeDims(attributes_, context.input_dims(0), context.input_dims(1),
-                          context.has_input(2) ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
     context.SetOutput(0, g.output);
     *context.NewState<ConvState>() = KeepGeometry(context, g, true);
     return absl::OkStatus();
