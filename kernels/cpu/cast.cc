@@ -1,40 +1,55 @@
-// Cast and CastLike between float32 and float16, by the instructions that processors have for it.
+// Cast and CastLike between float32 and floats of 16 bits, by vectors.
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/half_loops.h"
 
 namespace onward::cpu {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeHalfCast(const NodeSpec& spec, const HalfLoops& loops) {
-  const DType from = spec.input_dtype(0), to = spec.output_dtype(0);
-  if (from == DType::kFloat32 && to == DType::kFloat16)
-    return std::make_unique<UnaryKernel>(loops.from_float, sizeof(float), sizeof(uint16_t),
-                                         LoopParameters(), kCheapGrain);
-  if (from == DType::kFloat16 && to == DType::kFloat32)
-    return std::make_unique<UnaryKernel>(loops.to_float, sizeof(uint16_t), sizeof(float),
-                                         LoopParameters(), kCheapGrain);
-  return absl::UnimplementedError("between float32 and float16 only");
+// Null where the set has none.
+const HalfLoops* LoopsOf(DType dtype, InstructionSet set) {
+  if (!Supports(set)) return nullptr;
+  if (dtype == DType::kBFloat16)
+    return &ForSet(set, baseline::BFloats, avx2::BFloats, avx512::BFloats)();
+#if defined(__x86_64__)
+  if (dtype == DType::kFloat16 && set != InstructionSet::kBaseline)
+    return &ForSet(set, avx2::Halves, avx2::Halves, avx512::Halves)();
+#endif
+  return nullptr;
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-#if defined(__x86_64__)
-  if (Supports(kSet))
-    return MakeHalfCast(spec, kSet == InstructionSet::kAvx512 ? avx512::Halves() : avx2::Halves());
-#endif
-  return absl::UnimplementedError("not allowed or not supported");
+  const DType from = spec.input_dtype(0), to = spec.output_dtype(0);
+  const bool narrows = from == DType::kFloat32;
+  const HalfLoops* loops = LoopsOf(narrows ? to : from, kSet);
+  if ((!narrows && to != DType::kFloat32) || loops == nullptr) {
+    return absl::UnimplementedError(
+        "between float32 and 16-bit floats only, or not allowed, or not supported");
+  }
+  const size_t in_size = narrows ? sizeof(float) : sizeof(uint16_t);
+  const size_t out_size = narrows ? sizeof(uint16_t) : sizeof(float);
+  return std::make_unique<UnaryKernel>(narrows ? loops->from_float : loops->to_float, in_size,
+                                       out_size, LoopParameters(), kCheapGrain);
 }
 
-constexpr KernelEntry kKernels[] = {
-    {"", "Cast", "cast_half_avx512", Make<InstructionSet::kAvx512>},
-    {"", "Cast", "cast_half_avx2", Make<InstructionSet::kAvx2>},
-    {"", "CastLike", "cast_like_half_avx512", Make<InstructionSet::kAvx512>},
-    {"", "CastLike", "cast_like_half_avx2", Make<InstructionSet::kAvx2>},
+constexpr FastKernelRow kRows[] = {
+    {"",
+     "Cast",
+     "cast_half",
+     {Make<InstructionSet::kBaseline>, Make<InstructionSet::kAvx2>, Make<InstructionSet::kAvx512>}},
+    {"",
+     "CastLike",
+     "cast_like_half",
+     {Make<InstructionSet::kBaseline>, Make<InstructionSet::kAvx2>, Make<InstructionSet::kAvx512>}},
 };
 
 }  // namespace
 
-KernelList CastKernels() { return kKernels; }
+KernelList CastKernels() {
+  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
+  return kEntries;
+}
 
 }  // namespace onward::cpu

@@ -1,5 +1,4 @@
-// Conversions between float32 and float16 by the processor's instructions, which round to nearest
-// even. Baseline processors have none.
+// Conversions between float32 and 16-bit floats by vectors, which round to nearest even.
 #pragma once
 
 #include "kernels/cpu/simd/elementwise_loops.h"
@@ -11,11 +10,17 @@ struct HalfLoops {
   UnaryLoop to_float;
 };
 
+// Of float16 by the processor's instructions, which baseline processors lack; of bfloat16.
+namespace baseline {
+const HalfLoops& BFloats();
+}
 namespace avx2 {
 const HalfLoops& Halves();
-}
+const HalfLoops& BFloats();
+}  // namespace avx2
 namespace avx512 {
 const HalfLoops& Halves();
-}
+const HalfLoops& BFloats();
+}  // namespace avx512
 
 }  // namespace onward::cpu

@@ -1,5 +1,5 @@
-// Conversions between float32 and float16 by processor instructions give the bits of the plain
-// ones, for every float16 and for floats around every rounding boundary.
+// Conversions between float32 and 16-bit floats by vectors give the bits of the plain ones, for
+// every float16 and for floats around every rounding boundary.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -62,16 +62,51 @@ TEST(HalfCast, FloatsAroundEveryBoundary) {
   ExpectFastKernels(CastCase("to float16", x, y));
 }
 
-TEST(HalfCast, EveryLength) {
+// A bfloat16 is the upper half of a float: by definition.
+TEST(HalfCast, EveryBFloat16) {
+  Tensor x(DType::kBFloat16, {65536}), y(DType::kFloat32, {65536});
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    x.mutable_data<BFloat16>()[bits].bits = static_cast<uint16_t>(bits);
+    y.mutable_data<float>()[bits] = std::bit_cast<float>(bits << 16);
+  }
+  EXPECT_GT(ExpectFastKernels(CastCase("from bfloat16", x, y)), 0);
+}
+
+// Below, at and above the middle between neighbours: ties go to the even one, NaN stays NaN.
+TEST(HalfCast, FloatsAroundEveryBFloat16) {
+  std::vector<float> values;
+  std::vector<uint16_t> rounded;
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const bool nan = (bits & 0x7fff) > 0x7f80;
+    for (const uint32_t rest : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      if ((bits & 0x7fff) == 0x7f80 && rest != 0) continue;
+      values.push_back(std::bit_cast<float>(bits << 16 | rest));
+      const uint32_t up = rest > 0x8000 || (rest == 0x8000 && bits % 2 == 1) ? 1 : 0;
+      rounded.push_back(static_cast<uint16_t>(nan ? bits | 0x40 : bits + up));
+    }
+  }
+  const Tensor x = Tensor::Of<float>({static_cast<int64_t>(values.size())}, values);
+  Tensor y(DType::kBFloat16, x.dims());
+  for (size_t i = 0; i < rounded.size(); ++i) y.mutable_data<BFloat16>()[i].bits = rounded[i];
+  EXPECT_GT(ExpectFastKernels(CastCase("to bfloat16", x, y)), 0);
+}
+
+template <typename T>
+void ExpectEveryLength(DType dtype) {
   for (int64_t n = 0; n < 40; ++n) {
-    Tensor x(DType::kFloat32, {n}), y(DType::kFloat16, {n});
+    Tensor x(DType::kFloat32, {n}), y(dtype, {n});
     for (int64_t i = 0; i < n; ++i) {
       x.mutable_data<float>()[i] = static_cast<float>(i) / 4;
-      y.mutable_data<Float16>()[i] = Float16(static_cast<float>(i) / 4);
+      y.mutable_data<T>()[i] = T(static_cast<float>(i) / 4);
     }
-    ExpectFastKernels(CastCase("to float16", x, y));
-    ExpectFastKernels(CastCase("from float16", y, x));
+    ExpectFastKernels(CastCase("narrow", x, y));
+    ExpectFastKernels(CastCase("widen", y, x));
   }
+}
+
+TEST(HalfCast, EveryLength) {
+  ExpectEveryLength<Float16>(DType::kFloat16);
+  ExpectEveryLength<BFloat16>(DType::kBFloat16);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/half_loops_inl.h"
