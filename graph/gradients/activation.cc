@@ -1,5 +1,5 @@
 // Gradients that pass or do not: those of Relu and of Clip between numbers, at whose bounds nothing
-// passes (PyTorch's hardtanh).
+// passes (PyTorch's hardtanh). S: Y may be kept in fewer bits.
 #include "graph/gradients/gradients.h"
 
 namespace onward::gradients {
@@ -8,12 +8,13 @@ namespace {
 using namespace expr;  // NOLINT: formulas
 
 std::vector<Expr> ReluGradient(const FormulaCall& call) {
-  const Expr y = call.input(0), dy = call.input(1);
+  const Expr dy = call.input(1), y = Saved(call.input(0), dy);
   return {Where(Greater(y, ScalarLike(y, 0)), dy, ScalarLike(dy, 0))};
 }
 
 std::vector<Expr> ClipGradient(const FormulaCall& call) {
-  const Expr y = call.input(0), dy = call.input(1), low = call.input(2), high = call.input(3);
+  const Expr dy = call.input(1), low = call.input(2), high = call.input(3);
+  const Expr y = Saved(call.input(0), dy);
   Expr passes;
   if (low.valid()) passes = Greater(y, low);
   if (high.valid()) {
@@ -26,10 +27,11 @@ std::vector<Expr> ClipGradient(const FormulaCall& call) {
 }  // namespace
 
 std::vector<FormulaOp> ActivationOps() {
-  return {{"ReluGradient (Y: T, dY: T) -> (dX: T) where T = float|double|float16|bfloat16",
+  return {{"ReluGradient (Y: S, dY: T) -> (dX: T)"
+           " where S = float|double|float16|bfloat16, T = float|double|float16|bfloat16",
            ReluGradient},
-          {"ClipGradient (Y: T, dY: T, min: T?, max: T?) -> (dX: T)"
-           " where T = float|double|float16|bfloat16",
+          {"ClipGradient (Y: S, dY: T, min: T?, max: T?) -> (dX: T)"
+           " where S = float|double|float16|bfloat16, T = float|double|float16|bfloat16",
            ClipGradient}};
 }
 

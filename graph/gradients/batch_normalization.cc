@@ -8,7 +8,7 @@ namespace {
 using namespace expr;  // NOLINT: formulas
 
 std::vector<Expr> BatchNormalizationGradient(const FormulaCall& call) {
-  const Expr x = call.input(0), dy = call.input(2);
+  const Expr dy = call.input(2), x = Saved(call.input(0), dy);
   const int64_t rank = call.Rank(0);
   if (rank < 2) call.Fail("X has no channels");
   std::vector<int64_t> others = {0}, channels = {-1};
@@ -30,8 +30,9 @@ std::vector<Expr> BatchNormalizationGradient(const FormulaCall& call) {
 
 std::vector<FormulaOp> BatchNormalizationOps() {
   return {
-      {"BatchNormalizationGradient <epsilon: float = 1e-5> (X: T, scale: T, dY: T)"
-       " -> (dX: T, dscale: T, dB: T) where T = float|double",
+      {"BatchNormalizationGradient <epsilon: float = 1e-5> (X: S, scale: T, dY: T)"
+       " -> (dX: T, dscale: T, dB: T)"
+       " where S = float|double|float16|bfloat16, T = float|double",
        BatchNormalizationGradient}};
 }
 

@@ -14,7 +14,7 @@ Expr DimOf(const Expr& x, int64_t axis) { return Shape(x, axis, axis + 1); }
 // X with zeros around it, or cut, so that the windows read all of it and nothing else.
 Expr Padded(const FormulaCall& call, const Ints& kernel, const Ints& strides, const Ints& dilations,
             const Ints& pads) {
-  const Expr x = call.input(0), dy = call.input(1);
+  const Expr dy = call.input(1), x = Saved(call.input(0), dy);
   ExprSink& sink = call.sink();
   Ints extents, axes;
   for (size_t i = 0; i < kernel.size(); ++i) {
@@ -66,7 +66,8 @@ std::vector<FormulaOp> ConvOps() {
   // `pads`: how many zeros stand before the first element of each spatial axis.
   return {
       {"ConvWeightGradient <kernel_shape: ints, strides: ints?, dilations: ints?, pads: ints?,"
-       " group: int = 1> (X: T, dY: T) -> (dW: T) where T = float|double|float16|bfloat16",
+       " group: int = 1> (X: S, dY: T) -> (dW: T)"
+       " where S = float|double|float16|bfloat16, T = float|double|float16|bfloat16",
        ConvWeightGradient}};
 }
 

@@ -8,6 +8,11 @@
 
 namespace onward::gradients {
 
+// What was kept of the forward pass, in the dtype of `like`.
+inline Expr Saved(const Expr& kept, const Expr& like) {
+  return kept.dtype() == like.dtype() ? kept : expr::Op("CastLike", {kept, like});
+}
+
 std::vector<FormulaOp> ActivationOps();
 std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();

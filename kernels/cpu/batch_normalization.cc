@@ -1,11 +1,13 @@
 // BatchNormalization with the statistics of the batch, and its gradient, in float32: a channel at a
-// time, so that what a second walk reads is still in the cache.
+// time, so that what a second walk reads is still in the cache. The gradient's X may be kept in 16
+// bits: it is widened a channel at a time.
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/row_loops.h"
 
 namespace onward::cpu {
@@ -37,18 +39,33 @@ absl::Status CheckChannels(const BindContext& context, const BatchRows& rows, in
   return absl::OkStatus();
 }
 
+// Rows of one channel of X: that of image b lies at first + b * step.
+struct ChannelRows {
+  const float* first;
+  int64_t step;
+};
+
+// Widened to `scratch`, where X is narrow: room for rows.count() floats.
+ChannelRows RowsOfChannel(const SavedFloats& x, const BatchRows& rows, int64_t channel,
+                          float* scratch) {
+  if (!x.narrow()) return {x.Read(rows.row(0, channel), 0, nullptr), rows.channels * rows.spatial};
+  for (int64_t b = 0; b < rows.batch; ++b)
+    x.Read(rows.row(b, channel), rows.spatial, scratch + b * rows.spatial);
+  return {scratch, rows.spatial};
+}
+
 struct Moments {
   double mean = 0, variance = 0;
 };
 
 // Over batch and space; variances around the rows' means combine by Chan's formula.
-Moments MomentsOf(const RowLoops& loops, const BatchRows& rows, const float* x, int64_t channel) {
+Moments MomentsOf(const RowLoops& loops, const BatchRows& rows, const ChannelRows& x) {
   double count = 0, squares = 0;
   Moments all;
   const double n = static_cast<double>(rows.spatial);
   for (int64_t b = 0; b < rows.batch && rows.spatial > 0; ++b) {
     float mean, variance;
-    loops.moments(x + rows.row(b, channel), rows.spatial, &mean, &variance);
+    loops.moments(x.first + b * x.step, rows.spatial, &mean, &variance);
     const double delta = static_cast<double>(mean) - all.mean;
     squares += static_cast<double>(variance) * n + delta * delta * count * n / (count + n);
     all.mean += delta * n / (count + n);
@@ -63,19 +80,24 @@ Moments MomentsOf(const RowLoops& loops, const BatchRows& rows, const float* x, 
 // channel by itself.
 class ChannelKernel : public Kernel {
  public:
-  ChannelKernel(const RowLoops& loops, float epsilon) : loops_(loops), epsilon_(epsilon) {}
+  ChannelKernel(const RowLoops& loops, float epsilon, bool narrow)
+      : loops_(loops), epsilon_(epsilon), narrow_(narrow) {}
 
   absl::Status Run(RunContext& context) const override {
     const auto& rows = context.state<BatchRows>();
-    context.ParallelFor(rows.channels, rows.grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t channel = begin; channel < end; ++channel) RunChannel(context, rows, channel);
-    });
+    const SavedFloats x(context.input(0));
+    context.ParallelForWorkers(
+        rows.channels, rows.grain(), [&](int worker, int64_t begin, int64_t end) {
+          float* scratch = narrow_ ? context.scratch<float>() + worker * rows.count() : nullptr;
+          for (int64_t channel = begin; channel < end; ++channel)
+            RunChannel(context, rows, RowsOfChannel(x, rows, channel, scratch), channel);
+        });
     return absl::OkStatus();
   }
 
  protected:
   // Inputs [first, last) have an element per channel; output 0 may take the place of `in_place`.
-  static absl::Status BindChannels(BindContext& context, int first, int last, int in_place) {
+  absl::Status BindChannels(BindContext& context, int first, int last, int in_place) const {
     ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
     ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, first, last));
     *context.NewState<BatchRows>() = rows;
@@ -84,27 +106,31 @@ class ChannelKernel : public Kernel {
     for (int i = 1; i < 3; ++i) {
       if (context.has_output(i)) context.SetOutput(i, {rows.channels});
     }
+    if (narrow_) {
+      context.SetScratch(context.num_workers() * rows.count() *
+                         static_cast<int64_t>(sizeof(float)));
+    }
     return absl::OkStatus();
   }
-  virtual void RunChannel(const RunContext& context, const BatchRows& rows,
+  virtual void RunChannel(const RunContext& context, const BatchRows& rows, const ChannelRows& x,
                           int64_t channel) const = 0;
 
   const RowLoops& loops_;
   const float epsilon_;
+  const bool narrow_;  // X is
 };
 
 class BatchNormalization : public ChannelKernel {
  public:
   BatchNormalization(const RowLoops& loops, float epsilon, float momentum)
-      : ChannelKernel(loops, epsilon), momentum_(momentum) {}
+      : ChannelKernel(loops, epsilon, false), momentum_(momentum) {}
 
   absl::Status Bind(BindContext& context) const override { return BindChannels(context, 1, 5, 0); }
 
  protected:
-  void RunChannel(const RunContext& context, const BatchRows& rows,
+  void RunChannel(const RunContext& context, const BatchRows& rows, const ChannelRows& x,
                   int64_t channel) const override {
-    const float* x = context.in<float>(0);
-    const Moments batch = MomentsOf(loops_, rows, x, channel);
+    const Moments batch = MomentsOf(loops_, rows, x);
     const double keep = momentum_;
     const auto update = [&](int output, float running, double now) {
       if (!context.has_output(output)) return;
@@ -118,8 +144,8 @@ class BatchNormalization : public ChannelKernel {
     const double offset = static_cast<double>(context.in<float>(2)[channel]) - batch.mean * factor;
     for (int64_t b = 0; b < rows.batch; ++b) {
       const int64_t at = rows.row(b, channel);
-      loops_.affine(x + at, rows.spatial, static_cast<float>(factor), static_cast<float>(offset),
-                    context.out<float>(0) + at);
+      loops_.affine(x.first + b * x.step, rows.spatial, static_cast<float>(factor),
+                    static_cast<float>(offset), context.out<float>(0) + at);
     }
   }
 
@@ -141,16 +167,16 @@ class BatchNormalizationGradient : public ChannelKernel {
   }
 
  protected:
-  void RunChannel(const RunContext& context, const BatchRows& rows,
+  void RunChannel(const RunContext& context, const BatchRows& rows, const ChannelRows& x,
                   int64_t channel) const override {
-    const float *x = context.in<float>(0), *dy = context.in<float>(2);
-    const Moments batch = MomentsOf(loops_, rows, x, channel);
+    const float* dy = context.in<float>(2);
+    const Moments batch = MomentsOf(loops_, rows, x);
     double sum = 0, product = 0;
     for (int64_t b = 0; b < rows.batch; ++b) {
       double row_sum, row_product;
       const int64_t at = rows.row(b, channel);
-      loops_.products(x + at, dy + at, rows.spatial, static_cast<float>(batch.mean), &row_sum,
-                      &row_product);
+      loops_.products(x.first + b * x.step, dy + at, rows.spatial, static_cast<float>(batch.mean),
+                      &row_sum, &row_product);
       sum += row_sum;
       product += row_product;
     }
@@ -165,7 +191,7 @@ class BatchNormalizationGradient : public ChannelKernel {
     const double offset = -scale * sum / n - x_factor * batch.mean;
     for (int64_t b = 0; b < rows.batch; ++b) {
       const int64_t at = rows.row(b, channel);
-      loops_.combine(x + at, dy + at, rows.spatial, static_cast<float>(x_factor),
+      loops_.combine(x.first + b * x.step, dy + at, rows.spatial, static_cast<float>(x_factor),
                      static_cast<float>(scale), static_cast<float>(offset),
                      context.out<float>(0) + at);
     }
@@ -184,10 +210,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
   return std::make_unique<BatchNormalizationGradient>(
       ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
-      spec.attributes().Float("epsilon", 1e-5f));
+      spec.attributes().Float("epsilon", 1e-5f), IsSavedNarrow(spec.input_dtype(0)));
 }
 
 const FastKernelRow kRows[] = {

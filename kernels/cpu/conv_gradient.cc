@@ -1,12 +1,13 @@
 // The gradient of convolutions over one or two spatial axes by their weights, in float32: what the
 // windows read becomes a matrix [channel and tap][position], piece by piece, and each piece of dY
-// times its transpose is added up. Tiles of pairs round both to bfloat16.
+// times its transpose is added up. Tiles of pairs round both to bfloat16. X may be kept in 16 bits.
 #include "kernels/cpu/conv_gradient.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/small_float.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
@@ -34,8 +35,12 @@ struct ConvGradientState {
 
 class ConvWeightGradient : public Kernel {
  public:
-  ConvWeightGradient(ConvWeightAttributes attributes, const GemmTileKernels& tiles)
-      : attributes_(std::move(attributes)), tiles_(tiles) {}
+  ConvWeightGradient(ConvWeightAttributes attributes, const GemmTileKernels& tiles, DType x)
+      : attributes_(std::move(attributes)),
+        tiles_(tiles),
+        fill_(x == DType::kBFloat16  ? FillChannel<BFloat16>
+              : x == DType::kFloat16 ? FillChannel<Float16>
+                                     : FillChannel<float>) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -72,7 +77,7 @@ class ConvWeightGradient : public Kernel {
       const int64_t end = std::min(s.all_rows(), begin + s.piece_rows);
       const int64_t grain = std::max<int64_t>(1, kFillGrain / (s.taps * s.piece_size()));
       context.ParallelFor(s.channels, grain, [&](int64_t first, int64_t last) {
-        for (int64_t c = first; c < last; ++c) FillChannel(context, s, c, begin, end, matrix);
+        for (int64_t c = first; c < last; ++c) fill_(context, s, c, begin, end, matrix);
       });
       if (s.gathered) Gather(context, s, begin, end, gathered);
       Multiply(context, s, piece, matrix, gathered);
@@ -105,6 +110,7 @@ class ConvWeightGradient : public Kernel {
   }
 
   // The rows of one channel's taps for the output rows [begin, end) of all images.
+  template <typename T>
   static void FillChannel(const RunContext& context, const ConvGradientState& s, int64_t channel,
                           int64_t begin, int64_t end, float* matrix) {
     float* to = matrix + channel * s.taps * s.piece_size();
@@ -120,16 +126,16 @@ class ConvWeightGradient : public Kernel {
             std::fill_n(row, s.columns.output, 0.0f);
             continue;
           }
-          const float* x = context.in<float>(0) + (image * s.channels + channel) * s.x_size +
-                           y * s.columns.input + s.columns.start(0) + l * s.columns.dilation;
+          const T* x = context.in<T>(0) + (image * s.channels + channel) * s.x_size +
+                       y * s.columns.input + s.columns.start(0) + l * s.columns.dilation;
           CopyRow(x, first, last, s.columns, row);
         }
       }
     }
   }
 
-  static void CopyRow(const float* x, int64_t first, int64_t last, const WindowAxis& axis,
-                      float* row) {
+  template <typename T>
+  static void CopyRow(const T* x, int64_t first, int64_t last, const WindowAxis& axis, float* row) {
     std::fill_n(row, first, 0.0f);
     if (axis.stride == 1) {
       std::copy(x + first, x + std::max(first, last), row + first);
@@ -190,24 +196,28 @@ class ConvWeightGradient : public Kernel {
                                });
   }
 
+  using Fill = void (*)(const RunContext& context, const ConvGradientState& s, int64_t channel,
+                        int64_t begin, int64_t end, float* matrix);
+
   ConvWeightAttributes attributes_;
   const GemmTileKernels& tiles_;
+  Fill fill_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
                                                       const GemmTileKernels& tiles) {
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
-  return std::make_unique<ConvWeightGradient>(std::move(attributes), tiles);
+  return std::make_unique<ConvWeightGradient>(std::move(attributes), tiles, spec.input_dtype(0));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec, 0));
   return MakeWithTiles(spec, *BFloat16Tiles());
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
   return MakeWithTiles(spec, GemmTiles(kSet));
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/conv_pairs.h"
 
 namespace onward::cpu {
@@ -61,8 +62,11 @@ void ForEachRun(const PairsGradientState& s, int64_t begin, int64_t end, F&& f) 
 
 class PairsWeightGradient : public Kernel {
  public:
-  explicit PairsWeightGradient(ConvWeightAttributes attributes)
-      : attributes_(std::move(attributes)), tiles_(*BFloat16Tiles()), planes_(*BFloat16Conv()) {}
+  PairsWeightGradient(ConvWeightAttributes attributes, bool narrow)
+      : attributes_(std::move(attributes)),
+        narrow_(narrow),
+        tiles_(*BFloat16Tiles()),
+        planes_(*BFloat16Conv()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -87,6 +91,7 @@ class PairsWeightGradient : public Kernel {
     s->workers = s->partials + (s->segments > 1 ? s->segments * s->weights() : 0);
     s->worker_floats =
         s->chunk_rows() * (s->row_words() + s->panel_columns) + s->words * tiles_.tile_cols;
+    if (narrow_) s->worker_floats = std::max(s->worker_floats, s->x_size);
     context.SetScratch((s->workers + s->worker_floats * context.num_workers()) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
@@ -99,15 +104,17 @@ class PairsWeightGradient : public Kernel {
       return absl::OkStatus();
     }
     auto* planes = context.scratch<uint16_t>();
-    context.ParallelFor(s.batch * s.channels, CeilDiv(kFillGrain, s.plane),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            planes_.split_channel(s.window, context.in<float>(0) + i * s.x_size,
-                                                  planes + i * s.plane);
-                          }
-                        });
     float* partials = context.scratch<float>() + s.partials;
     float* scratch = context.scratch<float>() + s.workers;
+    const SavedFloats x(context.input(0));
+    context.ParallelForWorkers(s.batch * s.channels, CeilDiv(kFillGrain, s.plane),
+                               [&](int worker, int64_t begin, int64_t end) {
+                                 float* own = scratch + worker * s.worker_floats;
+                                 for (int64_t i = begin; i < end; ++i)
+                                   planes_.split_channel(s.window,
+                                                         x.Read(i * s.x_size, s.x_size, own),
+                                                         planes + i * s.plane);
+                               });
     context.ParallelForWorkers(s.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t segment = i % s.segments;
@@ -231,6 +238,7 @@ class PairsWeightGradient : public Kernel {
   }
 
   ConvWeightAttributes attributes_;
+  bool narrow_;  // X is
   const GemmTileKernels& tiles_;
   const ConvPairsKernels& planes_;
 };
@@ -242,11 +250,12 @@ int64_t ChannelsOf(const NodeSpec& spec, int input) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec, 0));
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
   if (NumElements(attributes.kernel) == 1 && ChannelsOf(spec, 1) > ChannelsOf(spec, 0))
     return absl::UnimplementedError("of a pointwise convolution, dY is larger to transpose than X");
-  return std::make_unique<PairsWeightGradient>(std::move(attributes));
+  return std::make_unique<PairsWeightGradient>(std::move(attributes),
+                                               IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -7,6 +7,7 @@
 #include "kernels/cpu/depthwise_bands.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
 
 namespace onward::cpu {
@@ -20,7 +21,8 @@ struct BandPlan {
   int64_t channels = 0, batch = 0;
   int64_t vectors = 0;
   RowBands bands;
-  int64_t image_groups = 1;  // whose sums are added up at the end
+  int64_t image_groups = 1;    // whose sums are added up at the end
+  int64_t widened_floats = 0;  // of a worker: what a vector reads of a narrow image
 
   int64_t x_size() const { return channels * window.in_h * window.in_w; }
   int64_t y_size() const { return channels * window.out_h * window.out_w; }
@@ -89,8 +91,9 @@ class DepthwiseConvTranspose : public Kernel {
 
 class DepthwiseWeightGradient : public Kernel {
  public:
-  DepthwiseWeightGradient(const DepthwiseKernels& kernels, ConvWeightAttributes attributes)
-      : kernels_(kernels), attributes_(std::move(attributes)) {}
+  DepthwiseWeightGradient(const DepthwiseKernels& kernels, ConvWeightAttributes attributes,
+                          bool narrow)
+      : kernels_(kernels), attributes_(std::move(attributes)), narrow_(narrow) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -105,9 +108,10 @@ class DepthwiseWeightGradient : public Kernel {
     plan->bands = CutBands(plan->window.out_h, kernels_.lanes, [&](int64_t rows) {
       return ProductsScratch(plan->window, kernels_.lanes, rows);
     });
+    if (narrow_) plan->widened_floats = kernels_.lanes * plan->window.in_h * plan->window.in_w;
     plan->image_groups = std::min(plan->batch, CeilDiv(kLeastChunks, plan->vectors));
     context.SetScratch(plan->totals(kernels_.lanes) * static_cast<int64_t>(sizeof(double)) +
-                       plan->bands.worker_floats * context.num_workers() *
+                       (plan->bands.worker_floats + plan->widened_floats) * context.num_workers() *
                            static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -119,13 +123,13 @@ class DepthwiseWeightGradient : public Kernel {
     if (plan.batch == 0) return absl::OkStatus();
     auto* totals = context.scratch<double>();
     auto* bands = reinterpret_cast<float*>(totals + plan.totals(kernels_.lanes));
+    const int64_t floats = plan.bands.worker_floats + plan.widened_floats;
     const int64_t chunks = plan.vectors * plan.image_groups;
     const int64_t products = plan.y_size() * plan.window.taps() * plan.batch / chunks;
     context.ParallelForWorkers(chunks, CeilDiv(kMinChunkProducts, products + 1),
                                [&](int worker, int64_t begin, int64_t end) {
                                  for (int64_t i = begin; i < end; ++i)
-                                   SumChunk(context, plan, i, totals,
-                                            bands + worker * plan.bands.worker_floats);
+                                   SumChunk(context, plan, i, totals, bands + worker * floats);
                                });
     AddUp(plan, totals, dw);
     return absl::OkStatus();
@@ -140,11 +144,19 @@ class DepthwiseWeightGradient : public Kernel {
     double* totals = all + chunk * size;
     std::fill_n(totals, size, 0.0);
     const int64_t end = plan.batch * (group + 1) / plan.image_groups;
+    const SavedFloats x(context.input(0));
+    const int64_t channel = vector * kernels_.lanes;
+    const int64_t x_plane = plan.window.in_h * plan.window.in_w;
+    const int64_t y_plane = plan.window.out_h * plan.window.out_w;
     for (int64_t image = plan.batch * group / plan.image_groups; image < end; ++image) {
+      const int64_t channels = std::min<int64_t>(kernels_.lanes, plan.channels - channel);
+      const float* planes = x.Read(image * plan.x_size() + channel * x_plane, channels * x_plane,
+                                   scratch + plan.bands.worker_floats);
       for (int64_t b = 0; b < plan.bands.count; ++b) {
         DepthwiseGradientBand band = BandOf(plan, vector, b, plan.window.out_h, kernels_.lanes);
-        band.x = context.in<float>(0) + image * plan.x_size();
-        band.dy = context.in<float>(1) + image * plan.y_size();
+        band.filter = 0;  // of those that the pointers begin with
+        band.x = planes;
+        band.dy = context.in<float>(1) + image * plan.y_size() + channel * y_plane;
         band.totals = totals;
         kernels_.sum_products(band, scratch);
       }
@@ -165,6 +177,7 @@ class DepthwiseWeightGradient : public Kernel {
 
   const DepthwiseKernels& kernels_;
   ConvWeightAttributes attributes_;
+  bool narrow_;  // X is
 };
 
 constexpr char kOthers[] = "one or two spatial axes and a filter per channel, known when compiling";
@@ -182,14 +195,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWeightGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
   const auto &x = spec.input_type(0).shape, &dy = spec.input_type(1).shape;
   const Dim group(attributes.group);
   if (!x || !dy || x->size() < 3 || dy->size() < 3 || attributes.group == 1 || (*x)[1] != group ||
       (*dy)[1] != group)
     return absl::UnimplementedError(kOthers);
-  return std::make_unique<DepthwiseWeightGradient>(DepthwiseTiles(kSet), std::move(attributes));
+  return std::make_unique<DepthwiseWeightGradient>(DepthwiseTiles(kSet), std::move(attributes),
+                                                   IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr FastKernelRow kRows[] = {

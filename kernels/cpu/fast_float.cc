@@ -6,15 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::cpu {
 
-absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set) {
+absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved) {
   if (!Supports(set))
     return absl::UnimplementedError(
         absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(set))));
   for (int i = 0; i < spec.num_inputs(); ++i) {
+    if (i == saved && IsSavedNarrow(spec.input_dtype(i))) continue;
     if (spec.has_input(i) && spec.input_dtype(i) != DType::kFloat32)
       return absl::UnimplementedError(absl::StrCat("float32 only, input ", i, " is ",
                                                    std::string(DTypeName(spec.input_dtype(i)))));
@@ -22,8 +24,8 @@ absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set) {
   return absl::OkStatus();
 }
 
-absl::Status CheckBFloat16Products(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, InstructionSet::kAvx512));
+absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, InstructionSet::kAvx512, saved));
   if (spec.options().precision != Precision::kFast)
     return absl::UnimplementedError("products of bfloat16 are for precision fast");
   if (BFloat16Tiles() == nullptr)

@@ -13,12 +13,13 @@
 
 namespace onward::cpu {
 
-// Unimplemented when this process may not use `set` or an input is not float32.
-absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set);
+// Unimplemented when this process may not use `set` or an input is not float32. Input `saved` may be
+// a float of 16 bits (saved_floats.h).
+absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved = -1);
 
 // Unimplemented when this process has no products of bfloat16, or the session's precision does not
 // allow them.
-absl::Status CheckBFloat16Products(const NodeSpec& spec);
+absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved = -1);
 
 // The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
 // ops. InvalidArgument: an unknown name.

@@ -24,6 +24,16 @@ Tensor RandomBFloats(DimsView dims, std::mt19937& random) {
   return tensor;
 }
 
+Tensor Narrowed(const Tensor& floats, DType dtype) {
+  Tensor narrow(dtype, floats.dims());
+  DispatchDType(TypeList<Float16, BFloat16>(), dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < floats.num_elements(); ++i)
+      narrow.mutable_data<T>()[i] = T(floats.data<float>()[i]);
+  });
+  return narrow;
+}
+
 int ExpectFastKernels(const cases::OpCase& c, uint64_t constants, Precision precision) {
   int ran = 0;
   KernelOptions options;

@@ -15,6 +15,9 @@ Tensor RandomFloats(DimsView dims, std::mt19937& random, float low = -1.0f, floa
 // The same, of numbers that bfloat16 has.
 Tensor RandomBFloats(DimsView dims, std::mt19937& random);
 
+// The tensor's floats rounded to a dtype of 16 bits.
+Tensor Narrowed(const Tensor& floats, DType dtype);
+
 // Runs the case through every CPU kernel of its op whose name does not end in "_reference", with
 // variable and with the given constant inputs, on one and on three threads. The results must be the
 // expected ones and the same bits for any number of threads. Reports how many kernels ran.

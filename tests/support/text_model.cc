@@ -20,7 +20,7 @@ namespace onward::testing {
 absl::StatusOr<Model> ModelFromText(const std::string& text) {
   const std::string model = absl::StrCat(
       "<ir_version: 10, opset_import: [\"\" : 28, \"ai.onnx.ml\" : 5, \"com.microsoft\" : 1, "
-      "\"ai.onnx.preview\" : 1]>\n",
+      "\"ai.onnx.preview\" : 1, \"onward\" : 1]>\n",
       text);
   onnx::ModelProto proto;
   const auto status = onnx::OnnxParser::Parse(proto, model.c_str());

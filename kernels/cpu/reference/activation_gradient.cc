@@ -1,4 +1,5 @@
-// ReluGradient and ClipGradient (graph/gradients/activation.cc), in one walk.
+// ReluGradient and ClipGradient (graph/gradients/activation.cc), in one walk. The activation's
+// value may be kept in 16 bits.
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
@@ -10,11 +11,12 @@ namespace {
 using Loop = void (*)(const void* x, const void* dy, const void* low, const void* high, void* dx,
                       int64_t begin, int64_t end);
 
-template <typename T>
+template <typename S, typename T>
 void RunRelu(const void* y, const void* dy, const void*, const void*, void* dx, int64_t begin,
              int64_t end) {
   using C = ComputeType<T>;
-  const T *outputs = static_cast<const T*>(y), *from = static_cast<const T*>(dy);
+  const S* outputs = static_cast<const S*>(y);
+  const T* from = static_cast<const T*>(dy);
   T* to = static_cast<T*>(dx);
   for (int64_t i = begin; i < end; ++i) {
     const T given = from[i];  // read whatever comes, so that the loop has no branch
@@ -22,14 +24,15 @@ void RunRelu(const void* y, const void* dy, const void*, const void*, void* dx, 
   }
 }
 
-template <typename T>
+template <typename S, typename T>
 void RunClip(const void* x, const void* dy, const void* low, const void* high, void* dx,
              int64_t begin, int64_t end) {
   using C = ComputeType<T>;
   const bool no_low = low == nullptr, no_high = high == nullptr;
   const C least = no_low ? C{0} : static_cast<C>(*static_cast<const T*>(low));
   const C most = no_high ? C{0} : static_cast<C>(*static_cast<const T*>(high));
-  const T *inputs = static_cast<const T*>(x), *from = static_cast<const T*>(dy);
+  const S* inputs = static_cast<const S*>(x);
+  const T* from = static_cast<const T*>(dy);
   T* to = static_cast<T*>(dx);
   for (int64_t i = begin; i < end; ++i) {
     const C value = static_cast<C>(inputs[i]);
@@ -75,11 +78,13 @@ class ActivationGradient : public Kernel {
 template <bool kRelu>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   Loop loop = nullptr;
-  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    loop = kRelu ? RunRelu<T> : RunClip<T>;
+  const DType saved = spec.input_dtype(0), dtype = spec.input_dtype(1);
+  DispatchDType(FloatTypes(), saved, [&](auto tag) {
+    using S = typename decltype(tag)::type;
+    if (saved == dtype) loop = kRelu ? RunRelu<S, S> : RunClip<S, S>;
+    if (dtype == DType::kFloat32) loop = kRelu ? RunRelu<S, float> : RunClip<S, float>;
   });
-  if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
+  if (loop == nullptr) return NoLoopFor(saved);
   return std::make_unique<ActivationGradient>(loop);
 }
 

@@ -101,11 +101,19 @@ void ExpectWeightGradients(const ConvShape& s, std::mt19937& random) {
   const Dims x = {s.batch, s.channels, s.input[0], s.input[1]},
              dy = {s.batch, s.filters, s.output[0], s.output[1]};
   EXPECT_GT(ExpectFastKernels(WeightCase(s, RandomFloats(x, random), RandomFloats(dy, random))), 0);
-  if (cpu::BFloat16Tiles() == nullptr) return;
-  EXPECT_GE(ExpectFastKernels(WeightCase(s, testing::RandomBFloats(x, random),
-                                         testing::RandomBFloats(dy, random)),
-                              0, Precision::kFast),
-            1);
+  OpCase op = WeightCase(s, testing::RandomBFloats(x, random), testing::RandomBFloats(dy, random));
+  const Tensor wide = op.inputs[0];
+  const bool has_pairs = cpu::BFloat16Tiles() != nullptr;
+  if (has_pairs) {
+    EXPECT_GE(ExpectFastKernels(op, 0, Precision::kFast), 1);
+  }
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {  // kept narrow, nothing lost
+    op.inputs[0] = testing::Narrowed(wide, dtype);
+    EXPECT_GT(ExpectFastKernels(op), 0);
+    if (has_pairs) {
+      EXPECT_GE(ExpectFastKernels(op, 0, Precision::kFast), 1);
+    }
+  }
 }
 
 TEST(ConvWeightGradientKernels, SumOverPositions) {

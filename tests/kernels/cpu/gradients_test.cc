@@ -24,8 +24,8 @@ TEST(GradientKernels, BatchNormalizationGradientIsTheFormulas) {
   for (int round = 0; round < 12; ++round) {
     const int64_t n = Draw(random, 1, 5), c = Draw(random, 1, 6), size = Draw(random, 1, 700);
     if (n * size < 4) continue;
-    const Tensor x = RandomFloats({n, c, size}, random), dy = RandomFloats({n, c, size}, random),
-                 scale = RandomFloats({c}, random);
+    const Tensor x = testing::RandomBFloats({n, c, size}, random),
+                 dy = RandomFloats({n, c, size}, random), scale = RandomFloats({c}, random);
     Tensor dx(DType::kFloat32, {n, c, size}), dscale(DType::kFloat32, {c}),
         shift(DType::kFloat32, {c});
     const double count = static_cast<double>(n * size);
@@ -63,6 +63,33 @@ TEST(GradientKernels, BatchNormalizationGradientIsTheFormulas) {
     op.expected = {dx, dscale, shift};
     op.rtol = op.atol = 2e-4;
     EXPECT_GT(ExpectFastKernels(op), 0);
+    for (const DType kept : {DType::kBFloat16, DType::kFloat16}) {
+      op.inputs[0] = testing::Narrowed(x, kept);
+      EXPECT_GT(ExpectFastKernels(op), 0);
+    }
+  }
+}
+
+TEST(GradientKernels, ActivationsThatAreKeptNarrow) {
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = Tensor::Of<float>({9}, {-1, -0.0f, 0, 0.5, 3, 6, inf, -inf, nan});
+  const Tensor dy = Tensor::Of<float>({9}, {1.1f, 2.2f, 3.3f, 4.4f, 5.5f, 6.6f, 7.7f, 8.8f, 9.9f});
+  OpCase op = {"relu",   "ReluGradient",
+               "onward", {},
+               {y, dy},  {Tensor::Of<float>({9}, {0, 0, 0, 4.4f, 5.5f, 6.6f, 7.7f, 0, 0})}};
+  op.rtol = op.atol = 0;
+  for (const DType kept : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    op.inputs[0] = kept == DType::kFloat32 ? y : testing::Narrowed(y, kept);
+    EXPECT_EQ(ExpectFastKernels(op), 1);
+  }
+  op.op = "ClipGradient";
+  op.inputs.push_back(Tensor::Of<float>({}, {0}));
+  op.inputs.push_back(Tensor::Of<float>({}, {6}));
+  op.expected = {Tensor::Of<float>({9}, {0, 0, 0, 4.4f, 5.5f, 0, 0, 0, 0})};
+  for (const DType kept : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    op.inputs[0] = kept == DType::kFloat32 ? y : testing::Narrowed(y, kept);
+    EXPECT_EQ(ExpectFastKernels(op), 1);
   }
 }
 

@@ -1,0 +1,37 @@
+#include "kernels/cpu/saved_floats.h"
+
+#include <algorithm>
+
+#include "graph/base/small_float.h"
+#include "kernels/cpu/simd/half_loops.h"
+
+namespace onward::cpu {
+namespace {
+
+void WidenBFloats(const void* from, float* to, int64_t count) {
+  ForSet(BestInstructionSet(), baseline::BFloats, avx2::BFloats, avx512::BFloats)().to_float(
+      from, to, count, {});
+}
+
+void WidenHalves(const void* from, float* to, int64_t count) {
+#if defined(__x86_64__)
+  if (Supports(InstructionSet::kAvx512)) return avx512::Halves().to_float(from, to, count, {});
+  if (Supports(InstructionSet::kAvx2)) return avx2::Halves().to_float(from, to, count, {});
+#endif
+  const auto* halves = static_cast<const Float16*>(from);
+  std::copy(halves, halves + count, to);
+}
+
+}  // namespace
+
+SavedFloats::SavedFloats(const TensorView& tensor)
+    : data_(tensor.data),
+      widen_(tensor.dtype == DType::kBFloat16  ? WidenBFloats
+             : tensor.dtype == DType::kFloat16 ? WidenHalves
+                                               : nullptr) {}
+
+void SavedFloats::Widen(int64_t at, int64_t count, float* to) const {
+  widen_(static_cast<const uint16_t*>(data_) + at, to, count);
+}
+
+}  // namespace onward::cpu
