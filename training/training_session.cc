@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/keep_narrow.h"
 
 namespace onward {
 namespace {
@@ -61,7 +62,13 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
         state_index_.at(model.graph.value(update.input).name);
   }
   Phase phase;
-  ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), options));
+  SessionOptions keeping = options;
+  keeping.rewrite = [rewrite = options.rewrite](Graph& graph) {
+    const ValueId loss = graph.FindValue("loss");
+    if (loss.valid()) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, loss));
+    return rewrite == nullptr ? absl::OkStatus() : rewrite(graph);
+  };
+  ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), keeping));
   const std::vector<ValueInfo>& outputs = phase.session->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto update = updated.find(outputs[i].name);

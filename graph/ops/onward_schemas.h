@@ -18,6 +18,9 @@ inline constexpr char kMicrosoftDomain[] = "com.microsoft";
 // In the metadata of a node that draws numbers: a number that names its stream, in place of the
 // node's own, which rewrites of the graph change.
 inline constexpr char kStreamKey[] = "onward.stream";
+// In the metadata of a node whose outputs the model has in 16 bits and a pass made float32: the
+// dtype's name.
+inline constexpr char kNarrowKey[] = "onward.narrow";
 
 // The schema of an op at the opset used inside, null when there is none. Registers the `onward`
 // schemas on first use; thread-safe.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/small_float.h"
 #include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/add_cast.h"
 #include "graph/rewrite/match.h"
@@ -181,7 +182,9 @@ class Widening {
     }
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
     for (const ValueId output : outputs) {
-      if (output.valid() && IsNarrow(graph_.type(output))) Round(output);
+      if (!output.valid() || !IsNarrow(graph_.type(output))) continue;
+      graph_.mutable_node(id).metadata[kNarrowKey] = DTypeName(graph_.type(output).dtype);
+      Round(output);
     }
     return absl::OkStatus();
   }
