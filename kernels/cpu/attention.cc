@@ -1,15 +1,11 @@
 // Attention in float32: blocks of query rows that share their keys, scores of one block at a time.
 // Few rows (decoding) take dot products with the keys as they lie; many take the product's tiles on
 // packed keys.
-#include "kernels/shapes/attention.h"
-
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/attention_row.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::cpu {
@@ -47,14 +43,11 @@ struct Block {
 
 class Attention : public Kernel {
  public:
-  Attention(AttentionAttributes attributes, bool boolean_mask, InstructionSet set)
-      : a_(attributes),
-        boolean_mask_(boolean_mask),
-        tiles_(GemmTiles(set)),
-        rows_(AttentionRowsOf(set)) {}
+  Attention(const AttentionAttributes& attributes, const NodeSpec& spec, InstructionSet set)
+      : attributes_(attributes), tiles_(GemmTiles(set)), rows_(attributes, spec, 3, 6, set) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttention(a_, context));
+    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttention(attributes_, context));
     auto* s = context.NewState<AttentionState>();
     s->g = g;
     s->heads_are_rows = g.q_len == 1;
@@ -69,7 +62,7 @@ class Attention : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<AttentionState>();
     const AttentionGeometry& g = s.g;
-    ONWARD_RETURN_IF_ERROR(CheckNonpad(context, g));
+    ONWARD_RETURN_IF_ERROR(rows_.CheckNonpad(context, g));
     if (context.has_output(1)) {
       Append(context, g, 1, 4, 1, g.k_batch, g.k_head, g.k_row, g.head_size);
     }
@@ -90,17 +83,6 @@ class Attention : public Kernel {
   }
 
  private:
-  static absl::Status CheckNonpad(const RunContext& context, const AttentionGeometry& g) {
-    for (int64_t i = 0; context.has_input(6) && i < g.batch; ++i) {
-      const int64_t nonpad = context.in<int64_t>(6)[i];
-      if (nonpad < 0 || nonpad > g.total_len()) {
-        return absl::InvalidArgumentError(absl::StrCat("nonpad_kv_seqlen[", i, "] is ", nonpad,
-                                                       ", expected 0 to ", g.total_len()));
-      }
-    }
-    return absl::OkStatus();
-  }
-
   // present = past then new, per head.
   static void Append(const RunContext& context, const AttentionGeometry& g, int fresh, int past,
                      int present, int64_t batch_stride, int64_t head_stride, int64_t row_stride,
@@ -140,15 +122,6 @@ class Attention : public Kernel {
     return kv;
   }
 
-  KeyRange KeysOfRow(const RunContext& context, const AttentionGeometry& g, int64_t batch,
-                     int64_t query) const {
-    KeyRange keys =
-        AttendedKeys(a_, g, query, context.has_input(6) ? context.in<int64_t>(6)[batch] : -1);
-    if (context.has_input(3)) keys.end = std::min(keys.end, g.mask_len);
-    keys.begin = std::min(keys.begin, keys.end);
-    return keys;
-  }
-
   // `head` counts heads over all batches; the block begins at row `first` of it.
   void RunBlock(const RunContext& context, const AttentionState& s, int64_t head, int64_t first,
                 float* scratch) const {
@@ -176,13 +149,14 @@ class Attention : public Kernel {
           b.first_query * g.y_row;
     b.scores = scratch;
     b.panel = scratch + s.block_rows * g.total_len();
-    const int64_t last_query = s.heads_are_rows ? 0 : first + b.rows - 1;
-    b.keys.begin = KeysOfRow(context, g, b.batch, b.first_query).begin;
-    b.keys.end = KeysOfRow(context, g, b.batch, last_query).end;
-    b.keys.begin = std::min(b.keys.begin, b.keys.end);
+    b.keys = rows_.KeysOfBlock(context, g, b.batch, b.first_query, s.heads_are_rows ? 1 : b.rows);
     const KeyValues kv = KeysOf(context, g, b.batch, kv_head);
     Scores(g, b, kv);
-    for (int64_t r = 0; r < b.rows; ++r) SoftmaxRow(context, s, b, r);
+    for (int64_t r = 0; r < b.rows; ++r) {
+      rows_.Softmax(context, g, b.batch, b.first_head + (s.heads_are_rows ? r : 0),
+                    b.first_query + (s.heads_are_rows ? 0 : r), b.keys,
+                    b.scores + r * g.total_len());
+    }
     Combine(g, b, kv);
   }
 
@@ -190,8 +164,8 @@ class Attention : public Kernel {
     const int64_t total = g.total_len(), count = b.keys.end - b.keys.begin;
     if (b.rows < kFewRows) {
       for (int64_t r = 0; r < b.rows; ++r) {
-        rows_.dots(b.q + r * b.q_row, kv.k + b.keys.begin * kv.k_row, kv.k_row, count, g.head_size,
-                   b.scores + r * total + b.keys.begin);
+        rows_.kernels().dots(b.q + r * b.q_row, kv.k + b.keys.begin * kv.k_row, kv.k_row, count,
+                             g.head_size, b.scores + r * total + b.keys.begin);
       }
       return;
     }
@@ -216,32 +190,6 @@ class Attention : public Kernel {
     }
   }
 
-  void SoftmaxRow(const RunContext& context, const AttentionState& s, const Block& b,
-                  int64_t r) const {
-    const AttentionGeometry& g = s.g;
-    const int64_t head = b.first_head + (s.heads_are_rows ? r : 0);
-    const int64_t query = b.first_query + (s.heads_are_rows ? 0 : r);
-    const KeyRange keys = KeysOfRow(context, g, b.batch, query);
-    float* scores = b.scores + r * g.total_len();
-    std::fill(scores + b.keys.begin, scores + keys.begin, 0.0f);
-    std::fill(scores + std::max(keys.end, b.keys.begin), scores + b.keys.end, 0.0f);
-    if (keys.begin >= keys.end) return;
-    const float* add = nullptr;
-    const bool* keep = nullptr;
-    if (context.has_input(3)) {
-      const int64_t at =
-          b.batch * g.mask_batch + head * g.mask_head + query * g.mask_row + keys.begin;
-      if (boolean_mask_) {
-        keep = context.in<bool>(3) + at;
-      } else {
-        add = context.in<float>(3) + at;
-      }
-    }
-    const float scale =
-        a_.scale.has_value() ? *a_.scale : 1.0f / std::sqrt(static_cast<float>(g.head_size));
-    rows_.softmax(scores + keys.begin, keys.end - keys.begin, scale, add, keep);
-  }
-
   // Y = P V
   void Combine(const AttentionGeometry& g, const Block& b, const KeyValues& kv) const {
     GemmTile tile;
@@ -262,10 +210,9 @@ class Attention : public Kernel {
     }
   }
 
-  AttentionAttributes a_;
-  bool boolean_mask_;
+  const AttentionAttributes attributes_;
   const GemmTileKernels& tiles_;
-  const AttentionRowKernels& rows_;
+  const AttentionRows rows_;
 };
 
 template <InstructionSet kSet>
@@ -278,17 +225,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
   for (int i = 0; i < 3; ++i) {
     if (spec.input_dtype(i) != DType::kFloat32) return absl::UnimplementedError("float32 only");
   }
-  const DType mask = spec.input_dtype(3);
-  if (spec.has_input(3) && mask != DType::kBool && mask != DType::kFloat32)
-    return absl::UnimplementedError("masks of bool and float32 only");
-  const DType precision = attributes.softmax_precision;
-  if (attributes.softcap > 0.0f || spec.has_output(3) ||
-      (precision != DType::kUndefined && precision != DType::kFloat32)) {
-    return absl::UnimplementedError("no softcap, qk_matmul_output or other softmax_precision");
-  }
+  ONWARD_RETURN_IF_ERROR(AttentionRows::CheckTypes(attributes, spec, 3));
+  if (spec.has_output(3)) return absl::UnimplementedError("no qk_matmul_output");
   if (spec.has_input(4) && !(spec.has_output(1) && spec.has_output(2)))
     return absl::UnimplementedError("a past needs both present outputs");
-  return std::make_unique<Attention>(attributes, mask == DType::kBool, kSet);
+  return std::make_unique<Attention>(attributes, spec, kSet);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -1,0 +1,87 @@
+#include "kernels/cpu/attention_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward::cpu {
+
+AttentionRows::AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask,
+                             int nonpad, InstructionSet set)
+    : attributes_(attributes),
+      mask_(mask),
+      nonpad_(nonpad),
+      boolean_mask_(spec.input_dtype(mask) == DType::kBool),
+      kernels_(AttentionRowsOf(set)) {}
+
+absl::Status AttentionRows::CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
+                                       int mask) {
+  const DType dtype = spec.input_dtype(mask), precision = attributes.softmax_precision;
+  if (spec.has_input(mask) && dtype != DType::kBool && dtype != DType::kFloat32)
+    return absl::UnimplementedError("masks of bool and float32 only");
+  if (attributes.softcap > 0.0f ||
+      (precision != DType::kUndefined && precision != DType::kFloat32)) {
+    return absl::UnimplementedError("no softcap or other softmax_precision");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AttentionRows::CheckNonpad(const RunContext& context,
+                                        const AttentionGeometry& g) const {
+  for (int64_t i = 0; context.has_input(nonpad_) && i < g.batch; ++i) {
+    const int64_t nonpad = context.in<int64_t>(nonpad_)[i];
+    if (nonpad < 0 || nonpad > g.total_len()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("nonpad_kv_seqlen[", i, "] is ", nonpad, ", expected 0 to ", g.total_len()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+float AttentionRows::ScaleOf(const AttentionGeometry& g) const {
+  return attributes_.scale.has_value() ? *attributes_.scale
+                                       : 1.0f / std::sqrt(static_cast<float>(g.head_size));
+}
+
+KeyRange AttentionRows::KeysOf(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                               int64_t query) const {
+  KeyRange keys = AttendedKeys(
+      attributes_, g, query, context.has_input(nonpad_) ? context.in<int64_t>(nonpad_)[batch] : -1);
+  if (context.has_input(mask_)) keys.end = std::min(keys.end, g.mask_len);
+  keys.begin = std::min(keys.begin, keys.end);
+  return keys;
+}
+
+KeyRange AttentionRows::KeysOfBlock(const RunContext& context, const AttentionGeometry& g,
+                                    int64_t batch, int64_t first, int64_t count) const {
+  KeyRange keys;
+  keys.end = KeysOf(context, g, batch, first + count - 1).end;
+  keys.begin = std::min(KeysOf(context, g, batch, first).begin, keys.end);
+  return keys;
+}
+
+KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeometry& g,
+                                int64_t batch, int64_t head, int64_t query, KeyRange block,
+                                float* scores) const {
+  KeyRange keys = KeysOf(context, g, batch, query);
+  keys.begin = std::clamp(keys.begin, block.begin, block.end);
+  keys.end = std::clamp(keys.end, keys.begin, block.end);
+  std::fill(scores + block.begin, scores + keys.begin, 0.0f);
+  std::fill(scores + keys.end, scores + block.end, 0.0f);
+  if (keys.begin == keys.end) return keys;
+  const float* add = nullptr;
+  const bool* keep = nullptr;
+  if (context.has_input(mask_)) {
+    const int64_t at = batch * g.mask_batch + head * g.mask_head + query * g.mask_row + keys.begin;
+    if (boolean_mask_) {
+      keep = context.in<bool>(mask_) + at;
+    } else {
+      add = context.in<float>(mask_) + at;
+    }
+  }
+  kernels_.softmax(scores + keys.begin, keys.end - keys.begin, ScaleOf(g), add, keep);
+  return keys;
+}
+
+}  // namespace onward::cpu

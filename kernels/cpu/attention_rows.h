@@ -1,0 +1,43 @@
+// What rows of Attention attend, and the softmax over it, in float32: what Attention and its
+// gradient share.
+#pragma once
+
+#include "kernels/cpu/simd/attention_row.h"
+#include "kernels/shapes/attention.h"
+
+namespace onward::cpu {
+
+class AttentionRows {
+ public:
+  // Where the node has attn_mask, which may be of bool or float32, and nonpad_kv_seqlen.
+  AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask, int nonpad,
+                InstructionSet set);
+
+  // Unimplemented for a dtype of the mask or of the softmax that these rows do not have.
+  static absl::Status CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
+                                 int mask);
+  // Whether the numbers of valid keys are in range.
+  absl::Status CheckNonpad(const RunContext& context, const AttentionGeometry& g) const;
+
+  float ScaleOf(const AttentionGeometry& g) const;
+  // The keys that a query may attend by its position and the mask's length.
+  KeyRange KeysOf(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                  int64_t query) const;
+  // All keys that one of the queries [first, first + count), count > 0, may attend.
+  KeyRange KeysOfBlock(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                       int64_t first, int64_t count) const;
+  // Products scores[j] of the query with keys `block` become probabilities, 0 for those that it
+  // does not attend. Answers those it may attend, within `block`.
+  KeyRange Softmax(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                   int64_t head, int64_t query, KeyRange block, float* scores) const;
+
+  const AttentionRowKernels& kernels() const { return kernels_; }
+
+ private:
+  const AttentionAttributes attributes_;
+  const int mask_, nonpad_;
+  const bool boolean_mask_;
+  const AttentionRowKernels& kernels_;
+};
+
+}  // namespace onward::cpu
