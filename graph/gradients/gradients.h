@@ -14,6 +14,7 @@ inline Expr Saved(const Expr& kept, const Expr& like) {
 }
 
 std::vector<FormulaOp> ActivationOps();
+std::vector<FormulaOp> AttentionOps();
 std::vector<FormulaOp> BatchNormalizationOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> LossOps();

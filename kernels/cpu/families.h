@@ -28,6 +28,7 @@ KernelList PoolGradientKernels();
 KernelList PoolKernels();
 KernelList ConvTransposeKernels();
 KernelList AttentionKernels();
+KernelList AttentionGradientKernels();
 KernelList NormalizationKernels();
 KernelList QuantizeKernels();
 KernelList QuantizedConvKernels();

@@ -24,13 +24,17 @@ absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved) {
   return absl::OkStatus();
 }
 
-absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, InstructionSet::kAvx512, saved));
-  if (spec.options().precision != Precision::kFast)
+absl::Status CheckBFloat16Products(const KernelOptions& options) {
+  if (options.precision != Precision::kFast)
     return absl::UnimplementedError("products of bfloat16 are for precision fast");
   if (BFloat16Tiles() == nullptr)
     return absl::UnimplementedError("the processor has no AVX512-BF16");
   return absl::OkStatus();
+}
+
+absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
+  return CheckFloat32(spec, InstructionSet::kAvx512, saved);
 }
 
 absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec) {

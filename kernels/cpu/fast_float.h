@@ -18,7 +18,8 @@ namespace onward::cpu {
 absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved = -1);
 
 // Unimplemented when this process has no products of bfloat16, or the session's precision does not
-// allow them.
+// allow them; of a node also when an input is not float32, as above.
+absl::Status CheckBFloat16Products(const KernelOptions& options);
 absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved = -1);
 
 // The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other

@@ -25,6 +25,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::MatMulKernels,
         cpu::MatMulNBitsKernels,
         cpu::AttentionKernels,
+        cpu::AttentionGradientKernels,
         cpu::ConvTransposeKernels,
         cpu::PoolGradientKernels,
         cpu::PoolKernels,

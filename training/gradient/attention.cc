@@ -1,5 +1,10 @@
-// Attention, written as products and a softmax whose rows may be masked entirely. The node itself
-// stays as it is.
+// Attention: one op of the domain `onward` where it may be used, else through products and a
+// softmax. The node itself stays as it is.
+#include "graph/gradients/attention.h"
+
+#include <algorithm>
+
+#include "graph/ops/onward_schemas.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -8,129 +13,48 @@ namespace {
 
 using namespace expr;  // NOLINT: rules read as formulas
 
-Expr Infinity(const Expr& like) {
-  return ScalarLike(like, std::numeric_limits<double>::infinity());
+Gradients Composed(const GradientScope& s) {
+  const Expr past = s.has_input(4) ? DimOf(s.input(4), 2) : s.sink().Ints({0});
+  return GradientsOf(s, [&](const std::vector<Expr>& inputs) -> std::vector<Expr> {
+    const auto input = [&](size_t i) { return i < inputs.size() ? inputs[i] : Expr(); };
+    const gradients::AttentionParts parts =
+        gradients::WriteAttention({s.attributes(), inputs[0], inputs[1], inputs[2], input(3),
+                                   input(4), input(5), input(6), past});
+    const Expr shown[] = {parts.raw, parts.capped, parts.biased, parts.rows};
+    const int64_t mode = s.attributes().Int("qk_matmul_output_mode", 0);
+    return {parts.y, parts.k, parts.v, shown[std::clamp<int64_t>(mode, 0, 3)]};
+  });
 }
 
-// Whether heads are packed: [batch, length, heads * size].
-bool IsPacked(const GradientScope& s) {
-  const auto& shape = s.input(0).type().shape;
-  return shape ? shape->size() == 3 : s.attributes().Int("q_num_heads", 0) > 0;
-}
-
-// Packed heads as [batch, heads, length, size]; others as they are.
-Expr SplitHeads(const Expr& x, int64_t heads, bool packed) {
-  if (!packed) return x;
-  return Transpose(Reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3});
-}
-
-struct Call {
-  const GradientScope& s;
-  const std::vector<Expr>& inputs;
-  Expr past;  // int64[1]: keys before the first query
-
-  Expr input(size_t i) const { return i < inputs.size() ? inputs[i] : Expr(); }
-  int64_t Int(std::string_view name, int64_t otherwise) const {
-    return s.attributes().Int(name, otherwise);
-  }
-};
-
-Expr Scale(const Call& call, const Expr& q) {
-  const float given = call.s.attributes().Float("scale", 0);
-  if (call.s.attributes().Has("scale") && given != 0) return ScalarLike(q, given);
-  return Reciprocal(Sqrt(Cast(DimOf(q, 3), q.dtype())));
-}
-
-// Which keys a query may see by position: [batch or 1, 1, queries, keys]; omitted: all.
-Expr Visible(const Call& call, const Expr& scores) {
-  const int64_t left = call.Int("left_window_size", -1), right = call.Int("right_window_size", -1);
-  const bool causal = call.Int("is_causal", 0) != 0;
-  const Expr valid = call.input(6);
-  Expr visible;
-  const auto add = [&](const Expr& condition) {
-    visible = visible.valid() ? And(visible, condition) : condition;
-  };
-  const Expr keys = Iota(DimOf(scores, 3)), queries = DimOf(scores, 2);
-  Expr offset = call.past;
-  if (valid.valid()) {
-    const Expr count = Reshape(valid, {-1, 1, 1, 1});
-    add(Less(keys, count));
-    offset = count - queries;
-  }
-  if (causal || left >= 0 || right >= 0) {
-    const Expr at = offset + Unsqueeze(Iota(queries), {1});
-    if (causal) add(LessOrEqual(keys, at));
-    if (right >= 0) add(LessOrEqual(keys, at + static_cast<double>(right)));
-    if (left >= 0) add(GreaterOrEqual(keys, at - static_cast<double>(left)));
-  }
-  return visible;
-}
-
-// The mask, filled up at its end for keys that it does not name.
-Expr Biased(const Expr& scores, Expr mask) {
-  if (!mask.valid()) return scores;
-  const Expr nothing = -Infinity(scores);
-  if (mask.dtype() == DType::kBool) mask = Where(mask, ScalarLike(scores, 0), nothing);
-  const auto &keys = scores.type().shape, &own = mask.type().shape;
-  const bool fits = keys && own && (own->back() == Dim(1) || own->back().SameAs(keys->back()));
-  if (!fits) {
-    const Expr missing = DimOf(scores, 3) - DimOf(mask, -1), none = IntsLike(scores, {0});
-    const Expr alone = Equal(DimOf(mask, -1), IntsLike(scores, {1}));
-    const Expr pads = expr::Concat({none, Where(alone, none, missing)}, 0);
-    mask = Op("Pad", {mask, pads, nothing, IntsLike(scores, {-1})});
-  }
-  return scores + mask;
-}
-
-// A row in which nothing is visible is zero.
-Expr Probabilities(const Call& call, const Expr& scores) {
-  const int64_t precision = call.Int("softmax_precision", 0);
-  const Expr x = precision == 0 ? scores : Cast(scores, static_cast<DType>(precision));
-  const Expr dead = Equal(ReduceMax(x, {3}), -Infinity(x));
-  const Expr rows = Softmax(Where(dead, ScalarLike(x, 0), x), 3);
-  const Expr result = Masked(Not(dead), rows);
-  return precision == 0 ? result : Cast(result, scores.dtype());
-}
-
-// Query heads that share a key head are rows of one product.
-Expr GroupedProduct(const Expr& a, const Expr& b, const Expr& groups) {
-  const Expr batch = DimOf(b, 0), heads = DimOf(b, 1);
-  const Expr left = Reshape(a, expr::Concat({batch, heads, groups, Shape(a, 2, 4)}, 0), true);
-  const Expr product = MatMul(left, Unsqueeze(b, {2}));
-  return Reshape(product,
-                 expr::Concat({batch, heads * groups, DimOf(product, 3), DimOf(product, 4)}, 0),
-                 true);
-}
-
-std::vector<Expr> Compose(const Call& call) {
-  const int64_t q_heads = call.Int("q_num_heads", 0), kv_heads = call.Int("kv_num_heads", 0);
-  const bool packed = IsPacked(call.s);
-  const Expr q = SplitHeads(call.inputs[0], q_heads, packed);
-  Expr k = SplitHeads(call.inputs[1], kv_heads, packed),
-       v = SplitHeads(call.inputs[2], kv_heads, packed);
-  if (call.input(4).valid()) {
-    k = expr::Concat({call.input(4), k}, 2);
-    v = expr::Concat({call.input(5), v}, 2);
-  }
-  const Expr groups = DimOf(q, 1) / DimOf(k, 1);
-  const Expr raw = GroupedProduct(q * Scale(call, q), SwapLastAxes(k), groups);
-  const double cap = call.s.attributes().Float("softcap", 0);
-  const Expr capped = cap == 0 ? raw : Tanh(raw / cap) * cap;
-  const Expr visible = Visible(call, capped);
-  Expr biased = Biased(capped, call.input(3));
-  if (visible.valid()) biased = Where(visible, biased, -Infinity(biased));
-  const Expr rows = Probabilities(call, biased);
-  Expr y = GroupedProduct(rows, v, groups);
-  if (packed) y = Reshape(Transpose(y, {0, 2, 1, 3}), {0, 0, -1});
-  const Expr shown[] = {raw, capped, biased, rows};
-  return {y, k, v, shown[std::clamp<int64_t>(call.Int("qk_matmul_output_mode", 0), 0, 3)]};
+// Whether onward.AttentionGradient says all that is wanted: the gradients of queries, keys and
+// values by the first output, without a past.
+bool IsPlain(const GradientScope& s) {
+  for (int output = 1; output < 4; ++output)
+    if (s.upstream(output).valid()) return false;
+  return !s.has_input(4) && !s.has_input(5) && !s.wants(3) &&
+         s.input(1).dtype() == s.input(0).dtype() && s.input(2).dtype() == s.input(0).dtype();
 }
 
 Gradients AttentionRule(const GradientScope& s) {
-  const Expr past = s.has_input(4) ? DimOf(s.input(4), 2) : s.sink().Ints({0});
-  return GradientsOf(s, [&](const std::vector<Expr>& inputs) {
-    return Compose({s, inputs, past});
-  });
+  if (!s.allow_onward_ops() || !IsPlain(s)) return Composed(s);
+  Attributes attributes;
+  for (const char* name : {"is_causal", "kv_num_heads", "left_window_size", "q_num_heads",
+                           "right_window_size", "scale", "softcap", "softmax_precision"}) {
+    if (const Attribute* value = s.attributes().Find(name)) attributes.Set(name, *value);
+  }
+  std::vector<Expr> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(Widened(s.input(i)));
+  inputs.push_back(Widened(s.upstream(0)));
+  const Expr mask = s.input(3);
+  inputs.push_back(mask.valid() ? Widened(mask) : Expr());
+  inputs.push_back(s.input(6));
+  const std::vector<Expr> all =
+      s.sink().OpsWanted("AttentionGradient", inputs, {s.wants(0), s.wants(1), s.wants(2)},
+                         std::move(attributes), kOnwardDomain);
+  std::vector<Expr> gradients = NoGradients(s);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].valid()) gradients[i] = Like(all[i], s.input(static_cast<int>(i)));
+  return gradients;
 }
 
 constexpr GradientEntry kRules[] = {{"Attention", AttentionRule}};

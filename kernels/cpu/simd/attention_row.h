@@ -14,6 +14,9 @@ struct AttentionRowKernels {
   // scores = softmax(scale * scores + add), where `keep` is false 0. `add` and `keep` may be null;
   // a row without any key becomes 0.
   void (*softmax)(float* scores, int64_t count, float scale, const float* add, const bool* keep);
+  // From the gradient of probabilities p to that of the products behind them: upstream = scale * p
+  // * (upstream - sum of p * upstream).
+  void (*gradient)(const float* p, float* upstream, int64_t count, float scale);
 };
 
 namespace baseline {

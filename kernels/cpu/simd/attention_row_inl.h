@@ -96,8 +96,25 @@ inline void Softmax(float* scores, int64_t count, float scale, const float* add,
   for (; j < count; ++j) scores[j] *= factor;
 }
 
+inline void SoftmaxGradient(const float* p, float* upstream, int64_t count, float scale) {
+  constexpr int kChains = 4;
+  Vec sums[kChains] = {};
+  int64_t j = 0;
+  for (; j + kChains * kLanes <= count; j += kChains * kLanes) {
+    ONWARD_UNROLL
+    for (int i = 0; i < kChains; ++i)
+      sums[i] = Fma(Load(p + j + i * kLanes), Load(upstream + j + i * kLanes), sums[i]);
+  }
+  for (; j + kLanes <= count; j += kLanes) sums[0] = Fma(Load(p + j), Load(upstream + j), sums[0]);
+  float total = SumLanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; j < count; ++j) total += p[j] * upstream[j];
+  for (j = 0; j + kLanes <= count; j += kLanes)
+    Store(upstream + j, (Load(upstream + j) - total) * Load(p + j) * scale);
+  for (; j < count; ++j) upstream[j] = (upstream[j] - total) * p[j] * scale;
+}
+
 const AttentionRowKernels& AttentionRows() {
-  static constexpr AttentionRowKernels kKernels = {Dots, Softmax};
+  static constexpr AttentionRowKernels kKernels = {Dots, Softmax, SoftmaxGradient};
   return kKernels;
 }
 

@@ -140,3 +140,23 @@ def cases():
         yield Case(f"linear_attention_{rule}",
                    f'y, z = LinearAttention <q_num_heads = 4, kv_num_heads = 2, update_rule = "{rule}"> ({names})', inputs,
                    linear_attention(rule), outputs=("y", "z"), static=True, single=True)
+
+    # More rows and columns than a tile has, in numbers of their own.
+    rng = np.random.default_rng(1)
+    whole = rng.uniform(size=(37, 53)) < 0.8
+    whole[5] = False
+    fold = lambda x, heads: x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    yield Case("attention_tiles", "y = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1> (q, k, v, m)",
+               {"q": numbers(1, 37, 32), "k": numbers(1, 53, 16), "v": numbers(1, 53, 10), "m": whole},
+               lambda q, k, v, m: attention(fold(q, 4), fold(k, 2), fold(v, 2), m, causal=1)[0].transpose(1, 2).flatten(2), data=("m",),
+               rtol=1e-6)
+    offsets = np.arange(53) - np.arange(37)[:, None]
+    windowed = torch.from_numpy(np.where((offsets >= -20) & (offsets <= 5), 0, -np.inf))
+    yield Case("attention_tiles_window", "y = Attention <left_window_size = 20, right_window_size = 5, scale = 0.7> (q, k, v, m)",
+               {"q": numbers(1, 2, 37, 6), "k": numbers(1, 1, 53, 6), "v": numbers(1, 1, 53, 9), "m": numbers(2, 1, 53)},
+               lambda q, k, v, m: attention(q, k, v, m + windowed, scale=0.7)[0], wrt=("q", "k", "v"), data=("m",), rtol=1e-6)
+    yield Case("attention_huge_scores", "y = Attention <scale = 40.0> (q, k, v)",
+               {"q": numbers(1, 1, 9, 6), "k": numbers(1, 1, 13, 6), "v": numbers(1, 1, 13, 4)},
+               lambda q, k, v: attention(q, k, v, scale=40.0)[0], rtol=1e-6, smooth=False)
+    yield Case("attention_one_of_each", "y = Attention (q, k, v)", {"q": numbers(1, 1, 1, 1), "k": numbers(1, 1, 1, 1), "v": numbers(1, 1, 1, 1)},
+               lambda q, k, v: attention(q, k, v)[0], rtol=1e-6)

@@ -214,44 +214,49 @@ Tensor Random(DimsView dims, unsigned seed) {
 }
 
 // Gradients of gradients against finite differences of the gradients.
+void CheckSecondOrder(const GradientCase& c, const GradientVariant& variant) {
+  SCOPED_TRACE(variant.onward_ops ? "second order, of ops of graph/gradients" : "second order");
+  auto first = testing::DifferentiatedModel(c, variant);
+  ASSERT_TRUE(first.ok()) << first.status();
+  Model second = *first;
+  Graph& graph = second.graph;
+  GraphSink sink(graph, "second/");
+  std::map<std::string, Tensor> weights;
+  Expr loss = sink.Scalar(0, DType::kFloat64);
+  std::vector<ValueId> wrt;
+  for (const std::string& name : c.wrt) {
+    const std::string gradient = "g_" + name;
+    weights[gradient] = Random(c.arrays.at(gradient).dims(), 5);
+    loss = loss +
+           expr::ReduceSum(sink.Value(graph.FindValue(gradient)) * sink.Constant(weights[gradient]),
+                           {}, false);
+    wrt.push_back(graph.FindValue(name));
+  }
+  ASSERT_TRUE(sink.status().ok()) << sink.status();
+  const auto gradients = AddGradients(graph, loss.id(), wrt);
+  ASSERT_TRUE(gradients.ok()) << gradients.status();
+  for (size_t i = 0; i < wrt.size(); ++i) {
+    const Expr named = expr::Identity(sink.Value((*gradients)[i]));
+    graph.Rename(named.id(), absl::StrCat("gg_", c.wrt[i]));
+    graph.AddOutput(named.id());
+  }
+  const auto session = SessionOf(std::move(second));
+  const auto once = SessionOf(*std::move(first));
+  if (session == nullptr || once == nullptr) return;
+  const Session::Inputs inputs = testing::CaseInputs(c, *session, DType::kFloat64);
+  const auto outputs = session->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (const std::string& name : c.wrt) {
+    CheckDifferences(Function(*once, weights), inputs, name, outputs->at("gg_" + name).tensor(),
+                     1e-5);
+  }
+}
+
 TEST_P(GradientCasesTest, HaveGradients) {
   ForEachCase([](const GradientCase& c) {
     if (!c.smooth || !c.second) return;
-    auto first = testing::DifferentiatedModel(c, {});
-    ASSERT_TRUE(first.ok()) << first.status();
-    Model second = *first;
-    Graph& graph = second.graph;
-    GraphSink sink(graph, "second/");
-    std::map<std::string, Tensor> weights;
-    Expr loss = sink.Scalar(0, DType::kFloat64);
-    std::vector<ValueId> wrt;
-    for (const std::string& name : c.wrt) {
-      const std::string gradient = "g_" + name;
-      weights[gradient] = Random(c.arrays.at(gradient).dims(), 5);
-      loss = loss + expr::ReduceSum(
-                        sink.Value(graph.FindValue(gradient)) * sink.Constant(weights[gradient]),
-                        {}, false);
-      wrt.push_back(graph.FindValue(name));
-    }
-    ASSERT_TRUE(sink.status().ok()) << sink.status();
-    const auto gradients = AddGradients(graph, loss.id(), wrt);
-    ASSERT_TRUE(gradients.ok()) << gradients.status();
-    for (size_t i = 0; i < wrt.size(); ++i) {
-      const Expr named = expr::Identity(sink.Value((*gradients)[i]));
-      graph.Rename(named.id(), absl::StrCat("gg_", c.wrt[i]));
-      graph.AddOutput(named.id());
-    }
-    const auto session = SessionOf(std::move(second));
-    const auto once = SessionOf(*std::move(first));
-    if (session == nullptr || once == nullptr) return;
-    const Session::Inputs inputs = testing::CaseInputs(c, *session, DType::kFloat64);
-    const auto outputs = session->Run(inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
-    for (const std::string& name : c.wrt) {
-      SCOPED_TRACE("second order");
-      CheckDifferences(Function(*once, weights), inputs, name, outputs->at("gg_" + name).tensor(),
-                       1e-5);
-    }
+    CheckSecondOrder(c, {});
+    CheckSecondOrder(c, {DType::kFloat64, testing::Sizes::kKnown, true});
   });
 }
 

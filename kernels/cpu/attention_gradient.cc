@@ -1,0 +1,343 @@
+// onward.AttentionGradient in float32: blocks of query rows against all keys that they attend.
+// Scores of a block are computed again, and its part of the gradients of keys and values is added
+// up, so that no more than one block of probabilities per thread stands in memory (Dao et al.,
+// "FlashAttention", 2022). Tiles of pairs round both operands of products to bfloat16.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/checked.h"
+#include "kernels/cpu/attention_rows.h"
+#include "kernels/cpu/block_product.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kGrain = 128 * 1024;       // multiplications that one thread takes at least
+constexpr int64_t kBlockFloats = 96 * 1024;  // scores of a block: they stay in the caches
+constexpr int64_t kLeastTiles = 2, kMostTiles = 8;  // rows of a block
+constexpr int64_t kSumGrain = 16 * 1024;            // floats that one thread adds at least
+constexpr int64_t kWantedParts = 8;
+constexpr int64_t kLine = 16;  // floats; rows of scores begin in different sets of the cache
+
+enum Input { kQ, kK, kV, kDy, kMask, kNonpad };
+enum Output { kDq, kDk, kDv };
+
+// Where things begin in a worker's scratch, in floats.
+struct Places {
+  int64_t keys_transposed, values_transposed, keys;  // panels of a whole head
+  int64_t queries, upstream;                         // panels of a block
+  int64_t query_rows, upstream_rows;                 // rows of a block
+  int64_t p, dp;                                     // [block_rows][score_row]
+  int64_t rows;                                      // of p or dp
+  int64_t size;
+};
+
+struct AttentionGradientState {
+  AttentionGeometry g;
+  int64_t block_rows, score_row;
+  int64_t blocks;    // per query head
+  int64_t segments;  // into which the blocks of a key head are cut, each with sums of its own
+  int64_t sums;      // floats of one segment: gradients of keys, then of values; 0 for one segment
+  Places at;
+
+  int64_t parts() const { return g.batch * g.kv_heads * segments; }
+};
+
+// One segment of one key head.
+struct Part {
+  int64_t batch, kv_head;
+  BlockPanels keys_transposed, values_transposed, keys;
+  float *dk, *dv;
+  int64_t dk_row, dv_row;
+  float* scratch;
+};
+
+class AttentionGradient : public Kernel {
+ public:
+  AttentionGradient(const AttentionAttributes& attributes, const NodeSpec& spec,
+                    const GemmTileKernels& tiles)
+      : attributes_(attributes),
+        tiles_(tiles),
+        rows_(attributes, spec, kMask, kNonpad, tiles.instruction_set) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(context));
+    for (const int i : {kDq, kDk, kDv})
+      if (context.has_output(i)) context.SetOutput(i, context.input_dims(i));
+    auto* s = context.NewState<AttentionGradientState>();
+    s->g = g;
+    const int64_t keys = g.total_len(), rows = tiles_.tile_rows;
+    s->score_row = CeilDiv(keys, kLine) * kLine + kLine;
+    const int64_t heads = std::max<int64_t>(1, g.batch * g.kv_heads);
+    // Few heads are cut further.
+    const int64_t wanted = CeilDiv(heads * g.group() * g.q_len, kWantedParts * rows);
+    s->block_rows =
+        std::clamp(std::min(wanted, kBlockFloats / s->score_row / rows), kLeastTiles, kMostTiles) *
+        rows;
+    s->block_rows = std::min(CeilDiv(EvenPiece(g.q_len, s->block_rows), rows) * rows,
+                             std::max<int64_t>(1, g.q_len));
+    s->blocks = CeilDiv(g.q_len, s->block_rows);
+    s->segments = std::min(std::max<int64_t>(1, kWantedParts / heads),
+                           std::max<int64_t>(1, g.group() * s->blocks));
+    s->sums = s->segments == 1 ? 0 : keys * (g.head_size + g.v_head_size);
+    s->at = PlacesOf(*s);
+    ONWARD_ASSIGN_OR_RETURN(
+        const int64_t scratch,
+        CheckedByteSize(DType::kFloat32, Dims{context.num_workers(), s->at.size}));
+    ONWARD_ASSIGN_OR_RETURN(const int64_t sums,
+                            CheckedByteSize(DType::kFloat32, Dims{s->parts(), s->sums}));
+    context.SetScratch(scratch + sums);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const auto& s = context.state<AttentionGradientState>();
+    ONWARD_RETURN_IF_ERROR(rows_.CheckNonpad(context, s.g));
+    const int64_t work = 5 * s.g.group() * s.g.q_len * s.g.total_len() *
+                         (s.g.head_size + s.g.v_head_size) / (2 * s.segments);
+    context.ParallelForWorkers(s.parts(), CeilDiv(kGrain, std::max<int64_t>(1, work)),
+                               [&](int worker, int64_t begin, int64_t end) {
+                                 float* scratch = context.scratch<float>() + s.parts() * s.sums +
+                                                  worker * s.at.size;
+                                 for (int64_t i = begin; i < end; ++i)
+                                   RunPart(context, s, i, scratch);
+                               });
+    if (s.segments > 1) AddSegments(context, s);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<AttentionGeometry> GeometryOf(const BindContext& context) const {
+    DimsView mask, nonpad;
+    AttentionInputs inputs = {context.input_dims(kQ), context.input_dims(kK),
+                              context.input_dims(kV)};
+    if (context.has_input(kMask)) inputs.mask = &(mask = context.input_dims(kMask));
+    if (context.has_input(kNonpad))
+      inputs.nonpad_kv_seqlen = &(nonpad = context.input_dims(kNonpad));
+    ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, AttentionDims(attributes_, inputs));
+    const Dims y = g.packed ? Dims{g.batch, g.q_len, g.q_heads * g.v_head_size}
+                            : Dims{g.batch, g.q_heads, g.q_len, g.v_head_size};
+    if (context.input_dims(kDy) == DimsView(y)) return g;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dY has shape ", DimsString(context.input_dims(kDy)), ", expected ", DimsString(y)));
+  }
+
+  Places PlacesOf(const AttentionGradientState& s) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t keys = g.total_len(), rows = s.block_rows;
+    Places at = {};
+    const auto take = [&](int64_t floats) {
+      const int64_t begin = at.size;
+      at.size += CeilDiv(floats, kLine) * kLine;
+      return begin;
+    };
+    at.keys_transposed = take(BlockPanelsSize(tiles_, g.head_size, keys));
+    at.values_transposed = take(BlockPanelsSize(tiles_, g.v_head_size, keys));
+    at.keys = take(BlockPanelsSize(tiles_, keys, g.head_size));
+    at.queries = take(BlockPanelsSize(tiles_, rows, g.head_size));
+    at.upstream = take(BlockPanelsSize(tiles_, rows, g.v_head_size));
+    at.query_rows = take(BlockRowsSize(tiles_, rows, g.head_size));
+    at.upstream_rows = take(BlockRowsSize(tiles_, rows, g.v_head_size));
+    at.p = take(rows * s.score_row);
+    at.dp = take(rows * s.score_row);
+    at.rows = take(std::max(BlockRowsSize(tiles_, rows, keys), BlockRowsSize(tiles_, keys, rows)));
+    return at;
+  }
+
+  static float* SumsOf(const RunContext& context, const AttentionGradientState& s, int64_t part) {
+    return context.scratch<float>() + part * s.sums;
+  }
+
+  void RunPart(const RunContext& context, const AttentionGradientState& s, int64_t index,
+               float* scratch) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t head = index / s.segments, segment = index % s.segments, keys = g.total_len();
+    Part part;
+    part.batch = head / g.kv_heads, part.kv_head = head % g.kv_heads;
+    part.scratch = scratch;
+    const int64_t k_at = part.batch * g.k_batch + part.kv_head * g.k_head;
+    const int64_t v_at = part.batch * g.v_batch + part.kv_head * g.v_head;
+    const float *k = context.in<float>(kK) + k_at, *v = context.in<float>(kV) + v_at;
+    part.keys_transposed = PackBlockPanels(tiles_, k, g.k_row, true, g.head_size, keys,
+                                           scratch + s.at.keys_transposed);
+    part.values_transposed = PackBlockPanels(tiles_, v, g.v_row, true, g.v_head_size, keys,
+                                             scratch + s.at.values_transposed);
+    part.keys = PackBlockPanels(tiles_, k, g.k_row, false, keys, g.head_size, scratch + s.at.keys);
+    if (s.segments > 1) {
+      part.dk = SumsOf(context, s, index), part.dk_row = g.head_size;
+      part.dv = part.dk + keys * g.head_size, part.dv_row = g.v_head_size;
+    } else {
+      part.dk = context.has_output(kDk) ? context.out<float>(kDk) + k_at : nullptr;
+      part.dv = context.has_output(kDv) ? context.out<float>(kDv) + v_at : nullptr;
+      part.dk_row = g.k_row, part.dv_row = g.v_row;
+    }
+    for (int64_t j = 0; j < keys; ++j) {
+      if (part.dk != nullptr) std::fill_n(part.dk + j * part.dk_row, g.head_size, 0.0f);
+      if (part.dv != nullptr) std::fill_n(part.dv + j * part.dv_row, g.v_head_size, 0.0f);
+    }
+    const int64_t blocks = g.group() * s.blocks;
+    for (int64_t i = blocks * segment / s.segments; i < blocks * (segment + 1) / s.segments; ++i)
+      RunBlock(context, s, part, part.kv_head * g.group() + i / s.blocks,
+               i % s.blocks * s.block_rows);
+  }
+
+  // One block of rows of a query head.
+  struct Block {
+    int64_t head, first, rows;
+    KeyRange keys = {};  // that any of them attends, from a panel's first column on
+    const float *q = nullptr, *dy = nullptr;
+    float *p = nullptr, *dp = nullptr, *dq = nullptr;  // the first two at their first key
+
+    int64_t count() const { return keys.end - keys.begin; }
+  };
+
+  void RunBlock(const RunContext& context, const AttentionGradientState& s, const Part& part,
+                int64_t head, int64_t first) const {
+    const AttentionGeometry& g = s.g;
+    Block b = {head, first, std::min(s.block_rows, g.q_len - first)};
+    b.keys = rows_.KeysOfBlock(context, g, part.batch, first, b.rows);
+    b.keys.begin -= b.keys.begin % tiles_.tile_cols;
+    const int64_t q_at = part.batch * g.q_batch + head * g.q_head + first * g.q_row;
+    b.q = context.in<float>(kQ) + q_at;
+    b.dy = context.in<float>(kDy) + part.batch * g.y_batch + head * g.y_head + first * g.y_row;
+    b.p = part.scratch + s.at.p + b.keys.begin;
+    b.dp = part.scratch + s.at.dp + b.keys.begin;
+    b.dq = context.has_output(kDq) ? context.out<float>(kDq) + q_at : nullptr;
+    MultiplyByKeys(s, part, b);
+    for (int64_t r = 0; r < b.rows; ++r) SoftmaxGradient(context, s, part, b, r);
+    AddToSums(s, part, b);
+    if (b.dq == nullptr) return;
+    BlockProduct product = {b.rows, g.head_size, b.count()};
+    product.a = PackBlockRows(tiles_, b.dp, s.score_row, false, b.rows, b.count(),
+                              part.scratch + s.at.rows);
+    product.b = part.keys.FromStep(tiles_, b.keys.begin);
+    product.c = b.dq, product.c_row = g.q_row;
+    Multiply(tiles_, product);
+  }
+
+  // Products of queries with keys, and of dY with values.
+  void MultiplyByKeys(const AttentionGradientState& s, const Part& part, const Block& b) const {
+    const AttentionGeometry& g = s.g;
+    BlockProduct product = {b.rows, b.count(), g.head_size};
+    product.a = PackBlockRows(tiles_, b.q, g.q_row, false, b.rows, g.head_size,
+                              part.scratch + s.at.query_rows);
+    product.b = part.keys_transposed.FromColumn(b.keys.begin);
+    product.c = b.p, product.c_row = s.score_row;
+    Multiply(tiles_, product);
+    product.k = g.v_head_size;
+    product.a = PackBlockRows(tiles_, b.dy, g.y_row, false, b.rows, g.v_head_size,
+                              part.scratch + s.at.upstream_rows);
+    product.b = part.values_transposed.FromColumn(b.keys.begin);
+    product.c = b.dp;
+    Multiply(tiles_, product);
+  }
+
+  // Products of a row become probabilities, and their gradients those of the products.
+  void SoftmaxGradient(const RunContext& context, const AttentionGradientState& s, const Part& part,
+                       const Block& b, int64_t r) const {
+    // At key 0.
+    float* p = b.p - b.keys.begin + r * s.score_row;
+    float* dp = b.dp - b.keys.begin + r * s.score_row;
+    const KeyRange keys = rows_.Softmax(context, s.g, part.batch, b.head, b.first + r, b.keys, p);
+    std::fill(dp + b.keys.begin, dp + keys.begin, 0.0f);
+    std::fill(dp + keys.end, dp + b.keys.end, 0.0f);
+    rows_.kernels().gradient(p + keys.begin, dp + keys.begin, keys.end - keys.begin,
+                             rows_.ScaleOf(s.g));
+  }
+
+  // What the block gives to the gradients of values and keys.
+  void AddToSums(const AttentionGradientState& s, const Part& part, const Block& b) const {
+    const AttentionGeometry& g = s.g;
+    float* packed = part.scratch + s.at.rows;
+    BlockProduct product = {b.count(), g.v_head_size, b.rows};
+    product.accumulate = true;
+    if (part.dv != nullptr) {
+      product.a = PackBlockRows(tiles_, b.p, s.score_row, true, b.count(), b.rows, packed);
+      product.b = PackBlockPanels(tiles_, b.dy, g.y_row, false, b.rows, g.v_head_size,
+                                  part.scratch + s.at.upstream);
+      product.c = part.dv + b.keys.begin * part.dv_row, product.c_row = part.dv_row;
+      Multiply(tiles_, product);
+    }
+    if (part.dk == nullptr) return;
+    product.n = g.head_size;
+    product.a = PackBlockRows(tiles_, b.dp, s.score_row, true, b.count(), b.rows, packed);
+    product.b = PackBlockPanels(tiles_, b.q, g.q_row, false, b.rows, g.head_size,
+                                part.scratch + s.at.queries);
+    product.c = part.dk + b.keys.begin * part.dk_row, product.c_row = part.dk_row;
+    Multiply(tiles_, product);
+  }
+
+  void AddSegments(const RunContext& context, const AttentionGradientState& s) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t keys = g.total_len(), row = (g.head_size + g.v_head_size) * s.segments;
+    context.ParallelFor(
+        g.batch * g.kv_heads * keys, CeilDiv(kSumGrain, std::max<int64_t>(1, row)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t head = i / keys, j = i % keys;
+            const int64_t batch = head / g.kv_heads, kv_head = head % g.kv_heads;
+            const float* sums = SumsOf(context, s, head * s.segments);
+            if (context.has_output(kDk)) {
+              AddRows(
+                  sums + j * g.head_size, s, g.head_size,
+                  context.out<float>(kDk) + batch * g.k_batch + kv_head * g.k_head + j * g.k_row);
+            }
+            if (context.has_output(kDv)) {
+              AddRows(
+                  sums + keys * g.head_size + j * g.v_head_size, s, g.v_head_size,
+                  context.out<float>(kDv) + batch * g.v_batch + kv_head * g.v_head + j * g.v_row);
+            }
+          }
+        });
+  }
+
+  static void AddRows(const float* sums, const AttentionGradientState& s, int64_t size, float* to) {
+    std::copy_n(sums, size, to);
+    for (int64_t segment = 1; segment < s.segments; ++segment) {
+      sums += s.sums;
+      for (int64_t i = 0; i < size; ++i) to[i] += sums[i];
+    }
+  }
+
+  const AttentionAttributes attributes_;
+  const GemmTileKernels& tiles_;
+  const AttentionRows rows_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
+                                                      const GemmTileKernels& tiles) {
+  ONWARD_ASSIGN_OR_RETURN(const AttentionAttributes attributes, AttentionAttributes::Parse(spec));
+  ONWARD_RETURN_IF_ERROR(AttentionRows::CheckTypes(attributes, spec, kMask));
+  for (const int i : {kQ, kK, kV, kDy})
+    if (spec.input_dtype(i) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  return std::make_unique<AttentionGradient>(attributes, spec, tiles);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
+  return MakeWithTiles(spec, *BFloat16Tiles());
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
+  }
+  return MakeWithTiles(spec, GemmTiles(kSet));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"onward", "AttentionGradient", "attention_gradient_avx512bf16", MakeOfPairs},
+    {"onward", "AttentionGradient", "attention_gradient_avx512", Make<InstructionSet::kAvx512>},
+    {"onward", "AttentionGradient", "attention_gradient_avx2", Make<InstructionSet::kAvx2>},
+    {"onward", "AttentionGradient", "attention_gradient_baseline", Make<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList AttentionGradientKernels() { return kKernels; }
+
+}  // namespace onward::cpu
