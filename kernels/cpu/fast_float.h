@@ -13,8 +13,8 @@
 
 namespace onward::cpu {
 
-// Unimplemented when this process may not use `set` or an input is not float32. Input `saved` may be
-// a float of 16 bits (saved_floats.h).
+// Unimplemented when this process may not use `set` or an input is not float32. Input `saved` may
+// be a float of 16 bits (saved_floats.h).
 absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved = -1);
 
 // Unimplemented when this process has no products of bfloat16, or the session's precision does not
