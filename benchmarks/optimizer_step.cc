@@ -1,6 +1,7 @@
 // An optimizer's step against the memory: milliseconds of a step over GPT-2's parameters, and of
 // the plainest loop that reads and writes as many bytes of each parameter, in turn.
-// Usage: optimizer_step [OPTIMIZER [THREADS [ROUNDS]]], e.g. optimizer_step AdamW 2 15
+// Usage: optimizer_step [OPTIMIZER [THREADS [ROUNDS [formula|kernel [DIM...]]]]], e.g.
+// optimizer_step AdamW 2 15. `formula`: as standard ops. DIMs: of a single parameter.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -45,23 +46,30 @@ Tensor Filled(DimsView dims, float value) {
   return tensor;
 }
 
-absl::StatusOr<std::unique_ptr<TrainingSession>> MakeSession(const std::string& optimizer,
-                                                             int threads,
+struct Wanted {
+  std::string optimizer = "AdamW";
+  int threads = 2, rounds = 15;
+  bool formula = false;
+  std::vector<Dims> shapes;
+};
+
+absl::StatusOr<std::unique_ptr<TrainingSession>> MakeSession(const Wanted& wanted,
                                                              Session::Inputs& gradients) {
   Model model;
   model.opsets[""] = 28;
   ParameterGroup group;
   int count = 0;
-  for (const Dims& dims : Gpt2Shapes()) {
+  for (const Dims& dims : wanted.shapes) {
     const std::string name = std::to_string(count++);
     group.parameters.push_back(model.graph.AddConstant("p" + name, Filled(dims, 1)));
     group.gradients.push_back(
         model.graph.AddInput("g" + name, Type::Tensor(DType::kFloat32, dims)));
     gradients["g" + name] = Filled(dims, 0.01f);
   }
-  ONWARD_RETURN_IF_ERROR(AddOptimizer(model, {optimizer, {{"lr", 1e-3}}}, {group}).status());
+  const OptimizerConfig config = {wanted.optimizer, {{"lr", 1e-3}}, wanted.formula};
+  ONWARD_RETURN_IF_ERROR(AddOptimizer(model, config, {group}).status());
   SessionOptions options;
-  options.num_threads = threads;
+  options.num_threads = wanted.threads;
   return TrainingSession::Create(std::move(model), options);
 }
 
@@ -76,16 +84,18 @@ void PlainPass(const float* g, std::vector<std::vector<float>>& arrays, ThreadPo
                    });
 }
 
-absl::Status Measure(const std::string& optimizer, int threads, int rounds) {
+absl::Status Measure(const Wanted& wanted) {
+  const int threads = wanted.threads, rounds = wanted.rounds;
   Session::Inputs gradients;
-  ONWARD_ASSIGN_OR_RETURN(const auto session, MakeSession(optimizer, threads, gradients));
+  ONWARD_ASSIGN_OR_RETURN(const auto session, MakeSession(wanted, gradients));
   int64_t parameters = 0, state_bytes = 0;
   for (const auto& [name, tensor] : gradients) parameters += tensor.tensor().num_elements();
   for (const std::string& name : session->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session->State(name));
     state_bytes += state.byte_size();
   }
-  const auto arrays_of = static_cast<size_t>((state_bytes + 2 * parameters) / (4 * parameters));
+  const auto arrays_of =
+      static_cast<size_t>(std::max<int64_t>(1, (state_bytes + 2 * parameters) / (4 * parameters)));
   std::vector<std::vector<float>> arrays(arrays_of,
                                          std::vector<float>(static_cast<size_t>(parameters)));
   const std::vector<float> g(static_cast<size_t>(parameters), 0.01f);
@@ -106,7 +116,8 @@ absl::Status Measure(const std::string& optimizer, int threads, int rounds) {
     ratios.push_back(plain / step);
   }
   std::printf("%s, %.1f M parameters, float32, %d threads, %.0f MB of memory traffic a step\n",
-              optimizer.c_str(), static_cast<double>(parameters) / 1e6, threads, bytes / 1e6);
+              wanted.optimizer.c_str(), static_cast<double>(parameters) / 1e6, threads,
+              bytes / 1e6);
   std::printf(
       "step %.2f ms (%.1f GB/s), plain loop %.2f ms (%.1f GB/s), speed of memory reached: %.0f "
       "%%\n",
@@ -119,9 +130,15 @@ absl::Status Measure(const std::string& optimizer, int threads, int rounds) {
 }  // namespace onward
 
 int main(int argc, char** argv) {
-  const absl::Status status =
-      onward::Measure(argc > 1 ? argv[1] : "AdamW", argc > 2 ? std::atoi(argv[2]) : 2,
-                      argc > 3 ? std::atoi(argv[3]) : 15);
+  onward::Wanted wanted;
+  if (argc > 1) wanted.optimizer = argv[1];
+  if (argc > 2) wanted.threads = std::atoi(argv[2]);
+  if (argc > 3) wanted.rounds = std::atoi(argv[3]);
+  if (argc > 4) wanted.formula = std::string(argv[4]) == "formula";
+  wanted.shapes = onward::Gpt2Shapes();
+  if (argc > 5) wanted.shapes = {{}};
+  for (int i = 5; i < argc; ++i) wanted.shapes[0].push_back(std::atoll(argv[i]));
+  const absl::Status status = onward::Measure(wanted);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 1;

@@ -98,6 +98,11 @@ Chunk ChunkAt(const GemmTileKernels& tiles, const GemmPlan& plan, int64_t chunk)
   return at;
 }
 
+// The first row of tile `tile`; the first m % row_tiles have one row more.
+int64_t RowOf(const GemmPlan& plan, int64_t tile) {
+  return tile * (plan.m / plan.row_tiles) + std::min(tile, plan.m % plan.row_tiles);
+}
+
 // Points the tile at its columns of B for steps [k0, k0 + tile.k).
 void SetColumns(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
                 int64_t panel, int64_t k0, float* scratch, GemmTile& tile) {
@@ -151,12 +156,17 @@ Rows RowsOfBlock(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmA
 
 }  // namespace
 
+GemmChunk GemmChunkAt(const GemmTileKernels& tiles, const GemmPlan& plan, int64_t chunk) {
+  const Chunk at = ChunkAt(tiles, plan, chunk);
+  return {RowOf(plan, at.tile_begin), RowOf(plan, at.tile_end), at.panel_begin * tiles.tile_cols,
+          std::min(plan.n, at.panel_end * tiles.tile_cols)};
+}
+
 void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
                   int64_t chunk, float* scratch) {
   const Chunk at = ChunkAt(tiles, plan, chunk);
   const int64_t rows_per_tile = plan.m / plan.row_tiles, longer = plan.m % plan.row_tiles;
-  const auto row_of = [&](int64_t i) { return i * rows_per_tile + std::min(i, longer); };
-  const int64_t begin = row_of(at.tile_begin);
+  const int64_t begin = RowOf(plan, at.tile_begin);
   GemmTile tile;
   tile.a_row = args.a_row;
   tile.a_k = args.a_k;
@@ -167,13 +177,14 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
     tile.k = CeilDiv(std::min(plan.k_block, plan.k - k0), tiles.k_per_word);
     tile.accumulate = k0 > 0;
     if (k0 + plan.k_block >= plan.k) tile.activation = args.activation;
-    const Rows rows = RowsOfBlock(tiles, plan, args, begin, row_of(at.tile_end), k0, scratch, tile);
+    const Rows rows =
+        RowsOfBlock(tiles, plan, args, begin, RowOf(plan, at.tile_end), k0, scratch, tile);
     for (int64_t panel = at.panel_begin; panel < at.panel_end; ++panel) {
       SetColumns(tiles, plan, args, panel, k0, scratch, tile);
       const int64_t column = panel * tiles.tile_cols;
       if (args.bias_of_column != nullptr) tile.bias_of_column = args.bias_of_column + column;
       for (int64_t i = at.tile_begin; i < at.tile_end; ++i) {
-        const int64_t row = row_of(i);
+        const int64_t row = i * rows_per_tile + std::min(i, longer);
         tile.rows = static_cast<int>(rows_per_tile + (i < longer ? 1 : 0));
         tile.a = rows.a + (row - begin) * rows.row;
         tile.c = args.c + row * args.c_row + column;

@@ -76,6 +76,12 @@ struct GemmArguments {
   ActivationSpec activation;
 };
 
+// The part of C that a chunk computes.
+struct GemmChunk {
+  int64_t row_begin, row_end, column_begin, column_end;
+};
+GemmChunk GemmChunkAt(const GemmTileKernels& tiles, const GemmPlan& plan, int64_t chunk);
+
 // Computes chunk `chunk` in [0, chunks_per_batch()) of one product. `scratch`: the worker's
 // plan.scratch floats.
 void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,

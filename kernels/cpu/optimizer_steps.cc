@@ -1,6 +1,6 @@
 // The steps of optimizers (graph/optimizers) that are one pass over a parameter and its state, in
 // place.
-#include "kernels/cpu/simd/optimizer_steps.h"
+#include "kernels/cpu/optimizer_steps.h"
 
 #include <algorithm>
 
@@ -8,13 +8,56 @@
 #include "graph/base/shape.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/optimizer_steps.h"
 
 namespace onward::cpu {
+
+absl::Status CheckStep(const NodeSpec& spec, InstructionSet set, int states) {
+  if (!Supports(set)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
+  }
+  bool whole = spec.num_inputs() == 4 + states && spec.num_outputs() == 1 + states;
+  for (int i = 0; whole && i < spec.num_inputs(); ++i) whole = spec.has_input(i);
+  for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
+  if (!whole) return absl::UnimplementedError("some of the state is left out");
+  const DType dtype = spec.input_dtype(0);
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64)
+    return absl::UnimplementedError("float32 and float64 only");
+  return absl::OkStatus();
+}
+
+absl::Status CheckStepDims(const BindContext& context, int input, DimsView dims) {
+  if (context.input_dims(input) == dims) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("input ", input, " has shape ",
+                                                 DimsString(context.input_dims(input)),
+                                                 ", must have ", DimsString(dims)));
+}
+
+absl::Status CheckSettings(const BindContext& context, int settings) {
+  if (NumElements(context.input_dims(2)) == settings && NumElements(context.input_dims(3)) == 1)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("settings have shape ", DimsString(context.input_dims(2)), " and the step ",
+                   DimsString(context.input_dims(3)), ", must be [", settings, "] and []"));
+}
+
+absl::Status BindStep(BindContext& context, int states, int settings) {
+  const DimsView dims = context.input_dims(0);
+  ONWARD_RETURN_IF_ERROR(CheckStepDims(context, 1, dims));
+  for (int i = 0; i < 1 + states; ++i) {
+    const int input = i == 0 ? 0 : 3 + i;
+    ONWARD_RETURN_IF_ERROR(CheckStepDims(context, input, dims));
+    context.SetOutput(i, dims);
+    context.AllowInPlace(i, input);
+  }
+  return CheckSettings(context, settings);
+}
+
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-constexpr int64_t kGrain = 8 * 1024;  // elements that one thread takes at a time
 constexpr int kMostSettings = 6;
 
 class Step : public Kernel {
@@ -23,19 +66,7 @@ class Step : public Kernel {
       : loops_(loops), loop_(doubles ? loops.doubles : loops.floats), maximize_(maximize) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    for (int i = 0; i < 1 + loops_.states; ++i) {
-      const int input = i == 0 ? 0 : 3 + i;
-      for (const int same : {input, 1}) {
-        if (context.input_dims(same) == dims) continue;
-        return absl::InvalidArgumentError(absl::StrCat("input ", same, " has shape ",
-                                                       DimsString(context.input_dims(same)),
-                                                       ", the parameter has ", DimsString(dims)));
-      }
-      if (!context.has_output(i)) continue;
-      context.SetOutput(i, dims);
-      context.AllowInPlace(i, input);
-    }
+    ONWARD_RETURN_IF_ERROR(BindStep(context, loops_.states, loops_.settings));
     if (loops_.next_scalar != nullptr) {
       const int scalar = loops_.states;
       if (!context.input_dims(4 + scalar).empty())
@@ -44,12 +75,6 @@ class Step : public Kernel {
                                                        ", must be a scalar"));
       context.SetOutput(1 + scalar, {});
       context.AllowInPlace(1 + scalar, 4 + scalar);
-    }
-    if (NumElements(context.input_dims(2)) != loops_.settings ||
-        NumElements(context.input_dims(3)) != 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "settings have shape ", DimsString(context.input_dims(2)), " and the step ",
-          DimsString(context.input_dims(3)), ", must be [", loops_.settings, "] and []"));
     }
     return absl::OkStatus();
   }
@@ -69,7 +94,7 @@ class Step : public Kernel {
     if (loops_.next_scalar != nullptr)
       settings[loops_.settings] = *context.in<double>(4 + loops_.states);
     const auto step = static_cast<double>(*context.in<int64_t>(3));
-    context.ParallelFor(context.input(0).num_elements(), kGrain,
+    context.ParallelFor(context.input(0).num_elements(), kStepGrain,
                         [&](int64_t begin, int64_t end) { loop_(settings, step, e, begin, end); });
     if (loops_.next_scalar != nullptr)
       *context.out<double>(1 + loops_.states) = loops_.next_scalar(settings, step);
@@ -83,22 +108,12 @@ class Step : public Kernel {
 };
 
 Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
-  if (!Supports(set)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
-  }
+  if (!Supports(set)) return CheckStep(spec, set, 0);
   const StepLoops& loops =
       ForSet(set, baseline::OptimizerStep, avx2::OptimizerStep, avx512::OptimizerStep)(rule);
-  // All states are read and written, or the formula does it.
   const int states = loops.states + (loops.next_scalar != nullptr ? 1 : 0);
-  bool whole = spec.num_inputs() == 4 + states && spec.num_outputs() == 1 + states;
-  for (int i = 0; whole && i < spec.num_inputs(); ++i) whole = spec.has_input(i);
-  for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
-  if (!whole) return absl::UnimplementedError("some of the state is left out");
-  const DType dtype = spec.input_dtype(0);
-  if (dtype != DType::kFloat32 && dtype != DType::kFloat64)
-    return absl::UnimplementedError("float32 and float64 only");
-  return std::make_unique<Step>(loops, dtype == DType::kFloat64,
+  ONWARD_RETURN_IF_ERROR(CheckStep(spec, set, states));
+  return std::make_unique<Step>(loops, spec.input_dtype(0) == DType::kFloat64,
                                 spec.attributes().Int("maximize", 0) != 0);
 }
 

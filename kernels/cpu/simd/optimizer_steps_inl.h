@@ -3,16 +3,9 @@
 
 #include <cmath>
 
+#include "kernels/cpu/simd/independent_inl.h"
 #include "kernels/cpu/simd/optimizer_steps.h"
 #include "kernels/cpu/simd/vec_inl.h"
-
-// No iteration of the loop that follows reads what another one wrote.
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"  // builds of sanitizers keep single elements
-#define ONWARD_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define ONWARD_INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 namespace onward::cpu::ONWARD_TARGET {
 

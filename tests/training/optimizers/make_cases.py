@@ -36,9 +36,23 @@ CASES = {
     "radam_decoupled": ("RAdam", dict(lr=0.05, weight_decay=0.1, decoupled_weight_decay=True)),
     "adafactor": ("Adafactor", dict()),
     "adafactor_decay": ("Adafactor", dict(lr=0.3, beta2_decay=-0.6, d=1.5, weight_decay=0.1, eps=(1e-10, 1e-2))),
+    "adafactor_odd": ("Adafactor", dict(lr=0.3, weight_decay=0.1, maximize=True)),
+    "adafactor_few": ("Adafactor", dict(lr=0.3)),
     "muon": ("Muon", dict(lr=0.02)),
+    "muon_odd": ("Muon", dict(lr=0.02, nesterov=False, weight_decay=0.2)),
+    "muon_few": ("Muon", dict(lr=0.02)),
     "lion": ("Lion", dict(lr=0.01, betas=(0.9, 0.99), weight_decay=0.1)),
     "lamb": ("LAMB", dict(lr=0.01, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.1)),
+    "lamb_odd": ("LAMB", dict(lr=0.01, betas=(0.8, 0.99), eps=1e-8, weight_decay=0.0)),
+    "lamb_few": ("LAMB", dict(lr=0.01, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.1)),
+}
+SHAPES = {
+    "adafactor_odd": [(2, 3, 5), (1, 20)],
+    "adafactor_few": [(1,), ()],
+    "muon_odd": [(3, 7), (9, 1)],
+    "muon_few": [(1, 1), (0, 3)],
+    "lamb_odd": [(2, 3, 5), ()],
+    "lamb_few": [(1,), (0, 4)],
 }
 
 
@@ -93,10 +107,10 @@ def option_text(options):
     return " ".join(f"{name}={float(value)!r}" for name, value in flat.items())
 
 
-def trajectory(optimizer, options, dtype):
+def trajectory(name, optimizer, options, dtype):
     generator = np.random.default_rng(2024)
-    shapes = [(4, 3), (5, 2)] if optimizer == "Muon" else [(4, 3), (5,)]
-    starts = [generator.normal(size=s) for s in shapes]
+    shapes = SHAPES.get(name) or ([(4, 3), (5, 2)] if optimizer == "Muon" else [(4, 3), (5,)])
+    starts = [np.asarray(generator.normal(size=s)) for s in shapes]
     gradients = [generator.normal(size=(STEPS, *s)) for s in shapes]
     parameters = [torch.tensor(s, dtype=dtype, requires_grad=True) for s in starts]
     made = {"Lion": Lion, "LAMB": LAMB}.get(optimizer) or getattr(torch.optim, optimizer)
@@ -125,7 +139,7 @@ def main():
     torch.set_default_dtype(torch.float64)  # of the scalars that NAdam keeps too
     lines = []
     for name, (optimizer, options) in CASES.items():
-        np.savez_compressed(os.path.join(out, f"{name}.npz"), **trajectory(optimizer, options, torch.float64))
+        np.savez_compressed(os.path.join(out, f"{name}.npz"), **trajectory(name, optimizer, options, torch.float64))
         lines.append(f"{name} {optimizer} {option_text(options)}".rstrip())
     with open(os.path.join(out, "cases.txt"), "w") as file:
         file.write(f"# Written by make_cases.py with PyTorch {torch.__version__}.\n" + "\n".join(lines) + "\n")

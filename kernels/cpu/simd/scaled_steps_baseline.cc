@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/scaled_steps_inl.h"
