@@ -122,8 +122,9 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
   if (config.deterministic()) {
     std::fprintf(
         stderr,
-        "deterministic: costs 0 %%. Kernels of the cpu split their work and order their sums "
-        "by shapes alone, for any number of threads; no faster mode is left out\n");
+        "deterministic: without cost, as there is nothing to switch off. Kernels of the cpu split "
+        "their work and order their sums by shapes alone, for any number of threads; the same "
+        "kernels run without this option\n");
   }
   if (common.verbose) {
     ONWARD_ASSIGN_OR_RETURN(const std::string table, ParametersOf(trainer));
