@@ -9,10 +9,8 @@ int64_t ClassAxis(const Expr& scores) {
   return scores.type().shape && scores.type().shape->size() == 1 ? 0 : 1;
 }
 
-// What the loss needs of integer targets: the element of `values` of each target's class, the
-// weight of each target (0 for ignored ones).
+// What the loss needs of integer targets: the weight of each target (0 for ignored ones).
 struct Targets {
-  Expr index;   // with a class axis of size 1; ignored ones point at class 0
   Expr counts;  // 1 or 0, in the scores' dtype, without class axis
   Expr weight;  // counts times the class's weight
 };
@@ -22,17 +20,9 @@ Targets ReadTargets(const Expr& scores, const Expr& target, const ClassOptions& 
   const Expr kept =
       Not(Equal(target, ScalarLike(target, static_cast<double>(options.ignore_index))));
   const Expr safe = Where(kept, target, ZerosLike(target));
-  read.index = Unsqueeze(safe, {ClassAxis(scores)});
   read.counts = Cast(kept, scores.dtype());
   read.weight = options.weight.valid() ? Gather(options.weight, safe) * read.counts : read.counts;
   return read;
-}
-
-Expr Picked(const Expr& values, const Targets& targets, int64_t axis) {
-  Attributes attributes;
-  attributes.Set("axis", Attribute(axis));
-  return Squeeze(expr::Op("GatherElements", {values, targets.index}, std::move(attributes)),
-                 {axis});
 }
 
 // A weight per class in the place of the class axis.
@@ -60,8 +50,10 @@ Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
   return Reduced(loss, options.reduction);
 }
 
-// The op of the standard, which needs a batch and whose kernels keep no probabilities.
-Expr CrossEntropyOfClasses(const Expr& scores, const Expr& target, const ClassOptions& options) {
+// An op of the standard, which needs a batch, refuses classes that are out of range, and of whose
+// kernels those of SoftmaxCrossEntropyLoss keep no probabilities.
+Expr LossOfClasses(const char* op, const Expr& scores, const Expr& target,
+                   const ClassOptions& options) {
   const bool single = ClassAxis(scores) == 0;
   const Expr labels = target.dtype() == DType::kInt32 ? target : Cast(target, DType::kInt64);
   std::vector<Expr> inputs = {single ? Unsqueeze(scores, {0}) : scores,
@@ -71,7 +63,7 @@ Expr CrossEntropyOfClasses(const Expr& scores, const Expr& target, const ClassOp
   Attributes attributes;
   attributes.Set("ignore_index", Attribute(options.ignore_index));
   attributes.Set("reduction", Attribute(std::string(kNames[static_cast<int>(options.reduction)])));
-  const Expr loss = expr::Op("SoftmaxCrossEntropyLoss", std::move(inputs), std::move(attributes));
+  const Expr loss = expr::Op(op, std::move(inputs), std::move(attributes));
   return single && options.reduction == Reduction::kNone ? Squeeze(loss, {0}) : loss;
 }
 
@@ -90,10 +82,7 @@ Expr SumOfLosses(const Expr& scores, const Expr& weight, const Expr& classes) {
 
 Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
                            const ClassOptions& options) {
-  const Targets targets = ReadTargets(log_probabilities, target, options);
-  const Expr loss =
-      -(Picked(log_probabilities, targets, ClassAxis(log_probabilities)) * targets.weight);
-  return WeightedMean(loss, targets.weight, options.reduction);
+  return LossOfClasses("NegativeLogLikelihoodLoss", log_probabilities, target, options);
 }
 
 Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options) {
@@ -101,7 +90,7 @@ Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& op
   const Expr classes = Squeeze(Cast(Shape(scores, axis, axis + 1), scores.dtype()), {0});
   if (IsFloating(target.dtype()))
     return CrossEntropyOfProbabilities(scores, target, options, classes);
-  const Expr hard = CrossEntropyOfClasses(scores, target, options);
+  const Expr hard = LossOfClasses("SoftmaxCrossEntropyLoss", scores, target, options);
   if (options.label_smoothing == 0) return hard;
   const Targets targets = ReadTargets(scores, target, options);
   const Expr spread = SumOfLosses(scores, options.weight, classes) * targets.counts;
