@@ -71,7 +71,9 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
   for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, run(given));
+    const absl::StatusOr<Session::Outputs> ran = run(given);
+    if (!ran.ok()) return NamePlace(ran.status(), batch, loader.places());
+    const Session::Outputs& outputs = *ran;
     const int64_t examples = batch.begin()->second.dims()[0];
     sum += static_cast<double>(outputs.at("loss").tensor().data<float>()[0]) *
            (loss.sum() ? 1.0 : static_cast<double>(examples));

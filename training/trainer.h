@@ -126,7 +126,13 @@ class Trainer {
   absl::StatusOr<StepReport> MakeStep();
   absl::Status OpenLbfgs();
   absl::StatusOr<StepReport> MakeLbfgsStep();
-  absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<Session::Inputs>& batches,
+  // A batch, what of it the model is given, and where it is from.
+  struct GivenBatch {
+    Batch batch;
+    Session::Inputs inputs;
+    BatchPlaces places;
+  };
+  absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<GivenBatch>& batches,
                                                     const Lbfgs::Tensors& at, StepReport* report);
   absl::StatusOr<bool> RunBatches(StepReport& report);
   absl::Status AfterStep(int64_t epoch_before);

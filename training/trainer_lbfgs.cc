@@ -38,13 +38,16 @@ absl::Status Trainer::OpenLbfgs() {
 
 // Loss and gradients at the parameters `at`; `report`: of the first evaluation, else null. All
 // evaluations of a step draw the same masks.
-absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(
-    const std::vector<Session::Inputs>& batches, const Lbfgs::Tensors& at, StepReport* report) {
+absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<GivenBatch>& batches,
+                                                           const Lbfgs::Tensors& at,
+                                                           StepReport* report) {
   for (const auto& [name, value] : at) ONWARD_RETURN_IF_ERROR(session_->Set(name, value));
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
   Lbfgs::Evaluation found;
-  for (const Session::Inputs& batch : batches) {
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(batch));
+  for (const GivenBatch& given : batches) {
+    const absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
+    if (!ran.ok()) return NamePlace(ran.status(), given.batch, given.places);
+    const Session::Outputs& outputs = *ran;
     found.loss += LossOf(outputs) / static_cast<double>(batches.size());
     if (report != nullptr) ReadGradients(outputs, *report);
     for (const std::string& name : phases_.parameters) {
@@ -71,13 +74,14 @@ absl::StatusOr<StepReport> Trainer::MakeLbfgsStep() {
   report.rate = plateau ? progress_.plateau->rate : schedules_[0](progress_.step).rate;
   report.epoch = loader_->position().epoch;
   lbfgs_->set_lr(report.rate);
-  std::vector<Session::Inputs> batches;
+  std::vector<GivenBatch> batches;
   for (int64_t i = 0; i < config_.accumulate(); ++i) {
-    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
-    report.examples += batch.begin()->second.dims()[0];
-    ONWARD_ASSIGN_OR_RETURN(Session::Inputs given,
-                            InputsOf(session_->inputs(), batch, config_.data()));
-    batches.push_back(std::move(given));
+    GivenBatch& given = batches.emplace_back();
+    ONWARD_ASSIGN_OR_RETURN(given.batch, loader_->Next());
+    given.places = loader_->places();
+    report.examples += given.batch.begin()->second.dims()[0];
+    ONWARD_ASSIGN_OR_RETURN(given.inputs,
+                            InputsOf(session_->inputs(), given.batch, config_.data()));
   }
   report.data_seconds = Now() - begin;
   Lbfgs::Tensors parameters;

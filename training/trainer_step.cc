@@ -96,7 +96,8 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     report.examples += batch.begin()->second.dims()[0];
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->inputs(), batch, config_.data()));
-    ONWARD_RETURN_IF_ERROR(session_->Step(given, batch_outputs_, 0, accept));
+    ONWARD_RETURN_IF_ERROR(
+        NamePlace(session_->Step(given, batch_outputs_, 0, accept), batch, loader_->places()));
     report.loss += LossOf(batch_outputs_) / static_cast<double>(config_.accumulate());
     ReadGradients(batch_outputs_, report);
     finite &= GradientsFinite(batch_outputs_);

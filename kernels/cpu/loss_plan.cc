@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/bad_element.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace onward::cpu {
@@ -42,9 +43,11 @@ absl::Status ForLabels(const RunContext& context, const LossPlan& plan, const Te
     }
   });
   if (bad == count) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("label ", ReadLabel(labels, bad), " at position ",
-                                                 bad.load(), " is out of range for ", plan.classes,
-                                                 " classes"));
+  const int64_t label = ReadLabel(labels, bad);
+  return WithBadElement(
+      absl::InvalidArgumentError(absl::StrCat("label ", label, " at position ", bad.load(),
+                                              " is out of range for ", plan.classes, " classes")),
+      {bad, count, label});
 }
 
 class Loss : public Kernel {

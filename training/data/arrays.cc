@@ -19,7 +19,7 @@ absl::StatusOr<Arrays> ReadTensors(const std::string& path) {
   return std::move(file.tensors);
 }
 
-OpenedDataset FromArrays(Arrays arrays, const ArrayData& config) {
+OpenedDataset FromArrays(Arrays arrays, const ArrayData& config, const std::string& path) {
   std::vector<std::pair<std::string, Tensor>> fields;
   if (config.field().empty()) fields.assign(arrays.begin(), arrays.end());
   for (const std::string& name : config.field()) {
@@ -29,7 +29,7 @@ OpenedDataset FromArrays(Arrays arrays, const ArrayData& config) {
     fields.push_back(*array);
   }
   if (fields.empty()) return absl::InvalidArgumentError("has no arrays");
-  return TensorDataset(std::move(fields));
+  return TensorDataset(std::move(fields), path);
 }
 
 OpenedDataset OpenArrays(const ArrayData& config, const std::string& directory,
@@ -39,7 +39,7 @@ OpenedDataset OpenArrays(const ArrayData& config, const std::string& directory,
   for (const std::string& name : config.path()) {
     const std::string path = PathBelow(directory, name);
     ONWARD_ASSIGN_OR_RETURN(Arrays arrays, read(path));
-    OpenedDataset part = FromArrays(std::move(arrays), config);
+    OpenedDataset part = FromArrays(std::move(arrays), config, path);
     if (!part.ok()) return Annotate(part.status(), absl::StrCat("'", path, "':"));
     parts.push_back(*std::move(part));
   }

@@ -122,8 +122,11 @@ class Csv : public Dataset {
     const size_t offset = records_[static_cast<size_t>(index)];
     absl::StatusOr<std::vector<Tensor>> example = Parse(file_->bytes().substr(offset));
     if (example.ok()) return example;
-    return absl::DataLossError(absl::StrCat("'", path_, "' line ", LineOf(file_->bytes(), offset),
-                                            ": ", example.status().message()));
+    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+  }
+  std::string Place(int64_t index, uint64_t) const override {
+    return absl::StrCat("'", path_, "' line ",
+                        LineOf(file_->bytes(), records_[static_cast<size_t>(index)]));
   }
 
  private:

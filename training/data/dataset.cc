@@ -61,6 +61,10 @@ absl::StatusOr<Tensor> Dataset::ReadField(int64_t index, size_t field) const {
   return example[field];
 }
 
+std::string Dataset::Place(int64_t index, uint64_t) const {
+  return absl::StrCat("example ", index);
+}
+
 absl::StatusOr<size_t> FindField(const Dataset& data, std::string_view name) {
   std::vector<std::string> names;
   for (const Field& field : data.fields()) {

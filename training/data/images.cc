@@ -42,6 +42,9 @@ class Images : public Dataset {
     if (field == 1) return Tensor::Scalar<int64_t>(files_.label(static_cast<size_t>(index)));
     return Dataset::ReadField(index, field);
   }
+  std::string Place(int64_t index, uint64_t) const override {
+    return absl::StrCat("'", files_.path(static_cast<size_t>(index)), "'");
+  }
 
  private:
   absl::StatusOr<Tensor> ReadImage(size_t index, uint64_t random) const {

@@ -99,8 +99,11 @@ class Jsonl : public Dataset {
     const size_t end = std::min(bytes.find('\n', begin), bytes.size());
     absl::StatusOr<std::vector<Tensor>> example = Parse(bytes.substr(begin, end - begin));
     if (example.ok()) return example;
-    return absl::DataLossError(absl::StrCat("'", path_, "' line ", LineOf(bytes, begin), ": ",
-                                            example.status().message()));
+    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+  }
+  std::string Place(int64_t index, uint64_t) const override {
+    return absl::StrCat("'", path_, "' line ",
+                        LineOf(file_->bytes(), lines_[static_cast<size_t>(index)]));
   }
 
  private:

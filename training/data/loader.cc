@@ -19,6 +19,7 @@ using Order = std::shared_ptr<const std::vector<int64_t>>;
 
 struct MadeBatch {
   absl::StatusOr<Batch> batch = Batch();  // empty: every example is broken
+  std::vector<BatchPlaces::Row> rows;
   int64_t broken = 0;
 };
 
@@ -61,13 +62,14 @@ class BatchMaker {
     for (int64_t i = begin; i < end; ++i) {
       // Of the place in the epoch, not of the example: one drawn twice is augmented in two ways.
       const uint64_t random = ExampleRandom(options_.seed, position.epoch, i);
-      absl::StatusOr<std::vector<Tensor>> example =
-          data_->Read(order == nullptr ? i : (*order)[static_cast<size_t>(i)], random);
+      const int64_t index = order == nullptr ? i : (*order)[static_cast<size_t>(i)];
+      absl::StatusOr<std::vector<Tensor>> example = data_->Read(index, random);
       if (!example.ok()) {
         if (!options_.skip_broken || !absl::IsDataLoss(example.status())) return example.status();
         ++made->broken;
         continue;
       }
+      made->rows.push_back({index, random});
       for (size_t f = 0; f < fields.size(); ++f) columns[f].push_back(std::move((*example)[f]));
     }
     if (columns.empty() || columns[0].empty()) return absl::OkStatus();
@@ -109,9 +111,10 @@ class BatchMaker {
 class PrefetchingLoader : public Loader {
  public:
   PrefetchingLoader(std::shared_ptr<const Dataset> data, const LoaderOptions& options)
-      : maker_(std::move(data), options),
+      : maker_(data, options),
         batches_(maker_.batches_per_epoch()),
         ahead_(std::max(options.prefetch, 1)) {
+    places_.data = std::move(data);
     for (int i = 0; i < options.workers; ++i) workers_.emplace_back([this] { Work(); });
   }
   ~PrefetchingLoader() override {
@@ -125,6 +128,7 @@ class PrefetchingLoader : public Loader {
 
   int64_t batches_per_epoch() const override { return batches_; }
   int64_t broken_examples() const override { return broken_; }
+  const BatchPlaces& places() const override { return places_; }
   Position position() const override { return PositionOf(answered_); }
 
   void Seek(int64_t epoch, int64_t batch) override {
@@ -143,6 +147,7 @@ class PrefetchingLoader : public Loader {
     while (true) {
       MadeBatch made = Take();
       broken_ += made.broken;
+      places_.rows = std::move(made.rows);
       if (!made.batch.ok() || !made.batch->empty()) return std::move(made.batch);
       if (++broken_batches == batches_)
         return absl::DataLossError(
@@ -187,6 +192,7 @@ class PrefetchingLoader : public Loader {
   const int64_t batches_;
   const int64_t ahead_;
   int64_t broken_ = 0;
+  BatchPlaces places_;
   std::mutex mutex_;  // of what follows; only Next and Seek write start_ and answered_
   std::condition_variable wanted_, finished_;
   Position start_;

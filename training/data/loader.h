@@ -41,6 +41,20 @@ absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset&
 
 using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
 
+// Where the examples of a batch are from.
+struct BatchPlaces {
+  struct Row {
+    int64_t index = 0;  // in the data set
+    uint64_t random = 0;
+  };
+  std::shared_ptr<const Dataset> data;
+  std::vector<Row> rows;
+};
+
+// `status` itself; or with the place of the example in its message, where it knows a bad element
+// (graph/base/bad_element.h) that is one of a field of the batch.
+absl::Status NamePlace(const absl::Status& status, const Batch& batch, const BatchPlaces& places);
+
 // Not thread-safe.
 class Loader {
  public:
@@ -60,6 +74,8 @@ class Loader {
   // The next batch; the epoch after follows the last one of an epoch by itself. Batches of broken
   // examples alone are passed over. After an error the next call answers the batch that follows.
   virtual absl::StatusOr<Batch> Next() = 0;
+  // Of the batch that Next() answered last.
+  virtual const BatchPlaces& places() const = 0;
   // Left out of the batches that Next() answered so far.
   virtual int64_t broken_examples() const = 0;
 };

@@ -65,9 +65,10 @@ absl::StatusOr<Idx> ReadIdx(const std::string& path, size_t rank) {
 
 class Mnist : public Dataset {
  public:
-  Mnist(Idx images, Idx labels, float mean, float deviation)
+  Mnist(Idx images, Idx labels, std::string labels_path, float mean, float deviation)
       : images_(std::move(images)),
         labels_(std::move(labels)),
+        labels_path_(std::move(labels_path)),
         dims_{1, images_.dims[1], images_.dims[2]},
         fields_{{"image", Type::Tensor(DType::kFloat32, dims_)},
                 {"label", Type::Tensor(DType::kInt64, Dims{})}} {
@@ -89,11 +90,15 @@ class Mnist : public Dataset {
   absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
     return field == 1 ? Label(index) : Dataset::ReadField(index, field);
   }
+  std::string Place(int64_t index, uint64_t) const override {
+    return absl::StrCat("example ", index, " of '", labels_path_, "'");
+  }
 
  private:
   Tensor Label(int64_t index) const { return Tensor::Scalar<int64_t>(labels_.data()[index]); }
 
   Idx images_, labels_;
+  std::string labels_path_;
   Dims dims_;
   std::vector<Field> fields_;
   float pixel_[256];
@@ -113,7 +118,7 @@ OpenedDataset OpenMnist(const MnistData& config, const std::string& directory) {
                                                    " images, '", labels_path, "' has ",
                                                    labels.dims[0], " labels"));
   }
-  return std::make_shared<Mnist>(std::move(images), std::move(labels), config.mean(),
+  return std::make_shared<Mnist>(std::move(images), std::move(labels), labels_path, config.mean(),
                                  config.deviation());
 }
 

@@ -85,8 +85,10 @@ OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>&
 class Windows : public Dataset {
  public:
   // Of the tokens [begin, end).
-  Windows(std::shared_ptr<const Tokens> tokens, int64_t begin, int64_t end, const TextData& config)
+  Windows(std::shared_ptr<const Tokens> tokens, std::string path, int64_t begin, int64_t end,
+          const TextData& config)
       : tokens_(std::move(tokens)),
+        path_(std::move(path)),
         begin_(begin),
         starts_(end - begin - config.window()),
         window_(config.window()),
@@ -98,8 +100,7 @@ class Windows : public Dataset {
   int64_t size() const override { return (starts_ - 1) / stride_ + 1; }
   const std::vector<Field>& fields() const override { return fields_; }
   absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t random) const override {
-    const auto drawn = static_cast<unsigned __int128>(random) * static_cast<uint64_t>(starts_);
-    const int64_t start = begin_ + (random_ ? static_cast<int64_t>(drawn >> 64) : index * stride_);
+    const int64_t start = Start(index, random);
     ONWARD_ASSIGN_OR_RETURN(Tensor both, Tensor::Create(DType::kInt64, Dims{window_ + 1}));
     auto* numbers = both.mutable_data<int64_t>();
     tokens_->Read(start, window_ + 1, numbers);
@@ -107,9 +108,19 @@ class Windows : public Dataset {
     return std::vector<Tensor>{Tensor::Wrap(DType::kInt64, dims, numbers, both.buffer()),
                                Tensor::Wrap(DType::kInt64, dims, numbers + 1, both.buffer())};
   }
+  std::string Place(int64_t index, uint64_t random) const override {
+    const int64_t start = Start(index, random);
+    return absl::StrCat("tokens ", start, " to ", start + window_, " of '", path_, "'");
+  }
 
  private:
+  int64_t Start(int64_t index, uint64_t random) const {
+    const auto drawn = static_cast<unsigned __int128>(random) * static_cast<uint64_t>(starts_);
+    return begin_ + (random_ ? static_cast<int64_t>(drawn >> 64) : index * stride_);
+  }
+
   std::shared_ptr<const Tokens> tokens_;
+  std::string path_;
   int64_t begin_, starts_, window_, stride_;
   bool random_;
   std::vector<Field> fields_;
@@ -139,7 +150,7 @@ OpenedDataset OpenText(const TextData& config, const std::string& directory) {
                                                    " tokens have no window of ", config.window(),
                                                    " and the one that follows"));
   }
-  return std::make_shared<Windows>(*std::move(tokens), begin, end, config);
+  return std::make_shared<Windows>(*std::move(tokens), path, begin, end, config);
 }
 
 absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::string& directory) {

@@ -11,7 +11,8 @@ namespace {
 
 class Tensors : public Dataset {
  public:
-  explicit Tensors(std::vector<std::pair<std::string, Tensor>> fields) {
+  Tensors(std::vector<std::pair<std::string, Tensor>> fields, std::string path)
+      : path_(std::move(path)) {
     for (auto& [name, tensor] : fields) {
       fields_.push_back({name, Type::Tensor(tensor.dtype(), tensor.dims().subspan(1))});
       tensors_.push_back(std::move(tensor));
@@ -29,6 +30,10 @@ class Tensors : public Dataset {
   absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
     return Row(tensors_[field], index);
   }
+  std::string Place(int64_t index, uint64_t random) const override {
+    return path_.empty() ? Dataset::Place(index, random)
+                         : absl::StrCat("row ", index, " of '", path_, "'");
+  }
 
  private:
   // A view: the row shares the tensor's memory.
@@ -39,6 +44,7 @@ class Tensors : public Dataset {
                         tensor.buffer());
   }
 
+  std::string path_;
   std::vector<Field> fields_;
   std::vector<Tensor> tensors_;
 };
@@ -59,6 +65,10 @@ class Concatenated : public Dataset {
   absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
     const auto [part, inside] = Find(index);
     return part->ReadField(inside, field);
+  }
+  std::string Place(int64_t index, uint64_t random) const override {
+    const auto [part, inside] = Find(index);
+    return part->Place(inside, random);
   }
 
  private:
@@ -85,6 +95,9 @@ class Selected : public Dataset {
   absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
     return data_->ReadField(indices_[static_cast<size_t>(index)], field);
   }
+  std::string Place(int64_t index, uint64_t random) const override {
+    return data_->Place(indices_[static_cast<size_t>(index)], random);
+  }
 
  private:
   std::shared_ptr<const Dataset> data_;
@@ -106,6 +119,9 @@ class Mapped : public Dataset {
     return absl::InternalError(absl::StrCat("the map of the data gave ", example.size(),
                                             " tensors for ", fields_.size(), " fields"));
   }
+  std::string Place(int64_t index, uint64_t random) const override {
+    return data_->Place(index, random);
+  }
 
  private:
   std::shared_ptr<const Dataset> data_;
@@ -116,7 +132,7 @@ class Mapped : public Dataset {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
-    std::vector<std::pair<std::string, Tensor>> fields) {
+    std::vector<std::pair<std::string, Tensor>> fields, std::string path) {
   if (fields.empty()) return absl::InvalidArgumentError("a data set needs a field");
   for (const auto& [name, tensor] : fields) {
     if (tensor.rank() == 0)
@@ -129,7 +145,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
     return absl::InvalidArgumentError(
         absl::StrCat("'", name, "' has ", rows, " rows, '", fields[0].first, "' has ", expected));
   }
-  return std::make_shared<Tensors>(std::move(fields));
+  return std::make_shared<Tensors>(std::move(fields), std::move(path));
 }
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(

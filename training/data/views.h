@@ -12,9 +12,10 @@
 
 namespace onward {
 
-// Examples of tensors in memory: row i of each. All have as many rows.
+// Examples of tensors in memory: row i of each. All have as many rows. `path`: of their file, for
+// messages.
 absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
-    std::vector<std::pair<std::string, Tensor>> fields);
+    std::vector<std::pair<std::string, Tensor>> fields, std::string path = "");
 
 // One after the other. InvalidArgument: fields differ.
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(

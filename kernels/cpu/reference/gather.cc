@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/bad_element.h"
 #include "graph/base/checked.h"
 #include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
@@ -13,9 +14,11 @@ namespace {
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
 
 absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim) {
-  return absl::InvalidArgumentError(absl::StrCat("index ", IndexAt(indices, position),
-                                                 " at position ", position,
-                                                 " is out of range for an axis of size ", dim));
+  const int64_t index = IndexAt(indices, position);
+  return WithBadElement(
+      absl::InvalidArgumentError(absl::StrCat("index ", index, " at position ", position,
+                                              " is out of range for an axis of size ", dim)),
+      {position, indices.num_elements(), index});
 }
 
 // Maps an index in [-dim, dim) to [0, dim), anything else to -1.
