@@ -81,8 +81,13 @@ Result WhereRule(const GradientScope& s) {
 
 Result PReluRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), zero = ScalarLike(x, 0);
-  return {
-      {Where(Greater(x, zero), dy, dy * s.input(1)), Where(GreaterOrEqual(x, zero), zero, dy * x)}};
+  Expr below = dy * s.input(1);
+  if (!s.allow_onward_ops()) {
+    // At 0 the slope is given, but PyTorch differentiates the gradient as if it were 1 there.
+    const auto value = [](const Expr& of) { return Op("StopGradient", {of}, {}, kOnwardDomain); };
+    below = Where(Equal(x, zero), value(below) + (dy - value(dy)), below);
+  }
+  return {{Where(Greater(x, zero), dy, below), Where(GreaterOrEqual(x, zero), zero, dy * x)}};
 }
 
 // Between bounds that are given numbers. They pass nothing to x themselves.

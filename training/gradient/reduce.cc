@@ -48,10 +48,10 @@ Expr SumSquareSlope(const GradientScope&, const Expr& x, const Expr&, const Expr
 Expr L1Slope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
   return Sign(x) * dy;
 }
-// 0 where the norm is.
+// 0 where the norm is. Differentiated once more with respect to x it is no number there, as
+// PyTorch's is.
 Expr L2Slope(const GradientScope&, const Expr& x, const Expr& y, const Expr& dy) {
-  const Expr zero = Equal(y, ScalarLike(y, 0));
-  return x * (Masked(Not(zero), dy) / Where(zero, ScalarLike(y, 1), y));
+  return Masked(Not(Equal(y, ScalarLike(y, 0))), x / y) * dy;
 }
 Expr LogSumSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
   return Expand(dy / OverAxes(s, "ReduceSum", x), Shape(x));

@@ -58,7 +58,7 @@ def cases():
     yield Case("prelu_channels", "y = PRelu (x, s)", {"x": numbers(2, 3, 4, low=-2), "s": numbers(3, 1)},
                lambda x, s: torch.nn.functional.prelu(x, s.reshape(3)))
     yield Case("prelu_scalar", "y = PRelu (x, s)", {"x": np.array([-1.0, 0, 2]), "s": np.array([0.25])},
-               torch.nn.functional.prelu, smooth=False)
+               torch.nn.functional.prelu, smooth=False, twice=True)
     x = numbers(3, 5, low=-3, high=3)
     low, high = np.array(-1.0), np.array(1.25)
     yield Case("clip", "y = Clip (x, low, high)", {"x": x, "low": low, "high": high}, torch.clamp)

@@ -90,7 +90,7 @@ def cases():
             yield Case(f"lp_{p}_{axis % 3}", f"y = LpNormalization <p = {p}, axis = {axis}> (x)", {"x": numbers(2, 3, 4)},
                        lambda x, p=p, axis=axis: x / torch.linalg.vector_norm(x, p, axis, keepdim=True))
         yield Case(f"lp_{p}_zeros", f"y = LpNormalization <p = {p}> (x)", {"x": np.array([[0.0, 0, 0], [1, 0, 2]])},
-                   lambda x, p=p: torch.stack([x[0] * 0, x[1] / torch.linalg.vector_norm(x[1], p)]), smooth=False)
+                   lambda x, p=p: torch.stack([x[0] * 0, x[1] / torch.linalg.vector_norm(x[1], p)]), smooth=False, twice=True)
     for size in (1, 2, 3, 5):
         def lrn(x, size=size):
             padded = F.pad(x * x, (0, 0, 0, 0, (size - 1) // 2, size // 2))

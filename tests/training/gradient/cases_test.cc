@@ -260,6 +260,43 @@ TEST_P(GradientCasesTest, HaveGradients) {
   });
 }
 
+// Gradients of gradients where PyTorch's are given: at singular points, NaN included.
+TEST_P(GradientCasesTest, HavePyTorchsGradients) {
+  ForEachCase([](const GradientCase& c) {
+    if (!c.arrays.contains("gg_" + c.wrt[0])) return;
+    auto model = testing::DifferentiatedModel(c, {});
+    ASSERT_TRUE(model.ok()) << model.status();
+    Graph& graph = model->graph;
+    GraphSink sink(graph, "second/");
+    Expr loss = sink.Scalar(0, DType::kFloat64);
+    std::vector<ValueId> wrt;
+    std::vector<std::string> names;
+    for (const std::string& name : c.wrt) {
+      const Expr gradient = sink.Value(graph.FindValue("g_" + name));
+      loss = loss + expr::ReduceSum(gradient * sink.Constant(c.arrays.at("dg_" + name)), {}, false);
+      wrt.push_back(graph.FindValue(name));
+      names.push_back("gg_" + name);
+    }
+    wrt.push_back(graph.FindValue("given/cotangent"));
+    names.push_back("gd_y");
+    ASSERT_TRUE(wrt.back().valid());
+    ASSERT_TRUE(sink.status().ok()) << sink.status();
+    const auto gradients = AddGradients(graph, loss.id(), wrt);
+    ASSERT_TRUE(gradients.ok()) << gradients.status();
+    for (size_t i = 0; i < wrt.size(); ++i) {
+      const Expr named = expr::Identity(sink.Value((*gradients)[i]));
+      graph.Rename(named.id(), names[i]);
+      graph.AddOutput(named.id());
+    }
+    const auto session = SessionOf(*std::move(model));
+    ASSERT_NE(session, nullptr);
+    const auto outputs = session->Run(testing::CaseInputs(c, *session, DType::kFloat64));
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    for (const std::string& name : names)
+      ExpectNear(outputs->at(name).tensor(), c.arrays.at(name), 1e-12, name);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, GradientCasesTest,
                          ::testing::ValuesIn(testing::GradientFamilies(kFolder)),
                          [](const auto& param) { return param.param; });

@@ -5,7 +5,9 @@ Usage: make_cases.py [FAMILY...] with the Python of `scripts/peers torch`. Each 
 beside this file, cases_<family>.py, whose cases() yields Case objects. Everything is computed in
 double precision. Written are cases/<family>.txt (graphs in ONNX's text syntax, the case's name as
 the graph's, after lines "# <key>: <value>") and cases/<family>.npz with arrays <case>/<input>,
-<case>/<output>, <case>/d_<output> (the given cotangent) and <case>/g_<input> (the gradient).
+<case>/<output>, <case>/d_<output> (the given cotangent) and <case>/g_<input> (the gradient); of
+cases that are differentiated twice also <case>/dg_<input> (the given cotangent of the gradient) and
+<case>/gg_<input>, <case>/gd_<output> (the gradients with respect to inputs and cotangents).
 """
 import dataclasses
 import importlib
@@ -37,6 +39,7 @@ class Case:
     floats: bool = True  # the same graph is also run in float, float16 and bfloat16
     sizes: tuple = ()  # inputs whose sizes the op needs
     narrow: bool = True  # 16-bit inputs give nearly the same: no jump or tie is near
+    twice: bool = False  # the gradient of the gradient is written too
     skip: str = ""  # outputs without cotangent, separated by spaces
 
 
@@ -69,14 +72,27 @@ def differentiate(case, rng):
             continue
         cotangents[name] = rng.standard_normal(result.shape)
         if result.requires_grad:
-            pairs.append((result, torch.from_numpy(np.asarray(cotangents[name])).to(result.dtype)))
+            pairs.append((result, torch.from_numpy(np.asarray(cotangents[name])).to(result.dtype).requires_grad_(case.twice)))
     gradients = torch.autograd.grad([r for r, _ in pairs], [tensors[name] for name in wrt],
-                                    [c for _, c in pairs], allow_unused=True) if pairs else [None] * len(wrt)
+                                    [c for _, c in pairs], allow_unused=True, create_graph=case.twice) if pairs else [None] * len(wrt)
     arrays = {name: result.detach().numpy() for name, result in outputs.items()}
     arrays |= {f"d_{name}": np.asarray(value) for name, value in cotangents.items()}
     for name, gradient in zip(wrt, gradients):
-        arrays[f"g_{name}"] = (np.zeros_like(case.inputs[name]) if gradient is None else gradient.numpy())
+        arrays[f"g_{name}"] = (np.zeros_like(case.inputs[name]) if gradient is None else gradient.detach().numpy())
+    if case.twice:
+        arrays |= differentiate_again(wrt, [tensors[name] for name in wrt], case.outputs, pairs, gradients)
     return arrays, wrt
+
+
+def differentiate_again(wrt, inputs, outputs, pairs, gradients):
+    draw = np.random.default_rng(2)
+    given = [draw.standard_normal(g.shape) for g in gradients]
+    found = torch.autograd.grad(gradients, inputs + [c for _, c in pairs], [torch.from_numpy(w) for w in given], allow_unused=True)
+    arrays = {f"dg_{name}": w for name, w in zip(wrt, given)}
+    names = [f"gg_{name}" for name in wrt] + [f"gd_{name}" for name in outputs]
+    for name, of, gradient in zip(names, inputs + [c for _, c in pairs], found, strict=True):
+        arrays[name] = np.zeros(of.shape) if gradient is None else gradient.numpy()
+    return arrays
 
 
 def make_family(family):
