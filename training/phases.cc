@@ -11,6 +11,7 @@
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/builder/nn/row_norm.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "training/autocast.h"
 #include "training/config/make_loss.h"
@@ -258,7 +259,12 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
     ONWARD_RETURN_IF_ERROR(Accumulate(step, phases.parameters, gradients));
     ONWARD_ASSIGN_OR_RETURN(Model apply,
                             ApplyPhase(step, phases.parameters, config, portable, phases));
-    for (const ValueId id : parameters) ConstantToState(step.graph, id);
+    for (const ValueId id : parameters) {
+      const ValueId state = ConstantToState(step.graph, id);
+      const Expr bounded = nn::BoundedTable(sink, state);
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      if (bounded.valid()) AddUpdate(step, state, bounded.id());
+    }
     ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss"}));
     phases.models.push_back(std::move(step));
     phases.apply = phases.models.size();

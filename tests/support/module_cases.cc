@@ -1,5 +1,7 @@
 #include "tests/support/module_cases.h"
 
+#include <limits>
+
 #include "graph/builder/nn/activation.h"
 #include "graph/builder/nn/adaptive_log_softmax.h"
 #include "graph/builder/nn/conv.h"
@@ -7,6 +9,7 @@
 #include "graph/builder/nn/dropout.h"
 #include "graph/builder/nn/embedding.h"
 #include "graph/builder/nn/fractional_max_pool.h"
+#include "graph/builder/nn/lazy.h"
 #include "graph/builder/nn/linear.h"
 #include "graph/builder/nn/normalization.h"
 #include "graph/builder/nn/pad.h"
@@ -161,10 +164,41 @@ void AddEmbedding(Cases& cases) {
   cases["embedding"] = Of<Embedding>(7, 3);
   cases["embedding_padding"] = Of<Embedding>(7, 3, EmbeddingOptions{2});
   cases["bag_mean"] = Bag({});
+  const double infinity = std::numeric_limits<double>::infinity();
+  cases["embedding_max_norm"] = Of<Embedding>(7, 3, EmbeddingOptions{std::nullopt, 0.8});
+  cases["embedding_max_norm_one"] = Of<Embedding>(7, 3, EmbeddingOptions{2, 1.1, 1});
+  cases["embedding_max_norm_three"] = Of<Embedding>(7, 3, EmbeddingOptions{2, 0.7, 3});
+  cases["bag_max_norm"] = Bag({BagMode::kMean, std::nullopt, 0.5, infinity});
   cases["bag_sum_weights"] = Bag({BagMode::kSum}, true);
   cases["bag_max_padding"] = Bag({BagMode::kMax, 1});
   cases["bag_offsets"] = Bag({BagMode::kMean, 2});
   cases["bag_offsets_sum"] = Bag({BagMode::kSum});
+}
+
+void AddLazy(Cases& cases) {
+  ConvOptions conv;
+  conv.padding = 1;
+  ConvTransposeOptions transposed;
+  transposed.stride = 2;
+  cases["lazy_linear"] = Of<LazyLinear>(3);
+  cases["lazy_linear_plain"] = Of<LazyLinear>(3, Linear::Options{false});
+  cases["lazy_conv1d"] = Of<LazyConv1d>(5, 3, conv);
+  cases["lazy_conv2d"] = Of<LazyConv2d>(4, Sizes{3, 2});
+  cases["lazy_conv3d"] = Of<LazyConv3d>(2, 2);
+  cases["lazy_conv_transpose1d"] = Of<LazyConvTranspose1d>(3, 2);
+  cases["lazy_conv_transpose2d"] = Of<LazyConvTranspose2d>(3, 2, transposed);
+  cases["lazy_conv_transpose3d"] = Of<LazyConvTranspose3d>(2, 2);
+  cases["lazy_batch_norm"] = Of<LazyBatchNorm2d>();
+  cases["lazy_batch_norm_train"] = Of<LazyBatchNorm1d>(BatchNormOptions{1e-4, 0.2});
+  cases["lazy_instance_norm"] = Of<LazyInstanceNorm1d>();
+  cases["lazy_sequential"] = [](Module& root, const std::vector<Expr>& x) {
+    Sequential net(root, "");
+    net.Add<LazyConv2d>(2, 3);
+    net.Add(ReLU());
+    net.Add(Flatten());
+    net.Add<LazyLinear>(3);
+    return std::vector<Expr>{net(x[0])};
+  };
 }
 
 template <typename M>
@@ -320,8 +354,8 @@ void AddActivations(Cases& cases) {
 std::map<std::string, MakeModule> ModuleCases() {
   Cases cases;
   for (const auto add :
-       {AddConv, AddLinear, AddNormalization, AddTracked, AddSpectral, AddEmbedding, AddRecurrent,
-        AddCells, AddPool, AddPad, AddRearranged, AddActivations})
+       {AddConv, AddLinear, AddNormalization, AddTracked, AddSpectral, AddEmbedding, AddLazy,
+        AddRecurrent, AddCells, AddPool, AddPad, AddRearranged, AddActivations})
     add(cases);
   AddAttentionCases(cases);
   return cases;

@@ -8,6 +8,7 @@
 #include "graph/base/status.h"
 #include "graph/builder/expr.h"
 #include "graph/builder/formula.h"
+#include "graph/builder/nn/row_norm.h"
 #include "graph/ops/onward_schemas.h"
 #include "training/state.h"
 
@@ -94,8 +95,9 @@ class Writer {
     const std::string name = model_.graph.value(parameter).name;
     const Type type = model_.graph.type(parameter);
     const ValueId input = ConstantToState(model_.graph, parameter);
-    std::vector<Expr> inputs = {sink_.Value(input), sink_.Value(gradient), sink_.Value(settings),
-                                sink_.Value(step_)};
+    const Expr bounded = nn::BoundedTable(sink_, input);
+    std::vector<Expr> inputs = {bounded.valid() ? bounded : sink_.Value(input),
+                                sink_.Value(gradient), sink_.Value(settings), sink_.Value(step_)};
     std::vector<ValueId> kept = {input};
     for (OptimizerState& state : entry_.states(options, type)) {
       kept.push_back(state.name.empty() ? ValueId()

@@ -1,8 +1,10 @@
 #include "graph/builder/nn/embedding.h"
 
+#include <cmath>
 #include <limits>
 
 #include "graph/builder/functions.h"
+#include "graph/builder/nn/row_norm.h"
 #include "graph/ops/onward_schemas.h"
 
 namespace onward::nn {
@@ -21,26 +23,41 @@ Init NormalStart(std::optional<int64_t> zero_row) {
   return zero_row ? init::WithZeroRow(init::Normal(), *zero_row) : init::Normal();
 }
 
+constexpr char kBoundNeeds[] = "max_norm is a number of at least 0, norm_type any number";
+
+bool IsBound(std::optional<double> max_norm, double norm_type) {
+  return !std::isnan(norm_type) && (!max_norm || *max_norm >= 0);
+}
+
 }  // namespace
 
 Embedding::Embedding(Module& parent, std::string_view name, int64_t count, int64_t size,
                      const Options& options)
-    : Layer(parent, name), padding_(Row(options.padding_idx, count)) {
-  if (!Require(InRange(padding_, count), "padding_idx is out of range")) return;
-  weight = AddParameter("weight", {count, size}, NormalStart(padding_));
+    : Layer(parent, name),
+      options_{Row(options.padding_idx, count), options.max_norm, options.norm_type} {
+  if (!Require(InRange(options_.padding_idx, count), "padding_idx is out of range") ||
+      !Require(IsBound(options.max_norm, options.norm_type), kBoundNeeds))
+    return;
+  weight = AddParameter("weight", {count, size}, NormalStart(options_.padding_idx));
 }
 
 Expr Embedding::Forward(const Expr& ids) {
-  const Expr vectors = Gather(weight, ids);
-  if (!padding_ || !vectors.valid()) return vectors;
-  const Expr padding = Unsqueeze(Equal(ids, ScalarLike(ids, static_cast<double>(*padding_))), {-1});
+  const Expr vectors =
+      options_.max_norm ? BoundedLookup(sink(), weight, ids, *options_.max_norm, options_.norm_type)
+                        : Gather(weight, ids);
+  const std::optional<int64_t> row = options_.padding_idx;
+  if (!row || !vectors.valid()) return vectors;
+  const Expr padding = Unsqueeze(Equal(ids, ScalarLike(ids, static_cast<double>(*row))), {-1});
   return Where(padding, Op("StopGradient", {vectors}, {}, kOnwardDomain), vectors);
 }
 
 EmbeddingBag::EmbeddingBag(Module& parent, std::string_view name, int64_t count, int64_t size,
                            const Options& options)
-    : Module(parent, name), options_{options.mode, Row(options.padding_idx, count)} {
-  if (!Require(InRange(options_.padding_idx, count), "padding_idx is out of range")) return;
+    : Module(parent, name),
+      options_{options.mode, Row(options.padding_idx, count), options.max_norm, options.norm_type} {
+  if (!Require(InRange(options_.padding_idx, count), "padding_idx is out of range") ||
+      !Require(IsBound(options.max_norm, options.norm_type), kBoundNeeds))
+    return;
   weight = AddParameter("weight", {count, size}, NormalStart(options_.padding_idx));
 }
 
@@ -68,7 +85,9 @@ Expr EmbeddingBag::operator()(const Expr& ids, const Expr& offsets, const Expr& 
     const Expr padding = Equal(ids, ScalarLike(ids, static_cast<double>(*options_.padding_idx)));
     counts = Where(padding, ScalarLike(counts, 0), counts);
   }
-  const Expr vectors = Gather(weight, ids);
+  const Expr vectors =
+      options_.max_norm ? BoundedLookup(sink(), weight, ids, *options_.max_norm, options_.norm_type)
+                        : Gather(weight, ids);
   if (!offsets.valid()) return Combine(vectors, counts);
   // Which ids are in which bag: [bags, ids].
   const Expr length = Shape(ids), zero = ids.sink()->Scalar(0, DType::kInt64);

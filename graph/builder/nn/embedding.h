@@ -9,6 +9,10 @@ namespace onward::nn {
 
 struct EmbeddingOptions {
   std::optional<int64_t> padding_idx = std::nullopt;  // its row starts as zeros and does not learn
+  // Rows that are looked up are scaled to at most this norm, of the order `norm_type`. An optimizer
+  // (training/optimizers) steps from the scaled rows, as PyTorch scales them in the table.
+  std::optional<double> max_norm = std::nullopt;
+  double norm_type = 2;
 };
 
 class Embedding : public Layer {
@@ -21,7 +25,7 @@ class Embedding : public Layer {
   Expr weight;
 
  private:
-  std::optional<int64_t> padding_;
+  const Options options_;
 };
 
 enum class BagMode : uint8_t { kSum, kMean, kMax };
@@ -29,6 +33,8 @@ enum class BagMode : uint8_t { kSum, kMean, kMax };
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::kMean;
   std::optional<int64_t> padding_idx = std::nullopt;  // ids that count for nothing
+  std::optional<double> max_norm = std::nullopt;      // as Embedding's
+  double norm_type = 2;
 };
 
 // One vector a bag of ids. Ids are [bags, size], or [ids] with the offsets [bags] at which bags

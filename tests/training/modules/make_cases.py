@@ -189,8 +189,31 @@ ACTIVATIONS = {
     "softshrink": nn.Softshrink(0.7), "softplus": nn.Softplus(2, 3), "softsign": nn.Softsign(), "threshold": nn.Threshold(0.3, -1),
     "softmax": nn.Softmax(1), "softmin": nn.Softmin(-1), "log_softmax": nn.LogSoftmax(-1), "glu": nn.GLU(1),
 }
-TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked", "instance_norm_train", "spectral_norm_train"}
-EVALUATED = {"rrelu", "alpha_dropout", "feature_alpha_dropout", "instance_norm_tracked", "spectral_norm"}
+TRAINED = {"batch_norm1d_train", "batch_norm2d_train", "batch_norm_untracked", "instance_norm_train", "spectral_norm_train", "lazy_batch_norm_train"}
+EVALUATED = {"rrelu", "alpha_dropout", "feature_alpha_dropout", "instance_norm_tracked", "spectral_norm", "lazy_instance_norm"}
+
+
+def later_cases():
+    """Drawn after the others, whose numbers stay."""
+    return {
+        "embedding_max_norm": (nn.Embedding(7, 3, max_norm=0.8), [ids(7, 2, 4)]),
+        "embedding_max_norm_one": (nn.Embedding(7, 3, padding_idx=2, max_norm=1.1, norm_type=1), [torch.tensor([[2, 1, 6], [0, 2, 2]])]),
+        "embedding_max_norm_three": (nn.Embedding(7, 3, padding_idx=2, max_norm=0.7, norm_type=3), [torch.tensor([[2, 1, 6], [0, 2, 2]])]),
+        "bag_max_norm": (nn.EmbeddingBag(7, 3, max_norm=0.5, norm_type=float("inf")), [ids(7, 3, 4)]),
+        "lazy_linear": (nn.LazyLinear(3), [f(2, 3, 4)]),
+        "lazy_linear_plain": (nn.LazyLinear(3, bias=False), [f(2, 4)]),
+        "lazy_conv1d": (nn.LazyConv1d(5, 3, padding=1), [f(2, 3, 6)]),
+        "lazy_conv2d": (nn.LazyConv2d(4, (3, 2)), [f(2, 3, 5, 4)]),
+        "lazy_conv3d": (nn.LazyConv3d(2, 2), [f(2, 3, 3, 2, 4)]),
+        "lazy_conv_transpose1d": (nn.LazyConvTranspose1d(3, 2), [f(2, 4, 5)]),
+        "lazy_conv_transpose2d": (nn.LazyConvTranspose2d(3, 2, stride=2), [f(2, 4, 3, 2)]),
+        "lazy_conv_transpose3d": (nn.LazyConvTranspose3d(2, 2), [f(1, 2, 2, 3, 2)]),
+        "lazy_batch_norm": (nn.LazyBatchNorm2d(), [f(2, 3, 4, 2)]),
+        "lazy_batch_norm_train": (nn.LazyBatchNorm1d(eps=1e-4, momentum=0.2), [f(5, 3, 2)]),
+        "lazy_instance_norm": (nn.LazyInstanceNorm1d(), [f(2, 3, 4)]),
+        "lazy_sequential": (nn.Sequential(nn.LazyConv2d(2, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)), [f(2, 1, 6, 6)]),
+    }
+
 
 # How some modules are called.
 CALLS = {
@@ -213,6 +236,8 @@ CALLS = {
 
 
 def make(name, module, inputs):
+    if name.startswith("lazy"):
+        module(*inputs)  # makes the parameters
     module.train(name in TRAINED or name not in EVALUATED and not any(isinstance(each, nn.modules.batchnorm._BatchNorm) for each in module.modules()))
     arrays = {}
     with torch.no_grad():
@@ -248,6 +273,7 @@ def main():
     CASES["bag_sum_weights"] = (nn.EmbeddingBag(7, 3, mode="sum"), CASES["bag_sum_weights"][1])
     for name, module in ACTIVATIONS.items():
         CASES[name] = (module, [f(2, 4, 3) * 2])
+    CASES.update(later_cases())
     arrays = {}
     for index, (name, (module, inputs)) in enumerate(CASES.items()):
         torch.manual_seed(index)
