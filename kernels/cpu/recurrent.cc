@@ -46,8 +46,8 @@ struct Step {
   const float* projected;
   float* h;  // [direction][batch][padded], as the others
   float* h_next;
-  float* h_pairs;  // [direction][batch][state_words], as the other
-  float* h_pairs_next;
+  float* h_pairs;       // [direction][batch][state_words], as the other
+  float* h_pairs_next;  // of a GRU that multiplies its reset state, that one's
   float* c;
   float* reset;
   float* update;
@@ -116,7 +116,7 @@ class Recurrent : public Kernel {
         ForEachBlock(context, s, [&](int64_t block) { CellBlock(context, s, step, block); });
       }
       std::swap(step.h, step.h_next);
-      std::swap(step.h_pairs, step.h_pairs_next);
+      if (!two_phases) std::swap(step.h_pairs, step.h_pairs_next);
     }
     StoreState(context, s, 1, step.h);
     StoreState(context, s, 2, step.c);
@@ -143,6 +143,15 @@ class Recurrent : public Kernel {
                  int64_t begin, int64_t end, float* pairs) const {
     tiles_.pack_pairs_of_rows(h + begin * s.padded + unit, s.padded, end - begin, units,
                               s.state_words, pairs + begin * s.state_words + unit / 2);
+  }
+
+  // What a block wrote to the states `h` of sequences [row, row + rows).
+  void PackBlock(const RecurrentState& s, const float* h, int64_t block, int64_t row, int rows,
+                 float* pairs) const {
+    if (s.state_words == 0) return;
+    const int64_t first = block / s.blocks * s.g.batch + row;
+    PackState(s, h, block % s.blocks * tiles_.tile_cols, tiles_.tile_cols, first, first + rows,
+              pairs);
   }
 
   void Project(RunContext& context, const RecurrentState& s, const PackedWeights& weights,
@@ -190,9 +199,9 @@ class Recurrent : public Kernel {
   }
 
   // sums = gates [first, last) of one block for sequences [row, row + rows): what X gave, or the
-  // candidate's bias of a GRU that is linear before reset, plus the state `h` times R.
+  // candidate's bias of a GRU that is linear before reset, plus the state `h`, or `pairs`, times R.
   void Multiply(const RecurrentState& s, const Step& step, int64_t block, int first, int last,
-                const float* h, int64_t row, int rows, float* sums) const {
+                const float* h, const float* pairs, int64_t row, int rows, float* sums) const {
     const int64_t cols = tiles_.tile_cols, direction = block / s.blocks;
     const float* projected = ProjectedRow(s, step, direction, row);
     GemmTile tile;
@@ -200,8 +209,7 @@ class Recurrent : public Kernel {
     tile.cols = static_cast<int>(cols);
     tile.k = s.sizes.words(s.g.hidden);
     const int64_t first_row = direction * s.g.batch + row;
-    tile.a =
-        s.state_words > 0 ? step.h_pairs + first_row * s.state_words : h + first_row * s.padded;
+    tile.a = s.state_words > 0 ? pairs + first_row * s.state_words : h + first_row * s.padded;
     tile.a_row = s.state_words > 0 ? s.state_words : s.padded;
     tile.a_k = 1;
     tile.b_k = cols;
@@ -258,16 +266,12 @@ class Recurrent : public Kernel {
                  int64_t block) const {
     ForEachRows(s, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
-      Multiply(s, step, block, 0, a_.gates(), step.h, row, rows, sums);
+      Multiply(s, step, block, 0, a_.gates(), step.h, step.h_pairs, row, rows, sums);
       const GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
       (a_.op == RecurrentOp::kRnn    ? gates_.rnn
        : a_.op == RecurrentOp::kLstm ? gates_.lstm
                                      : gates_.gru_linear)(b);
-      if (s.state_words > 0) {
-        const int64_t first = block / s.blocks * s.g.batch + row;
-        PackState(s, step.h_next, block % s.blocks * tiles_.tile_cols, tiles_.tile_cols, first,
-                  first + rows, step.h_pairs_next);
-      }
+      PackBlock(s, step.h_next, block, row, rows, step.h_pairs_next);
       StoreOutput(context, s, step, block, row, rows);
     });
   }
@@ -275,10 +279,11 @@ class Recurrent : public Kernel {
   void ResetBlock(const RecurrentState& s, const Step& step, int64_t block) const {
     ForEachRows(s, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
-      Multiply(s, step, block, 0, 2, step.h, row, rows, sums);
+      Multiply(s, step, block, 0, 2, step.h, step.h_pairs, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, 2, sums);
       b.h_next = step.reset + (b.h - step.h);
       gates_.gru_reset(b);
+      PackBlock(s, step.reset, block, row, rows, step.h_pairs_next);
     });
   }
 
@@ -286,8 +291,9 @@ class Recurrent : public Kernel {
                       int64_t block) const {
     ForEachRows(s, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
-      Multiply(s, step, block, 2, 3, step.reset, row, rows, sums);
+      Multiply(s, step, block, 2, 3, step.reset, step.h_pairs_next, row, rows, sums);
       gates_.gru_candidate(BlockOf(s, step, block, row, rows, 1, sums));
+      PackBlock(s, step.h_next, block, row, rows, step.h_pairs);
       StoreOutput(context, s, step, block, row, rows);
     });
   }
@@ -385,8 +391,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
   if (spec.options().precision != Precision::kFast || BFloat16Tiles() == nullptr)
     return absl::UnimplementedError("products of bfloat16 are for precision fast and AVX512-BF16");
-  if (kOp == RecurrentOp::kGru && spec.attributes().Int("linear_before_reset", 0) == 0)
-    return absl::UnimplementedError("a GRU that multiplies its reset state");
   return MakeWithTiles(spec, kOp, *BFloat16Tiles());
 }
 
