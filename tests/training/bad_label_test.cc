@@ -54,13 +54,13 @@ TEST_F(BadLabelTest, OfMnist) {
 TEST_F(BadLabelTest, OfEveryLossOfClasses) {
   WriteModel({"batch", 2}, 2);
   scratch_.Write("data.csv", "a,b,label\n1,2,0\n3,4,-2\n5,6,2\n7,8,1\n");
-  for (const char* loss : {"cross_entropy", "nll"}) {
+  for (const char* loss : {"cross_entropy", "nll", "multi_margin"}) {
     TrainConfig config = Linear(R"(csv { path: "data.csv" field { name: "x" column: ["a", "b"] }
                         field { name: "label" element: INT64 } })");
     config.mutable_loss()->set_kind(loss);
     EXPECT_THAT(Error(config), HasSubstr("label -2 at position 1 is out of range for 3 classes; it "
                                          "is 'label' of '"));
-    if (std::string(loss) == "nll") continue;
+    if (std::string(loss) != "cross_entropy") continue;
     config.mutable_loss()->set_label_smoothing(0.1);
     EXPECT_THAT(Error(config), HasSubstr("label -2 at position 1 is out of range for 3 classes"));
   }

@@ -36,11 +36,13 @@ Expr MultiMargin(const Expr& x, const Expr& target, int64_t power, double margin
         absl::InvalidArgumentError(absl::StrCat("multi_margin has the power 1 or 2, not ", power)));
     return {};
   }
-  const Expr index = Unsqueeze(Cast(target, DType::kInt64), {1});
-  const Expr right = expr::Op("GatherElements", {x, index}, {{"axis", int64_t{1}}});
+  const Expr index = Cast(target, DType::kInt64);
+  // Refuses a class that is negative, which GatherElements would count from the end.
+  const Expr right = -Unsqueeze(
+      expr::Op("NegativeLogLikelihoodLoss", {x, index}, {{"reduction", std::string("none")}}), {1});
   Expr behind = AtLeast(x - right + margin, 0);
   if (power == 2) behind = behind * behind;
-  if (weight.valid()) behind = behind * Unsqueeze(Gather(weight, Squeeze(index, {1})), {1});
+  if (weight.valid()) behind = behind * Unsqueeze(Gather(weight, index), {1});
   const Expr others = Where(IsClass(target, x), ScalarLike(x, 0), behind);
   return Reduced(ReduceMean(others, {1}, false), reduction);
 }
