@@ -22,7 +22,8 @@ constexpr int64_t kLeastBytes = 64 * 1024;  // less does not pay for the roundin
 
 // Ops of the domain `onward` whose first input may be of 16 bits beside float32 ones.
 constexpr std::string_view kTakesNarrow[] = {"BatchNormalizationGradient", "ClipGradient",
-                                             "ConvWeightGradient", "ReluGradient"};
+                                             "ConvWeightGradient", "MaxPoolGradient",
+                                             "ReluGradient"};
 
 bool ReadsNarrow(const Node& node, ValueId value) {
   return node.domain == kOnwardDomain && node.subgraphs.empty() &&

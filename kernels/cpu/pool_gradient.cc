@@ -1,9 +1,11 @@
-// The gradient of MaxPool over one or two spatial axes in float32, one plane at a time.
+// The gradient of MaxPool over one or two spatial axes in float32, one plane at a time. X may be
+// kept in 16 bits.
 #include <algorithm>
 #include <limits>
 
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/pool_plane.h"
 #include "kernels/shapes/pool.h"
 
@@ -18,6 +20,9 @@ struct PoolGradientState {
   const int64_t* ranges;        // per tap of a row: the windows [begin, end) that it lies in
   const int32_t* first_column;  // per window of a row: where its first tap reads, -1: none does
   bool squares;                 // windows of 2 x 2 that lie beside each other
+  int64_t widened_floats;       // of a worker: a plane, where X is narrow
+
+  int64_t worker_floats() const { return 2 * columns.output + widened_floats; }
 };
 
 bool IsPair(const WindowAxis& axis) {
@@ -27,8 +32,8 @@ bool IsPair(const WindowAxis& axis) {
 
 class MaxPoolGradient : public Kernel {
  public:
-  MaxPoolGradient(PoolAttributes attributes, InstructionSet set)
-      : attributes_(std::move(attributes)), pools_(PoolsOf(set)) {}
+  MaxPoolGradient(PoolAttributes attributes, InstructionSet set, bool narrow)
+      : attributes_(std::move(attributes)), narrow_(narrow), pools_(PoolsOf(set)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -42,7 +47,8 @@ class MaxPoolGradient : public Kernel {
     s->columns = g.axes.back();
     if (s->rows.input * s->columns.input > std::numeric_limits<int32_t>::max())
       return absl::UnimplementedError("a plane of more than 2^31 elements");
-    context.SetScratch(context.num_workers() * 2 * s->columns.output *
+    s->widened_floats = narrow_ ? g.input_size() : 0;
+    context.SetScratch(context.num_workers() * s->worker_floats() *
                        static_cast<int64_t>(sizeof(float)));
     auto* ranges = context.NewArray<int64_t>(2 * s->columns.kernel);
     for (int64_t l = 0; l < s->columns.kernel; ++l)
@@ -66,12 +72,14 @@ class MaxPoolGradient : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& s = context.state<PoolGradientState>();
     const int64_t work = s.input_size + s.output_size * s.rows.kernel * s.columns.kernel;
+    const SavedFloats x(context.input(0));
     context.ParallelForWorkers(s.planes, std::max<int64_t>(1, kGrain / (work + 1)),
                                [&](int worker, int64_t begin, int64_t end) {
                                  float* scratch =
-                                     context.scratch<float>() + worker * 2 * s.columns.output;
+                                     context.scratch<float>() + worker * s.worker_floats();
+                                 float* widened = scratch + 2 * s.columns.output;
                                  for (int64_t i = begin; i < end; ++i) {
-                                   Plane(s, context.in<float>(0) + i * s.input_size,
+                                   Plane(s, x.Read(i * s.input_size, s.input_size, widened),
                                          context.in<float>(1) + i * s.output_size,
                                          context.out<float>(0) + i * s.input_size, scratch);
                                  }
@@ -130,16 +138,18 @@ class MaxPoolGradient : public Kernel {
   }
 
   PoolAttributes attributes_;
+  bool narrow_;  // X is
   const PoolPlaneKernels& pools_;
 };
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPoolGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
   if (attributes.window.kernel.size() > 2)
     return absl::UnimplementedError("one or two spatial axes");
-  return std::make_unique<MaxPoolGradient>(std::move(attributes), kSet);
+  return std::make_unique<MaxPoolGradient>(std::move(attributes), kSet,
+                                           IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr KernelEntry kKernels[] = {

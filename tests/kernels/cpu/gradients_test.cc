@@ -166,6 +166,11 @@ TEST(GradientKernels, MaxPoolGradientTakesTheFirstLargestAndNan) {
   // Windows: {1, 1}, {1, 5, nan, 5}, {1, 2}, {nan, 5, 7, nan}.
   op.expected = {Tensor::Of<float>({1, 1, 3, 3}, {1, 0, 0, 0, 10, 0, 4, 0, 0})};
   EXPECT_GT(ExpectFastKernels(op), 0);
+  const Tensor x = op.inputs[0];
+  for (const DType kept : {DType::kBFloat16, DType::kFloat16}) {
+    op.inputs[0] = testing::Narrowed(x, kept);
+    EXPECT_GT(ExpectFastKernels(op), 0);
+  }
 }
 
 // Windows of 2 x 2 beside each other, some beyond a plane's last row and column, with ties and NaN.
@@ -198,6 +203,8 @@ TEST(GradientKernels, MaxPoolGradientOfSquares) {
                  "onward",  {{"kernel_shape", two}, {"strides", two}},
                  {x, dy},   {dx}};
     op.rtol = op.atol = 0;
+    EXPECT_GT(ExpectFastKernels(op), 2);
+    op.inputs[0] = testing::Narrowed(x, DType::kBFloat16);
     EXPECT_GT(ExpectFastKernels(op), 2);
   }
 }
