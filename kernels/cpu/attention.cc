@@ -1,10 +1,12 @@
 // Attention in float32: blocks of query rows that share their keys, scores of one block at a time.
-// Few rows (decoding) take dot products with the keys as they lie; many take the product's tiles on
-// packed keys.
+// Few rows (decoding) read keys and values as they lie; many pack them for the tiles of products,
+// which may be those of pairs of bfloat16.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/attention_rows.h"
+#include "kernels/cpu/block_product.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
@@ -14,13 +16,19 @@ namespace {
 // Products that one thread takes at a time at least: about 10 us.
 constexpr int64_t kGrain = 256 * 1024;
 constexpr int64_t kFewRows = 6;
+constexpr int64_t kPackedRows = 24;          // from here on packing pays
+constexpr int64_t kBlockFloats = 96 * 1024;  // scores of a block: they stay in the caches
+constexpr int64_t kWantedBlocks = 8;
+constexpr int64_t kLine = 16;  // floats; rows of scores begin in different sets of the cache
 
 struct AttentionState {
   AttentionGeometry g;
   bool heads_are_rows;  // one query position: the rows of a block are the heads of a group
   int64_t block_rows;   // at most
   int64_t blocks;       // per head, or per key/value head when heads are rows
-  int64_t scratch;      // floats per worker: scores, then one packed panel of keys
+  int64_t score_row;
+  int64_t panels, rows;  // where in a worker's scratch packed operands begin, in floats
+  int64_t scratch;       // floats per worker
 };
 
 // Where keys and values of one head lie.
@@ -36,15 +44,19 @@ struct Block {
   const float* q;
   float* y;
   int64_t q_row, y_row;
-  float* scores;  // [rows][total_len]
-  float* panel;
-  KeyRange keys;  // that any row attends
+  float* scores;  // [rows][score_row]
+  float *panels, *packed_rows;
+  BlockKeys keys;
 };
 
 class Attention : public Kernel {
  public:
-  Attention(const AttentionAttributes& attributes, const NodeSpec& spec, InstructionSet set)
-      : attributes_(attributes), tiles_(GemmTiles(set)), rows_(attributes, spec, 3, 6, set) {}
+  Attention(const AttentionAttributes& attributes, const NodeSpec& spec,
+            const GemmTileKernels& tiles)
+      : attributes_(attributes),
+        packed_tiles_(tiles),
+        tiles_(GemmTiles(tiles.instruction_set)),
+        rows_(attributes, spec, 3, 6, tiles.instruction_set) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttention(attributes_, context));
@@ -52,10 +64,14 @@ class Attention : public Kernel {
     s->g = g;
     s->heads_are_rows = g.q_len == 1;
     const int64_t rows = s->heads_are_rows ? g.group() : g.q_len;
-    s->block_rows = std::min<int64_t>(rows, 4 * tiles_.tile_rows);
-    s->blocks = rows == 0 ? 0 : (rows + s->block_rows - 1) / s->block_rows;
-    s->scratch = s->block_rows * g.total_len() + tiles_.tile_cols * g.head_size;
-    context.SetScratch(context.num_workers() * s->scratch * static_cast<int64_t>(sizeof(float)));
+    s->score_row = CeilDiv(g.total_len(), kLine) * kLine + kLine;
+    const int64_t height = tiles_.tile_rows;
+    const int64_t wanted = CeilDiv(g.batch * g.q_heads * g.q_len, kWantedBlocks * height);
+    const int64_t most =
+        std::clamp<int64_t>(std::min(wanted, kBlockFloats / s->score_row / height), 4, 8) * height;
+    s->block_rows = std::min(rows, CeilDiv(EvenPiece(rows, most), height) * height);
+    s->blocks = rows == 0 ? 0 : CeilDiv(rows, s->block_rows);
+    SetScratch(*s, context);
     return absl::OkStatus();
   }
 
@@ -122,6 +138,25 @@ class Attention : public Kernel {
     return kv;
   }
 
+  bool Packs(const AttentionState& s, int64_t rows) const {
+    return !s.heads_are_rows && rows >= kPackedRows;
+  }
+
+  void SetScratch(AttentionState& s, BindContext& context) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t keys = g.total_len();
+    s.panels = s.block_rows * s.score_row;
+    s.rows = s.panels + tiles_.tile_cols * g.head_size;
+    s.scratch = s.rows;
+    if (Packs(s, s.block_rows)) {
+      s.rows = s.panels + std::max(BlockPanelsSize(packed_tiles_, g.head_size, keys),
+                                   BlockPanelsSize(packed_tiles_, keys, g.v_head_size));
+      s.scratch = s.rows + std::max(BlockRowsSize(packed_tiles_, s.block_rows, g.head_size),
+                                    BlockRowsSize(packed_tiles_, s.block_rows, keys));
+    }
+    context.SetScratch(context.num_workers() * s.scratch * static_cast<int64_t>(sizeof(float)));
+  }
+
   // `head` counts heads over all batches; the block begins at row `first` of it.
   void RunBlock(const RunContext& context, const AttentionState& s, int64_t head, int64_t first,
                 float* scratch) const {
@@ -148,24 +183,62 @@ class Attention : public Kernel {
     b.y = context.out<float>(0) + b.batch * g.y_batch + b.first_head * g.y_head +
           b.first_query * g.y_row;
     b.scores = scratch;
-    b.panel = scratch + s.block_rows * g.total_len();
-    b.keys = rows_.KeysOfBlock(context, g, b.batch, b.first_query, s.heads_are_rows ? 1 : b.rows);
+    b.panels = scratch + s.panels, b.packed_rows = scratch + s.rows;
+    const bool packs = Packs(s, b.rows);
+    b.keys = rows_.KeysOfBlock(context, g, b.batch, b.first_query, s.heads_are_rows ? 1 : b.rows,
+                               packs ? packed_tiles_.tile_cols : 1);
     const KeyValues kv = KeysOf(context, g, b.batch, kv_head);
-    Scores(g, b, kv);
+    if (packs) {
+      PackedScores(s, b, kv);
+    } else {
+      Scores(s, b, kv);
+    }
     for (int64_t r = 0; r < b.rows; ++r) {
       rows_.Softmax(context, g, b.batch, b.first_head + (s.heads_are_rows ? r : 0),
-                    b.first_query + (s.heads_are_rows ? 0 : r), b.keys,
-                    b.scores + r * g.total_len());
+                    b.first_query + (s.heads_are_rows ? 0 : r), b.keys.all,
+                    b.scores + r * s.score_row);
     }
-    Combine(g, b, kv);
+    if (packs) {
+      PackedCombine(s, b, kv);
+    } else {
+      Combine(s, b, kv);
+    }
   }
 
-  void Scores(const AttentionGeometry& g, const Block& b, const KeyValues& kv) const {
-    const int64_t total = g.total_len(), count = b.keys.end - b.keys.begin;
+  void PackedScores(const AttentionState& s, const Block& b, const KeyValues& kv) const {
+    const int64_t size = s.g.head_size;
+    BlockProduct product = {b.rows, b.keys.count(), size};
+    product.a = PackBlockRows(packed_tiles_, b.q, b.q_row, false, b.rows, size, b.packed_rows);
+    product.b = PackBlockPanels(packed_tiles_, kv.k + b.keys.all.begin * kv.k_row, kv.k_row, true,
+                                size, product.n, b.panels);
+    product.c = b.scores + b.keys.all.begin, product.c_row = s.score_row;
+    Multiply(packed_tiles_, product, [&](int64_t begin, int64_t end) {
+      const KeyRange keys = b.keys.Of(begin, end);
+      return BlockWindow{keys.begin, keys.end, 0, size};
+    });
+  }
+
+  void PackedCombine(const AttentionState& s, const Block& b, const KeyValues& kv) const {
+    const int64_t size = s.g.v_head_size;
+    BlockProduct product = {b.rows, size, b.keys.count()};
+    product.a = PackBlockRows(packed_tiles_, b.scores + b.keys.all.begin, s.score_row, false,
+                              b.rows, product.k, b.packed_rows);
+    product.b = PackBlockPanels(packed_tiles_, kv.v + b.keys.all.begin * kv.v_row, kv.v_row, false,
+                                product.k, size, b.panels);
+    product.c = b.y, product.c_row = b.y_row;
+    Multiply(packed_tiles_, product, [&](int64_t begin, int64_t end) {
+      const KeyRange keys = b.keys.Of(begin, end);
+      return BlockWindow{0, size, keys.begin, keys.end};
+    });
+  }
+
+  void Scores(const AttentionState& s, const Block& b, const KeyValues& kv) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t first = b.keys.all.begin;
     if (b.rows < kFewRows) {
       for (int64_t r = 0; r < b.rows; ++r) {
-        rows_.kernels().dots(b.q + r * b.q_row, kv.k + b.keys.begin * kv.k_row, kv.k_row, count,
-                             g.head_size, b.scores + r * total + b.keys.begin);
+        rows_.kernels().dots(b.q + r * b.q_row, kv.k + first * kv.k_row, kv.k_row, b.keys.count(),
+                             g.head_size, b.scores + r * s.score_row + first);
       }
       return;
     }
@@ -173,37 +246,39 @@ class Attention : public Kernel {
     tile.k = g.head_size;
     tile.a_row = b.q_row;
     tile.a_k = 1;
-    tile.b = b.panel;
+    tile.b = b.panels;
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
-    tile.c_row = total;
-    for (int64_t key = b.keys.begin; key < b.keys.end; key += tiles_.tile_cols) {
-      tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, b.keys.end - key));
+    tile.c_row = s.score_row;
+    for (int64_t key = first; key < b.keys.all.end; key += tiles_.tile_cols) {
+      tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, b.keys.all.end - key));
       tiles_.pack_columns_transposed(kv.k + key * kv.k_row, kv.k_row, tile.cols, g.head_size, 1.0f,
-                                     b.panel);
+                                     b.panels);
       for (int64_t r = 0; r < b.rows; r += tiles_.tile_rows) {
         tile.rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, b.rows - r));
         tile.a = b.q + r * b.q_row;
-        tile.c = b.scores + r * total + key;
+        tile.c = b.scores + r * s.score_row + key;
         tiles_.tile(tile);
       }
     }
   }
 
   // Y = P V
-  void Combine(const AttentionGeometry& g, const Block& b, const KeyValues& kv) const {
+  void Combine(const AttentionState& s, const Block& b, const KeyValues& kv) const {
+    const AttentionGeometry& g = s.g;
+    const int64_t first = b.keys.all.begin;
     GemmTile tile;
-    tile.k = b.keys.end - b.keys.begin;
-    tile.a_row = g.total_len();
+    tile.k = b.keys.count();
+    tile.a_row = s.score_row;
     tile.a_k = 1;
     tile.b_k = kv.v_row;
     tile.c_row = b.y_row;
     for (int64_t column = 0; column < g.v_head_size; column += tiles_.tile_cols) {
       tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, g.v_head_size - column));
-      tile.b = kv.v + b.keys.begin * kv.v_row + column;
+      tile.b = kv.v + first * kv.v_row + column;
       for (int64_t r = 0; r < b.rows; r += tiles_.tile_rows) {
         tile.rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, b.rows - r));
-        tile.a = b.scores + r * g.total_len() + b.keys.begin;
+        tile.a = b.scores + r * s.score_row + first;
         tile.c = b.y + r * b.y_row + column;
         tiles_.tile(tile);
       }
@@ -211,16 +286,13 @@ class Attention : public Kernel {
   }
 
   const AttentionAttributes attributes_;
-  const GemmTileKernels& tiles_;
+  const GemmTileKernels& packed_tiles_;
+  const GemmTileKernels& tiles_;  // of float32
   const AttentionRows rows_;
 };
 
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
+                                                      const GemmTileKernels& tiles) {
   ONWARD_ASSIGN_OR_RETURN(const AttentionAttributes attributes, AttentionAttributes::Parse(spec));
   for (int i = 0; i < 3; ++i) {
     if (spec.input_dtype(i) != DType::kFloat32) return absl::UnimplementedError("float32 only");
@@ -229,10 +301,25 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
   if (spec.has_output(3)) return absl::UnimplementedError("no qk_matmul_output");
   if (spec.has_input(4) && !(spec.has_output(1) && spec.has_output(2)))
     return absl::UnimplementedError("a past needs both present outputs");
-  return std::make_unique<Attention>(attributes, spec, kSet);
+  return std::make_unique<Attention>(attributes, spec, tiles);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
+  return MakeWithTiles(spec, *BFloat16Tiles());
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
+  }
+  return MakeWithTiles(spec, GemmTiles(kSet));
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"", "Attention", "attention_avx512bf16", MakeOfPairs},
     {"", "Attention", "attention_avx512", MakeAttention<InstructionSet::kAvx512>},
     {"", "Attention", "attention_avx2", MakeAttention<InstructionSet::kAvx2>},
     {"", "Attention", "attention_baseline", MakeAttention<InstructionSet::kBaseline>},

@@ -186,87 +186,97 @@ class AttentionGradient : public Kernel {
   // One block of rows of a query head.
   struct Block {
     int64_t head, first, rows;
-    KeyRange keys = {};  // that any of them attends, from a panel's first column on
+    BlockKeys keys = {};
     const float *q = nullptr, *dy = nullptr;
     float *p = nullptr, *dp = nullptr, *dq = nullptr;  // the first two at their first key
-
-    int64_t count() const { return keys.end - keys.begin; }
   };
 
   void RunBlock(const RunContext& context, const AttentionGradientState& s, const Part& part,
                 int64_t head, int64_t first) const {
     const AttentionGeometry& g = s.g;
     Block b = {head, first, std::min(s.block_rows, g.q_len - first)};
-    b.keys = rows_.KeysOfBlock(context, g, part.batch, first, b.rows);
-    b.keys.begin -= b.keys.begin % tiles_.tile_cols;
+    b.keys = rows_.KeysOfBlock(context, g, part.batch, first, b.rows, tiles_.tile_cols);
     const int64_t q_at = part.batch * g.q_batch + head * g.q_head + first * g.q_row;
     b.q = context.in<float>(kQ) + q_at;
     b.dy = context.in<float>(kDy) + part.batch * g.y_batch + head * g.y_head + first * g.y_row;
-    b.p = part.scratch + s.at.p + b.keys.begin;
-    b.dp = part.scratch + s.at.dp + b.keys.begin;
+    b.p = part.scratch + s.at.p + b.keys.all.begin;
+    b.dp = part.scratch + s.at.dp + b.keys.all.begin;
     b.dq = context.has_output(kDq) ? context.out<float>(kDq) + q_at : nullptr;
     MultiplyByKeys(s, part, b);
     for (int64_t r = 0; r < b.rows; ++r) SoftmaxGradient(context, s, part, b, r);
     AddToSums(s, part, b);
     if (b.dq == nullptr) return;
-    BlockProduct product = {b.rows, g.head_size, b.count()};
-    product.a = PackBlockRows(tiles_, b.dp, s.score_row, false, b.rows, b.count(),
+    BlockProduct product = {b.rows, g.head_size, b.keys.count()};
+    product.a = PackBlockRows(tiles_, b.dp, s.score_row, false, b.rows, b.keys.count(),
                               part.scratch + s.at.rows);
-    product.b = part.keys.FromStep(tiles_, b.keys.begin);
+    product.b = part.keys.FromStep(tiles_, b.keys.all.begin);
     product.c = b.dq, product.c_row = g.q_row;
-    Multiply(tiles_, product);
+    Multiply(tiles_, product, [&](int64_t begin, int64_t end) {
+      const KeyRange keys = b.keys.Of(begin, end);
+      return BlockWindow{0, g.head_size, keys.begin, keys.end};
+    });
   }
 
   // Products of queries with keys, and of dY with values.
   void MultiplyByKeys(const AttentionGradientState& s, const Part& part, const Block& b) const {
     const AttentionGeometry& g = s.g;
-    BlockProduct product = {b.rows, b.count(), g.head_size};
+    BlockProduct product = {b.rows, b.keys.count(), g.head_size};
     product.a = PackBlockRows(tiles_, b.q, g.q_row, false, b.rows, g.head_size,
                               part.scratch + s.at.query_rows);
-    product.b = part.keys_transposed.FromColumn(b.keys.begin);
+    product.b = part.keys_transposed.FromColumn(b.keys.all.begin);
     product.c = b.p, product.c_row = s.score_row;
-    Multiply(tiles_, product);
+    Multiply(tiles_, product, [&](int64_t begin, int64_t end) {
+      const KeyRange keys = b.keys.Of(begin, end);
+      return BlockWindow{keys.begin, keys.end, 0, g.head_size};
+    });
     product.k = g.v_head_size;
     product.a = PackBlockRows(tiles_, b.dy, g.y_row, false, b.rows, g.v_head_size,
                               part.scratch + s.at.upstream_rows);
-    product.b = part.values_transposed.FromColumn(b.keys.begin);
+    product.b = part.values_transposed.FromColumn(b.keys.all.begin);
     product.c = b.dp;
-    Multiply(tiles_, product);
+    Multiply(tiles_, product, [&](int64_t begin, int64_t end) {
+      const KeyRange keys = b.keys.Of(begin, end);
+      return BlockWindow{keys.begin, keys.end, 0, g.v_head_size};
+    });
   }
 
   // Products of a row become probabilities, and their gradients those of the products.
   void SoftmaxGradient(const RunContext& context, const AttentionGradientState& s, const Part& part,
                        const Block& b, int64_t r) const {
     // At key 0.
-    float* p = b.p - b.keys.begin + r * s.score_row;
-    float* dp = b.dp - b.keys.begin + r * s.score_row;
-    const KeyRange keys = rows_.Softmax(context, s.g, part.batch, b.head, b.first + r, b.keys, p);
-    std::fill(dp + b.keys.begin, dp + keys.begin, 0.0f);
-    std::fill(dp + keys.end, dp + b.keys.end, 0.0f);
+    float* p = b.p - b.keys.all.begin + r * s.score_row;
+    float* dp = b.dp - b.keys.all.begin + r * s.score_row;
+    const KeyRange keys =
+        rows_.Softmax(context, s.g, part.batch, b.head, b.first + r, b.keys.all, p);
     rows_.kernels().gradient(p + keys.begin, dp + keys.begin, keys.end - keys.begin,
                              rows_.ScaleOf(s.g));
+    AttentionRows::FillOutside(keys, b.keys.all, dp);
   }
 
   // What the block gives to the gradients of values and keys.
   void AddToSums(const AttentionGradientState& s, const Part& part, const Block& b) const {
     const AttentionGeometry& g = s.g;
     float* packed = part.scratch + s.at.rows;
-    BlockProduct product = {b.count(), g.v_head_size, b.rows};
+    const auto seen_by = [&](int64_t begin, int64_t end) {
+      const KeyRange rows = b.keys.RowsOf(begin, end);
+      return BlockWindow{0, std::max(g.head_size, g.v_head_size), rows.begin, rows.end};
+    };
+    BlockProduct product = {b.keys.count(), g.v_head_size, b.rows};
     product.accumulate = true;
     if (part.dv != nullptr) {
-      product.a = PackBlockRows(tiles_, b.p, s.score_row, true, b.count(), b.rows, packed);
+      product.a = PackBlockRows(tiles_, b.p, s.score_row, true, b.keys.count(), b.rows, packed);
       product.b = PackBlockPanels(tiles_, b.dy, g.y_row, false, b.rows, g.v_head_size,
                                   part.scratch + s.at.upstream);
-      product.c = part.dv + b.keys.begin * part.dv_row, product.c_row = part.dv_row;
-      Multiply(tiles_, product);
+      product.c = part.dv + b.keys.all.begin * part.dv_row, product.c_row = part.dv_row;
+      Multiply(tiles_, product, seen_by);
     }
     if (part.dk == nullptr) return;
     product.n = g.head_size;
-    product.a = PackBlockRows(tiles_, b.dp, s.score_row, true, b.count(), b.rows, packed);
+    product.a = PackBlockRows(tiles_, b.dp, s.score_row, true, b.keys.count(), b.rows, packed);
     product.b = PackBlockPanels(tiles_, b.q, g.q_row, false, b.rows, g.head_size,
                                 part.scratch + s.at.queries);
-    product.c = part.dk + b.keys.begin * part.dk_row, product.c_row = part.dk_row;
-    Multiply(tiles_, product);
+    product.c = part.dk + b.keys.all.begin * part.dk_row, product.c_row = part.dk_row;
+    Multiply(tiles_, product, seen_by);
   }
 
   void AddSegments(const RunContext& context, const AttentionGradientState& s) const {

@@ -53,12 +53,34 @@ KeyRange AttentionRows::KeysOf(const RunContext& context, const AttentionGeometr
   return keys;
 }
 
-KeyRange AttentionRows::KeysOfBlock(const RunContext& context, const AttentionGeometry& g,
-                                    int64_t batch, int64_t first, int64_t count) const {
-  KeyRange keys;
-  keys.end = KeysOf(context, g, batch, first + count - 1).end;
-  keys.begin = std::min(KeysOf(context, g, batch, first).begin, keys.end);
+KeyRange BlockKeys::RowsOf(int64_t begin, int64_t end) const {
+  const KeyRange *from = of_row, *to = of_row + rows;
+  const auto* first =
+      std::partition_point(from, to, [&](const KeyRange& keys) { return keys.end <= begin; });
+  const auto* last =
+      std::partition_point(from, to, [&](const KeyRange& keys) { return keys.begin < end; });
+  return {first - from, last - from};
+}
+
+BlockKeys AttentionRows::KeysOfBlock(const RunContext& context, const AttentionGeometry& g,
+                                     int64_t batch, int64_t first_query, int64_t rows,
+                                     int64_t alignment) const {
+  BlockKeys keys;
+  keys.rows = rows;
+  for (int64_t r = 0; r < rows; ++r) keys.of_row[r] = KeysOf(context, g, batch, first_query + r);
+  keys.all.end = keys.of_row[rows - 1].end;
+  keys.all.begin = std::min(keys.of_row[0].begin, keys.all.end) / alignment * alignment;
+  for (int64_t r = 0; r < rows; ++r) {
+    KeyRange& own = keys.of_row[r];
+    own.begin = std::max<int64_t>(own.begin - keys.all.begin, 0);
+    own.end = std::max(own.end - keys.all.begin, own.begin);
+  }
   return keys;
+}
+
+void AttentionRows::FillOutside(KeyRange keys, KeyRange block, float* scores) {
+  std::fill(scores + block.begin, scores + keys.begin, 0.0f);
+  std::fill(scores + keys.end, scores + block.end, 0.0f);
 }
 
 KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeometry& g,
@@ -67,12 +89,9 @@ KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeomet
   KeyRange keys = KeysOf(context, g, batch, query);
   keys.begin = std::clamp(keys.begin, block.begin, block.end);
   keys.end = std::clamp(keys.end, keys.begin, block.end);
-  std::fill(scores + block.begin, scores + keys.begin, 0.0f);
-  std::fill(scores + keys.end, scores + block.end, 0.0f);
-  if (keys.begin == keys.end) return keys;
   const float* add = nullptr;
   const bool* keep = nullptr;
-  if (context.has_input(mask_)) {
+  if (context.has_input(mask_) && keys.begin < keys.end) {
     const int64_t at = batch * g.mask_batch + head * g.mask_head + query * g.mask_row + keys.begin;
     if (boolean_mask_) {
       keep = context.in<bool>(mask_) + at;
@@ -81,6 +100,8 @@ KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeomet
     }
   }
   kernels_.softmax(scores + keys.begin, keys.end - keys.begin, ScaleOf(g), add, keep);
+  // Afterwards: a vector must not be read while parts of it are still being stored.
+  FillOutside(keys, block, scores);
   return keys;
 }
 

@@ -7,6 +7,23 @@
 
 namespace onward::cpu {
 
+// The keys of a block of query rows. Ranges of later rows begin and end later.
+struct BlockKeys {
+  static constexpr int64_t kMostRows = 96;
+
+  KeyRange all;                // that any row may attend, from a multiple of the alignment on
+  int64_t rows = 0;            // 1 to kMostRows
+  KeyRange of_row[kMostRows];  // from all.begin on
+
+  int64_t count() const { return all.end - all.begin; }
+  // Of rows [begin, end), from all.begin on.
+  KeyRange Of(int64_t begin, int64_t end) const {
+    return {of_row[begin].begin, of_row[end - 1].end};
+  }
+  // The rows [begin, end) that may attend one of the keys [begin, end) from all.begin on.
+  KeyRange RowsOf(int64_t begin, int64_t end) const;
+};
+
 class AttentionRows {
  public:
   // Where the node has attn_mask, which may be of bool or float32, and nonpad_kv_seqlen.
@@ -23,13 +40,15 @@ class AttentionRows {
   // The keys that a query may attend by its position and the mask's length.
   KeyRange KeysOf(const RunContext& context, const AttentionGeometry& g, int64_t batch,
                   int64_t query) const;
-  // All keys that one of the queries [first, first + count), count > 0, may attend.
-  KeyRange KeysOfBlock(const RunContext& context, const AttentionGeometry& g, int64_t batch,
-                       int64_t first, int64_t count) const;
+  BlockKeys KeysOfBlock(const RunContext& context, const AttentionGeometry& g, int64_t batch,
+                        int64_t first_query, int64_t rows, int64_t alignment) const;
   // Products scores[j] of the query with keys `block` become probabilities, 0 for those that it
   // does not attend. Answers those it may attend, within `block`.
   KeyRange Softmax(const RunContext& context, const AttentionGeometry& g, int64_t batch,
                    int64_t head, int64_t query, KeyRange block, float* scores) const;
+
+  // 0 in `block` outside of `keys`.
+  static void FillOutside(KeyRange keys, KeyRange block, float* scores);
 
   const AttentionRowKernels& kernels() const { return kernels_; }
 

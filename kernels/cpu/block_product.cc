@@ -51,28 +51,33 @@ BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t st
   return {to, RowWords(tiles, k), 1};
 }
 
-void Multiply(const GemmTileKernels& tiles, const BlockProduct& product) {
-  const int64_t row_tiles = CeilDiv(product.m, tiles.tile_rows);
-  const int64_t panels = CeilDiv(product.n, tiles.tile_cols);
+void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
+              absl::FunctionRef<BlockWindow(int64_t, int64_t)> window) {
+  const int64_t row_tiles = CeilDiv(product.m, tiles.tile_rows), width = tiles.tile_cols;
+  const int64_t panels = CeilDiv(product.n, width);
   // What is small stays in the first-level cache while the other one passes by.
   const bool rows_outside = product.m > product.n;
   const int64_t inside = rows_outside ? panels : row_tiles;
   GemmTile tile;
-  tile.k = CeilDiv(product.k, tiles.k_per_word);
   tile.a_row = product.a.row;
   tile.a_k = product.a.step;
-  tile.b_k = tiles.tile_cols;
+  tile.b_k = width;
   tile.b_padded = true;
   tile.c_row = product.c_row;
   tile.accumulate = product.accumulate;
   for (int64_t i = 0; i < row_tiles * panels; ++i) {
     const int64_t t = rows_outside ? i / inside : i % inside;
-    const int64_t column = (rows_outside ? i % inside : i / inside) * tiles.tile_cols;
+    const int64_t column = (rows_outside ? i % inside : i / inside) * width;
     const int64_t begin = product.m * t / row_tiles, end = product.m * (t + 1) / row_tiles;
+    const BlockWindow needed = window(begin, end);
+    if (column >= needed.column_end || column + width <= needed.column_begin) continue;
+    const int64_t word = needed.step_begin / tiles.k_per_word;
+    tile.k = std::max<int64_t>(0, CeilDiv(needed.step_end, tiles.k_per_word) - word);
+    if (tile.k == 0 && tile.accumulate) continue;
     tile.rows = static_cast<int>(end - begin);
-    tile.cols = static_cast<int>(std::min<int64_t>(tiles.tile_cols, product.n - column));
-    tile.a = product.a.data + begin * product.a.row;
-    tile.b = product.b.data + column * product.b.words;
+    tile.cols = static_cast<int>(std::min(width, product.n - column));
+    tile.a = product.a.data + begin * product.a.row + word * product.a.step;
+    tile.b = product.b.data + column * product.b.words + word * width;
     tile.c = product.c + begin * product.c_row + column;
     tiles.tile(tile);
   }

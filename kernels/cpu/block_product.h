@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
 namespace onward::cpu {
@@ -35,6 +36,12 @@ int64_t BlockRowsSize(const GemmTileKernels& tiles, int64_t rows, int64_t k);  /
 BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t stride,
                         bool transposed, int64_t rows, int64_t k, float* to);
 
+// What rows of C need: columns of B, and steps of k.
+struct BlockWindow {
+  int64_t column_begin, column_end;
+  int64_t step_begin, step_end;
+};
+
 // C[m, n] at c[m * c_row + n] = A B, or += A B.
 struct BlockProduct {
   int64_t m = 0, n = 0, k = 0;
@@ -44,6 +51,8 @@ struct BlockProduct {
   int64_t c_row = 0;
   bool accumulate = false;
 };
-void Multiply(const GemmTileKernels& tiles, const BlockProduct& product);
+// `window(begin, end)`: of rows [begin, end); elsewhere C need not be computed, and products are 0.
+void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
+              absl::FunctionRef<BlockWindow(int64_t, int64_t)> window);
 
 }  // namespace onward::cpu

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/simd/attention_row.h"
 #include "kernels/cpu/simd/math_inl.h"
+#include "kernels/cpu/simd/row_sums_inl.h"
 
 namespace onward::cpu::ONWARD_TARGET {
 
@@ -40,64 +41,78 @@ inline void Dots(const float* q, const float* k, int64_t k_row, int64_t keys, in
   }
 }
 
-ONWARD_INLINE Vec MaskedLanes(Vec scores, const bool* keep, int lanes) {
-  float kept[kLanes] = {};
-  for (int lane = 0; lane < lanes; ++lane) kept[lane] = keep[lane] ? 1.0f : 0.0f;
-  return Select(Load(kept) != Vec{}, scores, Set(-__builtin_inff()));
+// -1 in the lanes whose `keep` is true, of the first n; 0 beyond.
+ONWARD_INLINE IVec KeptLanes(const bool* keep, int n) {
+  typedef int8_t Bytes __attribute__((vector_size(kLanes)));
+  Bytes bytes = {};
+  if (n == kLanes) {
+    __builtin_memcpy(&bytes, keep, kLanes);
+  } else {
+    for (int lane = 0; lane < n; ++lane) bytes[lane] = keep[lane] ? 1 : 0;
+  }
+  return __builtin_convertvector(bytes, IVec) != IVec{};
 }
 
-inline void Softmax(float* scores, int64_t count, float scale, const float* add, const bool* keep) {
+// What softmax is taken of: n scores from j on, 1 <= n <= kLanes; -inf where masked and beyond.
+template <bool kAdd, bool kKeep>
+ONWARD_INLINE Vec Biased(const float* scores, float scale, const float* add, const bool* keep,
+                         int n) {
   const Vec masked = Set(-__builtin_inff());
-  Vec most = masked;
-  for (int64_t j = 0; j < count; j += kLanes) {
-    const int lanes = count - j < kLanes ? static_cast<int>(count - j) : kLanes;
-    Vec v = LoadN(scores + j, lanes) * scale;
-    if (add != nullptr) {
-      const Vec bias = LoadN(add + j, lanes);
-      v = Select(bias == masked, masked, v + bias);
-    }
-    if (keep != nullptr) v = MaskedLanes(v, keep + j, lanes);
-    StoreN(scores + j, v, lanes);
-    if (lanes < kLanes) {
-      float filled[kLanes];
-      Store(filled, masked);
-      StoreN(filled, v, lanes);
-      v = Load(filled);
-    }
-    most = Select(most != most, most, Max(most, v));
+  Vec v = LoadLanes(scores, n) * scale;
+  if constexpr (kAdd) {
+    const Vec bias = LoadLanes(add, n);
+    v = Select(bias == masked, masked, v + bias);
   }
-  float lanes_most[kLanes];
-  Store(lanes_most, most);
-  float top = lanes_most[0];
-  for (int lane = 1; lane < kLanes; ++lane) {
-    const float x = lanes_most[lane];
-    top = x > top || x != x ? x : top;
+  if constexpr (kKeep) v = Select(KeptLanes(keep, n), v, masked);
+  return n == kLanes ? v : KeepLanesOr(v, n, masked);
+}
+
+template <bool kAdd, bool kKeep>
+void SoftmaxOf(float* scores, int64_t count, float scale, const float* add, const bool* keep) {
+  const int rest = static_cast<int>(count % kLanes);
+  const int64_t whole = count - rest;
+  const auto biased = [&](int64_t j, int n) ONWARD_LAMBDA_INLINE {
+    return Biased<kAdd, kKeep>(scores + j, scale, kAdd ? add + j : nullptr,
+                               kKeep ? keep + j : nullptr, n);
+  };
+  Vec most = Set(-__builtin_inff()), last = most;
+  if (rest > 0) most = last = biased(whole, rest);
+  for (int64_t j = 0; j < whole; j += kLanes) {
+    const Vec v = biased(j, kLanes);
+    if constexpr (kAdd || kKeep) Store(scores + j, v);
+    most = MaxOrNan(most, v);
   }
+  const float top = FoldLanes(most, MaxOrNan);
   if (top == -__builtin_inff()) {
     for (int64_t j = 0; j < count; ++j) scores[j] = 0.0f;
     return;
   }
-  Vec sum = {};
-  int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    const Vec v = ExpOfNegative(Load(scores + j) - top);
+  last = ExpOfNegative(last - top);
+  Vec sum = rest > 0 ? last : Vec{};
+  for (int64_t j = 0; j < whole; j += kLanes) {
+    const Vec score = Load(scores + j);
+    const Vec v = ExpOfNegative((kAdd || kKeep ? score : score * scale) - top);
     Store(scores + j, v);
     sum += v;
   }
-  float total = SumLanes(sum);
-  if (j < count) {
-    const int lanes = static_cast<int>(count - j);
-    const Vec v = ExpOfNegative(LoadN(scores + j, lanes) - top);
-    StoreN(scores + j, v, lanes);
-    for (; j < count; ++j) total += scores[j];
+  const float factor = 1.0f / SumLanes(sum);
+  for (int64_t j = 0; j < whole; j += kLanes) Store(scores + j, Load(scores + j) * factor);
+  if (rest > 0) StoreN(scores + whole, last * factor, rest);
+}
+
+inline void Softmax(float* scores, int64_t count, float scale, const float* add, const bool* keep) {
+  if (add != nullptr && keep != nullptr) {
+    SoftmaxOf<true, true>(scores, count, scale, add, keep);
+  } else if (add != nullptr) {
+    SoftmaxOf<true, false>(scores, count, scale, add, nullptr);
+  } else if (keep != nullptr) {
+    SoftmaxOf<false, true>(scores, count, scale, nullptr, keep);
+  } else {
+    SoftmaxOf<false, false>(scores, count, scale, nullptr, nullptr);
   }
-  const float factor = 1.0f / total;
-  for (j = 0; j + kLanes <= count; j += kLanes) Store(scores + j, Load(scores + j) * factor);
-  for (; j < count; ++j) scores[j] *= factor;
 }
 
 inline void SoftmaxGradient(const float* p, float* upstream, int64_t count, float scale) {
-  constexpr int kChains = 4;
   Vec sums[kChains] = {};
   int64_t j = 0;
   for (; j + kChains * kLanes <= count; j += kChains * kLanes) {
@@ -106,11 +121,16 @@ inline void SoftmaxGradient(const float* p, float* upstream, int64_t count, floa
       sums[i] = Fma(Load(p + j + i * kLanes), Load(upstream + j + i * kLanes), sums[i]);
   }
   for (; j + kLanes <= count; j += kLanes) sums[0] = Fma(Load(p + j), Load(upstream + j), sums[0]);
-  float total = SumLanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; j < count; ++j) total += p[j] * upstream[j];
+  const int rest = static_cast<int>(count - j);
+  Vec last_p = {}, last = {};
+  if (rest > 0) {
+    last_p = LoadN(p + j, rest), last = LoadN(upstream + j, rest);
+    sums[1] = Fma(last_p, last, sums[1]);
+  }
+  const float total = SumLanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
   for (j = 0; j + kLanes <= count; j += kLanes)
     Store(upstream + j, (Load(upstream + j) - total) * Load(p + j) * scale);
-  for (; j < count; ++j) upstream[j] = (upstream[j] - total) * p[j] * scale;
+  if (rest > 0) StoreN(upstream + j, (last - total) * last_p * scale, rest);
 }
 
 const AttentionRowKernels& AttentionRows() {

@@ -1,4 +1,4 @@
-// The gradient of Attention against loops in double, of random shapes.
+// Attention and its gradient against loops in double, of random shapes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,23 +44,25 @@ class Loops {
     dq_.resize(static_cast<size_t>(op.inputs[0].num_elements()));
     dk_.resize(static_cast<size_t>(op.inputs[1].num_elements()));
     dv_.resize(static_cast<size_t>(op.inputs[2].num_elements()));
+    y_.resize(static_cast<size_t>(op.inputs[3].num_elements()));
     for (int64_t b = 0; b < s_.batch; ++b)
       for (int64_t h = 0; h < s_.q_heads(); ++h)
         for (int64_t i = 0; i < s_.queries; ++i) Row(b, h, i);
   }
 
   std::vector<Tensor> Gradients() const {
-    std::vector<Tensor> all;
-    for (size_t i = 0; i < 3; ++i) {
-      const std::vector<double>& sums = i == 0 ? dq_ : i == 1 ? dk_ : dv_;
-      all.emplace_back(DType::kFloat32, op_.inputs[i].dims());
-      for (size_t e = 0; e < sums.size(); ++e)
-        all.back().mutable_data<float>()[e] = static_cast<float>(sums[e]);
-    }
-    return all;
+    return {Floats(dq_, op_.inputs[0]), Floats(dk_, op_.inputs[1]), Floats(dv_, op_.inputs[2])};
   }
+  Tensor Output() const { return Floats(y_, op_.inputs[3]); }
 
  private:
+  static Tensor Floats(const std::vector<double>& sums, const Tensor& like) {
+    Tensor floats(DType::kFloat32, like.dims());
+    for (size_t e = 0; e < sums.size(); ++e)
+      floats.mutable_data<float>()[e] = static_cast<float>(sums[e]);
+    return floats;
+  }
+
   // What is added to the score; -inf: not attended.
   double Bias(int64_t b, int64_t h, int64_t i, int64_t j) const {
     constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -112,8 +114,10 @@ class Loops {
         dq_[static_cast<size_t>(q + d)] += ds * Element(op_.inputs[1], k + d);
         dk_[static_cast<size_t>(k + d)] += ds * Element(op_.inputs[0], q + d);
       }
-      for (int64_t d = 0; d < s_.v_size; ++d)
+      for (int64_t d = 0; d < s_.v_size; ++d) {
         dv_[static_cast<size_t>(v + d)] += p[j] * Element(op_.inputs[3], dy + d);
+        y_[static_cast<size_t>(dy + d)] += p[j] * Element(op_.inputs[2], v + d);
+      }
     }
   }
   std::pair<int64_t, int64_t> KeyAt(int64_t b, int64_t h, int64_t j) const {
@@ -123,7 +127,7 @@ class Loops {
 
   const Sizes& s_;
   const OpCase& op_;
-  std::vector<double> dq_, dk_, dv_;
+  std::vector<double> dq_, dk_, dv_, y_;
 };
 
 OpCase CaseOf(const Sizes& s, std::mt19937& random, bool pairs = false, float range = 1) {
@@ -171,6 +175,23 @@ OpCase CaseOf(const Sizes& s, std::mt19937& random, bool pairs = false, float ra
   return op;
 }
 
+// The Attention whose gradient the case is.
+OpCase ForwardOf(const Sizes& s, OpCase op) {
+  op.expected = {Loops(s, op).Output()};
+  op.op = "Attention";
+  op.domain = "";
+  op.inputs[3] = op.inputs[4];
+  op.inputs[4] = Tensor();
+  op.inputs.insert(op.inputs.begin() + 5, Tensor());
+  return op;
+}
+
+void ExpectAttention(const Sizes& s, std::mt19937& random) {
+  EXPECT_GT(ExpectFastKernels(ForwardOf(s, CaseOf(s, random))), 0);
+  if (cpu::BFloat16Tiles() == nullptr) return;
+  EXPECT_EQ(ExpectFastKernels(ForwardOf(s, CaseOf(s, random, true)), 0, Precision::kFast), 1);
+}
+
 void ExpectGradients(const Sizes& s, std::mt19937& random) {
   EXPECT_GT(ExpectFastKernels(CaseOf(s, random)), 0);
   if (cpu::BFloat16Tiles() == nullptr) return;
@@ -207,6 +228,16 @@ TEST(AttentionGradientKernels, EqualLoopsOverRandomShapes) {
   }
 }
 
+TEST(AttentionKernels, EqualLoopsOverRandomShapes) {
+  std::mt19937 random(51);
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(absl::StrCat("seed 51, round ", round));
+    Sizes s = RandomSizes(random, round % 3 == 0 ? 150 : 40);
+    if (round % 10 == 9) s.queries = 1, s.mask = {}, s.group = 1 + round / 2;
+    ExpectAttention(s, random);
+  }
+}
+
 // More queries than a block has rows, alone and by many heads.
 TEST(AttentionGradientKernels, ManyBlocks) {
   std::mt19937 random(42);
@@ -216,6 +247,7 @@ TEST(AttentionGradientKernels, ManyBlocks) {
       s.kv_heads = heads, s.queries = 260, s.keys = 260, s.size = 16, s.v_size = 24;
       s.causal = causal;
       ExpectGradients(s, random);
+      ExpectAttention(s, random);
     }
   }
 }
@@ -225,6 +257,7 @@ TEST(AttentionGradientKernels, LongRowsMakeSmallBlocks) {
   Sizes s;
   s.queries = 61, s.keys = 5000, s.size = 8, s.v_size = 8, s.left = 3000, s.right = 4980;
   ExpectGradients(s, random);
+  ExpectAttention(s, random);
 }
 
 // Scores of thousands: all but the largest of a row vanish.
