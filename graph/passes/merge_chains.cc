@@ -1,4 +1,5 @@
-// Two nodes of one kind in a row that one node does exactly: Transpose, Reshape, Cast, Squeeze.
+// Two nodes of one kind in a row that one node does exactly: Transpose, Reshape, Cast, Squeeze. A
+// CastLike becomes the Cast that it is, so that what it reads for its dtype alone does not matter.
 #include <algorithm>
 
 #include "graph/passes/passes.h"
@@ -178,10 +179,22 @@ std::optional<Patch> Casts(const Graph& graph, NodeId root) {
   return patch;
 }
 
+std::optional<Patch> KnownCast(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Type& like = graph.type(node.inputs[1]);
+  if (!like.is_tensor() || like.dtype == DType::kUndefined) return std::nullopt;
+  Attributes attributes = node.attributes;
+  attributes.Set("to", static_cast<int64_t>(like.dtype));
+  Patch patch(graph);
+  patch.Replace(node.outputs[0], patch.AddNode("Cast", {node.inputs[0]}, std::move(attributes)));
+  return patch;
+}
+
 constexpr Rule kRules[] = {
     {"merge_transposes", "Transpose", Transposes},   {"merge_reshapes", "Reshape", Reshapes},
     {"merge_swap", "Reshape", SwapThroughThreeDims}, {"cancel_squeeze", "Squeeze", SqueezePair},
     {"cancel_unsqueeze", "Unsqueeze", SqueezePair},  {"merge_casts", "Cast", Casts},
+    {"known_cast", "CastLike", KnownCast},
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ absl::StatusOr<int> FoldConstants(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> EliminateDead(Graph& graph, const PassOptions& options, int& budget);
 // Removes nodes whose result is their input, bit for bit.
 absl::StatusOr<int> EliminateIdentity(Graph& graph, const PassOptions& options, int& budget);
-// Two shape, layout or type changes in a row become one.
+// Two shape, layout or type changes in a row become one, and a CastLike a Cast.
 absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& budget);
 // Sums of padded parts become their Concat.
 absl::StatusOr<int> MergePads(Graph& graph, const PassOptions& options, int& budget);
@@ -44,6 +44,8 @@ absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& b
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
 // Softmax of scaled products to the standard's Attention, for float32.
 absl::StatusOr<int> FuseAttentionHeads(Graph& graph, const PassOptions& options, int& budget);
+// Constant masks of Attention that hide what is behind the query.
+absl::StatusOr<int> FuseAttentionMask(Graph& graph, const PassOptions& options, int& budget);
 // Transposes around Attention and repeated heads before it.
 absl::StatusOr<int> FuseAttentionLayout(Graph& graph, const PassOptions& options, int& budget);
 // Ops of the domain `onward`, for float32.

@@ -37,6 +37,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"fuse_quantized", FuseQuantized});
     passes.push_back({"eliminate_dead", EliminateDead});
     passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
+    passes.push_back({"fuse_attention_mask", FuseAttentionMask});
     passes.push_back({"fuse_attention_layout", FuseAttentionLayout});
     passes.push_back({"fuse_conv", FuseConv});
     passes.push_back({"fuse_matmul", FuseMatMul});

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "graph/passes/passes.h"
 #include "tests/support/text_model.h"
 
@@ -13,6 +14,7 @@ std::string After(const std::string& text, double rtol = 1e-4) {
   return Nodes(Optimize(text,
                         {{"merge", MergeChains},
                          {"heads", FuseAttentionHeads},
+                         {"mask", FuseAttentionMask},
                          {"layout", FuseAttentionLayout},
                          {"dead", EliminateDead}},
                         rtol));
@@ -103,6 +105,35 @@ TEST(FuseAttention, LeavesAMaskThatBroadcastsOverKeys) {
       "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t)"
       "c = Add(a, m) p = Softmax(c) y = MatMul(p, v) }");
   EXPECT_EQ(after.find("Attention"), std::string::npos);
+}
+
+// A constant mask of three queries and four keys; rows are separated in the text.
+std::string WithMask(const std::string& type, const std::string& mask) {
+  return After(absl::StrCat(
+      "g (float[1,2,3,4] q, float[1,2,4,4] k, float[1,2,4,5] v) => (float[1,2,3,5] y) <", type,
+      " m = {", mask, "}> { y = Attention(q, k, v, m) }"));
+}
+
+TEST(FuseAttention, AMaskThatHidesWhatIsBehindIsCausal) {
+  const std::string causal = "y = Attention(q, k, v)\n", masked = "y = Attention(q, k, v, m)\n";
+  EXPECT_EQ(WithMask("bool[3,4]", "1,0,0,0, 1,1,0,0, 1,1,1,0"), causal);
+  EXPECT_EQ(WithMask("bool[1,1,3,4]", "1,0,0,0, 1,1,0,0, 1,1,1,0"), causal);
+  EXPECT_EQ(WithMask("float[3,4]", "0,-3e38,-3e38,-3e38, 0,0,-3e38,-3e38, 0,0,0,-3e38"), causal);
+  // A key too many, one too few, a bias, and what a score could outweigh.
+  EXPECT_EQ(WithMask("bool[3,4]", "1,0,0,0, 1,1,0,0, 1,1,1,1"), masked);
+  EXPECT_EQ(WithMask("bool[3,4]", "1,0,0,0, 1,0,0,0, 1,1,1,0"), masked);
+  EXPECT_EQ(WithMask("float[3,4]", "0,-3e38,-3e38,-3e38, 0,1,-3e38,-3e38, 0,0,0,-3e38"), masked);
+  EXPECT_EQ(WithMask("float[3,4]", "0,-9,-9,-9, 0,0,-9,-9, 0,0,0,-9"), masked);
+}
+
+TEST(FuseAttention, AMaskThatIsNoConstantOrForOtherLengthsStays) {
+  EXPECT_EQ(After("g (float[1,2,3,4] q, float[1,2,4,4] k, float[1,2,4,5] v, bool[3,4] m)"
+                  "=> (float[1,2,3,5] y) { y = Attention(q, k, v, m) }"),
+            "y = Attention(q, k, v, m)\n");
+  EXPECT_EQ(After("g (float[1,2,3,4] q, float[1,2,4,4] k, float[1,2,4,5] v)"
+                  "=> (float[1,2,3,5] y) <bool[3,3] m = {1,0,0, 1,1,0, 1,1,1}>"
+                  "{ y = Attention(q, k, v, m) }"),
+            "y = Attention(q, k, v, m)\n");
 }
 
 }  // namespace

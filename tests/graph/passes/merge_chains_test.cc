@@ -61,5 +61,10 @@ TEST(MergeChains, CastsThroughAWiderType) {
             "a = Cast(x)\nb = Cast(a)\ny = Neg(b)\n");
 }
 
+TEST(MergeChains, CastLikeIsACast) {
+  EXPECT_EQ(After("g (int64[2] x, float[N] like) => (float[2] y) {y = CastLike(x, like)}"),
+            "y = Cast(x)\n");
+}
+
 }  // namespace
 }  // namespace onward
