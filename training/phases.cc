@@ -15,6 +15,7 @@
 #include "graph/rewrite/keep_outputs.h"
 #include "training/autocast.h"
 #include "training/config/make_loss.h"
+#include "training/fuse_attention.h"
 #include "training/gradient/gradient.h"
 #include "training/loss_scale.h"
 #include "training/mode.h"
@@ -233,6 +234,8 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
+  if (!portable && SessionPrecision(config) != Precision::kStrict)
+    ONWARD_RETURN_IF_ERROR(FuseAttention(step, trained.initializers));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const std::string output,

@@ -1,0 +1,18 @@
+// Attention written as products and a softmax, as exporters write it, becomes one op before it is
+// differentiated: its gradient then computes probabilities again instead of keeping them.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Fuses what graph/passes fuse into Attention; a model without such parts stays as it is, and so do
+// the initializers of these names, outputs and updates. A row whose keys are all masked by -inf
+// gives zeros, not NaN: not for strict arithmetic.
+absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializers);
+
+}  // namespace onward
