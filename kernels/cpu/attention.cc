@@ -67,8 +67,9 @@ class Attention : public Kernel {
     s->score_row = CeilDiv(g.total_len(), kLine) * kLine + kLine;
     const int64_t height = tiles_.tile_rows;
     const int64_t wanted = CeilDiv(g.batch * g.q_heads * g.q_len, kWantedBlocks * height);
-    const int64_t most =
-        std::clamp<int64_t>(std::min(wanted, kBlockFloats / s->score_row / height), 4, 8) * height;
+    const int64_t most = std::clamp<int64_t>(std::min(wanted, kBlockFloats / s->score_row / height),
+                                             4, BlockKeys::kMostRows / height) *
+                         height;
     s->block_rows = std::min(rows, CeilDiv(EvenPiece(rows, most), height) * height);
     s->blocks = rows == 0 ? 0 : CeilDiv(rows, s->block_rows);
     SetScratch(*s, context);

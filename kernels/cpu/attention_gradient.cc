@@ -16,9 +16,10 @@ namespace {
 
 constexpr int64_t kGrain = 128 * 1024;       // multiplications that one thread takes at least
 constexpr int64_t kBlockFloats = 96 * 1024;  // scores of a block: they stay in the caches
-constexpr int64_t kLeastTiles = 2, kMostTiles = 8;  // rows of a block
-constexpr int64_t kSumGrain = 16 * 1024;            // floats that one thread adds at least
-constexpr int64_t kWantedParts = 8;
+constexpr int64_t kLeastTiles = 2;           // rows of a block
+constexpr int64_t kSumGrain = 16 * 1024;     // floats that one thread adds at least
+// Multiplications that make a part of a head worth sums of its own, and parts at most.
+constexpr int64_t kPartWork = 8 * 1024 * 1024, kMostParts = 32;
 constexpr int64_t kLine = 16;  // floats; rows of scores begin in different sets of the cache
 
 enum Input { kQ, kK, kV, kDy, kMask, kNonpad };
@@ -52,6 +53,7 @@ struct Part {
   float *dk, *dv;
   int64_t dk_row, dv_row;
   float* scratch;
+  bool begun;  // whether a block has been added to dk and dv
 };
 
 class AttentionGradient : public Kernel {
@@ -71,16 +73,17 @@ class AttentionGradient : public Kernel {
     const int64_t keys = g.total_len(), rows = tiles_.tile_rows;
     s->score_row = CeilDiv(keys, kLine) * kLine + kLine;
     const int64_t heads = std::max<int64_t>(1, g.batch * g.kv_heads);
-    // Few heads are cut further.
-    const int64_t wanted = CeilDiv(heads * g.group() * g.q_len, kWantedParts * rows);
-    s->block_rows =
-        std::clamp(std::min(wanted, kBlockFloats / s->score_row / rows), kLeastTiles, kMostTiles) *
-        rows;
+    const int64_t queries = g.batch * g.q_heads * g.q_len;
+    const int64_t work = queries * keys * 5 * (g.head_size + g.v_head_size) / 2;
+    const int64_t wanted = std::clamp<int64_t>(work / kPartWork, 1, kMostParts);
+    const int64_t most =
+        std::min(CeilDiv(queries, wanted * rows), kBlockFloats / s->score_row / rows);
+    s->block_rows = std::clamp(most, kLeastTiles, BlockKeys::kMostRows / rows) * rows;
     s->block_rows = std::min(CeilDiv(EvenPiece(g.q_len, s->block_rows), rows) * rows,
                              std::max<int64_t>(1, g.q_len));
     s->blocks = CeilDiv(g.q_len, s->block_rows);
-    s->segments = std::min(std::max<int64_t>(1, kWantedParts / heads),
-                           std::max<int64_t>(1, g.group() * s->blocks));
+    s->segments =
+        std::clamp<int64_t>(wanted / heads, 1, std::max<int64_t>(1, g.group() * s->blocks));
     s->sums = s->segments == 1 ? 0 : keys * (g.head_size + g.v_head_size);
     s->at = PlacesOf(*s);
     ONWARD_ASSIGN_OR_RETURN(
@@ -173,14 +176,23 @@ class AttentionGradient : public Kernel {
       part.dv = context.has_output(kDv) ? context.out<float>(kDv) + v_at : nullptr;
       part.dk_row = g.k_row, part.dv_row = g.v_row;
     }
-    for (int64_t j = 0; j < keys; ++j) {
+    const int64_t blocks = g.group() * s.blocks;
+    const int64_t first = blocks * segment / s.segments;
+    const int64_t last = blocks * (segment + 1) / s.segments;
+    if (first == last) Clear(g, part, 0, keys);
+    for (int64_t i = first; i < last; ++i) {
+      part.begun = i > first;
+      RunBlock(context, s, part, part.kv_head * g.group() + i / s.blocks,
+               i % s.blocks * s.block_rows);
+    }
+  }
+
+  // No gradient so far for keys [begin, end).
+  static void Clear(const AttentionGeometry& g, const Part& part, int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
       if (part.dk != nullptr) std::fill_n(part.dk + j * part.dk_row, g.head_size, 0.0f);
       if (part.dv != nullptr) std::fill_n(part.dv + j * part.dv_row, g.v_head_size, 0.0f);
     }
-    const int64_t blocks = g.group() * s.blocks;
-    for (int64_t i = blocks * segment / s.segments; i < blocks * (segment + 1) / s.segments; ++i)
-      RunBlock(context, s, part, part.kv_head * g.group() + i / s.blocks,
-               i % s.blocks * s.block_rows);
   }
 
   // One block of rows of a query head.
@@ -262,7 +274,11 @@ class AttentionGradient : public Kernel {
       return BlockWindow{0, std::max(g.head_size, g.v_head_size), rows.begin, rows.end};
     };
     BlockProduct product = {b.keys.count(), g.v_head_size, b.rows};
-    product.accumulate = true;
+    product.accumulate = part.begun;
+    if (!part.begun) {
+      Clear(g, part, 0, b.keys.all.begin);
+      Clear(g, part, b.keys.all.end, g.total_len());
+    }
     if (part.dv != nullptr) {
       product.a = PackBlockRows(tiles_, b.p, s.score_row, true, b.keys.count(), b.rows, packed);
       product.b = PackBlockPanels(tiles_, b.dy, g.y_row, false, b.rows, g.v_head_size,

@@ -9,7 +9,7 @@ namespace onward::cpu {
 
 // The keys of a block of query rows. Ranges of later rows begin and end later.
 struct BlockKeys {
-  static constexpr int64_t kMostRows = 96;
+  static constexpr int64_t kMostRows = 132;
 
   KeyRange all;                // that any row may attend, from a multiple of the alignment on
   int64_t rows = 0;            // 1 to kMostRows
