@@ -28,12 +28,23 @@ std::vector<Pass> Passes() {
   };
 }
 
-int64_t CountAttention(const Graph& graph) {
+// With fewer keys, computing probabilities again costs more time than keeping them.
+constexpr int64_t kLeastKeys = 64;
+
+bool IsLong(const Graph& graph, const Node& node) {
+  const auto& shape = graph.type(node.inputs[1]).shape;
+  if (!shape || shape->size() < 3) return true;
+  const Dim& keys = (*shape)[shape->size() == 3 ? 1 : 2];
+  return !keys.known() || keys.value() >= kLeastKeys;
+}
+
+int64_t CountLong(const Graph& graph) {
   int64_t count = 0;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    count += node.domain.empty() && node.op_type == "Attention" ? 1 : 0;
-    for (const Subgraph& body : node.subgraphs) count += CountAttention(*body.graph);
+    const bool attention = node.domain.empty() && node.op_type == "Attention";
+    count += attention && IsLong(graph, node) ? 1 : 0;
+    for (const Subgraph& body : node.subgraphs) count += CountLong(*body.graph);
   }
   return count;
 }
@@ -55,7 +66,7 @@ absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializ
   PassOptions options;
   options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
   ONWARD_RETURN_IF_ERROR(RunPasses(fused, Passes(), options).status());
-  if (CountAttention(graph) <= CountAttention(model.graph)) return absl::OkStatus();
+  if (CountLong(graph) <= CountLong(model.graph)) return absl::OkStatus();
   for (const std::string& name : held) graph.RemoveInput(graph.FindValue(name));
   model = std::move(fused);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/fast_kernels.h"
 #include "tests/support/kernel_runner.h"
@@ -122,6 +123,16 @@ TEST(FuseAttentionForTraining, UnderAutocast) {
   ASSERT_TRUE(narrow.ok()) << narrow.status();
   EXPECT_TRUE(absl::StrContains(narrow->nodes, "onward.AttentionGradient(")) << narrow->nodes;
   ExpectSameWeights(*narrow, *wide, 2e-2);
+}
+
+TEST(FuseAttentionForTraining, ShortRowsAreKept) {
+  const std::string text =
+      absl::StrReplaceAll(kText, {{",64,", ",32,"}, {" 64", " 32"}, {"{64", "{32"}});
+  auto model = testing::ModelFromText(text);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string before = testing::Nodes(model->graph);
+  ASSERT_TRUE(FuseAttention(*model, {}).ok());
+  EXPECT_EQ(testing::Nodes(model->graph), before);
 }
 
 TEST(FuseAttentionForTraining, OtherModelsStayAsTheyAre) {
