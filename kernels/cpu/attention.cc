@@ -150,8 +150,9 @@ class Attention : public Kernel {
     s.rows = s.panels + tiles_.tile_cols * g.head_size;
     s.scratch = s.rows;
     if (Packs(s, s.block_rows)) {
-      s.rows = s.panels + std::max(BlockPanelsSize(packed_tiles_, g.head_size, keys),
-                                   BlockPanelsSize(packed_tiles_, keys, g.v_head_size));
+      // The last block may have too few rows for that.
+      s.rows = std::max({s.rows, s.panels + BlockPanelsSize(packed_tiles_, g.head_size, keys),
+                         s.panels + BlockPanelsSize(packed_tiles_, keys, g.v_head_size)});
       s.scratch = s.rows + std::max(BlockRowsSize(packed_tiles_, s.block_rows, g.head_size),
                                     BlockRowsSize(packed_tiles_, s.block_rows, keys));
     }

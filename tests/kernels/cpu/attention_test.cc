@@ -222,7 +222,7 @@ Sizes RandomSizes(std::mt19937& random, int64_t longest) {
 
 TEST(AttentionGradientKernels, EqualLoopsOverRandomShapes) {
   std::mt19937 random(41);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(absl::StrCat("seed 41, round ", round));
     ExpectGradients(RandomSizes(random, round % 3 == 0 ? 150 : 40), random);
   }
@@ -230,7 +230,7 @@ TEST(AttentionGradientKernels, EqualLoopsOverRandomShapes) {
 
 TEST(AttentionKernels, EqualLoopsOverRandomShapes) {
   std::mt19937 random(51);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(absl::StrCat("seed 51, round ", round));
     Sizes s = RandomSizes(random, round % 3 == 0 ? 150 : 40);
     if (round % 10 == 9) s.queries = 1, s.mask = {}, s.group = 1 + round / 2;
@@ -242,7 +242,7 @@ TEST(AttentionKernels, EqualLoopsOverRandomShapes) {
 TEST(AttentionGradientKernels, ManyBlocks) {
   std::mt19937 random(42);
   for (const bool causal : {false, true}) {
-    for (const int64_t heads : {1, 16}) {
+    for (const int64_t heads : {1, 8}) {
       Sizes s;
       s.kv_heads = heads, s.queries = 260, s.keys = 260, s.size = 16, s.v_size = 24;
       s.causal = causal;
@@ -250,6 +250,14 @@ TEST(AttentionGradientKernels, ManyBlocks) {
       ExpectAttention(s, random);
     }
   }
+}
+
+// Blocks of many rows, the last of which has few.
+TEST(AttentionKernels, FewRowsRemain) {
+  std::mt19937 random(52);
+  Sizes s;
+  s.queries = 1211, s.keys = 20, s.size = 130, s.v_size = 3;
+  ExpectAttention(s, random);
 }
 
 TEST(AttentionGradientKernels, LongRowsMakeSmallBlocks) {
