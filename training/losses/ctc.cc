@@ -17,9 +17,17 @@ Expr Positions(const Expr& count) {
   return expr::Op("Range", {sink.Scalar(0, DType::kInt64), count, sink.Scalar(1, DType::kInt64)});
 }
 
+// `index`, of which Gather refuses what is not in [0, count): no number counts from the end.
+Expr Within(const Expr& index, const Expr& count) {
+  const Expr none = Reshape(count, std::vector<int64_t>());
+  const Expr checked = Where(Less(index, ScalarLike(index, 0)), none, index);
+  return Gather(Positions(none), checked);
+}
+
 // Labels [batch, longest] of labels in a row; what is beyond a target's length is any label.
 Expr Padded(const Expr& row, const Expr& lengths, int64_t blank) {
-  const Expr ends = expr::Op("CumSum", {lengths, lengths.sink()->Scalar(0, DType::kInt64)});
+  const Expr sums = expr::Op("CumSum", {lengths, lengths.sink()->Scalar(0, DType::kInt64)});
+  const Expr ends = Within(sums, Size(row) + 1.0);
   const Expr longest = ReduceMax(lengths, {}, false);
   const Expr index = Unsqueeze(ends - lengths, {1}) + Unsqueeze(Positions(longest), {0});
   // There is a label to point at where the row is empty.
@@ -88,7 +96,7 @@ Expr Losses(const Expr& log_probabilities, const Expr& labels, const Expr& frame
   ExprSink& sink = *labels.sink();
   const Track track = MakeTrack(labels, lengths, blank);
   const Expr places =
-      Expand(Unsqueeze(track.labels, {0}),
+      Expand(Unsqueeze(Within(track.labels, Shape(log_probabilities, 2, 3)), {0}),
              expr::Concat({Shape(log_probabilities, 0, 1), Shape(track.labels)}, 0));
   Attributes classes;
   classes.Set("axis", Attribute(int64_t{2}));
@@ -113,9 +121,11 @@ Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& frames,
   const DType dtype = log_probabilities.dtype();
   const Expr logs =
       dtype == DType::kFloat64 ? log_probabilities : Cast(log_probabilities, DType::kFloat32);
-  const Expr sizes = Cast(lengths, DType::kInt64), stops = Cast(frames, DType::kInt64);
   const Expr given = Cast(targets, DType::kInt64);
+  const Expr stops = Within(Cast(frames, DType::kInt64), Shape(logs, 0, 1) + 1.0);
   const bool in_a_row = targets.type().shape && targets.type().shape->size() == 1;
+  const Expr longest = in_a_row ? Size(given) : Shape(given, 1, 2);
+  const Expr sizes = Within(Cast(lengths, DType::kInt64), longest + 1.0);
   const Expr labels = in_a_row ? Padded(given, sizes, options.blank) : given;
   Expr loss = Losses(logs, labels, stops, sizes, options.blank);
   const Expr impossible = Greater(loss, ScalarLike(loss, -kNever / 2));

@@ -205,6 +205,47 @@ void ExpectPyTorchs(const std::string& name, bool allow_onward_ops) {
 TEST_P(LossTest, IsPyTorchs) { ExpectPyTorchs(GetParam(), false); }
 TEST_P(LossTest, IsPyTorchsInOpsOfTraining) { ExpectPyTorchs(GetParam(), true); }
 
+// Two targets of at most two labels of three classes, over four frames.
+std::string CtcError(std::vector<int64_t> labels, std::vector<int64_t> frames,
+                     std::vector<int64_t> lengths) {
+  Model model;
+  model.opsets[""] = 28;
+  GraphSink sink(model.graph);
+  const auto input = [&](const char* name, DType dtype, const Dims& dims) {
+    return sink.Value(model.graph.AddInput(name, Type::Tensor(dtype, dims)));
+  };
+  const bool in_a_row = labels.size() != 4;
+  const Dims dims = in_a_row ? Dims{static_cast<int64_t>(labels.size())} : Dims{2, 2};
+  const Expr loss =
+      loss::Ctc(input("logs", DType::kFloat32, {4, 2, 3}), input("labels", DType::kInt64, dims),
+                input("frames", DType::kInt64, {2}), input("lengths", DType::kInt64, {2}), {});
+  model.graph.AddOutput(loss.id());
+  auto session = Session::Create(std::move(model));
+  if (!session.ok()) return std::string(session.status().message());
+  Tensor logs(DType::kFloat32, {4, 2, 3});
+  std::fill_n(logs.mutable_data<float>(), 24, -1.0f);
+  return std::string((*session)
+                         ->Run({{"logs", logs},
+                                {"labels", Tensor::Of<int64_t>(dims, labels)},
+                                {"frames", Tensor::Of<int64_t>({2}, frames)},
+                                {"lengths", Tensor::Of<int64_t>({2}, lengths)}})
+                         .status()
+                         .message());
+}
+
+TEST(Ctc, RefusesWhatIsOutOfRange) {
+  using ::testing::HasSubstr;
+  EXPECT_EQ(CtcError({1, 2, 1, 9}, {4, 3}, {2, 1}), "");  // 9 is beyond its target's length
+  EXPECT_EQ(CtcError({1, 2, 1}, {4, 0}, {2, 1}), "");
+  EXPECT_THAT(CtcError({1, 3, 1, 2}, {4, 4}, {2, 2}), HasSubstr("index 3"));
+  EXPECT_THAT(CtcError({1, -1, 1, 2}, {4, 4}, {2, 2}), HasSubstr("out of range"));
+  EXPECT_THAT(CtcError({1, 2, 1, 2}, {5, 4}, {2, 2}), HasSubstr("index 5"));
+  EXPECT_THAT(CtcError({1, 2, 1, 2}, {-1, 4}, {2, 2}), HasSubstr("out of range"));
+  EXPECT_THAT(CtcError({1, 2, 1, 2}, {4, 4}, {3, 2}), HasSubstr("index 3"));
+  EXPECT_THAT(CtcError({1, 2, 1}, {4, 4}, {2, 2}), HasSubstr("index 4"));
+  EXPECT_THAT(CtcError({1, 2, 1}, {4, 4}, {-2, 2}), HasSubstr("out of range"));
+}
+
 // Scores, of which the gradient takes the place, are the only memory of their size.
 TEST(CrossEntropy, KeepsNoProbabilities) {
   constexpr int64_t kLabels = 64, kClasses = 5000, kFeatures = 8;
