@@ -10,7 +10,9 @@
 #include "onnx_io/import.h"
 #include "training/data/sources.h"
 #include "training/head.h"
+#include "training/merged_weights.h"
 #include "training/state_dict.h"
+#include "training/trainable.h"
 
 namespace onward {
 namespace {
@@ -30,6 +32,25 @@ absl::Status LoadWeights(const WeightsConfig& config, const std::string& directo
   return absl::OkStatus();
 }
 
+absl::Status Separate(const TrainConfig& config, TrainableModel& loaded,
+                      const std::function<void(const std::string& message)>& warn) {
+  const std::vector<std::string> shared(config.shared().begin(), config.shared().end());
+  ONWARD_RETURN_IF_ERROR(CheckPatterns(shared, "shared", loaded.initializers));
+  if (loaded.model.graph.metadata.contains(nn::kModulesKey)) return absl::OkStatus();
+  const std::vector<SeparatedWeight> separated =
+      SeparateMergedWeights(loaded.model.graph, loaded.initializers, shared);
+  if (separated.empty() || !warn) return absl::OkStatus();
+  std::string names;
+  for (size_t i = 0; i < separated.size() && i < 8; ++i)
+    absl::StrAppend(&names, i == 0 ? "'" : ", '", separated[i].name, "' (of '", separated[i].from,
+                    "')");
+  if (separated.size() > 8) absl::StrAppend(&names, ", ...");
+  warn(absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
+                    separated.size() == 1 ? " is" : " are", " trained apart: ", names,
+                    "; `shared: '", separated[0].from, "'` keeps one as it is"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TrainableModel> LoadModel(
@@ -45,6 +66,7 @@ absl::StatusOr<TrainableModel> LoadModel(
     ImportOptions import;
     import.initializers = &loaded.initializers;
     ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
+    ONWARD_RETURN_IF_ERROR(Separate(config, loaded, warn));
   }
   if (config.has_weights())
     ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));

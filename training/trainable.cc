@@ -12,6 +12,7 @@
 #include "graph/base/status.h"
 #include "graph/builder/nn/parameters.h"
 #include "training/gradient/path.h"
+#include "training/merged_weights.h"
 
 namespace onward {
 namespace {
@@ -29,10 +30,39 @@ bool HasInfinity(const Tensor& tensor) {
   return found;
 }
 
+bool AllAre(const Tensor& tensor, float value) {
+  bool all = true;
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const T each : tensor.span<T>()) all = all && static_cast<float>(each) == value;
+  });
+  return all;
+}
+
+// The zeros that a recurrence starts from, or the scale and bias of a normalization that has none.
+bool IsDefaultInput(const Graph& graph, ValueId id) {
+  if (!IsGeneratedName(graph.value(id).name)) return false;
+  const Tensor& tensor = *graph.constant(id);
+  const std::vector<NodeId>& users = graph.users(id);
+  return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    if (!node.domain.empty() || !node.subgraphs.empty()) return false;
+    const bool norm = node.op_type == "InstanceNormalization";
+    if (!norm && node.op_type != "LSTM" && node.op_type != "GRU" && node.op_type != "RNN")
+      return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != id) continue;
+      const bool has_default = norm ? i == 1 || i == 2 : i == 5 || i == 6;
+      if (!has_default || !AllAre(tensor, norm && i == 1 ? 1.0f : 0.0f)) return false;
+    }
+    return true;
+  });
+}
+
 // What exporters write for a constant of a formula.
 bool LooksLikeConstant(const Graph& graph, ValueId id) {
   const Tensor& tensor = *graph.constant(id);
-  if (tensor.num_elements() != 1) return HasInfinity(tensor);
+  if (tensor.num_elements() != 1) return HasInfinity(tensor) || IsDefaultInput(graph, id);
   const std::vector<NodeId>& users = graph.users(id);
   return std::none_of(users.begin(), users.end(),
                       [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
