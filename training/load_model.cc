@@ -1,5 +1,7 @@
 #include "training/load_model.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +14,7 @@
 #include "training/head.h"
 #include "training/merged_weights.h"
 #include "training/state_dict.h"
+#include "training/tied_weights.h"
 #include "training/trainable.h"
 
 namespace onward {
@@ -32,22 +35,46 @@ absl::Status LoadWeights(const WeightsConfig& config, const std::string& directo
   return absl::OkStatus();
 }
 
-absl::Status Separate(const TrainConfig& config, TrainableModel& loaded,
-                      const std::function<void(const std::string& message)>& warn) {
+using Warning = std::function<void(const std::string& message)>;
+
+// "'b' (of 'a'), 'd' (of 'c'), ..."
+template <typename Each>
+std::string Listed(const std::vector<Each>& all, std::string Each::*of) {
+  std::string names;
+  for (size_t i = 0; i < all.size() && i < 8; ++i)
+    absl::StrAppend(&names, i == 0 ? "'" : ", '", all[i].name, "' (of '", all[i].*of, "')");
+  if (all.size() > 8) absl::StrAppend(&names, ", ...");
+  return names;
+}
+
+absl::Status UndoMerging(const TrainConfig& config, TrainableModel& loaded, const Warning& warn) {
   const std::vector<std::string> shared(config.shared().begin(), config.shared().end());
   ONWARD_RETURN_IF_ERROR(CheckPatterns(shared, "shared", loaded.initializers));
-  if (loaded.model.graph.metadata.contains(nn::kModulesKey)) return absl::OkStatus();
   const std::vector<SeparatedWeight> separated =
       SeparateMergedWeights(loaded.model.graph, loaded.initializers, shared);
   if (separated.empty() || !warn) return absl::OkStatus();
-  std::string names;
-  for (size_t i = 0; i < separated.size() && i < 8; ++i)
-    absl::StrAppend(&names, i == 0 ? "'" : ", '", separated[i].name, "' (of '", separated[i].from,
-                    "')");
-  if (separated.size() > 8) absl::StrAppend(&names, ", ...");
   warn(absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
-                    separated.size() == 1 ? " is" : " are", " trained apart: ", names,
-                    "; `shared: '", separated[0].from, "'` keeps one as it is"));
+                    separated.size() == 1 ? " is" : " are",
+                    " trained apart: ", Listed(separated, &SeparatedWeight::from), "; `shared: '",
+                    separated[0].from, "'` keeps one as it is"));
+  return absl::OkStatus();
+}
+
+absl::Status UndoUntying(const TrainConfig& config, TrainableModel& loaded, const Warning& warn) {
+  std::vector<std::string> untied(config.untied().begin(), config.untied().end());
+  ONWARD_RETURN_IF_ERROR(CheckPatterns(untied, "untied", loaded.initializers));
+  // What the configuration names has to be there.
+  for (const auto* patterns : {&config.trainable(), &config.frozen()}) {
+    std::copy_if(patterns->begin(), patterns->end(), std::back_inserter(untied),
+                 [](const std::string& each) { return each.find_first_of("*?") == each.npos; });
+  }
+  const std::vector<TiedWeight> tied =
+      TieTransposedWeights(loaded.model.graph, loaded.initializers, untied);
+  if (tied.empty() || !warn) return absl::OkStatus();
+  warn(absl::StrCat(
+      "model: the exporter untied weights that are transposes of embeddings; they "
+      "are tied again: ",
+      Listed(tied, &TiedWeight::embedding), "; `untied: '", tied[0].name, "'` trains one apart"));
   return absl::OkStatus();
 }
 
@@ -66,7 +93,10 @@ absl::StatusOr<TrainableModel> LoadModel(
     ImportOptions import;
     import.initializers = &loaded.initializers;
     ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
-    ONWARD_RETURN_IF_ERROR(Separate(config, loaded, warn));
+    if (!loaded.model.graph.metadata.contains(nn::kModulesKey)) {
+      ONWARD_RETURN_IF_ERROR(UndoMerging(config, loaded, warn));
+      ONWARD_RETURN_IF_ERROR(UndoUntying(config, loaded, warn));
+    }
   }
   if (config.has_weights())
     ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));

@@ -1,0 +1,25 @@
+// Output layers that an exporter untied from the embedding that is their weight.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+struct TiedWeight {
+  std::string name;       // was an initializer
+  std::string embedding;  // whose transpose it is now
+};
+
+// PyTorch's exporters fold the transpose of an output layer's weight, so that a weight which is
+// also an embedding's becomes two initializers, which a training would take apart. A matrix that
+// only MatMul multiplies by and that is bit for bit the transpose of one whose rows Gather takes,
+// becomes its Transpose again, but for those that match one of the patterns `untied` and for
+// matrices whose elements are all equal. `initializers` lose its name.
+std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::string>& initializers,
+                                             absl::Span<const std::string> untied);
+
+}  // namespace onward
