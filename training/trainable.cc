@@ -1,7 +1,7 @@
 #include "training/trainable.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -11,61 +11,14 @@
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/nn/parameters.h"
+#include "training/formula_constants.h"
 #include "training/gradient/path.h"
-#include "training/merged_weights.h"
 
 namespace onward {
 namespace {
 
 bool HasWildcard(const std::string& pattern) {
   return absl::StrContains(pattern, "*") || absl::StrContains(pattern, "?");
-}
-
-bool HasInfinity(const Tensor& tensor) {
-  bool found = false;
-  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T each : tensor.span<T>()) found = found || std::isinf(static_cast<float>(each));
-  });
-  return found;
-}
-
-bool AllAre(const Tensor& tensor, float value) {
-  bool all = true;
-  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (const T each : tensor.span<T>()) all = all && static_cast<float>(each) == value;
-  });
-  return all;
-}
-
-// The zeros that a recurrence starts from, or the scale and bias of a normalization that has none.
-bool IsDefaultInput(const Graph& graph, ValueId id) {
-  if (!IsGeneratedName(graph.value(id).name)) return false;
-  const Tensor& tensor = *graph.constant(id);
-  const std::vector<NodeId>& users = graph.users(id);
-  return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
-    const Node& node = graph.node(user);
-    if (!node.domain.empty() || !node.subgraphs.empty()) return false;
-    const bool norm = node.op_type == "InstanceNormalization";
-    if (!norm && node.op_type != "LSTM" && node.op_type != "GRU" && node.op_type != "RNN")
-      return false;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != id) continue;
-      const bool has_default = norm ? i == 1 || i == 2 : i == 5 || i == 6;
-      if (!has_default || !AllAre(tensor, norm && i == 1 ? 1.0f : 0.0f)) return false;
-    }
-    return true;
-  });
-}
-
-// What exporters write for a constant of a formula.
-bool LooksLikeConstant(const Graph& graph, ValueId id) {
-  const Tensor& tensor = *graph.constant(id);
-  if (tensor.num_elements() != 1) return HasInfinity(tensor) || IsDefaultInput(graph, id);
-  const std::vector<NodeId>& users = graph.users(id);
-  return std::none_of(users.begin(), users.end(),
-                      [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
 }
 
 }  // namespace
@@ -110,6 +63,13 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
     if (!paths.on_path(id)) return "no gradient path leads from the loss to it";
     return "";
   };
+  std::set<ValueId> constants;
+  if (trainable.empty()) {
+    std::vector<ValueId> floats;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(floats),
+                 [&](ValueId id) { return why_not(id).empty(); });
+    constants = FormulaConstants(graph, floats);
+  }
   std::vector<ValueId> chosen;
   for (const ValueId id : known) {
     const std::string& name = graph.value(id).name;
@@ -124,7 +84,7 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
       return absl::InvalidArgumentError(
           absl::StrCat("trainable: '", name, "' cannot be trained: ", reason));
     }
-    if (reason.empty() && !(all && LooksLikeConstant(graph, id))) chosen.push_back(id);
+    if (reason.empty() && constants.count(id) == 0) chosen.push_back(id);
   }
   if (chosen.empty())
     return absl::InvalidArgumentError(

@@ -16,11 +16,9 @@ absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::st
 
 // Of `initializers` (names) those that match `trainable` (empty: all) and not `frozen`, are floats
 // of known dims, have a gradient path to `loss` and are no running statistics. When all are meant,
-// what exporters write for constants of formulas is left out: tensors of one element, but for the
-// slope of a PRelu, tensors with an infinity (masks), and under generated names the zeros that
-// recurrences start from and the ones and zeros of an InstanceNormalization. InvalidArgument: a
-// pattern that matches nothing; a name without wildcards that cannot be trained, with the reason;
-// nothing left.
+// the constants of formulas are left out (training/formula_constants.h). InvalidArgument: a pattern
+// that matches nothing; a name without wildcards that cannot be trained, with the reason; nothing
+// left.
 absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
                                                          absl::Span<const std::string> initializers,
                                                          ValueId loss,

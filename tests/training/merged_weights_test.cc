@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/verify.h"
 #include "tests/support/text_model.h"
-#include "training/trainable.h"
 
 namespace onward {
 namespace {
@@ -119,32 +118,6 @@ TEST_F(MergedWeightsTest, TheVarianceIsNotTheScale) {
   EXPECT_THAT(Separate(), UnorderedElementsAre(Pair("bn.b", "b"), Pair("bn.w", "w")));
   EXPECT_EQ(Input("y", 1), "w");
   EXPECT_EQ(Input("y", 4), "bn.w");
-}
-
-// The states that dynamo=True writes for a GRU, and a GroupNorm's InstanceNormalization.
-TEST_F(MergedWeightsTest, DefaultsAreNotTrained) {
-  auto model = testing::ModelFromText(
-      "g (float[1,3,2] x) => (float y) <float[1,6,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}, "
-      "float[1,6,2] r = {1,2,3,4,5,6,7,8,9,10,11,12}, float[1,12] b = {0,0,0,0,0,0,0,0,0,0,0,0}, "
-      "float[1,3,2] val_1 = {0,0,0,0,0,0}, float[3] val_2 = {1,1,1}, float[3] val_3 = {0,0,0}, "
-      "float[3] val_4 = {0,1,0}> {"
-      "n = InstanceNormalization(x, val_2, val_3) m = InstanceNormalization(n, val_2, val_4) "
-      "s, h = GRU <hidden_size = 2> (m, w, r, b, , val_1) y = ReduceSum <keepdims = 0> (s) }");
-  ASSERT_TRUE(model.ok()) << model.status();
-  std::vector<std::string> all = {"w", "r", "b", "val_1", "val_2", "val_3", "val_4"};
-  const auto names = [&](const std::vector<std::string>& trainable) {
-    std::vector<std::string> result;
-    const auto chosen = TrainableParameters(*model, all, model->graph.outputs()[0], trainable, {});
-    EXPECT_TRUE(chosen.ok()) << chosen.status();
-    for (const ValueId id : chosen.value_or(std::vector<ValueId>()))
-      result.push_back(model->graph.value(id).name);
-    return result;
-  };
-  EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "val_4"));
-  EXPECT_THAT(names({"val_1", "val_2"}), ElementsAre("val_1", "val_2"));
-  all[3] = "h0";
-  model->graph.Rename(model->graph.FindValue("val_1"), "h0");
-  EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "h0", "val_4"));
 }
 
 }  // namespace

@@ -1,0 +1,156 @@
+#include "training/formula_constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "graph/base/dtype.h"
+#include "training/merged_weights.h"
+
+namespace onward {
+namespace {
+
+// Whether `test(all elements as they are, their number)` holds.
+template <typename Test>
+bool Holds(const Tensor& tensor, const Test& test) {
+  bool result = false;
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto elements = tensor.span<T>();
+    result = test([&](int64_t i) { return static_cast<double>(elements[static_cast<size_t>(i)]); },
+                  tensor.num_elements());
+  });
+  return result;
+}
+
+double Tolerance(const Tensor& tensor) {
+  return tensor.dtype() == DType::kFloat32 || tensor.dtype() == DType::kFloat64 ? 1e-4 : 2e-2;
+}
+
+bool AllAre(const Tensor& tensor, double value) {
+  return Holds(tensor, [&](const auto& at, int64_t size) {
+    for (int64_t i = 0; i < size; ++i)
+      if (at(i) != value) return false;
+    return true;
+  });
+}
+
+bool IsMask(const Tensor& tensor) {
+  return Holds(tensor, [](const auto& at, int64_t size) {
+    bool beyond = false, below = false, others = false;
+    for (int64_t i = 0; i < size; ++i) {
+      beyond = beyond || std::abs(at(i)) > 1e30;
+      below = below || at(i) < -1000;
+      others = others || !(at(i) < -1000 || at(i) == 0);
+    }
+    return beyond || (below && !others);
+  });
+}
+
+bool IsPositions(const Tensor& tensor) {
+  if (tensor.rank() < 3 || tensor.dims().back() < 3) return false;
+  const int64_t row = tensor.dims().back();
+  const double tolerance = Tolerance(tensor);
+  return Holds(tensor, [&](const auto& at, int64_t size) {
+    for (int64_t start = 0; start < size; start += row) {
+      const double step = at(start + 1) - at(start);
+      const double most = tolerance * std::max(std::abs(at(start)), std::abs(at(start + row - 1)));
+      if (step == 0) return false;
+      for (int64_t i = start + 1; i < start + row; ++i)
+        if (!(std::abs(at(i) - at(i - 1) - step) <= most)) return false;
+    }
+    return true;
+  });
+}
+
+// Whether the squares of elements that are `apart` from each other add up to 1, in rows along the
+// last axis that have pairs in blocks of 2 * apart.
+bool IsSinusoidal(const Tensor& tensor, int64_t apart) {
+  if (tensor.num_elements() < 16) return false;
+  const double tolerance = Tolerance(tensor);
+  return Holds(tensor, [&](const auto& at, int64_t size) {
+    for (int64_t block = 0; block < size; block += 2 * apart) {
+      for (int64_t i = block; i < block + apart; ++i) {
+        const double a = at(i), b = at(i + apart);
+        if (!(std::abs(a * a + b * b - 1) <= tolerance)) return false;
+      }
+    }
+    return true;
+  });
+}
+
+bool IsSinusoidal(const Tensor& tensor) {
+  if (tensor.rank() < 2 || tensor.dims().back() < 2 || tensor.dims().back() % 2 != 0) return false;
+  if (AllAre(tensor, Holds(tensor, [](const auto& at, int64_t) { return at(0) > 0; }) ? 1 : -1))
+    return false;
+  return IsSinusoidal(tensor, 1) || IsSinusoidal(tensor, tensor.dims().back() / 2);
+}
+
+bool AreCosineAndSine(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.dims() != b.dims() || a.rank() < 2 || a.num_elements() < 8)
+    return false;
+  const double tolerance = Tolerance(a);
+  return Holds(a, [&](const auto& x, int64_t size) {
+    return Holds(b, [&](const auto& y, int64_t) {
+      const double square = x(0) * x(0) + y(0) * y(0);
+      bool differ = false;
+      for (int64_t i = 1; i < size; ++i) {
+        if (!(std::abs(x(i) * x(i) + y(i) * y(i) - square) <= tolerance * square)) return false;
+        differ = differ || x(i) != x(0);
+      }
+      return differ;
+    });
+  });
+}
+
+// Whether all that read `id`, which is `tensor` or its Cast, take it for the zeros that a
+// recurrence starts from, or for the scale or bias of a normalization that has none.
+bool IsReadAsDefault(const Graph& graph, ValueId id, const Tensor& tensor) {
+  const std::vector<NodeId>& users = graph.users(id);
+  return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    if (!node.domain.empty() || !node.subgraphs.empty()) return false;
+    if (node.op_type == "Cast") return IsReadAsDefault(graph, node.outputs[0], tensor);
+    const bool norm = node.op_type == "InstanceNormalization";
+    if (!norm && node.op_type != "LSTM" && node.op_type != "GRU" && node.op_type != "RNN")
+      return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != id) continue;
+      const bool has_default = norm ? i == 1 || i == 2 : i == 5 || i == 6;
+      if (!has_default || !AllAre(tensor, norm && i == 1 ? 1 : 0)) return false;
+    }
+    return true;
+  });
+}
+
+bool IsSlope(const Graph& graph, ValueId id) {
+  const std::vector<NodeId>& users = graph.users(id);
+  return std::any_of(users.begin(), users.end(),
+                     [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
+}
+
+}  // namespace
+
+std::set<ValueId> FormulaConstants(const Graph& graph, absl::Span<const ValueId> initializers) {
+  std::set<ValueId> found;
+  for (size_t k = 0; k < initializers.size(); ++k) {
+    const ValueId id = initializers[k];
+    const Tensor& tensor = *graph.constant(id);
+    if (tensor.num_elements() == 1) {
+      if (!IsSlope(graph, id)) found.insert(id);
+      continue;
+    }
+    if (tensor.num_elements() == 0) continue;
+    if (IsMask(tensor) || IsPositions(tensor) || IsSinusoidal(tensor) ||
+        (IsGeneratedName(graph.value(id).name) && IsReadAsDefault(graph, id, tensor)))
+      found.insert(id);
+    for (size_t other = 0; other < k; ++other) {
+      if (!AreCosineAndSine(tensor, *graph.constant(initializers[other]))) continue;
+      found.insert(id);
+      found.insert(initializers[other]);
+    }
+  }
+  return found;
+}
+
+}  // namespace onward
