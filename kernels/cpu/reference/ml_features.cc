@@ -264,7 +264,7 @@ class OneHotEncoder : public Kernel {
     float* out = context.out<float>(0);
     std::fill_n(out, count * count_, 0.0f);
     for (int64_t i = 0; i < count; ++i) {
-      const auto found = places_.find(static_cast<Key>(context.in<T>(0)[i]));
+      const auto found = Find(context.in<T>(0)[i]);
       if (found != places_.end()) {
         out[i * count_ + found->second] = 1;
       } else if (!zeros_) {
@@ -276,6 +276,14 @@ class OneHotEncoder : public Kernel {
   }
 
  private:
+  auto Find(const T& value) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      // What no integer holds is no category.
+      if (!(value >= T{-0x1p63} && value < T{0x1p63})) return places_.end();
+    }
+    return places_.find(static_cast<Key>(value));
+  }
+
   std::unordered_map<Key, int64_t> places_;
   int64_t count_;
   bool zeros_;
