@@ -306,8 +306,14 @@ absl::StatusOr<Tensor> ReadNpy(const std::string& path, DType expected) {
 absl::StatusOr<std::map<std::string, Tensor>> ReadNpz(const std::string& path) {
   int error = 0;
   const std::unique_ptr<zip_t, ZipCloser> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
-  if (archive == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("cannot open '", path, "' as a zip archive"));
+  if (archive == nullptr) {
+    zip_error_t reason;
+    zip_error_init_with_code(&reason, error);
+    const absl::Status status = absl::InvalidArgumentError(
+        absl::StrCat("cannot open '", path, "' as a zip archive: ", zip_error_strerror(&reason)));
+    zip_error_fini(&reason);
+    return status;
+  }
   std::error_code no_size;
   const uint64_t archive_bytes = std::filesystem::file_size(path, no_size);
   if (no_size) return Bad(absl::StrCat("cannot read '", path, "'"));

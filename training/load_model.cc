@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/status.h"
 #include "graph/builder/models/models.h"
 #include "graph/builder/nn/module.h"
@@ -78,6 +79,18 @@ absl::Status UndoUntying(const TrainConfig& config, TrainableModel& loaded, cons
   return absl::OkStatus();
 }
 
+// Fields that feed inputs which the model has not are a mistake.
+absl::Status CheckInputs(const DataConfig& data, const char* field, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.inputs()) names.push_back(graph.value(id).name);
+  for (const auto& [input, unused] : data.inputs()) {
+    if (std::find(names.begin(), names.end(), input) != names.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(field, ": the model has no input '", input,
+                                                   "'; it has ", absl::StrJoin(names, ", ")));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TrainableModel> LoadModel(
@@ -98,6 +111,9 @@ absl::StatusOr<TrainableModel> LoadModel(
       ONWARD_RETURN_IF_ERROR(UndoUntying(config, loaded, warn));
     }
   }
+  ONWARD_RETURN_IF_ERROR(CheckInputs(config.data(), "data.inputs", loaded.model.graph));
+  ONWARD_RETURN_IF_ERROR(
+      CheckInputs(config.evaluation().data(), "evaluation.data.inputs", loaded.model.graph));
   if (config.has_weights())
     ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));
   if (config.has_head()) {

@@ -183,6 +183,7 @@ absl::Status Trainer::RunSteps() {
   loader_->Seek(progress_.epoch, progress_.batch);
   const int64_t broken_before = loader_->broken_examples();  // in the batch that sizes are from
   const MemoryScope scope(memory_);
+  stop_ |= OutOfPatience();  // a training that has ended so and is resumed
   while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
     ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
@@ -231,6 +232,11 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
       [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
 }
 
+bool Trainer::OutOfPatience() const {
+  const EvaluationConfig& evaluation = config_.evaluation();
+  return evaluation.has_patience() && progress_.without_progress >= evaluation.patience();
+}
+
 absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   EvaluationReport report;
   ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
@@ -243,9 +249,7 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
   if (report.best) progress_.best = metric;
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
-  const EvaluationConfig& evaluation = config_.evaluation();
-  if (evaluation.has_patience() && progress_.without_progress >= evaluation.patience())
-    stop_ = true;
+  stop_ |= OutOfPatience();
   for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
     const ScheduleConfig* schedule = ScheduleOf(i);
     if (schedule == nullptr || schedule->kind() != "plateau") continue;

@@ -137,6 +137,7 @@ class Trainer {
   absl::StatusOr<bool> RunBatches(StepReport& report);
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();
+  bool OutOfPatience() const;
   absl::Status OpenCheckpoints();
   absl::Status Resume();
   void SaveCheckpoint(std::optional<double> metric);

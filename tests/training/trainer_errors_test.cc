@@ -59,6 +59,31 @@ TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
               HasSubstr("'2 gigs' is no number of bytes such as 2GiB or 500MB"));
 }
 
+TEST_F(TrainerTest, MistakesInNamesAndKinds) {
+  TrainConfig config = Config("steps: 1");
+  (*config.mutable_data()->mutable_inputs())["imagee"] = "image";
+  EXPECT_THAT(Error(config),
+              HasSubstr("data.inputs: the model has no input 'imagee'; it has image"));
+  config = Config("steps: 1");
+  config.mutable_loss()->set_target("image");
+  EXPECT_THAT(Error(config), ::testing::ContainsRegex(
+                                 "loss.target: 'image' is float32.*; the loss 'cross_entropy' "
+                                 "needs integers, the classes, or probabilities of the shape of "
+                                 "the scores, float32.*3"));
+  config.mutable_loss()->set_kind("nll");
+  EXPECT_THAT(Error(config), HasSubstr("the loss 'nll' needs integers, the classes"));
+  config = Config("steps: 1");
+  config.mutable_optimizer()->set_name("Adam");
+  config.mutable_optimizer()->mutable_options()->clear();
+  (*config.mutable_optimizer()->mutable_options())["beta1"] = 1;
+  EXPECT_THAT(Error(config), HasSubstr("optimizer Adam: beta1 = 1 is not in [0, 1)"));
+  config = Config("steps: 1");
+  config.mutable_data()->mutable_npz()->add_path("absent.npz");
+  EXPECT_THAT(Error(config), HasSubstr("absent.npz' as a zip archive: No such file"));
+  scratch_.Write("absent.npz", "PK?");
+  EXPECT_THAT(Error(config), HasSubstr("absent.npz' as a zip archive: Not a zip archive"));
+}
+
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
   config.mutable_loss()->set_kind("cross_entrophy");

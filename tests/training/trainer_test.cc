@@ -126,6 +126,24 @@ TEST_F(TrainerTest, EndsEarlyWithoutProgress) {
   EXPECT_EQ((*trainer)->steps_done(), 4 * 6);
 }
 
+TEST_F(TrainerTest, WhatEndedEarlyStaysEndedUnlessThePatienceGrows) {
+  TrainConfig config = Config("epochs: 50 ");
+  (*config.mutable_optimizer()->mutable_options())["lr"] = 0;
+  config.mutable_evaluation()->set_patience(3);
+  TrainerOptions options;
+  options.checkpoint_directory = scratch_.path() + "/checkpoints";
+  options.resume = true;
+  const auto steps = [&] {
+    const auto trainer = Train(config, options);
+    EXPECT_TRUE(trainer.ok()) << trainer.status();
+    return trainer.ok() ? (*trainer)->steps_done() : 0;
+  };
+  EXPECT_EQ(steps(), 4 * 6);
+  EXPECT_EQ(steps(), 4 * 6);
+  config.mutable_evaluation()->set_patience(4);
+  EXPECT_EQ(steps(), 5 * 6);
+}
+
 TEST_F(TrainerTest, EqualSeedsGiveEqualWeightsForAnyNumberOfThreads) {
   const auto one = Train(Config("epochs: 2 threads: 1 seed: 7"));
   const auto two = Train(Config("epochs: 2 threads: 2 seed: 7"));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/dtype.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "training/losses/loss.h"
@@ -190,6 +191,22 @@ absl::Status CheckSettings(const LossConfig& config, const Entry& entry) {
   return absl::OkStatus();
 }
 
+// Floats are probabilities of the classes, one for each score, and of cross_entropy alone.
+absl::Status CheckClasses(const Operands& of, const Entry& entry) {
+  const Type &scores = of.scores.type(), &target = of.target.type();
+  if (!entry.classes || !IsFloating(target.dtype)) return absl::OkStatus();
+  const bool probabilities = entry.kind == "cross_entropy";
+  if (probabilities &&
+      (!scores.shape || !target.shape || scores.shape->size() == target.shape->size()))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "loss.target: '", of.config.target(), "' is ", target.ToString(), "; the loss '",
+      of.config.kind(), "' needs integers, the classes",
+      probabilities
+          ? absl::StrCat(", or probabilities of the shape of the scores, ", scores.ToString())
+          : ""));
+}
+
 }  // namespace
 
 bool HasClasses(const LossConfig& config) {
@@ -224,6 +241,7 @@ absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& oper
     of.scores = Reshape(of.scores, expr::Concat({sink.Ints({-1}), classes}, 0));
     of.target = Reshape(of.target, sink.Ints({-1}));
   }
+  ONWARD_RETURN_IF_ERROR(CheckClasses(of, *entry));
   const Expr loss = entry->make(of);
   if (!sink.status().ok()) return sink.status();
   return loss;

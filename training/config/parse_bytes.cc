@@ -13,7 +13,7 @@ absl::StatusOr<int64_t> ParseBytes(std::string_view field, const std::string& te
   double number = 0;
   const std::string unit = text.substr(end);
   constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},     {"B", 1},         {"KB", 1e3},      {"MB", 1e6},
+      {"", 1},     {"B", 1},         {"KB", 1e3},      {"kB", 1e3},     {"MB", 1e6},
       {"GB", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
   for (const auto& [name, factor] : kUnits) {
     if (unit == name && absl::SimpleAtod(text.substr(0, end), &number) && number > 0 &&

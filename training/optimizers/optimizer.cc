@@ -38,9 +38,12 @@ absl::StatusOr<OptimizerOptions> Complete(const OptimizerEntry& entry,
           "optimizer ", std::string(entry.name), " has no option '", name, "'; it has ", names));
     }
     if (!(value >= it->second->least && value <= it->second->most)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("optimizer ", std::string(entry.name), ": ", name, " = ", value,
-                       " is not in [", it->second->least, ", ", it->second->most, "]"));
+      // The largest number below 1 is written as the bound that it is.
+      const double most =
+          it->second->most < 1 && it->second->most > 1 - 1e-15 ? 1 : it->second->most;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "optimizer ", std::string(entry.name), ": ", name, " = ", value, " is not in [",
+          it->second->least, ", ", most, most > it->second->most ? ")" : "]"));
     }
     complete[name] = value;
   }
