@@ -50,8 +50,9 @@ bool MaskFits(const Graph& graph, ValueId mask, ValueId scores) {
 struct Masked {
   ValueId scores;
   ValueId mask;
-  ValueId condition;  // scores where it is true, `filler` elsewhere
-  ValueId filler;
+  ValueId condition;
+  ValueId filler;  // in place of scores where the condition is false, or true (masked_fill)
+  bool fills_true = false;
 };
 std::optional<Masked> ReadMasked(const Graph& graph, ValueId value) {
   if (RankOf(graph, value) != 4 || !ReadOnce(graph, value)) return std::nullopt;
@@ -68,13 +69,14 @@ std::optional<Masked> ReadMasked(const Graph& graph, ValueId value) {
   }
   const Node* where = MadeBy(graph, value, "Where");
   if (where == nullptr) return Masked{value, {}, {}, {}};
-  const auto filler = ScalarValue(graph, where->inputs[2]);
-  // So low that adding a score to it gives it again.
-  if (!filler || !(*filler <= -1e30) || RankOf(graph, where->inputs[2]) != 0 ||
-      RankOf(graph, where->inputs[1]) != 4) {
-    return std::nullopt;
+  for (const size_t side : {2, 1}) {
+    const ValueId filler = where->inputs[side], scores = where->inputs[3 - side];
+    const auto number = ScalarValue(graph, filler);
+    // So low that adding a score to it gives it again.
+    if (number && *number <= -1e30 && RankOf(graph, filler) == 0 && RankOf(graph, scores) == 4)
+      return Masked{scores, {}, where->inputs[0], filler, side == 1};
   }
-  return Masked{where->inputs[1], {}, where->inputs[0], where->inputs[2]};
+  return std::nullopt;
 }
 
 bool ConditionFits(const Graph& graph, const Masked& masked) {
@@ -198,7 +200,9 @@ std::optional<Patch> OnHeads(const Graph& graph, NodeId root) {
     Tensor nothing(dtype, Dims{});
     std::memset(nothing.raw_mutable_data(), 0, static_cast<size_t>(nothing.byte_size()));
     const ValueId zero = patch.AddConstant("", std::move(nothing));
-    inputs.push_back(patch.AddNode("Where", {masked->condition, zero, masked->filler}));
+    inputs.push_back(masked->fills_true
+                         ? patch.AddNode("Where", {masked->condition, masked->filler, zero})
+                         : patch.AddNode("Where", {masked->condition, zero, masked->filler}));
   } else if (masked->mask.valid()) {
     inputs.push_back(masked->mask);
   }

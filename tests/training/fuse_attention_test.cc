@@ -135,6 +135,35 @@ TEST(FuseAttentionForTraining, ShortRowsAreKept) {
   EXPECT_EQ(testing::Nodes(model->graph), before);
 }
 
+// masked_fill: a row that a number fills gives its scores no gradient, Attention's would.
+TEST(FuseAttentionForTraining, FilledScores) {
+  const auto fuses = [](const std::string& condition, const std::string& where) {
+    auto model = testing::ModelFromText(absl::StrCat(
+        "g (float[2,4,64,4] q, float[2,4,64,4] k, float[2,4,64,4] v, bool[2,1,1,64] pad)"
+        "=> (float[2,4,64,4] y) <float low = {-3.0e38}, float half = {0.5},"
+        "  float zero = {0}, int64[2] square = {64, 64}, int64 first = {",
+        condition,
+        "}> { ones = ConstantOfShape <value = float[1] {1}> (square)"
+        "m = Trilu <upper = 1> (ones, first) causal = Cast <to = 9> (m)"
+        "l = Log(zero)"
+        "kt = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, kt) s = Mul(a, half) w = ",
+        where, " p = Softmax <axis = -1> (w) y = MatMul(p, v) }"));
+    EXPECT_TRUE(model.ok()) << model.status();
+    EXPECT_TRUE(FuseAttention(*model, {}).ok());
+    const std::string nodes = testing::Nodes(model->graph);
+    EXPECT_NE(absl::StrContains(nodes, "Softmax("), absl::StrContains(nodes, "Attention("))
+        << nodes;
+    return absl::StrContains(nodes, "Attention(");
+  };
+  EXPECT_TRUE(fuses("1", "Where(causal, low, s)"));
+  EXPECT_FALSE(fuses("0", "Where(causal, low, s)")) << "the last row has no key";
+  EXPECT_FALSE(fuses("1", "Where(causal, s, low)")) << "the last row has no key";
+  EXPECT_TRUE(fuses("0", "Where(causal, s, low)"));
+  EXPECT_FALSE(fuses("1", "Where(pad, low, s)"));
+  EXPECT_FALSE(fuses("1", "Where(pad, s, low)"));
+  EXPECT_TRUE(fuses("1", "Where(pad, l, s)")) << "log 0: such a row is NaN in PyTorch";
+}
+
 TEST(FuseAttentionForTraining, OtherModelsStayAsTheyAre) {
   auto model = testing::ModelFromText(
       "g (float[2,3] x) => (float[2,2] y) <float[3,2] w = {1,2,3,4,5,6}, float[1] two = {2}> {"

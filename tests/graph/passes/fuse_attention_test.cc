@@ -55,6 +55,15 @@ TEST(FuseAttention, MaskByWhere) {
   EXPECT_EQ(after, "y_Where = Where(c, y_const, low)\ny = Attention(q, k, v, y_Where)\n");
 }
 
+// x.masked_fill(c, -inf)
+TEST(FuseAttention, MaskedFill) {
+  EXPECT_EQ(After("g (float[B,2,S,4] q, float[B,2,T,4] k, float[B,2,T,4] v, bool[B,1,1,T] c)"
+                  "=> (float[B,2,S,4] y) <float s = {2}, float low = {-3.0e38}> {"
+                  "t = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, t) d = Div(a, s)"
+                  "w = Where(c, low, d) p = Softmax(w) y = MatMul(p, v) }"),
+            "y_Where = Where(c, low, y_const)\ny = Attention(q, k, v, y_Where)\n");
+}
+
 TEST(FuseAttention, ZerosForRowsWithoutKeysAndKeysThroughThreeDims) {
   EXPECT_EQ(After("g (float[B,2,S,4] q, float[B,2,T,4] k, float[B,2,T,4] v)"
                   "=> (float[B,2,S,4] y) <float s = {0.5}, float z = {0}> {"
