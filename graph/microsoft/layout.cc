@@ -39,7 +39,10 @@ std::vector<Expr> UnfoldTensor(const FormulaCall& call) {
   const int64_t rank = call.Rank(0), size = call.Int("size"), step = call.Int("step");
   const int64_t axis = call.Int("dim") < 0 ? call.Int("dim") + rank : call.Int("dim");
   if (size < 1 || step < 1) call.Fail("`size` and `step` must be at least 1");
-  if (axis < 0 || axis >= rank) call.Fail("`dim` is not an axis of the input");
+  if (axis < 0 || axis >= rank) {
+    call.Fail("`dim` is not an axis of the input");
+    return {};
+  }
   const Expr zero = sink.Scalar(0, DType::kInt64), one = sink.Scalar(1, DType::kInt64);
   const Expr last = OneElement(Shape(x, axis, axis + 1)) - static_cast<double>(size);
   const Expr starts =
