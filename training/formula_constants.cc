@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/base/dtype.h"
+#include "graph/rewrite/match.h"
 #include "training/merged_weights.h"
 
 namespace onward {
@@ -123,10 +128,48 @@ bool IsReadAsDefault(const Graph& graph, ValueId id, const Tensor& tensor) {
   });
 }
 
-bool IsSlope(const Graph& graph, ValueId id) {
+bool IsProduct(const Graph& graph, ValueId id) {
+  const NodeId maker = Maker(graph, id);
+  return maker.valid() && IsOp(graph.node(maker), "MatMul");
+}
+
+// Whether the name is that of a module's parameter: it has a path, or ends as parameters do.
+bool IsNamedAsParameter(const std::string& name) {
+  if (IsGeneratedName(name) || absl::StartsWith(name, "onnx::")) return false;
+  if (absl::StrContains(name, ".")) return true;
+  constexpr const char* kEnds[] = {"alpha", "beta",  "bias",        "gain",  "gamma",
+                                   "scale", "slope", "temperature", "weight"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](const char* end) { return absl::EndsWith(name, end); });
+}
+
+// Whether what reads the one element takes it for a weight or bias (of a product, a convolution, a
+// normalization, a recurrence, a PRelu), or it is named as one.
+bool IsParameter(const Graph& graph, ValueId id) {
+  static const auto* kLayers = new std::set<std::string_view>{"BatchNormalization",
+                                                              "Conv",
+                                                              "ConvTranspose",
+                                                              "Einsum",
+                                                              "GRU",
+                                                              "Gemm",
+                                                              "GroupNormalization",
+                                                              "InstanceNormalization",
+                                                              "LSTM",
+                                                              "LayerNormalization",
+                                                              "MatMul",
+                                                              "PRelu",
+                                                              "RMSNormalization",
+                                                              "RNN"};
+  if (IsNamedAsParameter(graph.value(id).name)) return true;
   const std::vector<NodeId>& users = graph.users(id);
-  return std::any_of(users.begin(), users.end(),
-                     [&](NodeId user) { return graph.node(user).op_type == "PRelu"; });
+  return std::any_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    if (!node.domain.empty()) return false;
+    if (kLayers->count(node.op_type) > 0) return true;
+    return node.op_type == "Add" && graph.constant(id)->rank() > 0 &&
+           std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId input) { return IsProduct(graph, input); });
+  });
 }
 
 }  // namespace
@@ -136,10 +179,7 @@ std::set<ValueId> FormulaConstants(const Graph& graph, absl::Span<const ValueId>
   for (size_t k = 0; k < initializers.size(); ++k) {
     const ValueId id = initializers[k];
     const Tensor& tensor = *graph.constant(id);
-    if (tensor.num_elements() == 1) {
-      if (!IsSlope(graph, id)) found.insert(id);
-      continue;
-    }
+    if (tensor.num_elements() == 1 && !IsParameter(graph, id)) found.insert(id);
     if (tensor.num_elements() == 0) continue;
     if (IsMask(tensor) || IsPositions(tensor) || IsSinusoidal(tensor) ||
         (IsGeneratedName(graph.value(id).name) && IsReadAsDefault(graph, id, tensor)))

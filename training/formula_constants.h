@@ -9,7 +9,8 @@
 namespace onward {
 
 // Those of `initializers` (floats) that a source would not have as parameters, by their values:
-// - one element, but for the slope of a PRelu;
+// - one element that no layer reads as a weight or bias and that is not named as a parameter
+//   (`head.tau`, `logit_scale`);
 // - masks: an infinity or a number beyond 1e30, or nothing but zeros and numbers below -1000;
 // - tables of angles: two tensors of equal dims whose squares add up to one number everywhere
 //   (rotary embeddings), or one whose neighbours or halves do (sinusoidal positions);

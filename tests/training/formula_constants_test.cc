@@ -42,6 +42,26 @@ TEST(FormulaConstants, DefaultsAreNotTrained) {
   EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "h0", "val_4"));
 }
 
+// A layer of one output, a convolution of one filter, a temperature of a module; 0.5 is of a
+// formula.
+TEST(FormulaConstants, WeightsOfOneElementAreTrained) {
+  auto model = testing::ModelFromText(
+      "g (float[4,2] x) => (float y) <float[2,1] w = {1,2}, float[1] b = {0}, "
+      "float[1,1,1] filter = {3}, float[1] f = {0}, float \"m.scale\" = {1}, float half = {0.5}, "
+      "float[1] val_3 = {2}, float[1] one = {1}, float logit_scale = {2}, int64[3] s = {4,1,1}> {"
+      "p = MatMul(x, w) a = Add(p, b) r = Reshape(a, s) c = Conv(r, filter, f) "
+      "d = Mul(c, \"m.scale\") e = Mul(d, half) g = Mul(e, val_3) h = Add(g, one) "
+      "i = Mul(h, logit_scale) y = ReduceSum <keepdims = 0> (i) }");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<std::string> all = {"w",    "b",     "filter", "f",          "m.scale",
+                                        "half", "val_3", "one",    "logit_scale"};
+  const auto chosen = TrainableParameters(*model, all, model->graph.outputs()[0], {}, {});
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  std::vector<std::string> names;
+  for (const ValueId id : *chosen) names.push_back(model->graph.value(id).name);
+  EXPECT_THAT(names, ElementsAre("w", "b", "filter", "f", "m.scale", "logit_scale"));
+}
+
 class Tables : public ::testing::Test {
  protected:
   void Add(const std::string& name, DimsView dims, const std::function<double(int64_t)>& at) {
