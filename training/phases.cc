@@ -234,14 +234,15 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
+  const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   if (!portable && SessionPrecision(config) != Precision::kStrict)
-    ONWARD_RETURN_IF_ERROR(FuseAttention(step, trained.initializers));
+    ONWARD_RETURN_IF_ERROR(
+        FuseAttention(step, MayBeTrained(step.graph, trained.initializers, trainable)));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const std::string output,
                           ScoredOutput(trained.model.graph, config.loss()));
   ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
-  const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> parameters,

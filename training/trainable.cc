@@ -93,4 +93,21 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
   return chosen;
 }
 
+std::vector<std::string> MayBeTrained(const Graph& graph,
+                                      absl::Span<const std::string> initializers,
+                                      absl::Span<const std::string> trainable) {
+  std::vector<ValueId> floats;
+  for (const std::string& name : initializers) {
+    const ValueId id = graph.FindValue(name);
+    if (graph.is_constant(id) && IsFloating(graph.constant(id)->dtype())) floats.push_back(id);
+  }
+  const std::set<ValueId> constants = FormulaConstants(graph, floats);
+  std::vector<std::string> names;
+  for (const ValueId id : floats) {
+    const std::string& name = graph.value(id).name;
+    if (constants.count(id) == 0 || MatchesAny(name, trainable)) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace onward

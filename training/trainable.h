@@ -25,4 +25,10 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
                                                          absl::Span<const std::string> trainable,
                                                          absl::Span<const std::string> frozen);
 
+// Of `initializers` those that TrainableParameters may choose: floats that are no constants of
+// formulas, or that a pattern names. Others keep their values in a training.
+std::vector<std::string> MayBeTrained(const Graph& graph,
+                                      absl::Span<const std::string> initializers,
+                                      absl::Span<const std::string> trainable);
+
 }  // namespace onward

@@ -37,6 +37,9 @@ TEST(FormulaConstants, DefaultsAreNotTrained) {
   };
   EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "val_4"));
   EXPECT_THAT(names({"val_1", "val_2"}), ElementsAre("val_1", "val_2"));
+  EXPECT_THAT(MayBeTrained(model->graph, all, {}), ElementsAre("w", "r", "b", "val_4"));
+  EXPECT_THAT(MayBeTrained(model->graph, all, std::vector<std::string>{"*_2"}),
+              ElementsAre("w", "r", "b", "val_2", "val_4"));
   all[3] = "h0";
   model->graph.Rename(model->graph.FindValue("val_1"), "h0");
   EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "h0", "val_4"));

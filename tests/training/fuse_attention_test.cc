@@ -117,6 +117,29 @@ TEST(FuseAttentionForTraining, TrainsAsItsPartsInLessMemory) {
   EXPECT_LT(parts->losses[3], parts->losses[0]);
 }
 
+// dynamo=True writes shapes and scales as initializers beside the weights.
+TEST(FuseAttentionForTraining, ConstantsAmongTheInitializers) {
+  TrainableModel network = Network();
+  for (const char* name : {"split", "join", "square", "one", "unit"})
+    network.initializers.emplace_back(name);
+  TrainConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "model: '' loss { kind: 'cross_entropy' class_axis: -1 } data {} steps: 1 "
+      "optimizer { name: 'SGD' }",
+      &config));
+  const std::vector<Field> fields = {{"label", Type::Tensor(DType::kInt64, Dims{64})}};
+  auto phases = MakeTrainingPhases(network, config, fields);
+  ASSERT_TRUE(phases.ok()) << phases.status();
+  EXPECT_TRUE(
+      absl::StrContains(testing::Nodes(phases->models[0].graph), "onward.AttentionGradient("));
+  EXPECT_EQ(phases->parameters, (std::vector<std::string>{"wq", "wk", "wv", "wo"}));
+  config.add_trainable("*");
+  config.add_frozen("unit");
+  phases = MakeTrainingPhases(network, config, fields);
+  ASSERT_TRUE(phases.ok()) << phases.status();
+  EXPECT_EQ(phases->parameters, (std::vector<std::string>{"wq", "wk", "wv", "wo"}));
+}
+
 TEST(FuseAttentionForTraining, UnderAutocast) {
   const auto wide = Train("");
   const auto narrow = Train("precision { autocast: BFLOAT16 }");
