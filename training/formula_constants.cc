@@ -68,6 +68,19 @@ bool IsPositions(const Tensor& tensor) {
   });
 }
 
+// 1, r, r^2, ... for an r below 1.
+bool IsFrequencies(const Tensor& tensor) {
+  if (tensor.rank() != 1 || tensor.num_elements() < 3) return false;
+  const double tolerance = Tolerance(tensor);
+  return Holds(tensor, [&](const auto& at, int64_t size) {
+    const double ratio = at(1);
+    if (at(0) != 1 || !(ratio > 0 && ratio < 1)) return false;
+    for (int64_t i = 2; i < size; ++i)
+      if (!(std::abs(at(i) - at(i - 1) * ratio) <= tolerance * at(i - 1) * ratio)) return false;
+    return true;
+  });
+}
+
 // Whether the squares of elements that are `apart` from each other add up to 1, in rows along the
 // last axis that have pairs in blocks of 2 * apart.
 bool IsSinusoidal(const Tensor& tensor, int64_t apart) {
@@ -181,6 +194,7 @@ std::set<ValueId> FormulaConstants(const Graph& graph, absl::Span<const ValueId>
     const Tensor& tensor = *graph.constant(id);
     if (tensor.num_elements() == 1 && !IsParameter(graph, id)) found.insert(id);
     if (tensor.num_elements() == 0) continue;
+    if (absl::EndsWith(graph.value(id).name, "inv_freq") || IsFrequencies(tensor)) found.insert(id);
     if (IsMask(tensor) || IsPositions(tensor) || IsSinusoidal(tensor) ||
         (IsGeneratedName(graph.value(id).name) && IsReadAsDefault(graph, id, tensor)))
       found.insert(id);

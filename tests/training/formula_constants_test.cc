@@ -112,6 +112,15 @@ TEST_F(Tables, OfSinusoidalPositions) {
   EXPECT_THAT(Found(), ElementsAre("pe", "halves"));
 }
 
+TEST_F(Tables, OfFrequencies) {
+  Add("f", {4}, [](int64_t i) { return std::pow(10000.0, -static_cast<double>(i) / 4); });
+  Add("m.rotary_emb.inv_freq", {2}, [](int64_t i) { return i == 0 ? 0.7 : 0.3; });
+  Add("pair", {2}, [](int64_t i) { return i == 0 ? 1 : 0.5; });
+  Add("ones", {4}, [](int64_t) { return 1; });
+  Add("bias", {4}, [](int64_t i) { return 1 - 0.2 * static_cast<double>(i); });
+  EXPECT_THAT(Found(), ElementsAre("f", "m.rotary_emb.inv_freq"));
+}
+
 // "Train Short, Test Long" (arXiv 2108.12409): slopes 2^-h times the distance.
 TEST_F(Tables, OfMasksAndDistances) {
   Add("alibi", {1, 2, 3, 3}, [](int64_t i) {
