@@ -134,7 +134,10 @@ std::vector<Expr> Attention(const FormulaCall& call) {
   const std::vector<Expr> qkv = Projected(call);
   AttentionCall attention = {qkv[0], qkv[1], qkv[2]};
   attention.q_heads = attention.kv_heads = call.Int("num_heads");
-  if (attention.q_heads < 1) call.Fail("`num_heads` must be at least 1");
+  if (attention.q_heads < 1) {
+    call.Fail("`num_heads` must be at least 1");
+    return {};
+  }
   attention.scale = ScaleOf(call);
   attention.causal = call.Int("unidirectional") != 0;
   attention.wants_present = call.wants_output(1);

@@ -97,7 +97,10 @@ std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Proj
     return {};
   }
   const int64_t heads = call.Int("num_heads");
-  if (heads < 1) call.Fail("`num_heads` must be at least 1");
+  if (heads < 1) {
+    call.Fail("`num_heads` must be at least 1");
+    return {};
+  }
   AddBias(call.input(at.bias), hidden, p);
   const bool shared = call.has_input(at.past_length) && call.has_input(at.past_key);
   AttentionCall attention = {p.q, p.k, p.v};

@@ -41,7 +41,10 @@ std::vector<Expr> AttentionOfTokens(const FormulaCall& call, const std::vector<E
   AttentionCall attention = {Padded(qkv[0], offsets), Padded(qkv[1], offsets),
                              Padded(qkv[2], offsets)};
   attention.q_heads = attention.kv_heads = call.Int("num_heads");
-  if (attention.q_heads < 1) call.Fail("`num_heads` must be at least 1");
+  if (attention.q_heads < 1) {
+    call.Fail("`num_heads` must be at least 1");
+    return {};
+  }
   attention.scale = ScaleOf(call);
   attention.mask = call.input(first + 2);
   attention.nonpad = Slice(sums, {1}, {0x7fffffff}, {0}) - Slice(sums, {0}, {-1}, {0});
