@@ -225,7 +225,7 @@ void AddGenerate(CommandLine& line, CommonOptions& common) {
   command.Do([=, &common] { return GenerateText(*options, common); },
              [=]() -> std::string {
                return options->prompt_ids.empty() && options->prompt.empty()
-                          ? "--prompt-ids or --prompt is required"
+                          ? "--prompt-ids or --prompt"
                           : "";
              });
 }

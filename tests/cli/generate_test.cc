@@ -126,7 +126,7 @@ TEST_F(GenerateCommandTest, RefusesWithAReason) {
     EXPECT_EQ(Call(arguments), code) << arguments;
     return err_;
   };
-  EXPECT_THAT(refusal(model_, 2), HasSubstr("--prompt-ids or --prompt is required"));
+  EXPECT_THAT(refusal(model_, 2), HasSubstr("--prompt-ids or --prompt is required\n"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --prompt a", 2), HasSubstr("--prompt"));
   EXPECT_THAT(refusal(model_ + " --prompt a"), HasSubstr("--prompt needs --vocab"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1,x"), HasSubstr("--prompt-ids: 'x' is no number"));

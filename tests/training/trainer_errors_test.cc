@@ -77,6 +77,11 @@ TEST_F(TrainerTest, MistakesInNamesAndKinds) {
   config.mutable_optimizer()->mutable_options()->clear();
   (*config.mutable_optimizer()->mutable_options())["beta1"] = 1;
   EXPECT_THAT(Error(config), HasSubstr("optimizer Adam: beta1 = 1 is not in [0, 1)"));
+  config.mutable_optimizer()->set_name("Muon");
+  config.mutable_optimizer()->mutable_options()->clear();
+  EXPECT_THAT(Error(config), ::testing::ContainsRegex(
+                                 "Muon takes matrices alone, the parameter '.*' is float32.*; "
+                                 "freeze it or choose another optimizer"));
   config = Config("steps: 1");
   config.mutable_data()->mutable_npz()->add_path("absent.npz");
   EXPECT_THAT(Error(config), HasSubstr("absent.npz' as a zip archive: No such file"));

@@ -97,6 +97,11 @@ class Writer {
                             const OptimizerOptions& options) {
     const std::string name = model_.graph.value(parameter).name;
     const Type type = model_.graph.type(parameter);
+    if (entry_.name == std::string_view("Muon") && type.shape && type.shape->size() != 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("optimizer: Muon takes matrices alone, the parameter '", name, "' is ",
+                       type.ToString(), "; freeze it or choose another optimizer"));
+    }
     const ValueId input = ConstantToState(model_.graph, parameter);
     const Expr bounded = nn::BoundedTable(sink_, input);
     std::vector<Expr> inputs = {bounded.valid() ? bounded : sink_.Value(input),
