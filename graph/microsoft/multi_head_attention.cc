@@ -96,6 +96,10 @@ std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Proj
     call.Fail("cache_indirection is of a past that shares its buffer");
     return {};
   }
+  if (call.has_input(at.past_key) != call.has_input(at.past_value)) {
+    call.Fail("past_key and past_value go together");
+    return {};
+  }
   const int64_t heads = call.Int("num_heads");
   if (heads < 1) {
     call.Fail("`num_heads` must be at least 1");
