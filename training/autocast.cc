@@ -51,10 +51,10 @@ class Autocaster {
   }
 
  private:
-  Precision ClassOf(const Node& node) const {
+  AutocastClass ClassOf(const Node& node) const {
     const OpFacts* facts = FindFacts(node.op_type, node.domain);
-    if (facts == nullptr || !node.subgraphs.empty()) return Precision::kFull;
-    return facts->precision;
+    if (facts == nullptr || !node.subgraphs.empty()) return AutocastClass::kFull;
+    return facts->autocast;
   }
 
   bool IsLow(ValueId wide) const { return low_.count(wide.index) > 0; }
@@ -105,8 +105,8 @@ class Autocaster {
   // The type parameters of the node whose float32 values become low.
   TypeNames LoweredTypes(const Node& node) const {
     TypeNames lowered;
-    const Precision precision = ClassOf(node);
-    if (precision == Precision::kFull || node.schema == nullptr) return lowered;
+    const AutocastClass autocast = ClassOf(node);
+    if (autocast == AutocastClass::kFull || node.schema == nullptr) return lowered;
     for (const std::vector<ValueId>& values : {node.inputs, node.outputs}) {
       for (const ValueId value : values)
         if (value.valid() && !graph_.type(value).is_tensor()) return lowered;
@@ -117,8 +117,8 @@ class Autocaster {
       const std::string parameter = TypeNameOf(node.schema->inputs(), i);
       if (!node.inputs[i].valid() || !IsFloat32(graph_.type(node.inputs[i]))) continue;
       if (!Allows(*node.schema, parameter)) continue;
-      const bool lower =
-          precision == Precision::kLower ? results.count(parameter) > 0 : Follows(node, parameter);
+      const bool lower = autocast == AutocastClass::kLower ? results.count(parameter) > 0
+                                                           : Follows(node, parameter);
       if (lower) lowered.insert(parameter);
     }
     return lowered;

@@ -5,10 +5,10 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"Attention", Precision::kLower},
-    {"LinearAttention", Precision::kLower},
-    {"RotaryEmbedding", Precision::kFollow},
-    {"TensorScatter", Precision::kFollow},
+    {"Attention", AutocastClass::kLower},
+    {"LinearAttention", AutocastClass::kLower},
+    {"RotaryEmbedding", AutocastClass::kFollow},
+    {"TensorScatter", AutocastClass::kFollow},
 };
 
 }  // namespace

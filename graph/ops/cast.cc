@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"BitCast", Precision::kFollow},
-    {"Cast", Precision::kFollow},
-    {"CastLike", Precision::kFollow},
+    {"BitCast", AutocastClass::kFollow},
+    {"Cast", AutocastClass::kFollow},
+    {"CastLike", AutocastClass::kFollow},
 };
 
 }  // namespace

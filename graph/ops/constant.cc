@@ -5,12 +5,12 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"Constant", Precision::kFollow},
-    {"ConstantOfShape", Precision::kFollow},
-    {.op = "EyeLike", .precision = Precision::kFull, .reads_shape_only = true},
-    {"Range", Precision::kFollow},
-    {.op = "Shape", .precision = Precision::kFollow, .reads_shape_only = true},
-    {.op = "Size", .precision = Precision::kFollow, .reads_shape_only = true},
+    {"Constant", AutocastClass::kFollow},
+    {"ConstantOfShape", AutocastClass::kFollow},
+    {.op = "EyeLike", .autocast = AutocastClass::kFull, .reads_shape_only = true},
+    {"Range", AutocastClass::kFollow},
+    {.op = "Shape", .autocast = AutocastClass::kFollow, .reads_shape_only = true},
+    {.op = "Size", .autocast = AutocastClass::kFollow, .reads_shape_only = true},
 };
 
 }  // namespace

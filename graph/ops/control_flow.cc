@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"If", Precision::kFollow},
-    {"Loop", Precision::kFollow},
-    {"Scan", Precision::kFollow},
+    {"If", AutocastClass::kFollow},
+    {"Loop", AutocastClass::kFollow},
+    {"Scan", AutocastClass::kFollow},
 };
 
 }  // namespace

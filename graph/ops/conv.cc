@@ -5,11 +5,11 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"CausalConvWithState", Precision::kLower},
-    {"Col2Im", Precision::kFollow},
-    {"Conv", Precision::kLower},
-    {"ConvTranspose", Precision::kLower},
-    {"DeformConv", Precision::kFull},
+    {"CausalConvWithState", AutocastClass::kLower},
+    {"Col2Im", AutocastClass::kFollow},
+    {"Conv", AutocastClass::kLower},
+    {"ConvTranspose", AutocastClass::kLower},
+    {"DeformConv", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -25,13 +25,13 @@ const Table& OnnxTable() {
 }
 
 constexpr OpFacts kOnwardFacts[] = {
-    {"AddLayerNormalization", Precision::kFull},
-    {"AddRMSNormalization", Precision::kFull},
-    {.op = "After", .precision = Precision::kFollow, .view = true},
-    {.op = "Copy", .precision = Precision::kFollow, .view = true},
-    {"FusedConv", Precision::kLower},
-    {"FusedMatMul", Precision::kLower},
-    {.op = "StopGradient", .precision = Precision::kFollow, .view = true},
+    {"AddLayerNormalization", AutocastClass::kFull},
+    {"AddRMSNormalization", AutocastClass::kFull},
+    {.op = "After", .autocast = AutocastClass::kFollow, .view = true},
+    {.op = "Copy", .autocast = AutocastClass::kFollow, .view = true},
+    {"FusedConv", AutocastClass::kLower},
+    {"FusedMatMul", AutocastClass::kLower},
+    {.op = "StopGradient", .autocast = AutocastClass::kFollow, .view = true},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace onward {
 
 // What mixed precision does with an op of floats.
-enum class Precision {
+enum class AutocastClass {
   kLower,   // gains much from 16-bit floats and loses little
   kFull,    // stays in float32: its sums or its range need it
   kFollow,  // takes the widest of its inputs' dtypes
@@ -16,7 +16,7 @@ enum class Precision {
 
 struct OpFacts {
   std::string_view op;
-  Precision precision = Precision::kFull;
+  AutocastClass autocast = AutocastClass::kFull;
   bool random = false;            // two runs on equal inputs may differ
   bool view = false;              // output 0 has the elements of input 0 in their order
   bool reads_shape_only = false;  // of input 0, not its elements
@@ -25,7 +25,7 @@ struct OpFacts {
 // Null for an op without a row: nothing is known of it, so it stays full and nothing is assumed.
 const OpFacts* FindFacts(std::string_view op, std::string_view domain);
 
-// Rows of ai.onnx. Precision classes follow the autocast lists of PyTorch 2 where those speak.
+// Rows of ai.onnx. Autocast classes follow the autocast lists of PyTorch 2 where those speak.
 absl::Span<const OpFacts> AttentionFacts();
 absl::Span<const OpFacts> CastFacts();
 absl::Span<const OpFacts> ConstantFacts();

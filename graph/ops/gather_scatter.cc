@@ -5,17 +5,17 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"Compress", Precision::kFollow},
-    {"Gather", Precision::kFollow},
-    {"GatherElements", Precision::kFollow},
-    {"GatherND", Precision::kFollow},
-    {"NonMaxSuppression", Precision::kFollow},
-    {"NonZero", Precision::kFollow},
-    {"OneHot", Precision::kFollow},
-    {"Scatter", Precision::kFollow},
-    {"ScatterElements", Precision::kFollow},
-    {"ScatterND", Precision::kFollow},
-    {"Unique", Precision::kFollow},
+    {"Compress", AutocastClass::kFollow},
+    {"Gather", AutocastClass::kFollow},
+    {"GatherElements", AutocastClass::kFollow},
+    {"GatherND", AutocastClass::kFollow},
+    {"NonMaxSuppression", AutocastClass::kFollow},
+    {"NonZero", AutocastClass::kFollow},
+    {"OneHot", AutocastClass::kFollow},
+    {"Scatter", AutocastClass::kFollow},
+    {"ScatterElements", AutocastClass::kFollow},
+    {"ScatterND", AutocastClass::kFollow},
+    {"Unique", AutocastClass::kFollow},
 };
 
 }  // namespace

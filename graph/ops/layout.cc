@@ -5,22 +5,22 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"Concat", Precision::kFollow},
-    {"DepthToSpace", Precision::kFollow},
-    {"Expand", Precision::kFollow},
-    {.op = "Flatten", .precision = Precision::kFollow, .view = true},
-    {.op = "Identity", .precision = Precision::kFollow, .view = true},
-    {"Pad", Precision::kFollow},
-    {.op = "Reshape", .precision = Precision::kFollow, .view = true},
-    {"ReverseSequence", Precision::kFollow},
-    {"Slice", Precision::kFollow},
-    {"SpaceToDepth", Precision::kFollow},
-    {"Split", Precision::kFollow},
-    {.op = "Squeeze", .precision = Precision::kFollow, .view = true},
-    {"Tile", Precision::kFollow},
-    {"Transpose", Precision::kFollow},
-    {"Trilu", Precision::kFollow},
-    {.op = "Unsqueeze", .precision = Precision::kFollow, .view = true},
+    {"Concat", AutocastClass::kFollow},
+    {"DepthToSpace", AutocastClass::kFollow},
+    {"Expand", AutocastClass::kFollow},
+    {.op = "Flatten", .autocast = AutocastClass::kFollow, .view = true},
+    {.op = "Identity", .autocast = AutocastClass::kFollow, .view = true},
+    {"Pad", AutocastClass::kFollow},
+    {.op = "Reshape", .autocast = AutocastClass::kFollow, .view = true},
+    {"ReverseSequence", AutocastClass::kFollow},
+    {"Slice", AutocastClass::kFollow},
+    {"SpaceToDepth", AutocastClass::kFollow},
+    {"Split", AutocastClass::kFollow},
+    {.op = "Squeeze", .autocast = AutocastClass::kFollow, .view = true},
+    {"Tile", AutocastClass::kFollow},
+    {"Transpose", AutocastClass::kFollow},
+    {"Trilu", AutocastClass::kFollow},
+    {.op = "Unsqueeze", .autocast = AutocastClass::kFollow, .view = true},
 };
 
 }  // namespace

@@ -5,8 +5,8 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"NegativeLogLikelihoodLoss", Precision::kFull},
-    {"SoftmaxCrossEntropyLoss", Precision::kFull},
+    {"NegativeLogLikelihoodLoss", AutocastClass::kFull},
+    {"SoftmaxCrossEntropyLoss", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,10 +5,10 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"Det", Precision::kFull},
-    {"Einsum", Precision::kLower},
-    {"Gemm", Precision::kLower},
-    {"MatMul", Precision::kLower},
+    {"Det", AutocastClass::kFull},
+    {"Einsum", AutocastClass::kLower},
+    {"Gemm", AutocastClass::kLower},
+    {"MatMul", AutocastClass::kLower},
 };
 
 }  // namespace

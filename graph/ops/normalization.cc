@@ -5,10 +5,14 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"BatchNormalization", Precision::kFollow},      {"GroupNormalization", Precision::kFull},
-    {"InstanceNormalization", Precision::kFull},     {"LRN", Precision::kFull},
-    {"LayerNormalization", Precision::kFull},        {"LpNormalization", Precision::kFull},
-    {"MeanVarianceNormalization", Precision::kFull}, {"RMSNormalization", Precision::kFull},
+    {"BatchNormalization", AutocastClass::kFollow},
+    {"GroupNormalization", AutocastClass::kFull},
+    {"InstanceNormalization", AutocastClass::kFull},
+    {"LRN", AutocastClass::kFull},
+    {"LayerNormalization", AutocastClass::kFull},
+    {"LpNormalization", AutocastClass::kFull},
+    {"MeanVarianceNormalization", AutocastClass::kFull},
+    {"RMSNormalization", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,11 +5,11 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"AveragePool", Precision::kFollow}, {"GlobalAveragePool", Precision::kFollow},
-    {"GlobalLpPool", Precision::kFull},  {"GlobalMaxPool", Precision::kFollow},
-    {"LpPool", Precision::kFull},        {"MaxPool", Precision::kFollow},
-    {"MaxRoiPool", Precision::kFollow},  {"MaxUnpool", Precision::kFollow},
-    {"RoiAlign", Precision::kFull},
+    {"AveragePool", AutocastClass::kFollow}, {"GlobalAveragePool", AutocastClass::kFollow},
+    {"GlobalLpPool", AutocastClass::kFull},  {"GlobalMaxPool", AutocastClass::kFollow},
+    {"LpPool", AutocastClass::kFull},        {"MaxPool", AutocastClass::kFollow},
+    {"MaxRoiPool", AutocastClass::kFollow},  {"MaxUnpool", AutocastClass::kFollow},
+    {"RoiAlign", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,10 +5,10 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"ConvInteger", Precision::kFollow},           {"DequantizeLinear", Precision::kFollow},
-    {"DynamicQuantizeLinear", Precision::kFollow}, {"MatMulInteger", Precision::kFollow},
-    {"QLinearConv", Precision::kFollow},           {"QLinearMatMul", Precision::kFollow},
-    {"QuantizeLinear", Precision::kFollow},
+    {"ConvInteger", AutocastClass::kFollow},           {"DequantizeLinear", AutocastClass::kFollow},
+    {"DynamicQuantizeLinear", AutocastClass::kFollow}, {"MatMulInteger", AutocastClass::kFollow},
+    {"QLinearConv", AutocastClass::kFollow},           {"QLinearMatMul", AutocastClass::kFollow},
+    {"QuantizeLinear", AutocastClass::kFollow},
 };
 
 }  // namespace

@@ -5,17 +5,17 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {.op = "Bernoulli", .precision = Precision::kFull, .random = true},
-    {"Dropout", Precision::kFollow},
-    {.op = "Multinomial", .precision = Precision::kFull, .random = true},
-    {.op = "RandomNormal", .precision = Precision::kFull, .random = true},
+    {.op = "Bernoulli", .autocast = AutocastClass::kFull, .random = true},
+    {"Dropout", AutocastClass::kFollow},
+    {.op = "Multinomial", .autocast = AutocastClass::kFull, .random = true},
+    {.op = "RandomNormal", .autocast = AutocastClass::kFull, .random = true},
     {.op = "RandomNormalLike",
-     .precision = Precision::kFull,
+     .autocast = AutocastClass::kFull,
      .random = true,
      .reads_shape_only = true},
-    {.op = "RandomUniform", .precision = Precision::kFull, .random = true},
+    {.op = "RandomUniform", .autocast = AutocastClass::kFull, .random = true},
     {.op = "RandomUniformLike",
-     .precision = Precision::kFull,
+     .autocast = AutocastClass::kFull,
      .random = true,
      .reads_shape_only = true},
 };

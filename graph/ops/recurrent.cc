@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"GRU", Precision::kLower},
-    {"LSTM", Precision::kLower},
-    {"RNN", Precision::kLower},
+    {"GRU", AutocastClass::kLower},
+    {"LSTM", AutocastClass::kLower},
+    {"RNN", AutocastClass::kLower},
 };
 
 }  // namespace

@@ -5,14 +5,14 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"ArgMax", Precision::kFollow},        {"ArgMin", Precision::kFollow},
-    {"CumProd", Precision::kFull},         {"CumSum", Precision::kFull},
-    {"Hardmax", Precision::kFollow},       {"ReduceL1", Precision::kFull},
-    {"ReduceL2", Precision::kFull},        {"ReduceLogSum", Precision::kFull},
-    {"ReduceLogSumExp", Precision::kFull}, {"ReduceMax", Precision::kFollow},
-    {"ReduceMean", Precision::kFollow},    {"ReduceMin", Precision::kFollow},
-    {"ReduceProd", Precision::kFull},      {"ReduceSum", Precision::kFull},
-    {"ReduceSumSquare", Precision::kFull}, {"TopK", Precision::kFollow},
+    {"ArgMax", AutocastClass::kFollow},        {"ArgMin", AutocastClass::kFollow},
+    {"CumProd", AutocastClass::kFull},         {"CumSum", AutocastClass::kFull},
+    {"Hardmax", AutocastClass::kFollow},       {"ReduceL1", AutocastClass::kFull},
+    {"ReduceL2", AutocastClass::kFull},        {"ReduceLogSum", AutocastClass::kFull},
+    {"ReduceLogSumExp", AutocastClass::kFull}, {"ReduceMax", AutocastClass::kFollow},
+    {"ReduceMean", AutocastClass::kFollow},    {"ReduceMin", AutocastClass::kFollow},
+    {"ReduceProd", AutocastClass::kFull},      {"ReduceSum", AutocastClass::kFull},
+    {"ReduceSumSquare", AutocastClass::kFull}, {"TopK", AutocastClass::kFollow},
 };
 
 }  // namespace

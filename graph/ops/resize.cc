@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"AffineGrid", Precision::kFull}, {"CenterCropPad", Precision::kFollow},
-    {"GridSample", Precision::kFull}, {"ImageDecoder", Precision::kFull},
-    {"Resize", Precision::kFull},     {"Upsample", Precision::kFull},
+    {"AffineGrid", AutocastClass::kFull}, {"CenterCropPad", AutocastClass::kFollow},
+    {"GridSample", AutocastClass::kFull}, {"ImageDecoder", AutocastClass::kFull},
+    {"Resize", AutocastClass::kFull},     {"Upsample", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,12 +5,12 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"ConcatFromSequence", Precision::kFollow}, {"Optional", Precision::kFollow},
-    {"OptionalGetElement", Precision::kFollow}, {"OptionalHasElement", Precision::kFollow},
-    {"SequenceAt", Precision::kFollow},         {"SequenceConstruct", Precision::kFollow},
-    {"SequenceEmpty", Precision::kFollow},      {"SequenceErase", Precision::kFollow},
-    {"SequenceInsert", Precision::kFollow},     {"SequenceLength", Precision::kFollow},
-    {"SequenceMap", Precision::kFollow},        {"SplitToSequence", Precision::kFollow},
+    {"ConcatFromSequence", AutocastClass::kFollow}, {"Optional", AutocastClass::kFollow},
+    {"OptionalGetElement", AutocastClass::kFollow}, {"OptionalHasElement", AutocastClass::kFollow},
+    {"SequenceAt", AutocastClass::kFollow},         {"SequenceConstruct", AutocastClass::kFollow},
+    {"SequenceEmpty", AutocastClass::kFollow},      {"SequenceErase", AutocastClass::kFollow},
+    {"SequenceInsert", AutocastClass::kFollow},     {"SequenceLength", AutocastClass::kFollow},
+    {"SequenceMap", AutocastClass::kFollow},        {"SplitToSequence", AutocastClass::kFollow},
 };
 
 }  // namespace

@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"BlackmanWindow", Precision::kFull},  {"DFT", Precision::kFull},
-    {"HammingWindow", Precision::kFull},   {"HannWindow", Precision::kFull},
-    {"MelWeightMatrix", Precision::kFull}, {"STFT", Precision::kFull},
+    {"BlackmanWindow", AutocastClass::kFull},  {"DFT", AutocastClass::kFull},
+    {"HammingWindow", AutocastClass::kFull},   {"HannWindow", AutocastClass::kFull},
+    {"MelWeightMatrix", AutocastClass::kFull}, {"STFT", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,8 +5,8 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"LogSoftmax", Precision::kFull},
-    {"Softmax", Precision::kFull},
+    {"LogSoftmax", AutocastClass::kFull},
+    {"Softmax", AutocastClass::kFull},
 };
 
 }  // namespace

@@ -5,9 +5,9 @@ namespace onward {
 namespace {
 
 constexpr OpFacts kFacts[] = {
-    {"RegexFullMatch", Precision::kFollow},   {"StringConcat", Precision::kFollow},
-    {"StringNormalizer", Precision::kFollow}, {"StringSplit", Precision::kFollow},
-    {"TfIdfVectorizer", Precision::kFull},
+    {"RegexFullMatch", AutocastClass::kFollow},   {"StringConcat", AutocastClass::kFollow},
+    {"StringNormalizer", AutocastClass::kFollow}, {"StringSplit", AutocastClass::kFollow},
+    {"TfIdfVectorizer", AutocastClass::kFull},
 };
 
 }  // namespace

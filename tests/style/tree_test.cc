@@ -2,6 +2,8 @@
 // names that say nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -91,6 +93,37 @@ TEST(Tree, FilesAreShort) {
       EXPECT_LE(Lines(source).size(), 600u) << fs::relative(source, kRoot);
     }
   }
+}
+
+// Types of other translation units that have one name must be one type: the linker keeps one copy
+// of their functions. clang-format puts definitions in namespaces at the start of the line.
+TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
+  static const std::regex opened("^(inline )?namespace ([A-Za-z0-9_:]*) ?\\{");
+  static const std::regex closed("^\\}  // (inline )?namespace");
+  static const std::regex type(
+      "^(struct|class|union|enum class|enum) ([A-Za-z0-9_]+)( final)?( :[^:].*)?( \\{.*)?$");
+  std::map<std::string, std::string> defined_in;
+  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+                                   "serving", "cli", "tests", "benchmarks"}) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      std::vector<std::string> scope;
+      for (const std::string& line : Lines(source)) {
+        std::smatch match;
+        if (std::regex_search(line, match, opened)) scope.push_back(match[2]);
+        if (std::regex_search(line, closed) && !scope.empty()) scope.pop_back();
+        const bool unnamed = std::find(scope.begin(), scope.end(), "") != scope.end();
+        if (unnamed || scope.empty() || line.empty() || !std::isalpha(line[0])) continue;
+        if (!std::regex_match(line, match, type)) continue;
+        std::string name;
+        for (const std::string& part : scope) name += part + "::";
+        const std::string file = fs::relative(source, kRoot).string();
+        const auto [it, added] = defined_in.emplace(name + match[2].str(), file);
+        EXPECT_TRUE(added || it->second == file)
+            << it->first << " is defined in " << it->second << " and in " << file;
+      }
+    }
+  }
+  EXPECT_GT(defined_in.size(), 200u);
 }
 
 TEST(Tree, NamesSayWhatIsInside) {

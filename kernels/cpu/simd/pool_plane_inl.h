@@ -117,16 +117,16 @@ inline float Largest(const float* x, int64_t count) { return Reduce<MaxOf>(x, co
 inline float Sum(const float* x, int64_t count) { return Reduce<SumOf>(x, count); }
 
 // Neighbouring columns of `n` windows, apart.
-struct Columns {
+struct ColumnPairs {
   Vec even, odd;
 };
-ONWARD_INLINE Columns LoadColumns(const float* x, int n) {
+ONWARD_INLINE ColumnPairs LoadColumns(const float* x, int n) {
   constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
   const int low = 2 * n < kLanes ? 2 * n : kLanes;
   const Vec a = LoadLanes(x, low), b = LoadLanes(x + low, 2 * n - low);
   return {EvenLanes(a, b, kAll), OddLanes(a, b, kAll)};
 }
-ONWARD_INLINE void StoreColumns(float* x, Columns c, int n) {
+ONWARD_INLINE void StoreColumns(float* x, ColumnPairs c, int n) {
   constexpr auto kAll = std::make_integer_sequence<int, kLanes>();
   const int low = 2 * n < kLanes ? 2 * n : kLanes;
   StoreLanes(x, Interleave<0>(c.even, c.odd, kAll), low);
@@ -142,8 +142,8 @@ inline void MaxGradientOfSquares(const PoolPlane& p, float* dx) {
     const float* x = p.x + 2 * o * p.in_columns;
     for (int64_t i = 0; i < p.out_columns; i += kLanes) {
       const int n = p.out_columns - i < kLanes ? static_cast<int>(p.out_columns - i) : kLanes;
-      const Columns top = LoadColumns(x + 2 * i, n);
-      const Columns bottom = LoadColumns(x + p.in_columns + 2 * i, n);
+      const ColumnPairs top = LoadColumns(x + 2 * i, n);
+      const ColumnPairs bottom = LoadColumns(x + p.in_columns + 2 * i, n);
       const IVec second = IsLarger(top.odd, top.even);
       Vec largest = Select(second, top.odd, top.even);
       const IVec third = IsLarger(bottom.even, largest);

@@ -35,8 +35,8 @@ TEST(Facts, EveryRowNamesAnOp) {
 }
 
 TEST(Facts, Samples) {
-  EXPECT_EQ(FindFacts("MatMul", "")->precision, Precision::kLower);
-  EXPECT_EQ(FindFacts("Softmax", "")->precision, Precision::kFull);
+  EXPECT_EQ(FindFacts("MatMul", "")->autocast, AutocastClass::kLower);
+  EXPECT_EQ(FindFacts("Softmax", "")->autocast, AutocastClass::kFull);
   EXPECT_TRUE(FindFacts("Reshape", "")->view);
   EXPECT_TRUE(FindFacts("RandomNormal", "")->random);
   EXPECT_TRUE(FindFacts("Shape", "")->reads_shape_only);
