@@ -41,7 +41,7 @@ constexpr FloatBinaryLoop BinaryOf(FloatBinary op, std::integer_sequence<int, kO
   return kLoops[static_cast<int>(op)];
 }
 FloatBinaryLoop Binary(FloatBinary op) {
-  constexpr int kCount = static_cast<int>(FloatBinary::kSub) + 1;
+  constexpr int kCount = static_cast<int>(FloatBinary::kCount);
   return BinaryOf(op, std::make_integer_sequence<int, kCount>());
 }
 

@@ -46,6 +46,7 @@ enum class FloatUnary : uint8_t {
   kSwish,
   kTanh,
   kThresholdedRelu,
+  kCount,  // of the functions above
 };
 
 // out[i] = a[i * a_step] op b[i * b_step]; the steps are 0 or 1. `out` may be the memory
@@ -53,7 +54,7 @@ enum class FloatUnary : uint8_t {
 using FloatBinaryLoop = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step,
                                  float* out, int64_t count);
 
-enum class FloatBinary : uint8_t { kAdd, kDiv, kMul, kPRelu, kSub };
+enum class FloatBinary : uint8_t { kAdd, kDiv, kMul, kPRelu, kSub, kCount };
 
 namespace baseline {
 UnaryLoop Unary(FloatUnary op);

@@ -26,6 +26,7 @@ enum class StepRule : uint8_t {
   kRAdamDecoupled,
   kNAdam,
   kNAdamDecoupled,
+  kCount,  // of the rules above
 };
 
 // Arrays of one dtype. Outputs may be their inputs.

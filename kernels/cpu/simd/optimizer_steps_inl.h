@@ -274,6 +274,7 @@ const StepLoops& OptimizerStep(StepRule rule) {
                                          LoopsOf<RAdamRule<true>>(),
                                          LoopsOf<NAdamRule<false>>(),
                                          LoopsOf<NAdamRule<true>>()};
+  static_assert(sizeof(kLoops) / sizeof(kLoops[0]) == static_cast<size_t>(StepRule::kCount));
   return kLoops[static_cast<int>(rule)];
 }
 

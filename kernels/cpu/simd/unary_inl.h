@@ -58,7 +58,7 @@ constexpr UnaryLoop UnaryOf(FloatUnary op, std::integer_sequence<int, kOps...>) 
   return kLoops[static_cast<int>(op)];
 }
 UnaryLoop Unary(FloatUnary op) {
-  constexpr int kCount = static_cast<int>(FloatUnary::kThresholdedRelu) + 1;
+  constexpr int kCount = static_cast<int>(FloatUnary::kCount);
   return UnaryOf(op, std::make_integer_sequence<int, kCount>());
 }
 
