@@ -45,21 +45,23 @@ class Placer {
       }
     }
     graph_.mutable_node(id).provider = device ? std::string(device_.name()) : "cpu";
-    const Node& node = graph_.node(id);
+    // Copied() adds nodes, which moves those that are there.
+    const std::string op = graph_.node(id).domain.empty() ? graph_.node(id).op_type : "";
+    const std::vector<ValueId> inputs = graph_.node(id).inputs;
+    const std::vector<ValueId> outputs = graph_.node(id).outputs;
     // Dims are known everywhere: these read no elements.
-    const bool reads_dims_only =
-        node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
-    for (size_t i = 0; i < node.inputs.size() && !reads_dims_only; ++i) {
-      const ValueId input = node.inputs[i];
+    const bool reads_dims_only = op == "Shape" || op == "Size";
+    for (size_t i = 0; i < inputs.size() && !reads_dims_only; ++i) {
+      const ValueId input = inputs[i];
       if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
       const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
       if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
         graph_.SetInput(id, static_cast<int>(i), Copied(input, wants_device));
       }
     }
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].valid())
-        on_device_[static_cast<size_t>(node.outputs[i].index)] =
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].valid())
+        on_device_[static_cast<size_t>(outputs[i].index)] =
             device && !(i < 64 && host_outputs >> i & 1);
     }
     return CopyCaptures(id);

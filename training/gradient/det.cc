@@ -34,7 +34,7 @@ Expr Cofactors(const Expr& x, int64_t n, int64_t rank) {
 Gradients DetRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = Unsqueeze(s.upstream(0), {-2, -1});
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x));
-  const Dim& rows = x.type().shape->back();
+  const Dim rows = x.type().shape->back();
   const bool few = rows.known() && rows.value() <= kFewRows;
   if (s.allow_onward_ops() && !few) {
     const Expr inverse = Op("Inverse", {x}, {}, "com.microsoft");

@@ -34,7 +34,7 @@ Expr Doubled(const Expr& half, const Expr& length, const Expr& axis) {
 Gradients DFTRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x));
-  const Dim& parts = x.type().shape->back();
+  const Dim parts = x.type().shape->back();
   if (!parts.known()) {
     return absl::UnimplementedError("whether the signal is real or complex is not known");
   }
