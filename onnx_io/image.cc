@@ -50,34 +50,43 @@ struct JpegErrors {
   std::longjmp(errors->jump, 1);
 }
 
-absl::StatusOr<Tensor> ReadJpeg(std::FILE* file, bool gray) {
-  jpeg_decompress_struct decoder;
-  JpegErrors errors;
-  decoder.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = OnJpegError;
-  errors.base.output_message = [](j_common_ptr) {};
-  Tensor pixels;
-  if (setjmp(errors.jump) != 0) {
-    jpeg_destroy_decompress(&decoder);
-    return absl::InvalidArgumentError(errors.message);
-  }
+// Whatever longjmp may cross, and whatever changes after setjmp, belongs to the caller: no
+// destructor is skipped and no local variable is left undefined. A failure is in `pixels` or, where
+// the function returns false, in errors.message.
+bool DecodeJpeg(std::FILE* file, bool gray, jpeg_decompress_struct& decoder, JpegErrors& errors,
+                absl::StatusOr<Tensor>& pixels) {
+  if (setjmp(errors.jump) != 0) return false;
   jpeg_create_decompress(&decoder);
   jpeg_stdio_src(&decoder, file);
   jpeg_read_header(&decoder, TRUE);
   if (static_cast<int64_t>(decoder.image_width) * decoder.image_height > kMaxPixels) {
-    jpeg_destroy_decompress(&decoder);
-    return absl::InvalidArgumentError("the image has more than 2^28 pixels");
+    pixels = absl::InvalidArgumentError("the image has more than 2^28 pixels");
+    return true;
   }
   decoder.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
   jpeg_start_decompress(&decoder);
-  pixels = Tensor(DType::kUint8, Dims{decoder.output_height, decoder.output_width, gray ? 1 : 3});
+  pixels = Tensor::Create(DType::kUint8,
+                          Dims{decoder.output_height, decoder.output_width, gray ? 1 : 3});
+  if (!pixels.ok()) return true;
   const size_t row_bytes = static_cast<size_t>(decoder.output_width) * (gray ? 1 : 3);
   while (decoder.output_scanline < decoder.output_height) {
-    JSAMPROW row = pixels.mutable_data<uint8_t>() + row_bytes * decoder.output_scanline;
+    JSAMPROW row = pixels->mutable_data<uint8_t>() + row_bytes * decoder.output_scanline;
     jpeg_read_scanlines(&decoder, &row, 1);
   }
   jpeg_finish_decompress(&decoder);
+  return true;
+}
+
+absl::StatusOr<Tensor> ReadJpeg(std::FILE* file, bool gray) {
+  jpeg_decompress_struct decoder{};  // destroyed below even where it could not be created
+  JpegErrors errors;
+  decoder.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = OnJpegError;
+  errors.base.output_message = [](j_common_ptr) {};
+  absl::StatusOr<Tensor> pixels = Tensor();
+  const bool whole = DecodeJpeg(file, gray, decoder, errors, pixels);
   jpeg_destroy_decompress(&decoder);
+  if (!whole) return absl::InvalidArgumentError(errors.message);
   return pixels;
 }
 

@@ -41,6 +41,9 @@ void FromInks(const JSAMPLE* row, int64_t count, uint8_t* rgb) {
 bool ReadAll(jpeg_decompress_struct& decoder, Errors& errors, std::string_view bytes,
              absl::StatusOr<Pixels>& pixels, std::vector<JSAMPLE>& row) {
   if (setjmp(errors.jump) != 0) return false;
+  jpeg_create_decompress(&decoder);
+  // Bounds the rounds of a progressive file's decoder.
+  decoder.mem->max_memory_to_use = int64_t{1} << 30;
   jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&decoder, TRUE);
   const bool inks = decoder.jpeg_color_space == JCS_CMYK || decoder.jpeg_color_space == JCS_YCCK;
@@ -62,14 +65,11 @@ bool ReadAll(jpeg_decompress_struct& decoder, Errors& errors, std::string_view b
 }  // namespace
 
 absl::StatusOr<Pixels> DecodeJpeg(std::string_view bytes) {
-  jpeg_decompress_struct decoder;
+  jpeg_decompress_struct decoder{};  // destroyed below even where it could not be created
   Errors errors;
   decoder.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = Fail;
   errors.base.emit_message = OnMessage;
-  jpeg_create_decompress(&decoder);
-  // Bounds the rounds of a progressive file's decoder.
-  decoder.mem->max_memory_to_use = int64_t{1} << 30;
   absl::StatusOr<Pixels> pixels = Pixels();
   std::vector<JSAMPLE> row;
   const bool whole = ReadAll(decoder, errors, bytes, pixels, row);
