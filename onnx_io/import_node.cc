@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "graph/infer/misread_defaults.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
@@ -193,9 +194,12 @@ void GraphImporter::ImportAttributes(const onnx::NodeProto& proto, Node& node, G
   }
   if (node.schema == nullptr) return;
   for (const auto& [name, declared] : node.schema->attributes()) {
-    if (declared.required && !seen.contains(name)) {
+    if (seen.contains(name)) continue;
+    if (declared.required)
       problems_.Invalid(absl::StrCat(Describe(proto), "attribute '", name, "' is required"));
-    }
+    // Written out, so that others who read the exported model infer it rightly.
+    if (const onnx::AttributeProto* misread = MisreadDefault(*node.schema, name))
+      node.attributes.Set(name, *AttributeFromProto(*misread, source_));
   }
 }
 

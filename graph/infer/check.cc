@@ -150,6 +150,10 @@ absl::Status CheckIndices(const Graph& graph, const Node& node) {
       node.op_type == "Split" && (parts < 1 || parts > kMostParts)) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_outputs ", parts, " is out of range, at most ", kMostParts));
+  } else if (node.attributes.Has("num_outputs") && node.op_type == "Split" &&
+             static_cast<size_t>(parts) < node.outputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", node.outputs.size(), " outputs, num_outputs is ", parts));
   }
   if (shape == nullptr) return absl::OkStatus();
   const auto rank = static_cast<int64_t>(shape->size());

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/elements.h"
+#include "graph/infer/misread_defaults.h"
 #include "graph/infer/type_proto.h"
 
 namespace onward {
@@ -31,7 +32,8 @@ bool NodeInferenceContext::hasOutput(size_t index) {
 const onnx::AttributeProto* NodeInferenceContext::getAttribute(const std::string& name) const {
   if (const auto it = attributes_.find(name); it != attributes_.end()) return &it->second;
   const Attribute* attribute = node_.attributes.Find(name);
-  if (attribute == nullptr) return nullptr;
+  if (attribute == nullptr)
+    return node_.schema == nullptr ? nullptr : MisreadDefault(*node_.schema, name);
   onnx::AttributeProto& proto = attributes_[name];
   AttributeToInferenceProto(name, *attribute, &proto);
   return &proto;
