@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 
 namespace onward::cli {
 
@@ -15,6 +16,11 @@ SessionOptions CommonOptions::session() const {
   options.seed = seed.value_or(0);
   options.max_memory = static_cast<int64_t>(std::min<uint64_t>(max_memory, INT64_MAX));
   options.deterministic = deterministic;
+  if (verbose) {
+    options.warn = [](const std::string& warning) {
+      std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    };
+  }
   return options;
 }
 

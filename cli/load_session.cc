@@ -14,7 +14,15 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const Sessio
 absl::StatusOr<std::unique_ptr<Session>> LoadSession(const std::string& path,
                                                      const SessionOptions& options) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
-  return CreateSession(std::move(model), options);
+  SessionOptions again = options;
+  again.import_again = [path]() -> absl::StatusOr<Model> {
+    ImportOptions separate;
+    separate.separate_dim_names = true;
+    ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path, separate));
+    ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+    return model;
+  };
+  return CreateSession(std::move(model), again);
 }
 
 }  // namespace onward::cli

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/status.h"
@@ -25,19 +24,11 @@ int EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-struct SymbolSize {
-  const std::string* symbol;
-  int64_t size;
-  const std::string* input;
-};
-
-using Symbols = absl::InlinedVector<SymbolSize, 8>;
-
 std::string Got(const TensorView& tensor) {
   return absl::StrCat(std::string(DTypeName(tensor.dtype)), DimsString(tensor.dims));
 }
 
-absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor, Symbols& symbols) {
+absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor) {
   const auto fail = [&](std::string why) {
     return absl::InvalidArgumentError(absl::StrCat("input '", info.name, "': ", why, " (expected ",
                                                    info.type.ToString(), ", got ", Got(tensor),
@@ -49,20 +40,8 @@ absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor, Symbol
   if (shape.size() != tensor.dims.size())
     return fail(absl::StrCat("wrong rank ", tensor.dims.size()));
   for (size_t i = 0; i < shape.size(); ++i) {
-    const int64_t size = tensor.dims[i];
-    if (shape[i].known() && shape[i].value() != size)
-      return fail(absl::StrCat("dimension ", i, " is ", size));
-    if (!shape[i].symbolic()) continue;
-    const auto same = [&](const SymbolSize& known) {
-      return *known.symbol == shape[i].expression();
-    };
-    const auto it = std::find_if(symbols.begin(), symbols.end(), same);
-    if (it == symbols.end()) {
-      symbols.push_back({&shape[i].expression(), size, &info.name});
-    } else if (it->size != size) {
-      return fail(absl::StrCat("dimension ", i, " ('", shape[i].expression(), "') is ", size,
-                               " but it is ", it->size, " in input '", *it->input, "'"));
-    }
+    if (shape[i].known() && shape[i].value() != tensor.dims[i])
+      return fail(absl::StrCat("dimension ", i, " is ", tensor.dims[i]));
   }
   return absl::OkStatus();
 }
@@ -143,13 +122,12 @@ absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& dec
 
 absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
                          absl::Span<const SlotValue> inputs) {
-  Symbols symbols;
   for (size_t i = 0; i < declared.size(); ++i) {
     const ValueInfo& info = declared[i];
     const SlotValue& input = inputs[i];
     if (info.type.kind == Type::Kind::kUnknown) continue;
     if (info.type.is_tensor() && input.object == nullptr) {
-      ONWARD_RETURN_IF_ERROR(CheckTensor(info, input.tensor, symbols));
+      ONWARD_RETURN_IF_ERROR(CheckTensor(info, input.tensor));
       continue;
     }
     const bool fits = input.object != nullptr ? ObjectFits(info.type, *input.object)

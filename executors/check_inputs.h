@@ -14,7 +14,7 @@ namespace onward {
 absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
                                                const Session::Inputs& named);
 
-// Kinds, dtypes, ranks, known dims, and equal sizes where the model uses one symbol twice.
+// Kinds, dtypes, ranks and known dims; DimNames looks at the names of dims.
 absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
                          absl::Span<const SlotValue> inputs);
 

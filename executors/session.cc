@@ -10,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
 #include "executors/compile.h"
+#include "executors/dim_names.h"
 #include "executors/profile.h"
 #include "executors/run_state.h"
 #include "graph/base/machine_memory.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
+#include "graph/infer/dim_names.h"
 #include "onnx_io/import.h"
 
 namespace onward {
@@ -40,20 +42,28 @@ SlotValue SlotOf(const Value& value) {
   return slot;
 }
 
+// A program with what belongs to it.
+struct Plan {
+  std::shared_ptr<const Program> program;
+  std::vector<std::unique_ptr<RunState>> idle;
+};
+
 class CompiledSession : public Session {
  public:
   CompiledSession(Compiled compiled, const SessionOptions& options,
-                  std::shared_ptr<MemoryLimit> memory, int num_threads,
-                  std::vector<int32_t> updated_input)
-      : program_(std::move(compiled.program)),
-        passes_(std::move(compiled.passes)),
+                  const KernelOptions& kernel_options, std::shared_ptr<MemoryLimit> memory,
+                  std::vector<int32_t> updated_input, std::optional<Graph> source)
+      : passes_(std::move(compiled.passes)),
         options_(options),
+        kernel_options_(kernel_options),
         memory_(std::move(memory)),
+        inputs_(InputsOf(compiled.program->graph)),
+        dim_names_(inputs_),
         updated_input_(std::move(updated_input)),
-        pool_(num_threads) {
-    const Graph& graph = program_->graph;
-    for (ValueId id : graph.inputs())
-      inputs_.push_back({graph.value(id).name, graph.type(id), graph.is_constant(id)});
+        pool_(kernel_options.num_threads),
+        source_(std::move(source)) {
+    plan_.program = std::move(compiled.program);
+    const Graph& graph = plan_.program->graph;
     for (ValueId id : graph.outputs())
       outputs_.push_back({graph.value(id).name, graph.type(id), false});
   }
@@ -62,9 +72,9 @@ class CompiledSession : public Session {
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   void set_run_index(uint64_t index) override { run_index_ = index; }
 
-  const Graph& graph() const override { return program_->graph; }
+  const Graph& graph() const override { return plan_.program->graph; }
   const std::vector<PassReport>& passes() const override { return passes_; }
-  std::vector<NodeExplanation> Explain() const override { return program_->explanations; }
+  std::vector<NodeExplanation> Explain() const override { return plan_.program->explanations; }
 
   absl::StatusOr<Outputs> Run(const Inputs& named) override {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
@@ -91,9 +101,10 @@ class CompiledSession : public Session {
                        " outputs, got ", inputs.size(), " and ", outputs.size()));
     }
     ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
-    std::unique_ptr<RunState> state = TakeState();
-    ONWARD_RETURN_IF_ERROR(RunIn(*state, slots, outputs));
-    GiveState(std::move(state));
+    ONWARD_ASSIGN_OR_RETURN(Bound bound, FindBinding(slots));
+    std::unique_ptr<RunState> state = TakeState(*bound.plan);
+    ONWARD_RETURN_IF_ERROR(RunIn(*state, bound, slots, outputs));
+    GiveState(*bound.plan, std::move(state));
     return absl::OkStatus();
   }
 
@@ -101,9 +112,9 @@ class CompiledSession : public Session {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
     ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
     const MemoryScope scope(memory_);
-    ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<const Binding> binding, FindBinding(slots));
+    ONWARD_ASSIGN_OR_RETURN(const Bound bound, FindBinding(slots));
     int64_t bytes = 0;
-    for (int64_t arena : binding->arena_bytes) bytes += arena;
+    for (int64_t arena : bound.binding->arena_bytes) bytes += arena;
     return bytes;
   }
 
@@ -121,11 +132,18 @@ class CompiledSession : public Session {
  private:
   using InputSlots = absl::InlinedVector<SlotValue, 16>;
 
+  // A program for inputs of some sizes.
+  struct Bound {
+    Plan* plan;
+    std::shared_ptr<const Binding> binding;
+  };
+
   // The inputs by position, with their defaults where none is given, checked against the model.
   absl::StatusOr<InputSlots> CheckedSlots(absl::Span<const Value> inputs) const {
     InputSlots slots;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor* preset = program_->graph.constant(program_->graph.inputs()[i]);
+      const Graph& graph = plan_.program->graph;
+      const Tensor* preset = graph.constant(graph.inputs()[i]);
       const bool use_default = !inputs[i].has_value() && preset != nullptr;
       slots.push_back(use_default ? SlotValue{preset->view(), nullptr, true} : SlotOf(inputs[i]));
     }
@@ -133,14 +151,14 @@ class CompiledSession : public Session {
     return slots;
   }
 
-  absl::Status RunIn(RunState& state, absl::Span<const SlotValue> slots,
+  absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs) {
-    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(slots));
-    const Binding& bound = *binding;
-    ONWARD_RETURN_IF_ERROR(state.Prepare(std::move(binding)));
+    const Program& program = *found.plan->program;
+    const Binding& bound = *found.binding;
+    ONWARD_RETURN_IF_ERROR(state.Prepare(found.binding));
     for (size_t i = 0; i < slots.size(); ++i) state.SetInput(static_cast<int32_t>(i), slots[i]);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto slot = static_cast<size_t>(program_->outputs[i]);
+      const auto slot = static_cast<size_t>(program.outputs[i]);
       const SlotPlan& plan = bound.slots[slot];
       if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
         continue;
@@ -201,63 +219,112 @@ class CompiledSession : public Session {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::shared_ptr<const Binding>> FindBinding(absl::Span<const SlotValue> slots) {
+  absl::StatusOr<Bound> FindBinding(absl::Span<const SlotValue> slots) {
     thread_local std::vector<int64_t> key;
     key.clear();
     AppendBindingKey(slots, &key);
-    std::shared_ptr<const Binding> similar;
     {
       std::lock_guard lock(mutex_);
       for (auto it = bindings_.begin(); it != bindings_.end(); ++it) {
-        if ((*it)->key != key) continue;
+        if (it->binding->key != key) continue;
         bindings_.splice(bindings_.begin(), bindings_, it);
         return bindings_.front();
       }
-      if (!bindings_.empty()) similar = bindings_.front();
     }
-    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
-                            BindProgram(*program_, slots, pool_.num_threads(), similar));
-    std::lock_guard lock(mutex_);
-    bindings_.push_front(binding);
-    while (bindings_.size() > static_cast<size_t>(std::max(1, options_.max_bindings)))
-      bindings_.pop_back();
-    return binding;
-  }
-
-  std::unique_ptr<RunState> TakeState() {
+    ONWARD_ASSIGN_OR_RETURN(Plan * plan, PlanFor(slots));
+    std::shared_ptr<const Binding> similar;
     {
       std::lock_guard lock(mutex_);
-      if (!states_.empty()) {
-        std::unique_ptr<RunState> state = std::move(states_.back());
-        states_.pop_back();
+      for (auto it = bindings_.begin(); it != bindings_.end() && similar == nullptr; ++it)
+        if (it->plan == plan) similar = it->binding;
+    }
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
+                            BindProgram(*plan->program, slots, pool_.num_threads(), similar));
+    std::lock_guard lock(mutex_);
+    bindings_.push_front({plan, std::move(binding)});
+    Bound bound = bindings_.front();
+    while (bindings_.size() > static_cast<size_t>(std::max(1, options_.max_bindings)))
+      bindings_.pop_back();
+    return bound;
+  }
+
+  // The program whose assumptions the inputs' sizes keep.
+  absl::StatusOr<Plan*> PlanFor(absl::Span<const SlotValue> slots) {
+    const absl::Status differ = dim_names_.Check(slots);
+    if (differ.ok()) return &plan_;
+    std::lock_guard lock(separate_mutex_);
+    if (separate_.program != nullptr) return &separate_;
+    const bool can_import = options_.import_again != nullptr;
+    if (!options_.names_may_differ || (!can_import && !source_)) return differ;
+    if (options_.warn != nullptr)
+      options_.warn(absl::StrCat(std::string(differ.message()),
+                                 "; the names of the model's dims are not relied upon"));
+    Graph graph;
+    if (can_import) {
+      ONWARD_ASSIGN_OR_RETURN(Model model, options_.import_again());
+      graph = std::move(model.graph);
+    } else {
+      graph = *std::exchange(source_, std::nullopt);
+      SeparateInputNames(graph);
+    }
+    if (!SameInterface(graph))
+      return absl::FailedPreconditionError("the model's file has changed since it was loaded");
+    ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
+                            CompileModel(std::move(graph), options_, kernel_options_));
+    separate_.program = std::move(compiled.program);
+    return &separate_;
+  }
+
+  bool SameInterface(const Graph& graph) const {
+    const auto same = [&](const std::vector<ValueId>& ids, const std::vector<ValueInfo>& infos) {
+      return std::equal(ids.begin(), ids.end(), infos.begin(), infos.end(),
+                        [&](ValueId id, const ValueInfo& info) {
+                          return graph.value(id).name == info.name &&
+                                 graph.type(id).dtype == info.type.dtype;
+                        });
+    };
+    return same(graph.inputs(), inputs_) && same(graph.outputs(), outputs_);
+  }
+
+  std::unique_ptr<RunState> TakeState(Plan& plan) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!plan.idle.empty()) {
+        std::unique_ptr<RunState> state = std::move(plan.idle.back());
+        plan.idle.pop_back();
         return state;
       }
     }
-    auto state = std::make_unique<RunState>(*program_, &pool_, nullptr);
+    auto state = std::make_unique<RunState>(*plan.program, &pool_, nullptr);
     if (options_.watch != nullptr) state->SetWatch(&options_.watch);
     if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
     return state;
   }
 
-  void GiveState(std::unique_ptr<RunState> state) {
+  void GiveState(Plan& plan, std::unique_ptr<RunState> state) {
     std::lock_guard lock(mutex_);
-    states_.push_back(std::move(state));
+    plan.idle.push_back(std::move(state));
   }
 
-  std::shared_ptr<const Program> program_;
   std::vector<PassReport> passes_;
   SessionOptions options_;
+  KernelOptions kernel_options_;
   std::shared_ptr<MemoryLimit> memory_;
   std::vector<ValueInfo> inputs_;
   std::vector<ValueInfo> outputs_;
+  DimNames dim_names_;
   std::vector<int32_t> updated_input_;  // per output: the input that it updates, or -1
   ThreadPool pool_;
   ProfileLog profile_;
   std::atomic<uint64_t> run_index_{0};
   std::atomic<int64_t> recorded_runs_{0};
-  std::mutex mutex_;                                    // guards the two below
-  std::list<std::shared_ptr<const Binding>> bindings_;  // most recently used first
-  std::vector<std::unique_ptr<RunState>> states_;
+  // The plan that runs where the dims' names hold, and the one, made on demand, that runs
+  // elsewhere.
+  Plan plan_, separate_;
+  std::optional<Graph> source_;  // what separate_ is made of where the model is not imported again
+  std::mutex separate_mutex_;    // guards the making of separate_
+  std::mutex mutex_;             // guards the plans' idle states and the bindings
+  std::list<Bound> bindings_;    // most recently used first
 };
 
 }  // namespace
@@ -297,10 +364,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   const MemoryScope scope(memory);
   try {
     std::vector<int32_t> updated_input = UpdatedInputs(model);
+    std::optional<Graph> source = SourceWithoutNames(model.graph, options);
     ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
                             CompileModel(std::move(model.graph), options, kernel_options));
-    return std::make_unique<CompiledSession>(std::move(compiled), options, std::move(memory),
-                                             kernel_options.num_threads, std::move(updated_input));
+    return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options,
+                                             std::move(memory), std::move(updated_input),
+                                             std::move(source));
   } catch (const std::exception& error) {
     return StatusOf(error);
   }
@@ -309,7 +378,15 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
                                                        const SessionOptions& options) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
-  return Create(std::move(model), options);
+  SessionOptions again = options;
+  if (again.import_again == nullptr) {
+    again.import_again = [path] {
+      ImportOptions separate;
+      separate.separate_dim_names = true;
+      return ImportFile(path, separate);
+    };
+  }
+  return Create(std::move(model), again);
 }
 
 }  // namespace onward

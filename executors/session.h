@@ -46,6 +46,15 @@ struct SessionOptions {
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
+  // Dims of inputs that share a name may have different sizes, as in ONNX Runtime: such inputs run
+  // by a second program, compiled when the first of them come, that takes nothing from names.
+  // False: they are InvalidArgument.
+  bool names_may_differ = true;
+  // Imports the model again for that program, with ImportOptions::separate_dim_names. Null: a copy
+  // of the model is kept where its weights are small, and else names may not differ.
+  std::function<absl::StatusOr<Model>()> import_again = nullptr;
+  // Is told of what a run does otherwise than the model's file suggests.
+  std::function<void(const std::string& warning)> warn = nullptr;
   // Run on the graph once it is optimised, before it is planned.
   std::function<absl::Status(Graph& graph)> rewrite = nullptr;
 };

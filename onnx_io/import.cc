@@ -9,6 +9,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/base/status.h"
+#include "graph/infer/dim_names.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
@@ -126,6 +127,11 @@ absl::StatusOr<Model> ModelOf(std::unique_ptr<onnx::ModelProto> proto, const Ten
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   proto.reset();
+  if (options.separate_dim_names) {
+    SeparateInputNames(model.graph);
+  } else {
+    DropUncheckedNames(model.graph);
+  }
   ONWARD_RETURN_IF_ERROR(UpgradeModel(model, options));
   return model;
 }

@@ -42,6 +42,8 @@ struct ImportOptions {
   // become nodes without schema instead of errors, and external data may be missing (such constants
   // stay without memory).
   bool for_inspection = false;
+  // Take every open dim of every input for a size of its own, whatever its name.
+  bool separate_dim_names = false;
   // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph
   // does not tell from the values of Constant nodes.
   std::vector<std::string>* initializers = nullptr;

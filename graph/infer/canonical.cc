@@ -1,11 +1,12 @@
 #include "graph/infer/canonical.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 
-#include "graph/infer/merge.h"
+#include "graph/infer/dim_names.h"
 
 namespace onward {
 namespace {
@@ -17,10 +18,8 @@ class Canonicalizer {
       if (!graph.type(input).shape) continue;
       for (const Dim& dim : *graph.type(input).shape) {
         if (!dim.symbolic()) continue;
-        const Dim parsed = ParseDim(dim.expression());
-        const std::vector<std::string> symbols = DimSymbols(parsed);
-        if (symbols.size() == 1 && parsed.SameAs(SymbolDim(symbols[0])))
-          symbols_.insert(symbols[0]);
+        if (const std::optional<std::string> symbol = OneSymbol(dim.expression()))
+          symbols_.insert(*symbol);
       }
     }
   }
@@ -52,15 +51,25 @@ class Canonicalizer {
   }
 
   Dim Read(const std::string& text) const {
+    if (const std::optional<std::string> symbol = OneSymbol(text)) return SymbolDim(*symbol);
     const Dim parsed = ParseDim(text);
     const std::vector<std::string> symbols = DimSymbols(parsed);
-    if (symbols.size() == 1 && parsed.SameAs(SymbolDim(symbols[0]))) return parsed;
     const bool understood =
         std::all_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
           return symbols_.count(symbol) > 0 || symbol.find('#') != std::string::npos;
         });
     // A number in place of a name says nothing of the size.
-    return understood && !symbols.empty() ? parsed : SymbolDim(text);
+    return understood && !symbols.empty() ? parsed : Dim();
+  }
+
+  // The symbol that the text is, where it stands for one size. In backquotes it was made so.
+  static std::optional<std::string> OneSymbol(const std::string& text) {
+    const Dim parsed = ParseDim(text);
+    const std::vector<std::string> symbols = DimSymbols(parsed);
+    if (symbols.size() != 1 || !parsed.SameAs(SymbolDim(symbols[0]))) return std::nullopt;
+    const bool made = text[0] == '`' || text.find('#') != std::string::npos;
+    if (!made && !NamesOneSize(symbols[0])) return std::nullopt;
+    return symbols[0];
   }
 
   std::set<std::string> symbols_;

@@ -7,7 +7,7 @@ namespace onward {
 
 // Brings the dims of all values, subgraphs' included, into canonical form (see dim.h). What looks
 // like an expression is one only if its symbols are sizes of inputs by themselves: "past + 1" where
-// some input has the dim "past"; otherwise it is an odd name ("batch-size") and stands for itself.
+// some input has the dim "past". Other texts ("?", "batch-size") say nothing: the dim is unknown.
 void CanonicalizeDims(Graph& graph);
 
 }  // namespace onward

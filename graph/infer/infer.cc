@@ -56,7 +56,17 @@ absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
   return absl::OkStatus();
 }
 
-absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, bool alone) {
+// Where inference has an expression for a size, a number that a file declares is at best one of its
+// values: that of the exporter's example.
+void TakeExpressions(const Type& inferred, Type& type) {
+  if (!inferred.shape || !type.shape || inferred.shape->size() != type.shape->size()) return;
+  for (size_t i = 0; i < type.shape->size(); ++i)
+    if ((*inferred.shape)[i].symbolic()) (*type.shape)[i] = (*inferred.shape)[i];
+}
+
+// `from_file`: the types that the outputs have are what a file declares.
+absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, bool alone,
+                              bool from_file) {
   const Node& node = graph.node(id);
   ONWARD_RETURN_IF_ERROR(CheckAgainstSchema(graph, id));
   if (HasUnknownInput(graph, node)) return absl::OkStatus();
@@ -72,6 +82,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
       return Annotate(merged.status(),
                       absl::StrCat("output ", i, " '", graph.value(output).name, "'"));
     }
+    if (from_file) TakeExpressions(types[i], *merged);
     graph.mutable_value(output).type = *std::move(merged);
     NameUnknownDims(graph, output, alone);
   }
@@ -89,6 +100,13 @@ void ForgetShapes(Graph& graph) {
   }
 }
 
+absl::Status InferAnnotated(Graph& graph, NodeId id, KnownElements& known, bool alone,
+                            bool from_file) {
+  if (graph.node(id).schema == nullptr) return absl::OkStatus();
+  const absl::Status status = InferUnannotated(graph, id, known, alone, from_file);
+  return status.ok() ? status : Annotate(status, graph.Describe(id));
+}
+
 // Infers a node of a model file once more without the shapes that the file declares for its
 // outputs and inside its bodies: exporters write wrong ones, and they change no result.
 absl::Status InferWithoutDeclared(Graph& graph, NodeId id, KnownElements& known) {
@@ -102,11 +120,8 @@ absl::Status InferWithoutDeclared(Graph& graph, NodeId id, KnownElements& known)
 }  // namespace
 
 absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known) {
-  if (graph.node(id).schema == nullptr) return absl::OkStatus();
   KnownElements none;
-  const bool alone = known == nullptr;
-  const absl::Status status = InferUnannotated(graph, id, alone ? none : *known, alone);
-  return status.ok() ? status : Annotate(status, graph.Describe(id));
+  return InferAnnotated(graph, id, known == nullptr ? none : *known, known == nullptr, false);
 }
 
 absl::Status InferNodes(Graph& graph, KnownElements& known) {
@@ -131,7 +146,7 @@ std::vector<absl::Status> InferGraphReportingAll(Graph& graph, bool shapes_are_h
   std::vector<absl::Status> problems;
   KnownElements known;
   for (NodeId id : *order) {
-    absl::Status status = InferNode(graph, id, &known);
+    absl::Status status = InferAnnotated(graph, id, known, false, true);
     if (status.ok()) continue;
     if (shapes_are_hints && InferWithoutDeclared(graph, id, known).ok()) continue;
     problems.push_back(std::move(status));
