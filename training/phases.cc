@@ -22,6 +22,7 @@
 #include "training/phase_update.h"
 #include "training/state.h"
 #include "training/trainable.h"
+#include "training/training_names.h"
 
 namespace onward {
 namespace {
@@ -53,6 +54,9 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
                                    absl::Span<const Field> fields) {
   const ValueId known = graph.FindValue(name);
   if (known.valid() && graph.is_input(known)) return known;
+  if (IsTrainingName(name))
+    return absl::InvalidArgumentError(absl::StrCat(
+        setting, ": '", name, "' is the name of a value that training adds; rename the field"));
   std::vector<std::string> names;
   for (const Field& field : fields) {
     names.push_back(field.name);
@@ -196,6 +200,8 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
                                     const std::vector<std::string>& state,
                                     const std::vector<std::string>& averaged) {
   Model model = trained.model;
+  ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained.model.graph, config.loss()));
+  ONWARD_ASSIGN_OR_RETURN(output, FreeTrainingNames(model.graph, output, trained.initializers));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   for (const std::string& name : state) {
     const ValueId constant = model.graph.FindValue(name);
@@ -206,8 +212,6 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const std::string output,
-                          ScoredOutput(trained.model.graph, config.loss()));
   ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
@@ -231,6 +235,8 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
                                                   absl::Span<const Field> fields, bool portable) {
   TrainingPhases phases;
   Model step = trained.model;
+  ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained.model.graph, config.loss()));
+  ONWARD_ASSIGN_OR_RETURN(output, FreeTrainingNames(step.graph, output, trained.initializers));
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
@@ -240,8 +246,6 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
         FuseAttention(step, MayBeTrained(step.graph, trained.initializers, trainable)));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const std::string output,
-                          ScoredOutput(trained.model.graph, config.loss()));
   ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(

@@ -18,6 +18,16 @@ absl::Status CheckFits(const ValueInfo& input, const Tensor& value) {
       absl::StrCat("'", input.name, "' is ", input.type.ToString(), ", got ", got.ToString()));
 }
 
+// The position of the output "loss", where it is one number.
+std::optional<size_t> LossOutput(const Graph& graph) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const ValueData& output = graph.value(graph.outputs()[i]);
+    const auto dims = output.type.static_dims();
+    if (output.name == "loss" && dims && NumElements(*dims) == 1) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
@@ -63,9 +73,12 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   }
   Phase phase;
   SessionOptions keeping = options;
-  keeping.rewrite = [rewrite = options.rewrite](Graph& graph) {
-    const ValueId loss = graph.FindValue("loss");
-    if (loss.valid()) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, loss));
+  // The gradients were written for the names that the step's inputs share.
+  keeping.names_may_differ = false;
+  // An output, by position: inside, a model may have given the name to anything.
+  const std::optional<size_t> loss = LossOutput(model.graph);
+  keeping.rewrite = [rewrite = options.rewrite, loss](Graph& graph) {
+    if (loss) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, graph.outputs()[*loss]));
     return rewrite == nullptr ? absl::OkStatus() : rewrite(graph);
   };
   ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), keeping));
