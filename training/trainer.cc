@@ -14,6 +14,7 @@
 #include "training/config/make_schedule.h"
 #include "training/config/parse_bytes.h"
 #include "training/data/sources.h"
+#include "training/gradient/gradient_model.h"
 #include "training/load_model.h"
 #include "training/loss_scale.h"
 #include "training/mode.h"
@@ -318,6 +319,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
     ValueData& input = step.graph.mutable_value(update.input);
     ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
   }
+  ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
   return ExportFile(step, path);
 }
 

@@ -55,7 +55,7 @@ bool SameComputation(const Node& a, const Node& b) {
   return true;
 }
 
-absl::StatusOr<int> MergeConstants(Graph& graph, int& budget) {
+absl::StatusOr<int> MergeConstants(Graph& graph, bool floats, int& budget) {
   std::unordered_multimap<size_t, ValueId> seen;
   int patches = 0;
   const int num_values = graph.num_values();
@@ -63,7 +63,7 @@ absl::StatusOr<int> MergeConstants(Graph& graph, int& budget) {
     const ValueId id{i};
     const Tensor* tensor = FixedConstant(graph, id);
     if (tensor == nullptr || graph.users(id).empty() || graph.is_output(id)) continue;
-    if (tensor->raw_data() == nullptr) continue;
+    if (tensor->raw_data() == nullptr || (!floats && IsFloating(tensor->dtype()))) continue;
     const size_t hash = HashOf(*tensor);
     ValueId same;
     for (auto [it, end] = seen.equal_range(hash); it != end && !same.valid(); ++it) {
@@ -93,10 +93,8 @@ bool Mergeable(const Graph& graph, const Node& node) {
   return false;
 }
 
-}  // namespace
-
-absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions&, int& budget) {
-  ONWARD_ASSIGN_OR_RETURN(int patches, MergeConstants(graph, budget));
+absl::StatusOr<int> Merge(Graph& graph, bool floats, int& budget) {
+  ONWARD_ASSIGN_OR_RETURN(int patches, MergeConstants(graph, floats, budget));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
   std::unordered_multimap<size_t, NodeId> seen;
   for (NodeId id : order) {
@@ -121,6 +119,17 @@ absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions&, int& 
     ++patches;
   }
   return patches;
+}
+
+}  // namespace
+
+absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions&, int& budget) {
+  return Merge(graph, true, budget);
+}
+
+absl::StatusOr<int> CommonSubexpressionsOfParameters(Graph& graph, const PassOptions&,
+                                                     int& budget) {
+  return Merge(graph, false, budget);
 }
 
 }  // namespace onward

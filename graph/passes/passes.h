@@ -19,6 +19,9 @@ absl::StatusOr<int> MergeChains(Graph& graph, const PassOptions& options, int& b
 absl::StatusOr<int> MergePads(Graph& graph, const PassOptions& options, int& budget);
 // Equal constants and equal computations are done once.
 absl::StatusOr<int> CommonSubexpressions(Graph& graph, const PassOptions& options, int& budget);
+// The same where floats are parameters: equal ones stay apart.
+absl::StatusOr<int> CommonSubexpressionsOfParameters(Graph& graph, const PassOptions& options,
+                                                     int& budget);
 // Folds per-channel scales and shifts into Conv, ConvTranspose and Gemm.
 absl::StatusOr<int> FuseBatchNorm(Graph& graph, const PassOptions& options, int& budget);
 // Leaves out the taps of a Conv that meet only padding.

@@ -18,7 +18,7 @@ def run(directory):
     onnx.checker.check_model(path, full_check=True)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     feeds = {value.name: numpy.load(directory / f"{i}.npy") for i, value in enumerate(session.get_inputs())}
     for i, output in enumerate(session.run(None, feeds)):

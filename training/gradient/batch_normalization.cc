@@ -38,7 +38,48 @@ struct Batch {
   }
 };
 
+// `value` for every channel; their number is known.
+Expr Filled(const GradientScope& s, double value) {
+  Tensor tensor(s.input(1).dtype(), *s.input(1).type().static_dims());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    if (tensor.dtype() == DType::kFloat64) {
+      tensor.mutable_data<double>()[i] = value;
+    } else {
+      tensor.mutable_data<float>()[i] = static_cast<float>(value);
+    }
+  }
+  return s.sink().Constant(std::move(tensor), "channels");
+}
+
+// Whether all operands have one dtype, and the channels are counted.
+bool IsPlain(const Batch& b) {
+  for (int i = 0; i < 5; ++i)
+    if (b.s.input(i).dtype() != b.dtype) return false;
+  const Type& scale = b.s.input(1).type();
+  return scale.shape && scale.shape->size() == 1 && (*scale.shape)[0].known();
+}
+
+// By BatchNormalization itself: it scales dy, and what is centered.
+Gradients ByItself(const Batch& b) {
+  const GradientScope& s = b.s;
+  const Expr x = s.input(0), scale = s.input(1), variance = s.input(4), dy = s.upstream(0);
+  const float epsilon = s.attributes().Float("epsilon", 1e-5f);
+  const Expr zeros = Filled(s, 0);
+  const auto scaled = [&](const Expr& what, const Expr& by) {
+    return Op("BatchNormalization", {what, by, zeros, zeros, variance}, {{"epsilon", epsilon}});
+  };
+  std::vector<Expr> gradients = NoGradients(s);
+  if (s.wants(0) || s.wants(3)) gradients[0] = scaled(dy, scale);
+  if (s.wants(1) || s.wants(4)) gradients[1] = b.Sum(dy * scaled(x - b.Channels(3), Filled(s, 1)));
+  if (s.wants(2)) gradients[2] = b.Sum(dy);
+  if (s.wants(3)) gradients[3] = -b.Sum(gradients[0]);
+  if (s.wants(4))
+    gradients[4] = gradients[1] * scale / ((variance + static_cast<double>(epsilon)) * -2.0);
+  return gradients;
+}
+
 Gradients WithGivenStatistics(const Batch& b) {
+  if (IsPlain(b)) return ByItself(b);
   const GradientScope& s = b.s;
   const Expr x = b.Widened(s.input(0)), dy = b.Widened(s.upstream(0)), scale = b.Channels(1);
   const double epsilon = s.attributes().Float("epsilon", 1e-5f);

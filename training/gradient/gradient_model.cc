@@ -8,6 +8,7 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/passes/passes.h"
 #include "training/gradient/expand_gradient.h"
 
 namespace onward {
@@ -73,6 +74,13 @@ void StopGradientsToIdentities(Graph& graph) {
 
 }  // namespace
 
+absl::Status SimplifyShapeArithmetic(Model& model) {
+  const std::vector<Pass> passes = {{"simplify_shapes", SimplifyShapes},
+                                    {"common_subexpressions", CommonSubexpressionsOfParameters},
+                                    {"eliminate_dead", EliminateDead}};
+  return RunPasses(model, passes, PassOptions()).status();
+}
+
 absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientModelOptions& options) {
   Graph& graph = model.graph;
   ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(graph));
@@ -98,6 +106,7 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
     names.outputs.push_back(std::move(name));
   }
   if (!options.allow_onward_ops) StopGradientsToIdentities(graph);
+  ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(model));
   return names;
 }
 

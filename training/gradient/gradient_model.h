@@ -28,4 +28,8 @@ struct GradientNames {
 // twice count once. NotFound: a tensor that the model does not have; others as AddGradients.
 absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientModelOptions& options);
 
+// Folds the arithmetic with shapes that rules write where types know the sizes, and what is
+// computed twice. Everything that is left computes what it did; inner values may go.
+absl::Status SimplifyShapeArithmetic(Model& model);
+
 }  // namespace onward

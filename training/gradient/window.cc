@@ -170,9 +170,13 @@ Expr SpreadEvenly(const Expr& dy, const Windows& w) {
 // strides and dilations. The groups of channels, each with the batch, are the groups of it.
 Expr WeightGradient(const Expr& x, const Expr& dy, const Windows& w, int64_t groups) {
   const Ints exchange = WithBatch({1, 0}, w.spatial());
+  const SymbolicDims dims = x.type().shape.value_or(SymbolicDims());
+  const bool one_image = dims.size() > 1 && dims[0] == Dim(1) && dims[1] == Dim(groups);
   Expr images;
   if (groups == 1) {
     images = Transpose(x, exchange);
+  } else if (one_image) {
+    images = x;  // a group for each channel
   } else {
     const Expr group = IntsLike(x, {groups});
     const Expr channels = DimOf(x, 1) / group, sizes = SpatialShape(x);

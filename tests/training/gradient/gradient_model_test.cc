@@ -66,6 +66,38 @@ TEST(GradientModel, EveryGradientIsAnOutputOfItsOwn) {
   EXPECT_THAT(outputs.at("grad/unused").tensor().span<double>(), ElementsAre(0, 0));
 }
 
+// Of known sizes: convolutions of every kind, statistics, a broadcast, a mean and a reshape.
+// Weights that are equal stay two.
+TEST(GradientModel, KnownSizesLeaveNoShapeArithmetic) {
+  Model model = Parsed(R"(
+    g (float[2,4,8,8] x, float[4,1,3,3] w, float[4,4,1,1] v) => (float[2,4] y)
+    <float[4] scale = {1, 1, 1, 1}, float[4] bias = {0, 0, 0, 0}, float[4] mean = {0, 0, 0, 0},
+     float[4] variance = {1, 1, 1, 1}, float low = {0}, float high = {6}, int64[2] flat = {0, -1},
+     int64[2] axes = {1, 2}> {
+      a = Conv<group = 4, pads = [1, 1, 1, 1], strides = [2, 2]>(x, w)
+      b = BatchNormalization(a, scale, bias, mean, variance)
+      c = Clip(b, low, high)
+      d = Conv(c, v)
+      more = Unsqueeze(scale, axes)
+      e = Add(d, more)
+      m = GlobalAveragePool(e)
+      y = Reshape(m, flat)
+    })");
+  const auto names =
+      MakeGradientModel(model, {{"y"}, {"x", "w", "v", "scale", "bias", "mean", "variance"}});
+  ASSERT_TRUE(names.ok()) << names.status();
+  for (const NodeId id : model.graph.node_ids()) {
+    const std::string& op = model.graph.node(id).op_type;
+    for (const char* arithmetic :
+         {"Shape", "Size", "Gather", "Concat", "NonZero", "Equal", "Slice"})
+      EXPECT_NE(op, arithmetic) << model.graph.Describe(id);
+    if (op != "BatchNormalization") continue;
+    const std::vector<ValueId>& inputs = model.graph.node(id).inputs;
+    EXPECT_EQ(model.graph.value(inputs[4]).name, "variance");
+  }
+  EXPECT_TRUE(model.graph.is_constant(model.graph.FindValue("mean")));
+}
+
 TEST(GradientModel, UnknownNamesAreAnswered) {
   Model model = Parsed(kTwoOutputs);
   EXPECT_THAT(std::string(MakeGradientModel(model, {{"out/z"}, {"x"}}).status().message()),
