@@ -22,6 +22,15 @@ TEST(EliminateDead, OptionalOutputsAndNamedOnesStay) {
             "y = MaxPool(x)\n");
 }
 
+TEST(EliminateDead, StatisticsOfATrainingStay) {
+  EXPECT_EQ(Nodes(Optimize("g (float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v) => "
+                           "(float[2,3] y) {"
+                           "y, next_m, next_v = BatchNormalization <training_mode = 1> "
+                           "(x, s, b, m, v) d = Exp(next_m) }",
+                           EliminateDead)),
+            "y, next_m, next_v = BatchNormalization(x, s, b, m, v)\n");
+}
+
 TEST(EliminateDead, CapturesThatABodyDoesNotRead) {
   const Graph graph = Optimize(
       "g (bool c, float[2] x) => (float[2] y) { a = Exp(x) y = If (c) <"
