@@ -27,6 +27,16 @@ void Image(const uint8_t* data, size_t size);
 // What a training reads: a vocabulary, an archive, records of lines, a checkpoint's manifest.
 void DataFile(const uint8_t* data, size_t size);
 
+// A training's configuration: as bytes in text or JSON; the bytes change one that then trains.
+void TrainConfigBytes(const uint8_t* data, size_t size);
+void TrainConfigured(const uint8_t* data, size_t size);
+// A checkpoint with changed bytes or, under right checksums, changed contents, resumed from.
+void Checkpoint(const uint8_t* data, size_t size);
+// The gradient of a random model, exported and run.
+void GradientOfModel(const uint8_t* data, size_t size);
+// Text of a changed decoder, by drawn tokens and options.
+void GenerateTokens(const uint8_t* data, size_t size);
+
 struct Harness {
   std::string_view name;
   void (*run)(const uint8_t* data, size_t size);
@@ -44,6 +54,11 @@ inline constexpr Harness kHarnesses[] = {
     {"tensor_file", TensorFile},
     {"image", Image},
     {"data_file", DataFile},
+    {"train_config_bytes", TrainConfigBytes},
+    {"train_configured", TrainConfigured},
+    {"checkpoint", Checkpoint},
+    {"gradient_of_model", GradientOfModel},
+    {"generate_tokens", GenerateTokens},
 };
 
 }  // namespace onward::fuzz
