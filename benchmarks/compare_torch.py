@@ -81,7 +81,7 @@ def step():
 for line in sys.stdin:
     made = [step() for _ in range(int(line))]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"ms": [m[0] for m in made], "loss": made[-1][1], "peak_mb": (peak - baseline) // 1024}), flush=True)
+    print(json.dumps({"ms": [m[0] for m in made], "loss": made[-1][1], "peak_mb": (peak - baseline) * 1024 // 10**6}), flush=True)
 """
 
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-// A field of /proc/self/status in MB: "VmHWM", "RssAnon".
+// A field of /proc/self/status, which has KiB, in MB (10^6 bytes): "VmHWM", "RssAnon".
 double Megabytes(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -18,7 +18,7 @@ double Megabytes(const std::string& field) {
     std::istringstream rest(line.substr(field.size() + 1));
     double kilobytes = 0;
     rest >> kilobytes;
-    return kilobytes / 1024;
+    return kilobytes * 1024 / 1e6;
   }
   return 0;
 }
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "error: %s\n", std::string(session.status().message()).c_str());
     return 1;
   }
-  const double file = static_cast<double>(std::filesystem::file_size(argv[1])) / (1 << 20);
+  const double file = static_cast<double>(std::filesystem::file_size(argv[1])) / 1e6;
   const double peak = Megabytes("VmHWM") - before, ready = Megabytes("VmRSS") - before;
   std::printf("file %.1f MB; added at the peak %.1f MB (%.2fx), when ready %.1f MB (%.2fx)\n", file,
               peak, peak / file, ready, ready / file);

@@ -36,7 +36,7 @@ absl::Status Measure(TrainingSession& session, const Session::Inputs& batch, boo
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   std::printf("], \"loss\": %.6g, \"peak_mb\": %ld}\n", static_cast<double>(loss),
-              usage.ru_maxrss / 1024);
+              usage.ru_maxrss * 1024 / 1000000);
   std::fflush(stdout);
   return absl::OkStatus();
 }

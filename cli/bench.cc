@@ -40,14 +40,17 @@ std::vector<double> Measure(const std::function<absl::Status()>& run, const Benc
   return milliseconds;
 }
 
+int ThreadsOf(const CommonOptions& common) {
+  return common.threads > 0 ? common.threads : PhysicalCores();
+}
+
 absl::Status Peak(const CommonOptions& common) {
-  const int threads = common.threads > 0 ? common.threads : PhysicalCores();
-  const MachinePeak peak = MeasurePeak(threads);
+  const int threads = ThreadsOf(common);
+  const cpu::MachinePeak peak = cpu::MeasurePeak(threads);
   if (common.json) {
-    std::printf("%s\n", peak.json().dump(2).c_str());
+    std::printf("%s\n", PeakJson(peak, threads).dump(2).c_str());
   } else {
-    std::printf("%d threads: %.1f GFLOP/s (float32 multiply-add), %.1f GB/s (memory read)\n",
-                threads, peak.gflops, peak.gbytes);
+    std::printf("%s", PeakText(peak, threads).c_str());
   }
   return absl::OkStatus();
 }
@@ -73,32 +76,36 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
     const auto it = named.find(info.name);
     inputs.push_back(it == named.end() ? Value() : it->second);
   }
+  const int threads = ThreadsOf(common);
+  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session->PlanMemory(named));
+  const LeastCost least = LeastCostOf(session->graph(), named);
+  // Before and after: other work on the machine comes and goes.
+  Ceiling ceiling(least, planned.arena, threads, common.session().precision);
+  ceiling.Measure();
   absl::Status status;
   const std::vector<double> times =
       Measure([&] { return session->Run(inputs, absl::MakeSpan(outputs)); }, options, status);
   ONWARD_RETURN_IF_ERROR(status);
+  ceiling.Measure();
   const Latency latency = LatencyOf(times);
   const GraphCost cost = CostOf(session->graph(), named);
   const double seconds = latency.median * 1e-3;
   const double gflops = cost.flops / seconds * 1e-9, gbytes = cost.bytes / seconds * 1e-9;
-  const MachinePeak peak = MeasurePeak(common.threads > 0 ? common.threads : PhysicalCores());
   if (common.json) {
-    const nlohmann::json document = {
-        {"latency_ms", latency.json()},
-        {"runs", latency.runs},
-        {"runs_per_s", 1 / seconds},
-        {"gflops", gflops},
-        {"gbytes_per_s", gbytes},
-        {"peak", peak.json()},
-        {"threads", common.threads > 0 ? common.threads : PhysicalCores()},
-        {"precision", common.precision}};
+    const nlohmann::json document = {{"latency_ms", latency.json()},
+                                     {"runs", latency.runs},
+                                     {"runs_per_s", 1 / seconds},
+                                     {"gflops", gflops},
+                                     {"gbytes_per_s", gbytes},
+                                     {"peak", ceiling.json(seconds)},
+                                     {"peak_bytes", session->memory().peak()},
+                                     {"threads", threads},
+                                     {"precision", common.precision}};
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }
-  std::printf(
-      "%s\n%.4g runs/s, %.4g GFLOP/s (%.0f %% of peak), %.4g GB/s (%.0f %% of memory read)\n",
-      latency.text().c_str(), 1 / seconds, gflops, 100 * gflops / peak.gflops, gbytes,
-      100 * gbytes / peak.gbytes);
+  std::printf("%s\n%.4g runs/s%s\n", latency.text().c_str(), 1 / seconds,
+              ceiling.text(seconds, gflops, gbytes).c_str());
   return absl::OkStatus();
 }
 
@@ -121,7 +128,9 @@ void AddBench(CommandLine& line, CommonOptions& common) {
       "NAME=1x3x224x224; with --op the inputs' dims in order, DTYPE:DIMS for other dtypes");
   command.Option("--duration", options->duration, "seconds to measure");
   command.Option("--warmup", options->warmup, "runs before measuring");
-  command.Flag("--peak", options->peak, "measure the machine's peaks");
+  command.Flag(
+      "--peak", options->peak,
+      "measure what the machine can do at most: arithmetic by data type, memory by cache level");
   command.Do(
       [options, &common] {
         options->inputs.seed = common.seed.value_or(0);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "graph/base/machine_memory.h"
+
 namespace onward::cli {
 
 SessionOptions CommonOptions::session() const {
@@ -14,7 +16,7 @@ SessionOptions CommonOptions::session() const {
                       : precision == "fast" ? Precision::kFast
                                             : Precision::kDefault;
   options.seed = seed.value_or(0);
-  options.max_memory = static_cast<int64_t>(std::min<uint64_t>(max_memory, INT64_MAX));
+  options.memory = memory();
   options.deterministic = deterministic;
   if (verbose) {
     options.warn = [](const std::string& warning) {
@@ -22,6 +24,15 @@ SessionOptions CommonOptions::session() const {
     };
   }
   return options;
+}
+
+const std::shared_ptr<MemoryLimit>& CommonOptions::memory() const {
+  if (memory_ == nullptr) {
+    memory_ = std::make_shared<MemoryLimit>(
+        max_memory > 0 ? static_cast<int64_t>(std::min<uint64_t>(max_memory, INT64_MAX))
+                       : MachineMemory());
+  }
+  return memory_;
 }
 
 Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& name,
@@ -34,7 +45,8 @@ Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& 
   command.Option("--precision", common.precision, "strict, default or fast",
                  {.one_of = {"strict", "default", "fast"}});
   command.Option("--max-memory", common.max_memory,
-                 "bytes of tensors at a time, as 512MB (default: the machine's)", {.bytes = true});
+                 "bytes of tensors at a time, as 512MB or 2GiB (default: the machine's)",
+                 {.bytes = true});
   command.Option("--seed", common.seed, "seed of every random stream");
   command.Flag("--deterministic", common.deterministic, "equal results on every run");
   command.Option("--custom-ops", common.custom_ops,

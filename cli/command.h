@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct CommonOptions {
   std::vector<std::string> custom_ops;  // libraries
 
   SessionOptions session() const;
+  // What all tensors of the command count against: `max_memory`, or the machine's.
+  const std::shared_ptr<MemoryLimit>& memory() const;
+
+ private:
+  mutable std::shared_ptr<MemoryLimit> memory_;
 };
 
 // Each adds its subcommand.

@@ -3,14 +3,25 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/byte_text.h"
+
 namespace onward::cli {
 namespace {
+
+// "512MB" into the number of bytes; an error message, or "".
+std::string AsBytes(std::string& text) {
+  const absl::StatusOr<int64_t> bytes = ParseBytes("a size", text);
+  if (!bytes.ok()) return std::string(bytes.status().message());
+  text = absl::StrCat(*bytes);
+  return "";
+}
 
 void Constrain(CLI::App& app, CLI::Option& option, const Rule& rule) {
   option.required(rule.required);
   if (rule.positive) option.check(CLI::PositiveNumber);
   if (rule.existing_directories) option.check(CLI::ExistingDirectory);
-  if (rule.bytes) option.transform(CLI::AsSizeValue(false));
+  if (rule.bytes) option.transform(CLI::Validator(AsBytes, "SIZE", "SIZE"));
   if (!rule.one_of.empty()) option.check(CLI::IsMember(rule.one_of));
   if (!rule.range.empty()) option.check(CLI::Range(rule.range[0], rule.range[1]));
   if (!rule.excludes.empty()) option.excludes(app.get_option(rule.excludes));

@@ -22,7 +22,7 @@ struct Rule {
   bool required = false;
   bool positive = false;
   bool existing_directories = false;
-  bool bytes = false;                    // a number that may end with KB, MB, GB
+  bool bytes = false;                    // see ParseBytes
   std::vector<std::string> one_of = {};  // empty: anything
   std::vector<int> range = {};           // first and last; empty: anything
   std::string excludes = {};             // the name of an option that may not come along

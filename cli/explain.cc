@@ -8,12 +8,13 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/load_session.h"
+#include "cli/run_memory.h"
 #include "graph/base/status.h"
 
 namespace onward::cli {
 namespace {
 
-nlohmann::json Document(const Session& session, int64_t planned_bytes) {
+nlohmann::json Document(const Session& session, const RunMemory& memory) {
   nlohmann::json document = {{"passes", nlohmann::json::array()},
                              {"nodes", nlohmann::json::array()}};
   for (const PassReport& pass : session.passes())
@@ -25,11 +26,12 @@ nlohmann::json Document(const Session& session, int64_t planned_bytes) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
-  document["planned_bytes"] = planned_bytes;
+  document["planned_bytes"] = memory.values;
+  document["memory"] = memory.json();
   return document;
 }
 
-void Print(const Session& session, int64_t planned_bytes, bool verbose) {
+void Print(const Session& session, const RunMemory& memory) {
   std::printf("passes:\n");
   for (const PassReport& pass : session.passes())
     std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
@@ -45,8 +47,8 @@ void Print(const Session& session, int64_t planned_bytes, bool verbose) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
-  std::printf("memory plan: %lld bytes%s\n", static_cast<long long>(planned_bytes),
-              verbose ? " of arena for activations and scratch" : "");
+  std::printf("memory plan: %lld bytes of values and scratch\nmemory of a run: %s\n",
+              static_cast<long long>(memory.values), memory.text().c_str());
 }
 
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
@@ -55,14 +57,14 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
                           LoadSession(model, common.session()));
   InputOptions random = inputs;
   random.random = true;
-  int64_t planned_bytes = 0;
+  RunMemory memory;
   if (const absl::StatusOr<Session::Inputs> fed = MakeInputs(session->inputs(), random); fed.ok()) {
-    ONWARD_ASSIGN_OR_RETURN(planned_bytes, session->PlannedBytes(*fed));
+    ONWARD_ASSIGN_OR_RETURN(memory, MemoryOfRun(*session, *fed));
   }
   if (common.json) {
-    std::printf("%s\n", Document(*session, planned_bytes).dump(2).c_str());
+    std::printf("%s\n", Document(*session, memory).dump(2).c_str());
   } else {
-    Print(*session, planned_bytes, common.verbose);
+    Print(*session, memory);
   }
   return absl::OkStatus();
 }

@@ -1,80 +1,122 @@
 #include "cli/machine_peak.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <vector>
 
-#include "kernels/cpu/thread_pool.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/base/byte_text.h"
 
 namespace onward::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double Seconds(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+nlohmann::json Json(const cpu::ArithmeticPeak& peak) {
+  nlohmann::json json = {{"float32", peak.float32}, {"float64", peak.float64}, {"int8", peak.int8}};
+  if (peak.bfloat16 > 0) json["bfloat16"] = peak.bfloat16;
+  return json;
 }
 
-// The thread sanitizer is not there yet when the loader chooses among clones.
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define ONWARD_CLONES \
-  __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define ONWARD_CLONES
-#endif
-
-// 24 chains of 16 floats: enough independent multiply-adds to hide their latency, few enough to
-// stay in registers.
-constexpr int kChains = 24;
-constexpr int kLanes = 16;
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
-
-ONWARD_CLONES void MultiplyAdd(int64_t rounds, float factor, float* result) {
-  Lanes sums[kChains] = {};
-  Lanes x = {}, y = {};
-  x += factor;
-  y += 1 - factor;
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 24
-    for (int chain = 0; chain < kChains; ++chain) sums[chain] = sums[chain] * x + y;
-  }
-  for (int chain = 1; chain < kChains; ++chain) sums[0] += sums[chain];
-  for (int lane = 0; lane < kLanes; ++lane) *result += sums[0][lane];
+nlohmann::json Json(const cpu::Bandwidth& bandwidth) {
+  return {{"read", bandwidth.read},
+          {"write", bandwidth.write},
+          {"copy", bandwidth.copy},
+          {"add", bandwidth.add}};
 }
 
-ONWARD_CLONES uint64_t Sum(const uint64_t* data, int64_t count) {
-  uint64_t sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += data[i];
-  return sum;
+// Which of the peaks arithmetic on a dtype is measured against.
+std::string PeakName(DType dtype, Precision precision, const cpu::ArithmeticPeak& peak) {
+  if (dtype == DType::kFloat64) return "float64";
+  if (IsFloating(dtype))
+    return precision == Precision::kFast && peak.bfloat16 > peak.float32 ? "bfloat16" : "float32";
+  return "int8";
 }
 
 }  // namespace
 
-MachinePeak MeasurePeak(int threads) {
-  ThreadPool pool(threads);
-  MachinePeak peak;
-  std::vector<float> sink(static_cast<size_t>(threads) * 16);
-  constexpr int64_t kRounds = 40000;
-  for (int attempt = 0; attempt < 5; ++attempt) {
-    const auto begin = Clock::now();
-    pool.ParallelFor(threads * 8, 1, [&](int worker, int64_t, int64_t) {
-      MultiplyAdd(kRounds, 0.5f, &sink[static_cast<size_t>(worker) * 16]);
-    });
-    const double flops = 2.0 * kChains * kLanes * kRounds * threads * 8;
-    peak.gflops = std::max(peak.gflops, flops / Seconds(begin) * 1e-9);
+nlohmann::json PeakJson(const cpu::MachinePeak& peak, int threads) {
+  nlohmann::json json = {{"threads", threads},
+                         {"instruction_set", peak.instruction_set},
+                         {"gflops", Json(peak.arithmetic)},
+                         {"memory", nlohmann::json::array()}};
+  for (const cpu::MemoryLevel& level : peak.levels) {
+    json["memory"].push_back({{"level", level.name},
+                              {"capacity_bytes", level.capacity},
+                              {"measured_bytes", level.measured},
+                              {"gbytes_per_s", Json(level.bandwidth)}});
   }
-  constexpr int64_t kWords = int64_t{1} << 24;  // 128 MB
-  std::vector<uint64_t> memory(kWords, 1);
-  std::vector<uint64_t> sums(static_cast<size_t>(threads) * 8);
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    const auto begin = Clock::now();
-    pool.ParallelFor(kWords, kWords / 64, [&](int worker, int64_t from, int64_t to) {
-      sums[static_cast<size_t>(worker) * 8] += Sum(memory.data() + from, to - from);
-    });
-    peak.gbytes = std::max(peak.gbytes, 8.0 * kWords / Seconds(begin) * 1e-9);
+  return json;
+}
+
+std::string PeakText(const cpu::MachinePeak& peak, int threads) {
+  std::string text = absl::StrFormat("%d thread%s, %s\nGFLOP/s (two a multiply-add):", threads,
+                                     threads == 1 ? "" : "s", std::string(peak.instruction_set));
+  const nlohmann::json rates = Json(peak.arithmetic);
+  for (const auto& [name, rate] : rates.items())
+    absl::StrAppendFormat(&text, "  %s %.1f", name, rate.get<double>());
+  absl::StrAppend(&text, "\nGB/s:    read   write    copy (read and written)   a[i] + b[i]\n");
+  for (const cpu::MemoryLevel& level : peak.levels) {
+    const cpu::Bandwidth& rate = level.bandwidth;
+    absl::StrAppendFormat(&text, "%-6s %6.1f  %6.1f  %6.1f %31.1f   (%s%s)\n", level.name,
+                          rate.read, rate.write, rate.copy, rate.add,
+                          level.capacity > 0 ? absl::StrCat(BytesText(level.capacity), ", ") : "",
+                          absl::StrCat("measured on ", BytesText(level.measured)));
   }
-  return peak;
+  return text;
+}
+
+Ceiling::Ceiling(const LeastCost& cost, int64_t arena_bytes, int threads, Precision precision)
+    : cost_(cost),
+      working_set_(static_cast<int64_t>(cost.read_bytes + cost.written_bytes) + arena_bytes),
+      threads_(threads),
+      precision_(precision) {}
+
+void Ceiling::Measure() {
+  constexpr int64_t kMost = int64_t{512} << 20;  // memory is as slow beyond it
+  arithmetic_ = Largest(arithmetic_, cpu::MeasureArithmetic(threads_));
+  bandwidth_ = Largest(bandwidth_, cpu::MeasureBandwidth(threads_, std::min(kMost, working_set_)));
+}
+
+double Ceiling::PeakOf(DType dtype) const {
+  const std::string name = PeakName(dtype, precision_, arithmetic_);
+  return name == "float64"    ? arithmetic_.float64
+         : name == "bfloat16" ? arithmetic_.bfloat16
+         : name == "float32"  ? arithmetic_.float32
+                              : arithmetic_.int8;
+}
+
+double Ceiling::ArithmeticShare(double seconds) const {
+  double least = 0;
+  for (const auto& [dtype, flops] : cost_.flops) least += flops * 1e-9 / PeakOf(dtype);
+  return least / seconds;
+}
+
+double Ceiling::MemoryShare(double seconds) const {
+  return bandwidth_.read > 0 ? bandwidth_.Seconds(cost_.read_bytes, cost_.written_bytes) / seconds
+                             : 0;
+}
+
+nlohmann::json Ceiling::json(double seconds) const {
+  return {{"gflops", Json(arithmetic_)},
+          {"gbytes_per_s", Json(bandwidth_)},
+          {"level", cpu::LevelOf(threads_, working_set_)},
+          {"working_set_bytes", working_set_},
+          {"arithmetic_share", ArithmeticShare(seconds)},
+          {"memory_share", MemoryShare(seconds)}};
+}
+
+std::string Ceiling::text(double seconds, double gflops, double gbytes) const {
+  std::string text;
+  if (!cost_.flops.empty()) {
+    std::string of;
+    for (const auto& [dtype, flops] : cost_.flops) {
+      const std::string name = PeakName(dtype, precision_, arithmetic_);
+      if (of.find(name) == std::string::npos) absl::StrAppend(&of, of.empty() ? "" : " and ", name);
+    }
+    text = absl::StrFormat(", %.4g GFLOP/s (%.0f %% of the %s peak)", gflops,
+                           100 * ArithmeticShare(seconds), of);
+  }
+  absl::StrAppendFormat(&text, ", %.4g GB/s (%.0f %% of what %s gives)", gbytes,
+                        100 * MemoryShare(seconds), cpu::LevelOf(threads_, working_set_));
+  return text;
 }
 
 }  // namespace onward::cli

@@ -1,17 +1,46 @@
-// What this machine can do at most, measured.
+// The machine's peaks as `onward bench` shows them, and a run's share of them.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "graph/infer/cost.h"
+#include "kernels/cpu/machine_peak.h"
+#include "kernels/kernel.h"
 
 namespace onward::cli {
 
-struct MachinePeak {
-  double gflops = 0;  // float32 multiply-adds of independent register chains, 2 FLOP each
-  double gbytes = 0;  // GB/s of reading memory larger than the caches
-  nlohmann::json json() const { return {{"gflops", gflops}, {"gbytes_per_s", gbytes}}; }
-};
+nlohmann::json PeakJson(const cpu::MachinePeak& peak, int threads);
+std::string PeakText(const cpu::MachinePeak& peak, int threads);
 
-// The best of a few short measurements, about 0.1 s.
-MachinePeak MeasurePeak(int threads);
+// The least time that a run can take on this machine: its arithmetic at the peak of its data types,
+// its bytes at the bandwidth of data as large as all that it touches.
+class Ceiling {
+ public:
+  // `arena_bytes`: of values between the nodes.
+  Ceiling(const LeastCost& cost, int64_t arena_bytes, int threads, Precision precision);
+
+  // Some 0.3 s. Again: the best of all measurements counts.
+  void Measure();
+
+  // Of a run that took so long, from 0 to 1.
+  double ArithmeticShare(double seconds) const;
+  double MemoryShare(double seconds) const;
+
+  nlohmann::json json(double seconds) const;
+  // ", 101 GFLOP/s (87 % of the float32 peak), 3.2 GB/s (4 % of L2)"
+  std::string text(double seconds, double gflops, double gbytes) const;
+
+ private:
+  double PeakOf(DType dtype) const;
+
+  LeastCost cost_;
+  int64_t working_set_;
+  int threads_;
+  Precision precision_;
+  cpu::ArithmeticPeak arithmetic_;
+  cpu::Bandwidth bandwidth_;
+};
 
 }  // namespace onward::cli

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "executors/custom_ops.h"
+#include "graph/base/memory_limit.h"
 
 namespace onward::cli {
 namespace {
@@ -33,6 +34,7 @@ int Main(int argc, char** argv) {
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)
     return outcome == CommandLine::Outcome::kHelp ? 0 : kWrongUsage;
+  const MemoryScope scope(common.memory());
   absl::Status status;
   for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));
   if (status.ok()) status = line.Work();

@@ -13,6 +13,7 @@
 #include "cli/latency.h"
 #include "cli/load_session.h"
 #include "cli/summary.h"
+#include "graph/base/byte_text.h"
 #include "graph/base/status.h"
 #include "onnx_io/npy.h"
 
@@ -91,6 +92,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   Session::Outputs outputs;
   std::vector<double> milliseconds;
   for (int i = 0; i < std::max(1, options.repeat); ++i) {
+    outputs.clear();
     const auto begin = std::chrono::steady_clock::now();
     ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));
     milliseconds.push_back(
@@ -103,8 +105,10 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
     ONWARD_RETURN_IF_ERROR(session->WriteProfile(options.profile));
     if (const auto peak = session->RecordedPeak()) {
       std::fprintf(stderr,
-                   "peak memory %.3f MB, while %s runs (weights, inputs and outputs apart)\n",
-                   static_cast<double>(peak->bytes) / 1e6, peak->node.c_str());
+                   "peak memory %s with weights, inputs and outputs; values and scratch take %s of "
+                   "it at most, while %s runs\n",
+                   BytesText(session->memory().peak()).c_str(), BytesText(peak->bytes).c_str(),
+                   peak->node.c_str());
     }
   }
   nlohmann::json document = {{"outputs", nlohmann::json::array()}};
@@ -118,6 +122,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
     document["latency_ms"] = latency.json();
     if (!common.json) std::printf("%s\n", latency.text().c_str());
   }
+  document["peak_bytes"] = session->memory().peak();
   if (common.json) std::printf("%s\n", document.dump(2).c_str());
   return absl::OkStatus();
 }

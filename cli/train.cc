@@ -10,9 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/command.h"
 #include "cli/train_options.h"
 #include "cli/train_records.h"
+#include "graph/base/byte_text.h"
 #include "graph/base/status.h"
 #include "graph/builder/nn/parameters.h"
 #include "training/config/read_config.h"
@@ -100,25 +102,34 @@ absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
   return nn::ParameterTable(parameters);
 }
 
-// "640 bytes", "12.5 kB", "3.2 MB".
-std::string BytesText(int64_t bytes) {
-  const auto number = static_cast<double>(bytes);
-  if (bytes < 10000) return absl::StrCat(bytes, " bytes");
-  return bytes < 1000000 ? absl::StrFormat("%.1f kB", number * 1e-3)
-                         : absl::StrFormat("%.1f MB", number * 1e-6);
+// "3.2 MB of state, 10.0 MB for steps and evaluations".
+std::string MemoryText(const TrainingMemory& memory) {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t bytes, const char* what) {
+    if (bytes > 0) parts.push_back(absl::StrCat(BytesText(bytes), " ", what));
+  };
+  add(memory.state, "of state");
+  add(memory.held - memory.state, "of frozen and packed weights, data and plans");
+  add(memory.arena + memory.outputs, "for steps and evaluations");
+  add(memory.plans, "of plans for batches of other sizes");
+  add(memory.copies, "of copied state");
+  add(memory.batches, "of batches");
+  add(memory.measured, "sized by data, as the first batch measured");
+  return absl::StrJoin(parts, ", ");
 }
 
 // What the training is and where it begins, on stderr.
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
                       const CommonOptions& common) {
-  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %s, %s of them state%s\n",
-               trainer.parameters().size(), BytesText(trainer.planned_bytes()).c_str(),
-               BytesText(trainer.state_bytes()).c_str(),
-               trainer.recomputed_segments() == 0
-                   ? ""
-                   : absl::StrCat(", ", trainer.recomputed_segments(),
-                                  " parts of the forward pass are computed again")
-                         .c_str());
+  const TrainingMemory& memory = trainer.planned_memory();
+  std::fprintf(
+      stderr, "%zu parameters are trained; the training is planned in %s of memory: %s%s\n",
+      trainer.parameters().size(), BytesText(memory.total()).c_str(), MemoryText(memory).c_str(),
+      trainer.recomputed_segments() == 0
+          ? ""
+          : absl::StrCat("; ", trainer.recomputed_segments(),
+                         " parts of the forward pass are computed again")
+                .c_str());
   if (config.deterministic()) {
     std::fprintf(
         stderr,
@@ -154,8 +165,8 @@ absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
   const std::optional<MemoryPeak> peak = trainer.RecordedPeak();
   if (!peak) return absl::OkStatus();
   std::fprintf(stderr,
-               "the profile of the first %d batches is %s; a step's peak is %s, while %s runs, "
-               "and %s of state\n",
+               "the profile of the first %d batches is %s; values and scratch of a step take %s at "
+               "most, while %s runs, beside %s of state\n",
                kProfiledBatches, path.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
                BytesText(trainer.state_bytes()).c_str());
   return absl::OkStatus();
@@ -223,9 +234,13 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
     document["total_steps"] = trainer->total_steps();
     document["model"] = output / "model.onnx";
     document["planned_bytes"] = trainer->planned_bytes();
+    document["peak_bytes"] = trainer->peak_bytes();
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }
+  std::fprintf(stderr, "peak of memory: %s (planned: %s)\n",
+               BytesText(trainer->peak_bytes()).c_str(),
+               BytesText(trainer->planned_bytes()).c_str());
   std::printf("%lld of %lld steps%s; the trained model is %s\n",
               static_cast<long long>(trainer->steps_done()),
               static_cast<long long>(trainer->total_steps()), records.LeftOut().c_str(),

@@ -61,23 +61,32 @@ RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile
   output_slots_.resize(program.outputs.size());
 }
 
+absl::Status RunState::ReserveArena(size_t device, int64_t bytes) {
+  if (device == 0 && shared_arena_ != nullptr) {
+    ONWARD_ASSIGN_OR_RETURN(void* data, shared_arena_->Reserve(bytes));
+    arenas_[0] = std::shared_ptr<void>(std::shared_ptr<void>(), data);  // the shared arena owns it
+    return absl::OkStatus();
+  }
+  if (bytes <= arena_capacity_[device]) return absl::OkStatus();
+  // Room to grow: a decoder's next steps need a little more each time.
+  const int64_t capacity = arenas_[device] == nullptr ? bytes : bytes + bytes / 4;
+  arenas_[device].reset();
+  arena_capacity_[device] = 0;
+  ONWARD_ASSIGN_OR_RETURN(arenas_[device], program_.providers[device]->Allocate(capacity));
+  arena_capacity_[device] = capacity;
+  return absl::OkStatus();
+}
+
 absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
   for (size_t i = 0; i < owns_.size(); ++i) {
     if (owns_[i]) ReleaseSlot(static_cast<int32_t>(i));
   }
-  if (binding == binding_) return absl::OkStatus();
+  const bool moved = shared_arena_ != nullptr && arenas_[0].get() != shared_arena_->data();
+  if (binding == binding_ && !moved) return absl::OkStatus();
   binding_ = std::move(binding);
   live_bytes_.clear();
   for (size_t device = 0; device < arenas_.size(); ++device) {
-    const int64_t bytes = binding_->arena_bytes[device];
-    if (bytes > arena_capacity_[device]) {
-      // Room to grow: a decoder's next steps need a little more each time.
-      const int64_t capacity = arenas_[device] == nullptr ? bytes : bytes + bytes / 4;
-      arenas_[device].reset();
-      arena_capacity_[device] = 0;
-      ONWARD_ASSIGN_OR_RETURN(arenas_[device], program_.providers[device]->Allocate(capacity));
-      arena_capacity_[device] = capacity;
-    }
+    ONWARD_RETURN_IF_ERROR(ReserveArena(device, binding_->arena_bytes[device]));
     if (streams_.size() <= device) {
       ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> stream,
                               program_.providers[device]->CreateStream());

@@ -11,6 +11,7 @@
 
 #include "executors/plan/binding.h"
 #include "executors/profile.h"
+#include "executors/shared_arena.h"
 
 namespace onward {
 
@@ -53,6 +54,9 @@ class RunState : public RunServices {
   // See SessionOptions::watch; must outlive the state.
   using Watch = std::function<absl::Status(std::string_view, const TensorView&)>;
   void SetWatch(const Watch* watch) { watch_ = watch; }
+  // Where the host's values are computed in place of an arena of the state's own; null: nowhere
+  // else. Before the first Prepare.
+  void SetArena(SharedArena* arena) { shared_arena_ = arena; }
   // Nodes that a run may execute, those of bodies included.
   void LimitExecutedNodes(int64_t limit) { max_executed_nodes_ = limit; }
 
@@ -122,6 +126,9 @@ class RunState : public RunServices {
   std::vector<Owned> owned_;
   std::vector<bool> owns_;                  // whether owned_[slot] holds anything
   std::vector<std::vector<int32_t>> dies_;  // per step: computed slots whose last use it is
+  absl::Status ReserveArena(size_t device, int64_t bytes);
+
+  SharedArena* shared_arena_ = nullptr;
   std::vector<std::shared_ptr<void>> arenas_;
   std::vector<int64_t> arena_capacity_;
   std::vector<std::shared_ptr<void>> streams_;

@@ -108,15 +108,19 @@ class CompiledSession : public Session {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int64_t> PlannedBytes(const Inputs& named) override {
+  absl::StatusOr<PlannedMemory> PlanMemory(const Inputs& named) override {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
     ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
     const MemoryScope scope(memory_);
-    ONWARD_ASSIGN_OR_RETURN(const Bound bound, FindBinding(slots));
-    int64_t bytes = 0;
-    for (int64_t arena : bound.binding->arena_bytes) bytes += arena;
-    return bytes;
+    try {
+      ONWARD_ASSIGN_OR_RETURN(const Bound bound, FindBinding(slots));
+      return MemoryOf(*bound.plan->program, *bound.binding);
+    } catch (const std::exception& error) {
+      return StatusOf(error);
+    }
   }
+
+  MemoryLimit& memory() const override { return *memory_; }
 
   absl::Status WriteProfile(const std::string& path) const override {
     if (!options_.profile)
@@ -149,6 +153,25 @@ class CompiledSession : public Session {
     }
     ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
     return slots;
+  }
+
+  PlannedMemory MemoryOf(const Program& program, const Binding& bound) const {
+    PlannedMemory memory;
+    for (const int64_t arena : bound.arena_bytes) memory.arena += arena;
+    for (const StepPlan& step : bound.steps)
+      memory.sized_at_run += step.mode == StepPlan::Mode::kDynamic;
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+      const auto slot = static_cast<size_t>(program.outputs[i]);
+      if (bound.slots[slot].place == SlotPlan::Place::kUnknown) continue;
+      const int64_t bytes = bound.values[slot].tensor.byte_size();
+      if (updated_input_[i] < 0) {
+        memory.outputs += bytes;
+      } else {
+        const bool over = bound.over_input[i] == updated_input_[i];
+        (over ? memory.updates : memory.copied_updates) += bytes;
+      }
+    }
+    return memory;
   }
 
   absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
@@ -296,6 +319,7 @@ class CompiledSession : public Session {
       }
     }
     auto state = std::make_unique<RunState>(*plan.program, &pool_, nullptr);
+    state->SetArena(options_.arena.get());
     if (options_.watch != nullptr) state->SetWatch(&options_.watch);
     if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
     return state;
@@ -331,6 +355,12 @@ class CompiledSession : public Session {
 
 namespace {
 
+std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
+  if (options.memory != nullptr) return options.memory;
+  return std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory
+                                                              : MachineMemory());
+}
+
 // The position of the input that each output updates, or -1.
 std::vector<int32_t> UpdatedInputs(const Model& model) {
   const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
@@ -356,11 +386,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
   kernel_options.num_threads = options.num_threads > 0 ? options.num_threads : PhysicalCores();
-  std::shared_ptr<MemoryLimit> memory = options.memory;
-  if (memory == nullptr) {
-    memory = std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory
-                                                                  : MachineMemory());
-  }
+  std::shared_ptr<MemoryLimit> memory = MemoryOf(options);
   const MemoryScope scope(memory);
   try {
     std::vector<int32_t> updated_input = UpdatedInputs(model);
@@ -377,8 +403,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
                                                        const SessionOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
   SessionOptions again = options;
+  again.memory = MemoryOf(options);
+  const MemoryScope scope(again.memory);
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
   if (again.import_again == nullptr) {
     again.import_again = [path] {
       ImportOptions separate;
@@ -387,6 +415,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
     };
   }
   return Create(std::move(model), again);
+}
+
+absl::StatusOr<int64_t> Session::PlannedBytes(const Inputs& inputs) {
+  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, PlanMemory(inputs));
+  return planned.arena;
 }
 
 }  // namespace onward

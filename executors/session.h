@@ -24,6 +24,8 @@
 
 namespace onward {
 
+class SharedArena;  // executors/shared_arena.h
+
 struct SessionOptions {
   std::string provider = "cpu";  // "cpu" or "cuda"
   int num_threads = 0;           // 0: the physical cores
@@ -41,6 +43,8 @@ struct SessionOptions {
   int64_t max_executed_nodes = 0;
   // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
   std::shared_ptr<MemoryLimit> memory = nullptr;
+  // Where runs compute, for sessions of which one runs at a time; null: memory of its own.
+  std::shared_ptr<SharedArena> arena = nullptr;
   bool profile = false;  // record every step; see WriteProfile
   int profile_runs = 0;  // of the first so many runs; 0: of all
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
@@ -64,6 +68,18 @@ struct ValueInfo {
   std::string name;
   Type type;
   bool optional = false;  // an input with a default value
+};
+
+// What a run takes besides what the session holds already (weights as they are packed, what is
+// bound): see MemoryLimit::used.
+struct PlannedMemory {
+  int64_t arena = 0;           // values and scratch
+  int64_t outputs = 0;         // that are no updates of state
+  int64_t updates = 0;         // outputs that may be written over the state that they update
+  int64_t copied_updates = 0;  // outputs that update state and may not
+  // Steps whose sizes data decides, and bodies of control flow: they take memory while they run,
+  // which no other figure here has.
+  int sized_at_run = 0;
 };
 
 // The step of the recorded ones that needs the most memory.
@@ -116,8 +132,11 @@ class Session {
   virtual const Graph& graph() const = 0;  // as optimised
   virtual const std::vector<PassReport>& passes() const = 0;
   virtual std::vector<NodeExplanation> Explain() const = 0;
-  // Bytes of the arena that a run with these inputs' shapes needs, and of packed weights.
-  virtual absl::StatusOr<int64_t> PlannedBytes(const Inputs& inputs) = 0;
+  // For inputs of these shapes; their data is not read. Errors as Run.
+  virtual absl::StatusOr<PlannedMemory> PlanMemory(const Inputs& inputs) = 0;
+  // PlannedMemory::arena.
+  absl::StatusOr<int64_t> PlannedBytes(const Inputs& inputs);
+  virtual MemoryLimit& memory() const = 0;  // what the session's memory counts against
   // Writes what was recorded as a Chrome trace. FailedPrecondition without options.profile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
   virtual std::optional<MemoryPeak> RecordedPeak() const = 0;  // none: no step was recorded

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "onnx_io/mapped_file.h"
 #include "onnx_io/safetensors_header.h"
@@ -23,8 +24,11 @@ constexpr size_t kLengthBytes = 8;
 absl::StatusOr<Tensor> ReadEntry(const SafetensorsEntry& entry, std::string_view bytes,
                                  const std::shared_ptr<MappedFile>& file) {
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % kTensorAlignment == 0;
-  if (aligned && !bytes.empty() && entry.dtype != DType::kBool)
-    return Tensor::Wrap(entry.dtype, entry.dims, const_cast<char*>(bytes.data()), file);
+  if (aligned && !bytes.empty() && entry.dtype != DType::kBool) {
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> owner,
+                            CountMemory(static_cast<int64_t>(bytes.size()), file));
+    return Tensor::Wrap(entry.dtype, entry.dims, const_cast<char*>(bytes.data()), std::move(owner));
+  }
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(entry.dtype, entry.dims));
   auto* to = static_cast<uint8_t*>(tensor.raw_mutable_data());
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
@@ -176,6 +177,10 @@ absl::StatusOr<Tensor> FromBytes(DType dtype, DimsView dims, std::string_view by
   const bool canonical = IsCanonical(dtype, bytes, NumElements(dims));
   if (owner != nullptr && canonical && !bytes.empty() &&
       reinterpret_cast<uintptr_t>(bytes.data()) % kTensorAlignment == 0) {
+    if (mapped) {
+      ONWARD_ASSIGN_OR_RETURN(owner,
+                              CountMemory(static_cast<int64_t>(bytes.size()), std::move(owner)));
+    }
     return Tensor::Wrap(dtype, dims, const_cast<char*>(bytes.data()), std::move(owner));
   }
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));

@@ -1,18 +1,19 @@
 #include "training/trainer.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/shared_arena.h"
+#include "graph/base/byte_text.h"
+#include "graph/base/machine_memory.h"
 #include "graph/base/status.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
-#include "training/config/parse_bytes.h"
 #include "training/data/sources.h"
 #include "training/gradient/gradient_model.h"
 #include "training/load_model.h"
@@ -46,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& conf
 
 absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
-  if (limit > 0) memory_ = std::make_shared<MemoryLimit>(limit);
+  memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
   const MemoryScope scope(memory_);
   ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
   ONWARD_RETURN_IF_ERROR(OpenData());
@@ -80,40 +81,6 @@ absl::Status Trainer::OpenData() {
                   "evaluation.data:");
 }
 
-// The fewest recomputed segments that keep to the memory budget.
-absl::Status Trainer::FitSession() {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes("recompute.memory_budget",
-                                                           config_.recompute().memory_budget()));
-  ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
-  std::vector<Model> models = std::exchange(phases_.models, {});
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const int segments : {0, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
-    segments_ = segments;
-    ONWARD_RETURN_IF_ERROR(MakeSession(budget == 0 ? std::move(models) : models));
-    ONWARD_ASSIGN_OR_RETURN(planned_bytes_, PlannedBytes());
-    if (budget == 0 || planned_bytes_ <= budget) return absl::OkStatus();
-    least = std::min(least, planned_bytes_);
-  }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "recompute.memory_budget: a step needs ", least,
-      " bytes at least, with every part of the forward pass computed again; the budget is ",
-      budget));
-}
-
-absl::StatusOr<int64_t> Trainer::PlannedBytes() {
-  loader_->Seek(0, 0);
-  ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
-  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                          InputsOf(session_->inputs(), batch, config_.data()));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, session_->PlannedBytes(given));
-  state_bytes_ = 0;
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    state_bytes_ += (SkipsSteps() ? 2 : 1) * state.byte_size();
-  }
-  return bytes + state_bytes_;
-}
-
 absl::Status Trainer::MakeSession(std::vector<Model> models) {
   SessionOptions session;
   session.num_threads = config_.threads();
@@ -121,6 +88,7 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   session.deterministic = config_.deterministic();
   session.precision = SessionPrecision(config_);
   session.memory = memory_;
+  session.arena = arena_ = std::make_shared<SharedArena>();
   if (ScalesLoss(config_)) progress_.loss_scale = config_.precision().loss_scale();
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
@@ -149,10 +117,14 @@ int64_t Trainer::steps_per_epoch() const {
   return std::max<int64_t>(1, loader_->batches_per_epoch() / config_.accumulate());
 }
 
+int64_t Trainer::TotalSteps() const {
+  return config_.has_steps()
+             ? config_.steps()
+             : config_.epochs() * loader_->batches_per_epoch() / config_.accumulate();
+}
+
 absl::Status Trainer::MakeSchedules() {
-  total_steps_ = config_.has_steps()
-                     ? config_.steps()
-                     : config_.epochs() * loader_->batches_per_epoch() / config_.accumulate();
+  total_steps_ = TotalSteps();
   for (size_t i = 0; i < phases_.groups.size(); ++i) {
     const GroupSettings& group = phases_.groups[i];
     const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
@@ -181,11 +153,16 @@ absl::Status Trainer::Run() {
 }
 
 absl::Status Trainer::RunSteps() {
+  const MemoryScope scope(memory_);
+  if (progress_.step < total_steps_)
+    ONWARD_RETURN_IF_ERROR(arena_->Reserve(planned_.arena).status());
   loader_->Seek(progress_.epoch, progress_.batch);
   const int64_t broken_before = loader_->broken_examples();  // in the batch that sizes are from
-  const MemoryScope scope(memory_);
   stop_ |= OutOfPatience();  // a training that has ended so and is resumed
   while (progress_.step < total_steps_ && !stop_) {
+    // A step that may be skipped keeps two states; a third would come of what is being written.
+    if (checkpoints_ != nullptr && SkipsSteps() && progress_.step == saved_step_ + 1)
+      WaitForCheckpoint();
     const int64_t epoch = loader_->position().epoch;
     ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
     progress_.skipped += report.skipped;
@@ -197,10 +174,7 @@ absl::Status Trainer::RunSteps() {
     stop_ |= options_.stop != nullptr && options_.stop();
     ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
   }
-  if (checkpoints_ != nullptr) {
-    if (const absl::Status done = checkpoints_->Wait(); !done.ok())
-      Warn(std::string(done.message()));
-  }
+  if (checkpoints_ != nullptr) WaitForCheckpoint();
   return absl::OkStatus();
 }
 
@@ -228,9 +202,11 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
   const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
-  return onward::Evaluate(
+  absl::StatusOr<Evaluation> evaluation = onward::Evaluate(
       *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
       [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
+  evaluation_loader_->Rest();
+  return evaluation;
 }
 
 bool Trainer::OutOfPatience() const {

@@ -8,6 +8,7 @@
 // With a directory of checkpoints a training that was cut off goes on bit for bit.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,6 +67,24 @@ struct TrainerOptions {
   int profiled_batches = 0;          // the first so many are recorded, for WriteProfile
 };
 
+// What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
+// MemoryLimit).
+struct TrainingMemory {
+  int64_t held = 0;      // there already: state, frozen weights, what kernels packed, data
+  int64_t state = 0;     // of that, what steps update
+  int64_t arena = 0;     // where steps and evaluations compute
+  int64_t outputs = 0;   // of theirs
+  int64_t plans = 0;     // for batches of other dims
+  int64_t copies = 0;    // of state: while a checkpoint is written, or for steps that are skipped
+  int64_t batches = 0;   // read, and read ahead
+  int64_t measured = 0;  // what `sized_at_run` nodes took beside that in a run of the first batch
+  int64_t creation = 0;  // the peak until here
+  int sized_at_run = 0;  // nodes whose sizes data decides, or that run a body
+  int64_t total() const {
+    return std::max(creation, held + arena + outputs + plans + copies + batches + measured);
+  }
+};
+
 // Not thread-safe.
 class Trainer {
  public:
@@ -88,9 +107,10 @@ class Trainer {
   int64_t steps_done() const { return progress_.step; }
   int64_t total_steps() const { return total_steps_; }
   int64_t steps_per_epoch() const;
-  // Bytes that a step is planned to need: state, what is computed of it, and everything between.
-  int64_t planned_bytes() const { return planned_bytes_; }
-  int64_t state_bytes() const { return state_bytes_; }  // of those, the state
+  const TrainingMemory& planned_memory() const { return planned_; }
+  int64_t planned_bytes() const { return planned_.total(); }
+  int64_t state_bytes() const { return planned_.state; }
+  int64_t peak_bytes() const { return memory_->peak(); }  // of tensors, so far
   // Of the first TrainerOptions::profiled_batches, with the update of the weights where that is a
   // graph of its own, see Session.
   absl::Status WriteProfile(const std::string& path) const;
@@ -108,7 +128,13 @@ class Trainer {
   absl::Status OpenData();
   absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
-  absl::StatusOr<int64_t> PlannedBytes();
+  absl::Status PlanMemory(int64_t budget);
+  absl::Status PlanPhase(size_t phase, const DataConfig& data, const Batch& largest,
+                         int64_t other_dims, PlannedMemory* sum);
+  absl::Status MeasurePhase(size_t phase, const DataConfig& data, const Batch& batch);
+  bool SavesBeforeTheEnd() const;
+  absl::Status CheckLimit() const;
+  int64_t TotalSteps() const;
   void ReleaseWeights();
   absl::StatusOr<Model> ModelWithWeights(bool averaged) const;
   absl::Status MakeSchedules();
@@ -141,6 +167,7 @@ class Trainer {
   absl::Status OpenCheckpoints();
   absl::Status Resume();
   void SaveCheckpoint(std::optional<double> metric);
+  void WaitForCheckpoint();
   void Warn(const std::string& message) const;
 
   const TrainConfig config_;
@@ -154,14 +181,16 @@ class Trainer {
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group
   int64_t total_steps_ = 0;
-  int64_t planned_bytes_ = 0, state_bytes_ = 0;
-  int segments_ = 0;  // that are computed again; 0: none
+  TrainingMemory planned_;
+  bool waits_for_checkpoints_ = false;  // a step while one is written would take too much memory
+  int segments_ = 0;                    // that are computed again; 0: none
 
   std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
   TrainingProgress progress_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;
-  std::shared_ptr<MemoryLimit> memory_;  // null: each session has its own
+  std::shared_ptr<MemoryLimit> memory_;
+  std::shared_ptr<SharedArena> arena_;  // of the phases
   bool warned_of_scale_ = false;
   std::string anomaly_;  // the first of the step that runs, where the loss is scaled
   bool stop_ = false;

@@ -91,6 +91,12 @@ void Trainer::SaveCheckpoint(std::optional<double> metric) {
   saved_step_ = progress_.step;
   if (const absl::Status before = checkpoints_->Save(std::move(state)); !before.ok())
     Warn(std::string(before.message()));
+  if (waits_for_checkpoints_) WaitForCheckpoint();
+}
+
+void Trainer::WaitForCheckpoint() {
+  if (const absl::Status written = checkpoints_->Wait(); !written.ok())
+    Warn(std::string(written.message()));
 }
 
 }  // namespace onward

@@ -1,5 +1,6 @@
 #include "training/training_session.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -58,11 +59,19 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
         model.graph.mutable_value(input).constant.reset();
     }
   }
+  made->SeparateState();
   for (size_t i = 0; i < phases.size(); ++i) {
     ONWARD_RETURN_IF_ERROR(
         made->AddPhase(std::move(phases[i]), i < options.size() ? options[i] : SessionOptions()));
   }
   return made;
+}
+
+void TrainingSession::SeparateState() {
+  std::set<const void*> seen;
+  for (Value& state : state_) {
+    if (!seen.insert(state.tensor().raw_data()).second) state = Value(state.tensor().Clone());
+  }
 }
 
 absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options) {
@@ -156,14 +165,34 @@ absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outpu
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
+absl::StatusOr<PlannedMemory> TrainingSession::PlanMemory(const Session::Inputs& inputs,
+                                                          size_t phase) {
   Phase& run = phases_.at(phase);
   ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   Session::Inputs named;
   for (size_t i = 0; i < run.given.size(); ++i) {
     if (run.given[i].has_value()) named[run.inputs[i].name] = std::exchange(run.given[i], Value());
   }
-  return run.session->PlannedBytes(named);
+  return run.session->PlanMemory(named);
+}
+
+absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
+  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, PlanMemory(inputs, phase));
+  return planned.arena;
+}
+
+absl::StatusOr<int64_t> TrainingSession::MeasureMemory(const Session::Inputs& inputs,
+                                                       size_t phase) {
+  Phase& run = phases_.at(phase);
+  MemoryLimit& memory = run.session->memory();
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
+  const int64_t before = memory.used();
+  memory.ResetPeak();
+  std::vector<Value> results(run.results.size());
+  const absl::Status status = run.session->Run(run.given, absl::MakeSpan(results));
+  for (Value& given : run.given) given = Value();
+  ONWARD_RETURN_IF_ERROR(status);
+  return memory.peak() - before;
 }
 
 std::vector<std::string> TrainingSession::state_names() const {

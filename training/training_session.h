@@ -43,8 +43,13 @@ class TrainingSession {
 
   // What Step takes; what has a value already, as state has, is optional.
   const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
-  // Bytes that a step with inputs of these shapes needs beside its state.
+  // What a step with inputs of these shapes needs beside its state; their data is not read.
+  absl::StatusOr<PlannedMemory> PlanMemory(const Session::Inputs& inputs, size_t phase = 0);
+  // PlannedMemory::arena.
   absl::StatusOr<int64_t> PlannedBytes(const Session::Inputs& inputs, size_t phase = 0);
+  // Runs a phase without keeping what it computes: the bytes that it took at its peak beside what
+  // was taken before.
+  absl::StatusOr<int64_t> MeasureMemory(const Session::Inputs& inputs, size_t phase = 0);
 
   std::vector<std::string> state_names() const;
   absl::StatusOr<Tensor> State(const std::string& name) const;
@@ -82,6 +87,8 @@ class TrainingSession {
   };
 
   TrainingSession() = default;
+  // State that begins with the value of other state (averages of weights) gets memory of its own.
+  void SeparateState();
   absl::Status AddPhase(Model model, const SessionOptions& options);
   // phase.given: what is in `inputs`, else what the input has in Step. InvalidArgument: no such
   // input.

@@ -16,15 +16,25 @@ namespace {
 // Larger values are computed while running even if shapes decide them.
 constexpr int64_t kMaxBoundElements = 1024;
 
-// Services of a kernel that runs while binding: it may only write planned outputs.
-class NoServices : public RunServices {
+// What a kernel asks for that computes more than binding keeps: its step runs with the others.
+absl::Status TooMuchToBind() { return absl::CancelledError("not computed while binding"); }
+
+// Services of a kernel that runs while binding: its outputs are small values of the binding.
+class BindServices : public RunServices {
  public:
-  absl::StatusOr<TensorView> AllocateOutput(int, DType, DimsView) override {
-    return absl::InternalError("a kernel that computes while binding may not allocate");
+  BindServices(Binding& binding, absl::Span<const int32_t> results)
+      : binding_(binding), results_(results) {}
+
+  absl::StatusOr<TensorView> AllocateOutput(int output, DType dtype, DimsView dims) override {
+    const int32_t result = results_[static_cast<size_t>(output)];
+    ONWARD_RETURN_IF_ERROR(CheckedByteSize(dtype, dims).status());
+    if (result < 0 || NumElements(dims) > kMaxBoundElements) return TooMuchToBind();
+    TensorView view = {dtype, nullptr, binding_.arena_dims(dims)};
+    view.data = binding_.arena.Allocate(view.byte_size(), 1);
+    binding_.values[static_cast<size_t>(result)] = {view, nullptr, true};
+    return view;
   }
-  absl::Status SetOutput(int, Value) override {
-    return absl::InternalError("a kernel that computes while binding may not allocate");
-  }
+  absl::Status SetOutput(int, Value) override { return TooMuchToBind(); }
   absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override {
     temporaries_.emplace_back(DType::kUint8, Dims{bytes});
     return temporaries_.back().raw_mutable_data();
@@ -34,6 +44,8 @@ class NoServices : public RunServices {
   std::shared_ptr<void>& body_state(const Body*) override { return state_; }
 
  private:
+  Binding& binding_;
+  absl::Span<const int32_t> results_;
   std::vector<Tensor> temporaries_;
   std::shared_ptr<void> state_;
 };
@@ -174,19 +186,26 @@ class Binder {
     BindContext context(inputs, absl::MakeSpan(outputs), &binding_->arena, num_workers_, false);
     ONWARD_RETURN_IF_ERROR(BindKernel(*step.kernel, context));
     if (context.deferred()) return absl::OkStatus();
+    const bool computes = all_values && step.device == 0 && step.kernel->pure();
     bool all_planned = true;
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i] >= 0) all_planned &= outputs[i].kind == OutputPlan::Kind::kPlanned;
     }
-    if (!all_planned) return absl::OkStatus();  // dynamic: bound again with data
+    if (!all_planned) {  // dynamic, bound again with data, unless the data is known
+      if (!computes) return absl::OkStatus();
+      ONWARD_RETURN_IF_ERROR(ComputeSizes(step, step_plan, outputs, context));
+      for (const int32_t result : results) {
+        if (result >= 0) CompareWithBase(result);
+      }
+      return absl::OkStatus();
+    }
     step_plan.mode = StepPlan::Mode::kRun;
     step_plan.state = context.state();
     step_plan.scratch_bytes = context.scratch();
     ONWARD_RETURN_IF_ERROR(CheckBlock(context.scratch()));
     ONWARD_RETURN_IF_ERROR(SetOutputs(s, results, outputs, context));
-    if (step_plan.mode == StepPlan::Mode::kRun && all_values && step.device == 0 &&
-        step.kernel->pure()) {
-      ONWARD_RETURN_IF_ERROR(ComputeNow(step, step_plan, operands, results, context.scratch()));
+    if (step_plan.mode == StepPlan::Mode::kRun && computes) {
+      ONWARD_RETURN_IF_ERROR(ComputeNow(step, step_plan, context.scratch()));
     }
     for (const int32_t result : results) {
       if (result >= 0) CompareWithBase(result);
@@ -248,8 +267,8 @@ class Binder {
     return known ? operand : -1;
   }
 
-  absl::Status ComputeNow(const Step& step, StepPlan& step_plan, absl::Span<const int32_t> operands,
-                          absl::Span<const int32_t> results, int64_t scratch) {
+  absl::Status ComputeNow(const Step& step, StepPlan& step_plan, int64_t scratch) {
+    const absl::Span<const int32_t> results = program_.step_outputs(step);
     for (int32_t result : results) {
       if (result >= 0 && value(result).tensor.num_elements() > kMaxBoundElements)
         return absl::OkStatus();
@@ -261,16 +280,57 @@ class Binder {
         known.tensor.data = binding_->arena.Allocate(known.tensor.byte_size(), 1);
       plan(result).own = Place::kConstant;
     }
-    NoServices services;
+    ONWARD_RETURN_IF_ERROR(RunNow(step, step_plan.state, scratch));
+    step_plan.mode = StepPlan::Mode::kSkip;
+    return absl::OkStatus();
+  }
+
+  absl::Status RunNow(const Step& step, void* state, int64_t scratch) {
+    const absl::Span<const int32_t> results = program_.step_outputs(step);
+    BindServices services(*binding_, results);
     std::shared_ptr<void> memory;
     if (scratch > 0) {
       ONWARD_ASSIGN_OR_RETURN(memory, AllocateMemory(scratch));
     }
-    RunContext context(binding_->values.data(), operands, results, step_plan.state, memory.get(),
-                       nullptr, &services);
-    ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
-    step_plan.mode = StepPlan::Mode::kSkip;
-    return absl::OkStatus();
+    RunContext context(binding_->values.data(), program_.step_inputs(step), results, state,
+                       memory.get(), nullptr, &services);
+    return step.kernel->Run(context);
+  }
+
+  // The outputs of a step whose inputs are known and whose sizes they decide (NonZero of small
+  // values). What is too large stays unknown.
+  absl::Status ComputeSizes(const Step& step, StepPlan& step_plan, const Outputs& outputs,
+                            const BindContext& bound) {
+    const absl::Span<const int32_t> results = program_.step_outputs(step);
+    for (const int32_t operand : program_.step_inputs(step)) {
+      if (operand >= 0 && value(operand).tensor.num_elements() > kMaxBoundElements)
+        return absl::OkStatus();
+    }
+    BindServices memory(*binding_, results);
+    absl::Status status;
+    for (size_t i = 0; i < results.size() && status.ok(); ++i) {
+      if (results[i] < 0 || outputs[i].kind != OutputPlan::Kind::kPlanned) continue;
+      const auto view =
+          memory.AllocateOutput(static_cast<int>(i), slot(results[i]).dtype, outputs[i].dims);
+      status = view.status();
+      const void* known = bound.output_value(static_cast<int>(i));
+      if (view.ok() && outputs[i].has_value)
+        std::memcpy(view->data, known, static_cast<size_t>(view->byte_size()));
+    }
+    if (status.ok()) status = RunNow(step, bound.state(), bound.scratch());
+    for (const int32_t result : results) {
+      if (result < 0) continue;
+      const bool made = status.ok() && value(result).tensor.data != nullptr &&
+                        value(result).tensor.dtype == slot(result).dtype;
+      if (!made && status.ok()) status = TooMuchToBind();
+    }
+    for (const int32_t result : results) {
+      if (result < 0) continue;
+      if (!status.ok()) SetUnknown(result);
+      if (status.ok()) plan(result).own = Place::kConstant;
+    }
+    if (status.ok()) step_plan.mode = StepPlan::Mode::kSkip;
+    return absl::IsCancelled(status) ? absl::OkStatus() : status;
   }
 
   const Program& program_;

@@ -29,19 +29,24 @@ absl::Status Exhausted(int64_t bytes) {
                    ", of which ", AvailableMemory(), " are free"));
 }
 
-absl::Status TakeFromCurrent(int64_t bytes) {
+absl::Status TakeFromCurrent(int64_t bytes,
+                             MemoryLimit::Kind kind = MemoryLimit::Kind::kAllocated) {
   if (bytes < 0 || bytes > LargestBlock()) return Exhausted(bytes);
-  if (current != nullptr) return current->Take(bytes);
+  if (current != nullptr) return current->Take(bytes, kind);
   return bytes < kUnasked || bytes <= AvailableMemory() ? absl::OkStatus() : Exhausted(bytes);
 }
 
 }  // namespace
 
-absl::Status MemoryLimit::Take(int64_t bytes) {
+absl::Status MemoryLimit::Take(int64_t bytes, Kind kind) {
   const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
   const bool within = bytes <= limit_ && before <= limit_ - bytes;
-  const bool asked = within && before / kUnasked != (before + bytes) / kUnasked;
-  if (within && (!asked || bytes <= AvailableMemory())) return absl::OkStatus();
+  const bool asked =
+      within && kind != Kind::kMapped && before / kUnasked != (before + bytes) / kUnasked;
+  if (within && (!asked || bytes <= AvailableMemory())) {
+    if (kind != Kind::kChecked) NotePeak(before + bytes);
+    return absl::OkStatus();
+  }
   GiveBack(bytes);
   if (within) return Exhausted(bytes);
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -49,15 +54,31 @@ absl::Status MemoryLimit::Take(int64_t bytes) {
       " bytes (smaller shapes need less; SessionOptions::max_memory or --max-memory raises it)"));
 }
 
+void MemoryLimit::NotePeak(int64_t bytes) {
+  int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (bytes > peak && !peak_.compare_exchange_weak(peak, bytes, std::memory_order_relaxed)) {
+  }
+}
+
+const std::shared_ptr<MemoryLimit>& MemoryLimit::Current() { return current; }
+
 MemoryScope::MemoryScope(std::shared_ptr<MemoryLimit> limit)
     : outer_(std::exchange(current, std::move(limit))) {}
 
 MemoryScope::~MemoryScope() { current = std::move(outer_); }
 
 absl::Status CheckMemory(int64_t bytes) {
-  ONWARD_RETURN_IF_ERROR(TakeFromCurrent(bytes));
+  ONWARD_RETURN_IF_ERROR(TakeFromCurrent(bytes, MemoryLimit::Kind::kChecked));
   if (current != nullptr) current->GiveBack(bytes);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<void>> CountMemory(int64_t bytes, std::shared_ptr<void> owner) {
+  if (current == nullptr) return owner;
+  ONWARD_RETURN_IF_ERROR(current->Take(bytes, MemoryLimit::Kind::kMapped));
+  void* data = owner.get();
+  return std::shared_ptr<void>(
+      data, [limit = current, bytes, owner = std::move(owner)](void*) { limit->GiveBack(bytes); });
 }
 
 absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {

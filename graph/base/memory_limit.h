@@ -19,14 +19,26 @@ class MemoryLimit {
   explicit MemoryLimit(int64_t bytes) : limit_(bytes) {}
 
   // ResourceExhausted, naming the limit, when the bytes would exceed it or the machine has not so
-  // much left; then nothing is taken.
-  absl::Status Take(int64_t bytes);
+  // much left; then nothing is taken. kMapped: pages of a file, which the machine can always drop.
+  // kChecked: is given back at once, and no part of the peak.
+  enum class Kind : uint8_t { kAllocated, kMapped, kChecked };
+  absl::Status Take(int64_t bytes, Kind kind = Kind::kAllocated);
   void GiveBack(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t limit() const { return limit_; }
   int64_t used() const { return used_.load(std::memory_order_relaxed); }
+  // The most that was in use at a time, since the beginning or the last ResetPeak.
+  int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
+  void ResetPeak() { peak_.store(used(), std::memory_order_relaxed); }
+
+  // Of the thread; null: none is in force.
+  static const std::shared_ptr<MemoryLimit>& Current();
 
  private:
+  void NotePeak(int64_t bytes);
+
   const int64_t limit_;
   std::atomic<int64_t> used_{0};
+  std::atomic<int64_t> peak_{0};
 };
 
 // While it lives, what this thread takes with AllocateMemory counts against `limit` until it is
@@ -45,6 +57,11 @@ class MemoryScope {
 // Whether so many bytes could be taken now. ResourceExhausted otherwise. For work that would be
 // done before an allocation of that size fails.
 absl::Status CheckMemory(int64_t bytes);
+
+// An owner of `bytes` bytes that `owner` keeps, which are not allocated but count against the limit
+// in force while this owner lives: of a file that is mapped. ResourceExhausted when the limit does
+// not allow it.
+absl::StatusOr<std::shared_ptr<void>> CountMemory(int64_t bytes, std::shared_ptr<void> owner);
 
 // Host memory aligned to kTensorAlignment, at least one byte; freed with the last reference.
 // ResourceExhausted when the limit in force or the machine does not give it.

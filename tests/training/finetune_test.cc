@@ -39,7 +39,7 @@ Outcome FineTune(const std::string& example, const std::string& model, const std
   const absl::Status run = (*trainer)->Run();
   EXPECT_TRUE(run.ok()) << run;
   outcome.nodes = static_cast<int64_t>((*trainer)->session().session().graph().node_ids().size());
-  outcome.bytes = (*trainer)->planned_bytes();
+  outcome.bytes = (*trainer)->planned_memory().arena + (*trainer)->planned_memory().state;
   outcome.parameters = (*trainer)->parameters();
   const auto trained = (*trainer)->TrainedModel();
   EXPECT_TRUE(trained.ok()) << trained.status();

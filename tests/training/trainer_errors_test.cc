@@ -54,9 +54,9 @@ TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
   EXPECT_EQ((*roomy)->recomputed_segments(), 0);
   EXPECT_EQ((*roomy)->planned_bytes(), (*free)->planned_bytes());
   EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"1KB\" }")),
-              HasSubstr("bytes at least, with every part of the forward pass computed again"));
+              HasSubstr("at least, with every part of the forward pass computed again"));
   EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"2 gigs\" }")),
-              HasSubstr("'2 gigs' is no number of bytes such as 2GiB or 500MB"));
+              HasSubstr("'2 gigs' is not a number of bytes such as 500MB"));
 }
 
 TEST_F(TrainerTest, MistakesInNamesAndKinds) {
@@ -169,7 +169,7 @@ TEST_F(TrainerTest, WhatNeedsMoreMemoryIsRefused) {
   EXPECT_THAT(Error(Config("steps: 2 max_memory: \"2KB\"")),
               HasSubstr("above the limit of 2000 bytes"));
   EXPECT_THAT(Error(Config("steps: 2 max_memory: \"much\"")),
-              HasSubstr("max_memory: 'much' is no number of bytes such as 2GiB or 500MB"));
+              HasSubstr("max_memory: 'much' is not a number of bytes such as 500MB"));
 }
 
 }  // namespace

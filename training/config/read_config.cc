@@ -49,7 +49,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (text.str().size() > (1 << 20))
-    return absl::InvalidArgumentError(absl::StrCat("the config '", path, "' has more than 1 MB"));
+    return absl::InvalidArgumentError(absl::StrCat("the config '", path, "' has more than 1 MiB"));
   return text.str();
 }
 

@@ -58,6 +58,7 @@ absl::StatusOr<std::string> Inflate(std::string_view bytes, const std::string& p
     inflateReset(&stream);
   }
   out.resize(size);
+  out.shrink_to_fit();
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "onnx_io/mapped_file.h"
 #include "training/data/gzip.h"
@@ -185,8 +186,10 @@ absl::StatusOr<ImageFiles> ImageFiles::Find(const ImageData& config, const std::
     found.archive_ = {file->bytes(), file};
     if (file->bytes().substr(0, 2) == "\x1f\x8b") {
       ONWARD_ASSIGN_OR_RETURN(std::string bytes, ReadMaybeGzip(found.archive_path_, kMaxArchive));
-      auto kept = std::make_shared<const std::string>(std::move(bytes));
-      found.archive_ = {*kept, kept};
+      auto kept = std::make_shared<std::string>(std::move(bytes));
+      ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> owner,
+                              CountMemory(static_cast<int64_t>(kept->size()), kept));
+      found.archive_ = {*kept, std::move(owner)};
     }
   }
   const absl::Status status = config.has_list()      ? found.FromList(config, directory)

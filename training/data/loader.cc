@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "training/data/collate.h"
 #include "training/data/order.h"
@@ -113,7 +114,8 @@ class PrefetchingLoader : public Loader {
   PrefetchingLoader(std::shared_ptr<const Dataset> data, const LoaderOptions& options)
       : maker_(data, options),
         batches_(maker_.batches_per_epoch()),
-        ahead_(std::max(options.prefetch, 1)) {
+        ahead_(std::max(options.prefetch, 1)),
+        memory_(MemoryLimit::Current()) {
     places_.data = std::move(data);
     for (int i = 0; i < options.workers; ++i) workers_.emplace_back([this] { Work(); });
   }
@@ -131,9 +133,23 @@ class PrefetchingLoader : public Loader {
   const BatchPlaces& places() const override { return places_; }
   Position position() const override { return PositionOf(answered_); }
 
+  int64_t read_ahead() const override { return workers_.empty() ? 0 : ahead_; }
+  int64_t made_at_a_time() const override {
+    return workers_.empty() ? 1 : std::min(ahead_, static_cast<int64_t>(workers_.size()));
+  }
+
+  void Rest() override {
+    std::unique_lock lock(mutex_);
+    ready_.clear();
+    ++generation_;
+    resting_ = true;
+    finished_.wait(lock, [this] { return busy_ == 0; });
+  }
+
   void Seek(int64_t epoch, int64_t batch) override {
     {
       std::lock_guard lock(mutex_);
+      resting_ = false;
       start_ = {epoch + batch / batches_, batch % batches_};
       answered_ = begun_ = 0;
       ready_.clear();
@@ -173,17 +189,19 @@ class PrefetchingLoader : public Loader {
   }
 
   void Work() {
+    const MemoryScope scope(memory_);
     std::unique_lock lock(mutex_);
     while (true) {
-      wanted_.wait(lock, [this] { return stop_ || begun_ < answered_ + ahead_; });
+      wanted_.wait(lock, [this] { return stop_ || (!resting_ && begun_ < answered_ + ahead_); });
       if (stop_) return;
       const int64_t number = begun_++, generation = generation_;
       const Position position = PositionOf(number);
+      ++busy_;
       lock.unlock();
       MadeBatch made = maker_.Make(position);
       lock.lock();
-      if (generation != generation_) continue;
-      ready_.emplace(number, std::move(made));
+      --busy_;
+      if (generation == generation_) ready_.emplace(number, std::move(made));
       finished_.notify_one();
     }
   }
@@ -197,8 +215,10 @@ class PrefetchingLoader : public Loader {
   std::condition_variable wanted_, finished_;
   Position start_;
   int64_t answered_ = 0, begun_ = 0, generation_ = 0;
+  int busy_ = 0;  // workers that make a batch
   std::map<int64_t, MadeBatch> ready_;
-  bool stop_ = false;
+  bool stop_ = false, resting_ = false;
+  const std::shared_ptr<MemoryLimit> memory_;
   std::vector<std::thread> workers_;
 };
 

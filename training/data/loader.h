@@ -55,7 +55,7 @@ struct BatchPlaces {
 // (graph/base/bad_element.h) that is one of a field of the batch.
 absl::Status NamePlace(const absl::Status& status, const Batch& batch, const BatchPlaces& places);
 
-// Not thread-safe.
+// Not thread-safe. Batches count against the memory limit in force where the loader is made.
 class Loader {
  public:
   virtual ~Loader() = default;
@@ -65,6 +65,12 @@ class Loader {
   virtual int64_t batches_per_epoch() const = 0;
   // Next() answers batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
   virtual void Seek(int64_t epoch, int64_t batch) = 0;
+  // Stops reading ahead and frees what is ready, until the next Seek. Returns when no worker reads.
+  virtual void Rest() = 0;
+  // Batches that may be ready ahead, and how many of those are made at a time: each has its
+  // examples beside it until it is put together.
+  virtual int64_t read_ahead() const = 0;
+  virtual int64_t made_at_a_time() const = 0;
   // What Next() answers: Seek(epoch, batch) in another loader goes on from here.
   struct Position {
     int64_t epoch = 0;

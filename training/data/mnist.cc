@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
 #include "training/data/gzip.h"
 #include "training/data/sources.h"
@@ -18,6 +19,7 @@ struct Idx {
   std::string bytes;
   Dims dims;
   size_t data_offset = 0;
+  std::shared_ptr<void> counted;  // see CountMemory
 
   const uint8_t* data() const {
     return reinterpret_cast<const uint8_t*>(bytes.data()) + data_offset;
@@ -48,6 +50,7 @@ absl::StatusOr<Idx> ParseIdx(std::string bytes) {
                                                    DimsString(idx.dims), " needs ", needed,
                                                    " bytes, ", present, " are there"));
   }
+  ONWARD_ASSIGN_OR_RETURN(idx.counted, CountMemory(static_cast<int64_t>(bytes.size()), nullptr));
   idx.bytes = std::move(bytes);
   return idx;
 }

@@ -288,18 +288,31 @@ void RunLogSumExp(const void* in, void* out, const ReducePlan& plan, int64_t beg
 using ReduceLoop = void (*)(const void* in, void* out, const ReducePlan& plan, int64_t begin,
                             int64_t end);
 
+// The reductions of one element that are the element.
+template <typename R>
+inline constexpr bool kKeepsOne =
+    std::is_same_v<R, Sum> || std::is_same_v<R, Mean> || std::is_same_v<R, Prod> || kIsExtreme<R>;
+
 class Reduce : public Kernel {
  public:
-  Reduce(ReduceLoop loop, ReduceAttributes attributes) : loop_(loop), attributes_(attributes) {}
+  Reduce(ReduceLoop loop, bool keeps_one, ReduceAttributes attributes)
+      : loop_(loop), keeps_one_(keeps_one), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    return BindReduce(context, attributes_);
+    ONWARD_RETURN_IF_ERROR(BindReduce(context, attributes_));
+    const auto* plan = static_cast<const ReducePlan*>(context.state());
+    if (plan != nullptr && Keeps(*plan)) context.AliasOutput(0, 0);
+    return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     const ReducePlan& plan = context.state<ReducePlan>();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
+    if (Keeps(plan)) {
+      if (in != out) CopyElements(context.input(0), context.output(0));
+      return absl::OkStatus();
+    }
     const int64_t work = std::max<int64_t>(1, plan.reduced_count);
     const int64_t grain = std::max<int64_t>(1, kCheapGrain / work);
     context.ParallelFor(plan.kept_count, grain,
@@ -308,16 +321,21 @@ class Reduce : public Kernel {
   }
 
  private:
+  // Whether the output has the elements of the input: no axis is reduced, or only some of size 1.
+  bool Keeps(const ReducePlan& plan) const { return keeps_one_ && plan.reduced_count == 1; }
+
   ReduceLoop loop_;
+  bool keeps_one_;
   ReduceAttributes attributes_;
 };
 
 using ReduceTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, uint32_t, uint64_t>>;
 using ExtremeTypes = Concat<ReduceTypes, TypeList<int8_t, uint8_t, bool>>;
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeWithLoop(const NodeSpec& spec, ReduceLoop loop) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWithLoop(const NodeSpec& spec, ReduceLoop loop,
+                                                     bool keeps_one) {
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<Reduce>(loop, ReduceAttributes(spec));
+  return std::make_unique<Reduce>(loop, keeps_one, ReduceAttributes(spec));
 }
 
 template <typename R, typename Types>
@@ -325,14 +343,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReduce(const NodeSpec& spec) {
   ReduceLoop loop = nullptr;
   DispatchDType(Types(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunReduce<R, typename decltype(tag)::type>; });
-  return MakeWithLoop(spec, loop);
+  return MakeWithLoop(spec, loop, kKeepsOne<R>);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLogSumExp(const NodeSpec& spec) {
   ReduceLoop loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunLogSumExp<typename decltype(tag)::type>; });
-  return MakeWithLoop(spec, loop);
+  return MakeWithLoop(spec, loop, false);
 }
 
 constexpr KernelEntry kKernels[] = {

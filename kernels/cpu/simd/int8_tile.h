@@ -45,6 +45,9 @@ struct Int8TileKernels {
   // Bytes of either sign.
   void (*finish_byte)(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
                       int64_t y_row);
+  // The tile's multiplications on registers alone (see peak_loops.h), so many operations a round.
+  void (*peak)(int64_t rounds, float* sink);
+  int peak_operations;
 };
 
 namespace baseline {

@@ -214,6 +214,35 @@ inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish
   FinishByteRows(sums, rows, cols, f, y, y_row);
 }
 
+constexpr int kPeakChains = kRows;
+
+// What the compiler may neither know nor move out of a loop.
+inline __attribute__((always_inline)) void Opaque([[maybe_unused]] Sums& sums) {
+#if defined(__AVX512BW__)
+  asm volatile("" : "+v"(sums));
+#elif defined(__x86_64__)
+  asm volatile("" : "+x"(sums));
+#endif
+}
+
+inline void PeakRounds(int64_t rounds, float* sink) {
+  Sums sums[kPeakChains], x = Broadcast(0x01010101);
+  ONWARD_INT8_UNROLL
+  for (int chain = 0; chain < kPeakChains; ++chain) sums[chain] = Zero();
+  for (int64_t i = 0; i < rounds; ++i) {
+    ONWARD_INT8_UNROLL
+    for (int chain = 0; chain < kPeakChains; ++chain) {
+      Opaque(x);
+      sums[chain] = Multiply<true>(sums[chain], x, x);
+      Opaque(sums[chain]);
+    }
+  }
+  int32_t lanes[kPeakChains][kLanes];
+  ONWARD_INT8_UNROLL
+  for (int chain = 0; chain < kPeakChains; ++chain) Store(lanes[chain], sums[chain]);
+  *sink += static_cast<float>(lanes[0][0]);
+}
+
 const Int8TileKernels& Int8Tiles() {
   static constexpr Int8TileKernels kKernels = {kRows,
                                                kCols,
@@ -222,7 +251,9 @@ const Int8TileKernels& Int8Tiles() {
                                                {Tile<true>, Tile<false>},
                                                FinishInt32,
                                                FinishFloat,
-                                               FinishByte};
+                                               FinishByte,
+                                               PeakRounds,
+                                               2 * kPeakChains * kLanes * kUnit};
   return kKernels;
 }
 

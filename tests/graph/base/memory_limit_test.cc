@@ -55,6 +55,35 @@ TEST(MemoryLimitTest, ScopesNest) {
   EXPECT_TRUE(Tensor::Create(DType::kUint8, {1000}).ok());
 }
 
+TEST(MemoryLimitTest, RemembersThePeak) {
+  auto limit = std::make_shared<MemoryLimit>(1 << 20);
+  const MemoryScope scope(limit);
+  const Tensor kept(DType::kUint8, {1024});
+  { const Tensor passing(DType::kUint8, {4096}); }
+  EXPECT_EQ(limit->used(), 1024);
+  EXPECT_EQ(limit->peak(), 5120);
+  ASSERT_TRUE(CheckMemory(8192).ok());
+  EXPECT_FALSE(Tensor::Create(DType::kUint8, {2 << 20}).ok());
+  EXPECT_EQ(limit->peak(), 5120);
+  limit->ResetPeak();
+  EXPECT_EQ(limit->peak(), 1024);
+}
+
+TEST(MemoryLimitTest, CountsWhatOthersKeep) {
+  auto limit = std::make_shared<MemoryLimit>(1000);
+  const MemoryScope scope(limit);
+  auto file = std::make_shared<int>(7);
+  auto owner = CountMemory(800, file);
+  ASSERT_TRUE(owner.ok());
+  EXPECT_EQ(limit->used(), 800);
+  EXPECT_EQ(CountMemory(300, file).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(limit->used(), 800);
+  EXPECT_EQ(file.use_count(), 2);
+  owner->reset();
+  EXPECT_EQ(limit->used(), 0);
+  EXPECT_EQ(file.use_count(), 1);
+}
+
 TEST(MemoryLimitTest, WhatNoMachineHasIsRefusedWithoutALimit) {
   EXPECT_EQ(Tensor::Create(DType::kUint8, {MachineMemory() + 1}).status().code(),
             absl::StatusCode::kResourceExhausted);

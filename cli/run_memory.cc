@@ -1,0 +1,69 @@
+#include "cli/run_memory.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/byte_text.h"
+#include "graph/base/status.h"
+
+namespace onward::cli {
+
+int64_t RunMemory::total() const {
+  return std::max(creation, weights + inputs + values + outputs + measured);
+}
+
+nlohmann::json RunMemory::json() const {
+  return {{"weights_bytes", weights},       {"inputs_bytes", inputs},
+          {"values_bytes", values},         {"outputs_bytes", outputs},
+          {"measured_bytes", measured},     {"sized_at_run", sized_at_run},
+          {"loading_peak_bytes", creation}, {"total_bytes", total()}};
+}
+
+std::string RunMemory::text() const {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t bytes, const char* what) {
+    if (bytes > 0) parts.push_back(absl::StrCat(BytesText(bytes), " of ", what));
+  };
+  add(weights, "weights");
+  add(inputs, "inputs");
+  add(values, "values and scratch");
+  add(outputs, "outputs");
+  std::string text = absl::StrCat(BytesText(total()), ": ", absl::StrJoin(parts, ", "));
+  if (measured > 0)
+    absl::StrAppend(&text, ", ", BytesText(measured), " measured in a run, of ", sized_at_run,
+                    " nodes whose sizes data decides");
+  if (!unmeasured.empty())
+    absl::StrAppend(
+        &text, "; ", sized_at_run,
+        " nodes whose sizes data decides need more, which no run measured: ", unmeasured);
+  if (total() == creation && total() > weights + inputs + values + outputs + measured)
+    absl::StrAppend(&text, "; loading the model takes most");
+  return text;
+}
+
+absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs) {
+  RunMemory memory;
+  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session.PlanMemory(inputs));
+  for (const auto& [name, value] : inputs)
+    if (value.is_tensor()) memory.inputs += value.tensor().byte_size();
+  MemoryLimit& limit = session.memory();
+  memory.creation = limit.peak();
+  memory.weights = limit.used() - memory.inputs;
+  memory.values = planned.arena;
+  memory.outputs = planned.outputs + planned.updates + planned.copied_updates;
+  memory.sized_at_run = planned.sized_at_run;
+  if (memory.sized_at_run == 0) return memory;
+  const int64_t before = limit.used();
+  limit.ResetPeak();
+  const auto outputs = session.Run(inputs);
+  if (!outputs.ok()) {
+    memory.unmeasured = std::string(outputs.status().message());
+    return memory;
+  }
+  memory.measured = std::max<int64_t>(0, limit.peak() - before - memory.values - memory.outputs);
+  return memory;
+}
+
+}  // namespace onward::cli

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/peak_loops_inl.h"
