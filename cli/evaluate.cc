@@ -11,6 +11,8 @@
 #include "training/config/read_config.h"
 #include "training/log/confusion_table.h"
 #include "training/trainer.h"
+#include "training/config/set_field.h"
+#include "training/data/model_notes.h"
 
 namespace onward::cli {
 namespace {
