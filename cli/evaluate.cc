@@ -35,6 +35,7 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
     config.mutable_optimizer()->set_name("SGD");
   } else {
     ONWARD_ASSIGN_OR_RETURN(config, ReadTrainConfig(options.subject, options.set));
+    config.set_steps(0);
     if (!options.model.empty()) {
       // It has its weights and its head.
       config.set_model(std::filesystem::absolute(options.model));

@@ -11,6 +11,7 @@
 #include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
+#include "training/config/check_config.h"
 #include "training/config/make_schedule.h"
 #include "training/config/parse_bytes.h"
 #include "training/data/sources.h"
@@ -38,6 +39,7 @@ bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() 
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
                                                          TrainerOptions options) {
+  ONWARD_RETURN_IF_ERROR(ValidateTrainConfig(config));
   std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
   ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(); }));
   return made;

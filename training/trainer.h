@@ -69,6 +69,8 @@ struct TrainerOptions {
 // Not thread-safe.
 class Trainer {
  public:
+  // InvalidArgument: a configuration that ValidateTrainConfig refuses, or that does not fit the
+  // model or the data; others as reading either.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const TrainConfig& config,
                                                          TrainerOptions options);
 
