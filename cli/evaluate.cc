@@ -99,4 +99,7 @@ void AddEvaluate(CommandLine& line, CommonOptions& common) {
   command.Do([=, &common] { return RunEvaluation(*options, common); });
 }
 
+  trainer_options.on_warning = [](const std::string& message) {
+    std::fprintf(stderr, "warning: %s\n", message.c_str());
+  };
 }  // namespace onward::cli

@@ -52,6 +52,8 @@ absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
+  ONWARD_RETURN_IF_ERROR(CheckEvaluation());
+  ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
   ONWARD_RETURN_IF_ERROR(OpenLbfgs());
@@ -229,9 +231,14 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
   const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
-  return onward::Evaluate(
-      *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
-      [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
+  ONWARD_ASSIGN_OR_RETURN(
+      Evaluation evaluation,
+      onward::Evaluate(
+          *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
+          [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); }));
+  if (!evaluation.not_finite.empty())
+    Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation.not_finite));
+  return evaluation;
 }
 
 bool Trainer::OutOfPatience() const {
@@ -241,12 +248,17 @@ bool Trainer::OutOfPatience() const {
 
 absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   EvaluationReport report;
-  ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
+  absl::StatusOr<Evaluation> evaluation = Evaluate();
+  if (!evaluation.ok())
+    return Annotate(evaluation.status(),
+                    absl::StrCat("the evaluation after step ", progress_.step, ":"));
+  report.evaluation = *std::move(evaluation);
   report.step = progress_.step;
   report.epoch = loader_->position().epoch;
   const bool maximize = Maximizes(config_);
   if (maximize && !report.evaluation.accuracy())
-    return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
+    return absl::InvalidArgumentError(
+        "evaluation.metric: no target counts for the accuracy (loss.ignore_index leaves all out)");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
   report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
   if (report.best) progress_.best = metric;
@@ -288,6 +300,7 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
 absl::StatusOr<Model> Trainer::TrainedModel() const {
   ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  AddNotes(model);
   return model;
 }
 

@@ -80,6 +80,8 @@ class Trainer {
 
   absl::StatusOr<Evaluation> Evaluate();
   // The trained model in inference form, with the best weights' averages where the config has such.
+  // Its metadata says how images become its input, the names of its classes and the vocabulary of
+  // its text, where the data have such (training/data/model_notes.h).
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
@@ -99,6 +101,8 @@ class Trainer {
   std::optional<MemoryPeak> RecordedPeak() const;
   int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
+  // Names of the classes that targets count, where the data has names for them.
+  std::vector<std::string> class_names() const;
   TrainingSession& session() { return *session_; }
 
  private:
@@ -122,6 +126,15 @@ class Trainer {
   void WarnOfLeastScale();
   std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
   absl::Status JudgeAnomaly(bool skipped);
+  absl::Status CheckEvaluation();
+  absl::Status CheckEvaluationClasses() const;
+  void AddNotes(Model& model) const;
+  absl::Status RefuseNonFiniteData(const Batch& batch) const;
+  absl::Status RefuseNonFiniteWeights() const;
+  void NoteNonFiniteData(const Batch& batch);
+  absl::Status AtStep(const absl::Status& status) const;  // names the step that runs
+  absl::Status NonFiniteLoss(double loss) const;
+  void WarnOfSkippedData(bool skipped);
   absl::Status ReadWeights(StepReport& report) const;
   const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
   bool SkipsSteps() const;
@@ -165,7 +178,9 @@ class Trainer {
   int64_t saved_step_ = -1;
   std::shared_ptr<MemoryLimit> memory_;  // null: each session has its own
   bool warned_of_scale_ = false;
-  std::string anomaly_;  // the first of the step that runs, where the loss is scaled
+  std::string anomaly_;   // the first of the step that runs, where the loss is scaled
+  std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
+  bool warned_of_data_ = false;
   bool stop_ = false;
 };
 
