@@ -15,6 +15,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
+#include "onnx_io/file_kind.h"
 #include "onnx_io/import_graph.h"
 #include "onnx_io/import_training.h"
 #include "onnx_io/mapped_file.h"
@@ -228,7 +229,9 @@ absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& o
     source.mapped = true;
     return ImportModel(file->bytes(), source, options);
   });
-  if (!model.ok()) return Annotate(model.status(), absl::StrCat("'", path, "':"));
+  if (!model.ok())
+    return Annotate(NameForeignFile(model.status(), file->bytes(), WantedFile::kModel),
+                    absl::StrCat("'", path, "':"));
   return model;
 }
 

@@ -16,10 +16,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/base/status.h"
+#include "onnx_io/file_kind.h"
 #include "training/config/check_config.h"
 #include "training/config/json_places.h"
-
 #include "training/config/set_field.h"
+
 namespace onward {
 namespace {
 
@@ -49,6 +50,9 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   if (!file) return absl::NotFoundError(absl::StrCat("cannot open the config '", path, "'"));
   std::ostringstream text;
   text << file.rdbuf();
+  const std::string found = ForeignFile(text.str(), WantedFile::kConfig);
+  if (!found.empty())
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a config but ", found));
   if (text.str().size() > (1 << 20))
     return absl::InvalidArgumentError(absl::StrCat("the config '", path, "' has more than 1 MB"));
   return text.str();
