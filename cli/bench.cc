@@ -66,8 +66,10 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   if (!options.op.empty()) input_options.shapes.clear();
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Create(std::move(model), common.session()));
+  std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs named,
-                          MakeInputs(session->inputs(), input_options));
+                          MakeInputs(session->inputs(), input_options, &taken_as_one));
+  NoteTakenAsOne(taken_as_one);
   std::vector<Value> inputs, outputs(session->outputs().size());
   for (const ValueInfo& info : session->inputs()) {
     const auto it = named.find(info.name);
@@ -91,7 +93,8 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
         {"gbytes_per_s", gbytes},
         {"peak", peak.json()},
         {"threads", common.threads > 0 ? common.threads : PhysicalCores()},
-        {"precision", common.precision}};
+        {"precision", common.precision},
+        {"taken_as_one", taken_as_one}};
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }

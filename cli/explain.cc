@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "cli/graph_sizes.h"
 #include "cli/inputs.h"
 #include "cli/load_session.h"
 #include "graph/base/status.h"
@@ -13,7 +14,14 @@
 namespace onward::cli {
 namespace {
 
-nlohmann::json Document(const Session& session, int64_t planned_bytes) {
+// What a run with the given shapes needs.
+struct Plan {
+  int64_t bytes = 0;
+  std::vector<std::string> taken_as_one;  // symbols without a size
+  std::string unknown;                    // why there is no plan; "": there is one
+};
+
+nlohmann::json Document(const Session& session, const Plan& plan) {
   nlohmann::json document = {{"passes", nlohmann::json::array()},
                              {"nodes", nlohmann::json::array()}};
   for (const PassReport& pass : session.passes())
@@ -25,11 +33,17 @@ nlohmann::json Document(const Session& session, int64_t planned_bytes) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
-  document["planned_bytes"] = planned_bytes;
+  document["taken_as_one"] = plan.taken_as_one;
+  if (plan.unknown.empty()) {
+    document["planned_bytes"] = plan.bytes;
+  } else {
+    document["planned_bytes"] = nullptr;
+    document["no_plan"] = plan.unknown;
+  }
   return document;
 }
 
-void Print(const Session& session, int64_t planned_bytes, bool verbose) {
+void Print(const Session& session, const Plan& plan, bool verbose) {
   std::printf("passes:\n");
   for (const PassReport& pass : session.passes())
     std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
@@ -45,8 +59,15 @@ void Print(const Session& session, int64_t planned_bytes, bool verbose) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
-  std::printf("memory plan: %lld bytes%s\n", static_cast<long long>(planned_bytes),
-              verbose ? " of arena for activations and scratch" : "");
+  if (!plan.unknown.empty()) {
+    std::printf("memory plan: not known: %s\n", plan.unknown.c_str());
+    return;
+  }
+  std::printf("memory plan: %lld bytes%s%s\n", static_cast<long long>(plan.bytes),
+              verbose ? " of arena for activations and scratch" : "",
+              plan.taken_as_one.empty()
+                  ? ""
+                  : absl::StrCat(" with ", TakenAsOne(plan.taken_as_one)).c_str());
 }
 
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
@@ -55,14 +76,19 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
                           LoadSession(model, common.session()));
   InputOptions random = inputs;
   random.random = true;
-  int64_t planned_bytes = 0;
-  if (const absl::StatusOr<Session::Inputs> fed = MakeInputs(session->inputs(), random); fed.ok()) {
-    ONWARD_ASSIGN_OR_RETURN(planned_bytes, session->PlannedBytes(*fed));
+  ONWARD_RETURN_IF_ERROR(ParseShapes(session->inputs(), inputs.shapes).status());
+  Plan plan;
+  const absl::StatusOr<Session::Inputs> fed =
+      MakeInputs(session->inputs(), random, &plan.taken_as_one);
+  if (fed.ok()) {
+    ONWARD_ASSIGN_OR_RETURN(plan.bytes, session->PlannedBytes(*fed));
+  } else {
+    plan.unknown = std::string(fed.status().message());
   }
   if (common.json) {
-    std::printf("%s\n", Document(*session, planned_bytes).dump(2).c_str());
+    std::printf("%s\n", Document(*session, plan).dump(2).c_str());
   } else {
-    Print(*session, planned_bytes, common.verbose);
+    Print(*session, plan, common.verbose);
   }
   return absl::OkStatus();
 }

@@ -85,9 +85,11 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          LoadSession(options.model, session_options));
+                          CreateSession(std::move(model), session_options));
+  std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
-                          MakeInputs(session->inputs(), options.inputs));
+                          MakeInputs(session->inputs(), input_options, &taken_as_one));
+  NoteTakenAsOne(taken_as_one);
   Session::Outputs outputs;
   std::vector<double> milliseconds;
   for (int i = 0; i < std::max(1, options.repeat); ++i) {
@@ -107,7 +109,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
                    static_cast<double>(peak->bytes) / 1e6, peak->node.c_str());
     }
   }
-  nlohmann::json document = {{"outputs", nlohmann::json::array()}};
+  nlohmann::json document = {{"outputs", nlohmann::json::array()}, {"taken_as_one", taken_as_one}};
   for (const ValueInfo& info : session->outputs()) {
     const ValueSummary summary = Summarize(info.name, outputs.at(info.name));
     document["outputs"].push_back(summary.json);

@@ -185,6 +185,10 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
     for (const auto& tensor : proto->graph().initializer())
       options.initializers->push_back(tensor.name());
   }
+  if (options.opsets != nullptr) {
+    const Opsets opsets = OpsetsFrom(*proto);
+    options.opsets->insert(opsets.begin(), opsets.end());
+  }
   return ModelOf(std::move(proto), source, options);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct ImportOptions {
   // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph
   // does not tell from the values of Constant nodes.
   std::vector<std::string>* initializers = nullptr;
+  // Gets the opsets that the file imports, by domain ("" is ai.onnx). Model::opsets are those after
+  // the upgrade.
+  std::map<std::string, int64_t>* opsets = nullptr;
 };
 
 // `path` is mapped; initializers stay in the mapping until a kernel packs them. External data must

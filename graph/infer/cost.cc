@@ -1,106 +1,138 @@
 #include "graph/infer/cost.h"
 
+#include <vector>
+
 namespace onward {
 namespace {
 
-using Symbols = std::map<std::string, double>;
+constexpr size_t kLongestFormula = 200;
+
+// Each product of dims is multiply-adds.
+using Products = std::vector<SymbolicDims>;
 
 class Estimator {
  public:
-  Estimator(const Graph& graph, const Symbols& symbols) : graph_(graph), symbols_(symbols) {}
+  Estimator(const SymbolSizes& sizes, GraphCost& cost) : sizes_(sizes), cost_(cost) {}
 
-  double Flops() const {
-    double total = 0;
-    for (NodeId id : graph_.node_ids()) {
-      const Node& node = graph_.node(id);
-      total += NodeFlops(node);
-      for (const Subgraph& subgraph : node.subgraphs)
-        total += Estimator(*subgraph.graph, symbols_).Flops();
+  void AddGraph(const Graph& graph) {
+    for (NodeId id : graph.node_ids()) {
+      const Node& node = graph.node(id);
+      for (SymbolicDims& product : MultiplyAdds(graph, node)) {
+        product.emplace_back(2);
+        double flops = 1;
+        for (const Dim& dim : product) flops *= SizeOf(dim);
+        cost_.flops += flops;
+        total_ = DimAdd(total_, DimProduct(product, 0, product.size()));
+      }
+      for (const Subgraph& subgraph : node.subgraphs) AddGraph(*subgraph.graph);
     }
-    return total;
   }
-
-  double Elements(ValueId id) const {
-    double count = 1;
-    for (double size : Sizes(id)) count *= size;
-    return count;
-  }
+  const Dim& total() const { return total_; }
 
  private:
-  std::vector<double> Sizes(ValueId id) const {
-    std::vector<double> sizes;
-    if (!id.valid() || !graph_.type(id).shape) return sizes;
-    for (const Dim& dim : *graph_.type(id).shape) {
-      const auto it = symbols_.find(dim.expression());
-      sizes.push_back(dim.known()            ? static_cast<double>(dim.value())
-                      : it == symbols_.end() ? 1.0
-                                             : it->second);
+  double SizeOf(const Dim& dim) {
+    for (const std::string& symbol : DimSymbols(dim)) {
+      if (!sizes_.contains(symbol)) cost_.assumed.insert(symbol);
     }
-    return sizes;
+    return ElementsOf(Type::Tensor(DType::kFloat32, SymbolicDims{dim}), sizes_);
   }
 
-  double NodeFlops(const Node& node) const {
-    const auto dim_from_end = [&](size_t input, size_t from_end) {
-      const std::vector<double> sizes =
-          input < node.inputs.size() ? Sizes(node.inputs[input]) : std::vector<double>();
-      return sizes.size() > from_end ? sizes[sizes.size() - 1 - from_end] : 1.0;
-    };
-    if (node.outputs.empty()) return 0;
+  SymbolicDims DimsOf(const Graph& graph, ValueId id) {
+    const auto& shape = graph.type(id).shape;
+    bool known = shape.has_value();
+    for (size_t i = 0; known && i < shape->size(); ++i) known = !(*shape)[i].unknown();
+    cost_.values_without_size += !known;
+    return shape.value_or(SymbolicDims());
+  }
+
+  Products MultiplyAdds(const Graph& graph, const Node& node) {
     const std::string& op = node.op_type;
-    if (op == "MatMul" || op == "FusedMatMul" || op == "MatMulInteger" || op == "QLinearMatMul") {
-      return 2 * Elements(node.outputs[0]) *
-             dim_from_end(0, node.attributes.Int("transA", 0) ? 1 : 0);
+    const auto valid = [&](size_t input) {
+      return input < node.inputs.size() && node.inputs[input].valid();
+    };
+    if (node.outputs.empty() || !node.outputs[0].valid() || !valid(0) || !valid(1)) return {};
+    const auto with = [](SymbolicDims dims, const SymbolicDims& more, size_t from) {
+      for (size_t i = from; i < more.size(); ++i) dims.push_back(more[i]);
+      return dims;
+    };
+    if (op == "MatMul" || op == "FusedMatMul" || op == "MatMulInteger" || op == "QLinearMatMul" ||
+        op == "Gemm") {
+      const SymbolicDims a = DimsOf(graph, node.inputs[0]);
+      const size_t from_end = node.attributes.Int("transA", 0) ? 2 : 1;
+      SymbolicDims product = DimsOf(graph, node.outputs[0]);
+      if (a.size() >= from_end) product.push_back(a[a.size() - from_end]);
+      return {product};
     }
-    if (op == "Gemm")
-      return 2 * Elements(node.outputs[0]) *
-             dim_from_end(0, node.attributes.Int("transA", 0) ? 1 : 0);
-    if (op == "Conv" || op == "FusedConv" || op == "ConvInteger") {
-      const std::vector<double> weights = Sizes(node.inputs[1]);
-      return weights.empty()
-                 ? 0
-                 : 2 * Elements(node.outputs[0]) * Elements(node.inputs[1]) / weights[0];
+    if (op == "Conv" || op == "FusedConv" || op == "ConvInteger" || op == "ConvTranspose") {
+      const SymbolicDims weights = DimsOf(graph, node.inputs[1]);
+      const ValueId counted = op == "ConvTranspose" ? node.inputs[0] : node.outputs[0];
+      return weights.empty() ? Products() : Products{with(DimsOf(graph, counted), weights, 1)};
     }
-    if (op == "ConvTranspose") {
-      const std::vector<double> weights = Sizes(node.inputs[1]);
-      return weights.empty() ? 0
-                             : 2 * Elements(node.inputs[0]) * Elements(node.inputs[1]) / weights[0];
+    if ((op == "LSTM" || op == "GRU" || op == "RNN") && valid(2)) {
+      SymbolicDims steps = DimsOf(graph, node.inputs[0]);
+      if (steps.size() < 2) return {};
+      steps.resize(2);
+      return {with(steps, DimsOf(graph, node.inputs[1]), 0),
+              with(steps, DimsOf(graph, node.inputs[2]), 0)};
     }
-    if (op == "LSTM" || op == "GRU" || op == "RNN") {
-      const std::vector<double> x = Sizes(node.inputs[0]);
-      return x.size() < 2 ? 0
-                          : 2 * x[0] * x[1] * (Elements(node.inputs[1]) + Elements(node.inputs[2]));
-    }
-    return 0;
+    return {};
   }
 
-  const Graph& graph_;
-  const Symbols& symbols_;
+  const SymbolSizes& sizes_;
+  GraphCost& cost_;
+  Dim total_ = Dim(0);
 };
 
 }  // namespace
 
-GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs) {
-  Symbols symbols;
+double ElementsOf(const Type& type, const SymbolSizes& sizes) {
+  double count = 1;
+  for (const Dim& dim : type.shape.value_or(SymbolicDims())) {
+    const std::optional<int64_t> size =
+        dim.known() ? std::optional<int64_t>(dim.value())
+                    : EvaluateDim(dim, [&](std::string_view symbol) -> std::optional<int64_t> {
+                        const auto it = sizes.find(symbol);
+                        return it == sizes.end() ? 1 : it->second;
+                      });
+    count *= static_cast<double>(dim.unknown() || !size ? 1 : std::max<int64_t>(0, *size));
+  }
+  return count;
+}
+
+void AddSymbolSizes(const Type& type, DimsView dims, SymbolSizes& sizes) {
+  if (!type.shape || type.shape->size() != dims.size()) return;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const std::vector<std::string> symbols = DimSymbols((*type.shape)[i]);
+    if (symbols.size() == 1 && SymbolDim(symbols[0]) == (*type.shape)[i])
+      sizes.emplace(symbols[0], dims[i]);
+  }
+}
+
+GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes) {
   GraphCost cost;
-  for (ValueId id : graph.inputs()) {
-    const auto it = inputs.find(graph.value(id).name);
-    if (it == inputs.end() || !it->second.is_tensor()) continue;
-    const Tensor& tensor = it->second.tensor();
-    cost.bytes += static_cast<double>(tensor.byte_size());
-    const auto& shape = graph.type(id).shape;
-    for (size_t i = 0; shape && i < shape->size() && i < tensor.dims().size(); ++i) {
-      if ((*shape)[i].symbolic())
-        symbols[(*shape)[i].expression()] = static_cast<double>(tensor.dims()[i]);
+  Estimator estimator(sizes, cost);
+  estimator.AddGraph(graph);
+  const std::string formula = estimator.total().symbolic() ? estimator.total().expression() : "";
+  if (formula.size() <= kLongestFormula) cost.flops_formula = formula;
+  cost.bytes = static_cast<double>(ConstantBytes(graph));
+  for (const auto* values : {&graph.inputs(), &graph.outputs()}) {
+    for (ValueId id : *values) {
+      const Type& type = graph.type(id);
+      if (type.is_tensor() && !graph.is_constant(id))
+        cost.bytes += ElementsOf(type, sizes) * BitSize(type.dtype) / 8;
     }
   }
-  const Estimator estimator(graph, symbols);
-  cost.flops = estimator.Flops();
-  cost.bytes += static_cast<double>(ConstantBytes(graph));
-  for (ValueId id : graph.outputs()) {
-    if (graph.type(id).is_tensor())
-      cost.bytes += estimator.Elements(id) * BitSize(graph.type(id).dtype) / 8;
-  }
   return cost;
+}
+
+GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs) {
+  SymbolSizes sizes;
+  for (ValueId id : graph.inputs()) {
+    const auto it = inputs.find(graph.value(id).name);
+    if (it != inputs.end() && it->second.is_tensor())
+      AddSymbolSizes(graph.type(id), it->second.tensor().dims(), sizes);
+  }
+  return CostOf(graph, sizes);
 }
 
 int64_t ConstantBytes(const Graph& graph) {
