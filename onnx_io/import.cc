@@ -239,6 +239,19 @@ absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& o
   return model;
 }
 
+absl::StatusOr<Metadata> ReadMetadata(const std::string& path) {
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  const std::string_view bytes = file->bytes();
+  onnx::ModelProto proto;
+  const absl::StatusOr<std::string> small = TakePayloadsOut(bytes, ImportOptions());
+  const absl::Status status = small.ok() ? Parse(*small, proto) : small.status();
+  if (!status.ok()) {
+    return Annotate(NameForeignFile(status, bytes, WantedFile::kModel),
+                    absl::StrCat("'", path, "':"));
+  }
+  return MetadataFrom(proto);
+}
+
 absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory,
                                   const ImportOptions& options) {
   return Guarded([&] {

@@ -59,6 +59,9 @@ struct ImportOptions {
 // supported), NotFound (no such file). Thread-safe.
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options = {});
 
+// The metadata of the model alone, without a look at its graph. Errors as ImportFile.
+absl::StatusOr<Metadata> ReadMetadata(const std::string& path);
+
 // The same from bytes; external data is refused unless `directory` (where its files lie) is given.
 absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory = "",
                                   const ImportOptions& options = {});
