@@ -52,6 +52,7 @@ absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
+  WarnOfEmptyGroups();
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
   ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
   ReleaseWeights();

@@ -126,6 +126,7 @@ class Trainer {
   void WarnOfLeastScale();
   std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
   absl::Status JudgeAnomaly(bool skipped);
+  void WarnOfEmptyGroups() const;
   absl::Status CheckEvaluation();
   absl::Status CheckEvaluationClasses() const;
   void AddNotes(Model& model) const;

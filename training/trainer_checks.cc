@@ -118,6 +118,14 @@ void Trainer::NoteNonFiniteData(const Batch& batch) {
   bad_data_ = NonFinitePlace(batch, loader_->places());
 }
 
+void Trainer::WarnOfEmptyGroups() const {
+  for (const int group : phases_.empty_groups) {
+    Warn(absl::StrCat("optimizer.group[", group,
+                      "] has no parameter: none that is trained matches it, or earlier groups have "
+                      "them all"));
+  }
+}
+
 absl::Status Trainer::AtStep(const absl::Status& status) const {
   return Annotate(status, absl::StrCat("step ", progress_.step + 1, ":"));
 }

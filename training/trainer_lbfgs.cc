@@ -46,7 +46,7 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
   Lbfgs::Evaluation found;
   for (const GivenBatch& given : batches) {
     const absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
-    if (!ran.ok()) return NamePlace(ran.status(), given.batch, given.places);
+    if (!ran.ok()) return NamePlace(AtStep(ran.status()), given.batch, given.places);
     const Session::Outputs& outputs = *ran;
     found.loss += LossOf(outputs) / static_cast<double>(batches.size());
     if (report != nullptr) ReadGradients(outputs, *report);

@@ -132,6 +132,33 @@ TEST_F(RowsTest, DataThatAreNotFiniteAreNamed) {
                     HasSubstr("evaluated.csv' line 4 is nan")));
 }
 
+TEST_F(RowsTest, FieldsWithoutEffectOnTheModel) {
+  EXPECT_THAT(Error(Rows(kRows, "steps: 1 inference_mode: \"dropout*\"")),
+              HasSubstr("inference_mode: no node of the model matches 'dropout*'"));
+  EXPECT_EQ(Error(Rows(kRows, "steps: 1 inference_mode: \"*\"")), "OK");
+  TrainConfig config = Rows(kRows, "steps: 1");
+  config.mutable_optimizer()->add_group()->set_least_rank(2);
+  config.mutable_optimizer()->add_group()->set_least_rank(3);
+  EXPECT_THAT(Warnings(config), AllOf(HasSubstr("optimizer.group[1] has no parameter"),
+                                      Not(HasSubstr("optimizer.group[0]"))));
+}
+
+TEST_F(RowsTest, ExamplesOfDifferentSizesAreNamed) {
+  scratch_.Write("sizes.jsonl",
+                 "{\"x\": [1, 2], \"label\": 0}\n{\"x\": [1, 2], \"label\": 1}\n"
+                 "{\"x\": [1, 2, 3], \"label\": 1}\n{\"x\": [1, 2], \"label\": 1}\n");
+  TrainConfig config = Rows(kRows, "epochs: 1 batch_size: 4");
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(shuffle: false jsonl { path: "sizes.jsonl" field { name: "x" dim: -1 }
+                                field { name: "label" element: INT64 } })",
+      config.mutable_data()));
+  EXPECT_THAT(
+      Error(config),
+      AllOf(HasSubstr("field 'x' of '"), HasSubstr("sizes.jsonl' line 1 and '"),
+            HasSubstr("sizes.jsonl' line 3: examples of [2] and [3] make no batch: data.pad "
+                      "fills them up, and a step of images (resize, center_crop)")));
+}
+
 TEST_F(RowsTest, AnomaliesNameTheStep) {
   TrainConfig far = Config("steps: 40 log { detect_anomaly: true }");
   (*far.mutable_optimizer()->mutable_options())["lr"] = 1e30;
