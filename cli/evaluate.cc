@@ -98,11 +98,17 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotes(options, config));
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.subject).parent_path();
-  trainer_options.data_directory = options.data_dir;
-  trainer_options.on_warning = [](const std::string& message) {
-    std::fprintf(stderr, "warning: %s\n", message.c_str());
+  // What is typed is relative to where it is typed.
+  trainer_options.data_directory =
+      options.data_dir.empty() && !options.data.empty() ? "." : options.data_dir;
+  // Of the weights and of the evaluation; what would be trained is of no account here.
+  bool evaluates = false;
+  trainer_options.on_warning = [&](const std::string& message) {
+    if (evaluates || absl::StartsWith(message, "weights:"))
+      std::fprintf(stderr, "warning: %s\n", message.c_str());
   };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
+  evaluates = true;
   ONWARD_ASSIGN_OR_RETURN(const Evaluation evaluation, trainer->Evaluate());
   const std::optional<double> accuracy = evaluation.accuracy();
   if (!trainer->class_names().empty()) classes = trainer->class_names();
@@ -137,7 +143,8 @@ void AddEvaluate(CommandLine& line, CommonOptions& common) {
   command.Option("--data", options->data,
                  "onward.DataConfig in text format, in place of the config's evaluation data");
   command.Option("--data-dir", options->data_dir,
-                 "relative paths of data are below it (default: the config's directory)");
+                 "relative paths of data are below it (default: the config's directory; of --data: "
+                 "the current one)");
   command.Option("--loss", options->loss, "of an ONNX file: cross_entropy, mse, ...");
   command.Option("--set", options->set, "overrides of the config; may be repeated");
   command.Option("--batch-size", options->batch_size, "examples at a time");

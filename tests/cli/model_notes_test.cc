@@ -157,6 +157,12 @@ TEST_F(ModelNotesTest, EvaluateGoesByThem) {
                                                     "directory: \"",
                                                     directory_.path("some"), "\" }'")));
   EXPECT_EQ(dogs["confusion"][0]["target"], "dog");
+  // A path that is typed is relative to where it is typed.
+  EXPECT_EQ(
+      std::system(absl::StrCat("cd ", directory_.path("some"), " && ", ONWARD_PROGRAM, " evaluate ",
+                               model_, " --data 'images { directory: \".\" }' >/dev/null 2>&1")
+                      .c_str()),
+      0);
 }
 
 TEST_F(ModelNotesTest, WithoutThemANoteNamesTheRange) {
