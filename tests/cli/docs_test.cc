@@ -22,6 +22,7 @@
 #include "tests/cli/markdown.h"
 #include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
+#include "training/config/read_config.h"
 
 namespace onward {
 namespace {
@@ -259,6 +260,17 @@ TEST_F(DocsTest, ConfigurationsTrain) {
     }
   }
   EXPECT_EQ(found, std::size(rest));
+}
+
+TEST_F(DocsTest, ConfigurationsOfTheExamplesAreSound) {
+  int found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(Source("examples"))) {
+    if (entry.path().extension() != ".textproto") continue;
+    const auto config = ReadTrainConfig(entry.path());
+    EXPECT_TRUE(config.ok()) << config.status();
+    ++found;
+  }
+  EXPECT_GE(found, 7);
 }
 
 // The lines of the documentation's C++.
