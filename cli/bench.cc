@@ -11,6 +11,7 @@
 #include "cli/operator_model.h"
 #include "graph/base/status.h"
 #include "graph/infer/cost.h"
+#include "graph/infer/least_cost.h"
 #include "onnx_io/import.h"
 
 namespace onward::cli {
@@ -69,8 +70,10 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   if (!options.op.empty()) input_options.shapes.clear();
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Create(std::move(model), common.session()));
+  std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs named,
-                          MakeInputs(session->inputs(), input_options));
+                          MakeInputs(session->inputs(), input_options, &taken_as_one));
+  NoteTakenAsOne(taken_as_one);
   std::vector<Value> inputs, outputs(session->outputs().size());
   for (const ValueInfo& info : session->inputs()) {
     const auto it = named.find(info.name);
@@ -100,7 +103,8 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
                                      {"peak", ceiling.json(seconds)},
                                      {"peak_bytes", session->memory().peak()},
                                      {"threads", threads},
-                                     {"precision", common.precision}};
+                                     {"precision", common.precision},
+                                     {"taken_as_one", taken_as_one}};
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "executors/session.h"
 #include "graph/base/byte_text.h"
 
 namespace onward::cli {
@@ -25,6 +27,42 @@ void Constrain(CLI::App& app, CLI::Option& option, const Rule& rule) {
   if (!rule.one_of.empty()) option.check(CLI::IsMember(rule.one_of));
   if (!rule.range.empty()) option.check(CLI::Range(rule.range[0], rule.range[1]));
   if (!rule.excludes.empty()) option.excludes(app.get_option(rule.excludes));
+}
+
+std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::string closest = ClosestName(name, candidates);
+  return closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?");
+}
+
+std::vector<std::string> CommandNames(CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : parser.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  return names;
+}
+
+// What is wrong with the first argument where it should name a command; "" where it does.
+std::string UnknownCommand(CLI::App& parser, const std::string& first) {
+  const std::vector<std::string> names = CommandNames(parser);
+  if (std::find(names.begin(), names.end(), first) != names.end()) return "";
+  const std::string what =
+      first.empty() ? "a command is missing"
+                    : absl::StrCat("there is no command '", first, "'", DidYouMean(first, names));
+  return absl::StrCat("error: ", what, "\nThe commands are ", absl::StrJoin(names, ", "),
+                      "; `onward --help` says what they do.\n");
+}
+
+// The option that the first unexpected argument may stand for.
+std::string ClosestOption(CLI::App& parser) {
+  for (CLI::App* command : parser.get_subcommands()) {
+    const std::vector<std::string> extras = command->remaining();
+    if (extras.empty() || extras[0].size() < 3 || extras[0].compare(0, 2, "--") != 0) continue;
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return DidYouMean(extras[0].substr(0, extras[0].find('=')), names);
+  }
+  return "";
 }
 
 }  // namespace
@@ -88,9 +126,28 @@ Command CommandLine::Add(const std::string& name, const std::string& summary,
 }
 
 CommandLine::Outcome CommandLine::Parse(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(1, argc), argv + argc);
+  if (!arguments.empty() && arguments[0] == "--version") arguments[0] = "version";
+  const std::string first = arguments.empty() ? "" : arguments[0];
+  if (first.empty() || first[0] != '-') {
+    const std::string wrong = UnknownCommand(*parser_, first);
+    if (!wrong.empty()) {
+      std::fputs(wrong.c_str(), stderr);
+      return Outcome::kWrongUsage;
+    }
+  }
   try {
-    parser_->parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
+    parser_->parse(std::move(arguments));
+  } catch (const CLI::ExtrasError& error) {
+    std::fprintf(stderr, "error: %s%s\nRun with --help for more information.\n", error.what(),
+                 ClosestOption(*parser_).c_str());
+    return Outcome::kWrongUsage;
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0 && parser_->get_subcommands().empty()) {
+      std::fputs(UnknownCommand(*parser_, "").c_str(), stderr);
+      return Outcome::kWrongUsage;
+    }
     return parser_->exit(error) == 0 ? Outcome::kHelp : Outcome::kWrongUsage;
   }
   return Outcome::kWork;

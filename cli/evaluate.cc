@@ -7,8 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/train_options.h"
+#include "cli/train_records.h"
 #include "graph/base/status.h"
+#include "onnx_io/import.h"
 #include "training/config/read_config.h"
+#include "training/config/set_field.h"
+#include "training/data/model_notes.h"
 #include "training/log/confusion_table.h"
 #include "training/trainer.h"
 
@@ -31,6 +35,7 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
     config.set_model(std::filesystem::absolute(options.subject));
     config.mutable_loss()->set_kind(options.loss);
     config.mutable_optimizer()->set_name("SGD");
+    config.set_steps(0);
   } else {
     ONWARD_ASSIGN_OR_RETURN(config, ReadTrainConfig(options.subject, options.set));
     if (!options.model.empty()) {
@@ -52,26 +57,75 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   return config;
 }
 
+// Images as the model was trained on them, where `data` says nothing of its own.
+absl::Status ApplyImageNote(const Notes& metadata, DataConfig& data) {
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ImageNote> note, ReadImageNote(metadata));
+  if (!note) return absl::OkStatus();
+  ImageData& images = *data.mutable_images();
+  const bool own = images.step_size() > 0 || images.mean_size() > 0 || images.deviation_size() > 0;
+  if (!own) {
+    *images.mutable_step() = note->image.step();
+    *images.mutable_mean() = note->image.mean();
+    *images.mutable_deviation() = note->image.deviation();
+    images.set_gray(note->image.gray());
+  }
+  std::fprintf(stderr,
+               own ? "note: images are prepared as --data says; the model was trained on: %s\n"
+                   : "note: images are prepared as the model says: %s\n",
+               DescribeImage(note->image).c_str());
+  return absl::OkStatus();
+}
+
+// What the model says of its data stands for what --data leaves out. Answers its classes.
+absl::StatusOr<std::vector<std::string>> ApplyNotes(const Options& options, TrainConfig& config) {
+  if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
+  ONWARD_ASSIGN_OR_RETURN(const Notes metadata, ReadMetadata(options.subject));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes, ReadClassesNote(metadata));
+  DataConfig& data = *config.mutable_data();
+  if (data.has_images()) {
+    ONWARD_RETURN_IF_ERROR(ApplyImageNote(metadata, data));
+    // Folders are numbered by the model's classes, not among themselves.
+    if (classes && data.images().class__size() == 0)
+      *data.mutable_images()->mutable_class_() = {classes->names.begin(), classes->names.end()};
+    *config.mutable_evaluation()->mutable_data() = data;
+  }
+  return classes ? classes->names : std::vector<std::string>();
+}
+
 absl::Status RunEvaluation(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ConfigOf(options));
   ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotes(options, config));
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.subject).parent_path();
-  trainer_options.data_directory = options.data_dir;
+  // What is typed is relative to where it is typed.
+  trainer_options.data_directory =
+      options.data_dir.empty() && !options.data.empty() ? "." : options.data_dir;
+  // Of the weights and of the evaluation; what would be trained is of no account here.
+  bool evaluates = false;
+  trainer_options.on_warning = [&](const std::string& message) {
+    if (evaluates || absl::StartsWith(message, "weights:"))
+      std::fprintf(stderr, "warning: %s\n", message.c_str());
+  };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
+  evaluates = true;
   ONWARD_ASSIGN_OR_RETURN(const Evaluation evaluation, trainer->Evaluate());
   const std::optional<double> accuracy = evaluation.accuracy();
+  if (!trainer->class_names().empty()) classes = trainer->class_names();
   if (common.json) {
     nlohmann::json document = {{"loss", evaluation.loss}, {"examples", evaluation.examples}};
     if (accuracy) document["accuracy"] = *accuracy;
+    if (!classes.empty()) document["classes"] = classes;
+    if (ShowsConfusion(config))
+      document["confusion"] = ConfusionJson(evaluation.confusion, classes);
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }
   std::printf("loss %.6f", evaluation.loss);
   if (accuracy) std::printf(", accuracy %.2f %%", 100 * *accuracy);
   std::printf(", %lld examples\n", static_cast<long long>(evaluation.examples));
-  if (!evaluation.confusion.empty())
-    std::printf("%s", ConfusionTable(evaluation.confusion).c_str());
+  if (!evaluation.confusion.empty() && ShowsConfusion(config))
+    std::printf("%s", ConfusionTable(evaluation.confusion, classes).c_str());
   return absl::OkStatus();
 }
 
@@ -89,7 +143,8 @@ void AddEvaluate(CommandLine& line, CommonOptions& common) {
   command.Option("--data", options->data,
                  "onward.DataConfig in text format, in place of the config's evaluation data");
   command.Option("--data-dir", options->data_dir,
-                 "relative paths of data are below it (default: the config's directory)");
+                 "relative paths of data are below it (default: the config's directory; of --data: "
+                 "the current one)");
   command.Option("--loss", options->loss, "of an ONNX file: cross_entropy, mse, ...");
   command.Option("--set", options->set, "overrides of the config; may be repeated");
   command.Option("--batch-size", options->batch_size, "examples at a time");

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "cli/graph_sizes.h"
 #include "cli/inputs.h"
 #include "cli/load_session.h"
 #include "cli/run_memory.h"
@@ -14,7 +15,14 @@
 namespace onward::cli {
 namespace {
 
-nlohmann::json Document(const Session& session, const RunMemory& memory) {
+// What a run with the given shapes needs.
+struct Plan {
+  RunMemory memory;
+  std::vector<std::string> taken_as_one;  // symbols without a size
+  std::string unknown;                    // why there is no plan; "": there is one
+};
+
+nlohmann::json Document(const Session& session, const Plan& plan) {
   nlohmann::json document = {{"passes", nlohmann::json::array()},
                              {"nodes", nlohmann::json::array()}};
   for (const PassReport& pass : session.passes())
@@ -26,12 +34,18 @@ nlohmann::json Document(const Session& session, const RunMemory& memory) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
-  document["planned_bytes"] = memory.values;
-  document["memory"] = memory.json();
+  document["taken_as_one"] = plan.taken_as_one;
+  if (plan.unknown.empty()) {
+    document["planned_bytes"] = plan.memory.values;
+    document["memory"] = plan.memory.json();
+  } else {
+    document["planned_bytes"] = nullptr;
+    document["no_plan"] = plan.unknown;
+  }
   return document;
 }
 
-void Print(const Session& session, const RunMemory& memory) {
+void Print(const Session& session, const Plan& plan) {
   std::printf("passes:\n");
   for (const PassReport& pass : session.passes())
     std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
@@ -47,8 +61,16 @@ void Print(const Session& session, const RunMemory& memory) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
-  std::printf("memory plan: %lld bytes of values and scratch\nmemory of a run: %s\n",
-              static_cast<long long>(memory.values), memory.text().c_str());
+  if (!plan.unknown.empty()) {
+    std::printf("memory plan: not known: %s\n", plan.unknown.c_str());
+    return;
+  }
+  std::printf("memory plan: %lld bytes of values and scratch%s\nmemory of a run: %s\n",
+              static_cast<long long>(plan.memory.values),
+              plan.taken_as_one.empty()
+                  ? ""
+                  : absl::StrCat(" with ", TakenAsOne(plan.taken_as_one)).c_str(),
+              plan.memory.text().c_str());
 }
 
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
@@ -57,14 +79,19 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
                           LoadSession(model, common.session()));
   InputOptions random = inputs;
   random.random = true;
-  RunMemory memory;
-  if (const absl::StatusOr<Session::Inputs> fed = MakeInputs(session->inputs(), random); fed.ok()) {
-    ONWARD_ASSIGN_OR_RETURN(memory, MemoryOfRun(*session, *fed));
+  ONWARD_RETURN_IF_ERROR(ParseShapes(session->inputs(), inputs.shapes).status());
+  Plan plan;
+  const absl::StatusOr<Session::Inputs> fed =
+      MakeInputs(session->inputs(), random, &plan.taken_as_one);
+  if (fed.ok()) {
+    ONWARD_ASSIGN_OR_RETURN(plan.memory, MemoryOfRun(*session, *fed));
+  } else {
+    plan.unknown = std::string(fed.status().message());
   }
   if (common.json) {
-    std::printf("%s\n", Document(*session, memory).dump(2).c_str());
+    std::printf("%s\n", Document(*session, plan).dump(2).c_str());
   } else {
-    Print(*session, memory);
+    Print(*session, plan);
   }
   return absl::OkStatus();
 }

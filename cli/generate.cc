@@ -15,6 +15,7 @@
 #include "graph/builder/models/models.h"
 #include "onnx_io/import.h"
 #include "onnx_io/vocabulary.h"
+#include "training/data/model_notes.h"
 
 namespace onward::cli {
 namespace {
@@ -51,8 +52,8 @@ int64_t ContextOf(const Graph& graph, const Options& options) {
   return context;
 }
 
-absl::StatusOr<std::unique_ptr<Decoder>> Load(const Options& options, const CommonOptions& common) {
-  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
+absl::StatusOr<std::unique_ptr<Decoder>> Load(Model model, const Options& options,
+                                              const CommonOptions& common) {
   const int64_t context = ContextOf(model.graph, options);
   return Decoder::Create(std::move(model), common.session(), context);
 }
@@ -60,9 +61,16 @@ absl::StatusOr<std::unique_ptr<Decoder>> Load(const Options& options, const Comm
 // Tokens as text, or as numbers where there is no vocabulary.
 class Writer {
  public:
-  static absl::StatusOr<Writer> Create(const std::string& file) {
+  // Of `file`, or of the model's metadata where none is named.
+  static absl::StatusOr<Writer> Create(const std::string& file, const Metadata& metadata) {
     Writer writer;
-    if (file == "bytes") {
+    const auto noted = metadata.find(kVocabularyNote);
+    if (file.empty() && noted != metadata.end() && noted->second != "bytes") {
+      absl::StatusOr<Vocabulary> read = Vocabulary::Parse(noted->second);
+      if (!read.ok())
+        return Annotate(read.status(), absl::StrCat("the model's '", kVocabularyNote, "':"));
+      writer.vocabulary_ = std::make_shared<Vocabulary>(*std::move(read));
+    } else if (file == "bytes" || (file.empty() && noted != metadata.end())) {
       writer.vocabulary_ = std::make_shared<Vocabulary>(Vocabulary::Bytes());
     } else if (!file.empty()) {
       ONWARD_ASSIGN_OR_RETURN(Vocabulary read, Vocabulary::Read(file));
@@ -96,7 +104,8 @@ absl::StatusOr<std::vector<int64_t>> PromptOf(const Options& options, const Writ
   if (!options.prompt_ids.empty()) return Numbers(options.prompt_ids, "--prompt-ids");
   if (!writer.has_text())
     return absl::InvalidArgumentError(
-        "--prompt needs --vocab, a file of tokens (or 'bytes'); --prompt-ids takes numbers");
+        "--prompt needs --vocab, a file of tokens (or 'bytes'): the model brings no vocabulary; "
+        "--prompt-ids takes numbers");
   ONWARD_ASSIGN_OR_RETURN(const auto tokens, writer.vocabulary().Encode(options.prompt));
   return std::vector<int64_t>(tokens.begin(), tokens.end());
 }
@@ -161,11 +170,15 @@ absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
 }
 
 absl::Status GenerateText(const Options& options, const CommonOptions& common) {
-  ONWARD_ASSIGN_OR_RETURN(Writer writer, Writer::Create(options.vocabulary));
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
+  // Numbers come back as numbers, unless a vocabulary is asked for.
+  const bool text = !options.prompt.empty() || common.json;
+  ONWARD_ASSIGN_OR_RETURN(Writer writer,
+                          Writer::Create(options.vocabulary, text ? model.metadata : Metadata()));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> prompt, PromptOf(options, writer));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> stops,
                           Numbers(options.stop_ids, "--stop-ids"));
-  ONWARD_ASSIGN_OR_RETURN(const auto decoder, Load(options, common));
+  ONWARD_ASSIGN_OR_RETURN(const auto decoder, Load(std::move(model), options, common));
   if (options.beams < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--beams is ", options.beams, ", must be at least 1 (0: none)"));
@@ -200,11 +213,14 @@ void AddGenerate(CommandLine& line, CommonOptions& common) {
       line, common, "generate", "Generates text with a decoder model",
       "onward generate gpt.onnx --prompt 'ROMEO:' --vocab vocabulary.txt --temperature 0.8");
   command.Option("model", options->model, "ONNX file", {.required = true});
-  command.Option("--prompt", options->prompt, "text to go on from; needs --vocab");
+  command.Option("--prompt", options->prompt,
+                 "text to continue; needs --vocab, or a model that brings its vocabulary");
   command.Option("--prompt-ids", options->prompt_ids, "tokens to go on from, as 1,2,3",
                  {.excludes = "--prompt"});
-  command.Option("--vocab", options->vocabulary,
-                 "file of tokens, one a line or a JSON object; 'bytes': the 256 bytes");
+  command.Option(
+      "--vocab", options->vocabulary,
+      "file of tokens, one a line or a JSON object; 'bytes': the 256 bytes; default: the "
+      "model's own, where its file has one");
   command.Option("--max-new-tokens", options->max_new_tokens, "tokens to make at most",
                  {.positive = true});
   command.Option("--stop-ids", options->stop_ids, "tokens that end the text, as 0,2");

@@ -1,15 +1,17 @@
 #include "cli/inputs.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/image_inputs.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
-#include "onnx_io/image.h"
+#include "graph/infer/cost.h"
 #include "onnx_io/npy.h"
 #include "onnx_io/tensor_proto.h"
 
@@ -88,42 +90,8 @@ absl::StatusOr<Tensor> ParseInline(const ValueInfo& info, const std::string& tex
                                                  std::string(DTypeName(info.type.dtype))));
 }
 
-// An image as the input's dtype and layout: channels first unless only the last dim is 1 or 3.
-// Values stay in 0..255.
-absl::StatusOr<Tensor> ImageInput(const ValueInfo& info, const std::string& path) {
-  if (!info.type.shape || (info.type.shape->size() != 3 && info.type.shape->size() != 4)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", info.name, "' is ", info.type.ToString(), ": an image needs 3 or 4 dimensions"));
-  }
-  const SymbolicDims& shape = *info.type.shape;
-  const size_t first = shape.size() - 3;
-  const auto is_channels = [](const Dim& dim) {
-    return dim.known() && (dim.value() == 1 || dim.value() == 3);
-  };
-  const bool channels_last = is_channels(shape.back()) && !is_channels(shape[first]);
-  const Dim& channels = channels_last ? shape.back() : shape[first];
-  const bool gray = channels.known() && channels.value() == 1;
-  ONWARD_ASSIGN_OR_RETURN(const Tensor pixels, ReadImage(path, gray));
-  const int64_t height = pixels.dims()[0], width = pixels.dims()[1], depth = pixels.dims()[2];
-  Dims dims = channels_last ? Dims{height, width, depth} : Dims{depth, height, width};
-  if (shape.size() == 4) dims.insert(dims.begin(), 1);
-  Tensor tensor(info.type.dtype, dims);
-  const bool found = DispatchDType(NumericTypes(), info.type.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (int64_t i = 0; i < height * width; ++i) {
-      for (int64_t c = 0; c < depth; ++c) {
-        const int64_t to = channels_last ? i * depth + c : c * height * width + i;
-        tensor.mutable_data<T>()[to] =
-            static_cast<T>(static_cast<float>(pixels.data<uint8_t>()[i * depth + c]));
-      }
-    }
-  });
-  if (found) return tensor;
-  return absl::InvalidArgumentError(
-      absl::StrCat("input '", info.name, "' is ", info.type.ToString(), ", not an image"));
-}
-
-absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, const Dims* shape) {
+absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, const Dims* shape,
+                                const std::optional<ImageNote>& note) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (absl::EndsWith(lower, ".npy")) {
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(text, info.type.dtype));
@@ -132,7 +100,7 @@ absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, 
   if (absl::EndsWith(lower, ".pb")) return ReadValueFile(text, info.type);
   if (absl::EndsWith(lower, ".png") || absl::EndsWith(lower, ".jpg") ||
       absl::EndsWith(lower, ".jpeg")) {
-    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ImageInput(info, text));
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadImageInput(info, text, note));
     return Value(std::move(tensor));
   }
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ParseInline(info, text, shape));
@@ -149,9 +117,37 @@ absl::Status ReadArchive(const std::vector<ValueInfo>& declared, const std::stri
   return absl::OkStatus();
 }
 
+// The declared dims with the sizes of their symbols; 1 for those that have none.
+Dims DrawnDims(const Type& type, const SymbolSizes& sizes, std::vector<std::string>& taken_as_one) {
+  Dims dims;
+  const auto size_of = [&](std::string_view symbol) -> std::optional<int64_t> {
+    const auto it = sizes.find(symbol);
+    if (it != sizes.end()) return it->second;
+    if (std::find(taken_as_one.begin(), taken_as_one.end(), symbol) == taken_as_one.end())
+      taken_as_one.emplace_back(symbol);
+    return 1;
+  };
+  for (const Dim& dim : *type.shape) {
+    const std::optional<int64_t> size =
+        dim.known() ? std::optional<int64_t>(dim.value()) : EvaluateDim(dim, size_of);
+    dims.push_back(dim.unknown() || !size ? 1 : std::max<int64_t>(0, *size));
+  }
+  return dims;
+}
+
 absl::Status AddRandom(const std::vector<ValueInfo>& declared,
                        const std::map<std::string, Dims>& shapes, uint64_t seed,
-                       Session::Inputs& inputs) {
+                       Session::Inputs& inputs, std::vector<std::string>& taken_as_one) {
+  SymbolSizes sizes;
+  for (const ValueInfo& info : declared) {
+    const auto given = inputs.find(info.name);
+    const auto shape = shapes.find(info.name);
+    if (given != inputs.end() && given->second.is_tensor()) {
+      AddSymbolSizes(info.type, given->second.tensor().dims(), sizes);
+    } else if (shape != shapes.end()) {
+      AddSymbolSizes(info.type, shape->second, sizes);
+    }
+  }
   for (size_t i = 0; i < declared.size(); ++i) {
     const ValueInfo& info = declared[i];
     if (inputs.count(info.name) != 0 || info.optional) continue;
@@ -163,7 +159,9 @@ absl::Status AddRandom(const std::vector<ValueInfo>& declared,
     if (const auto it = shapes.find(info.name); it != shapes.end()) {
       dims = it->second;
     } else if (info.type.shape) {
-      for (const Dim& dim : *info.type.shape) dims.push_back(dim.known() ? dim.value() : 1);
+      dims = DrawnDims(info.type, sizes, taken_as_one);
+    } else {
+      taken_as_one.push_back(info.name);
     }
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(info.type.dtype, dims).status());
     inputs[info.name] = Value(RandomTensor(info.type.dtype, dims, seed + i));
@@ -210,14 +208,36 @@ Tensor RandomTensor(DType dtype, DimsView dims, uint64_t seed) {
   return tensor;
 }
 
-absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declared,
-                                           const InputOptions& options) {
-  std::map<std::string, Dims> shapes;
-  for (const std::string& text : options.shapes) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    if (FindInput(declared, parts.first) == nullptr) return UnknownInput(declared, parts.first);
-    ONWARD_ASSIGN_OR_RETURN(shapes[parts.first], ParseDims(parts.second));
+absl::StatusOr<std::map<std::string, Dims>> ParseShapes(const std::vector<ValueInfo>& declared,
+                                                        const std::vector<std::string>& shapes) {
+  std::map<std::string, Dims> parsed;
+  for (const std::string& text : shapes) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shape '", text, "' is not NAME=1x3x224x224"));
+    }
+    const std::string name = text.substr(0, equals);
+    if (FindInput(declared, name) == nullptr)
+      return Annotate(UnknownInput(declared, name), absl::StrCat("--shape ", text, ":"));
+    ONWARD_ASSIGN_OR_RETURN(parsed[name], ParseDims(text.substr(equals + 1)));
   }
+  return parsed;
+}
+
+void NoteTakenAsOne(const std::vector<std::string>& symbols) {
+  if (symbols.empty()) return;
+  std::string text;
+  for (const std::string& symbol : symbols)
+    absl::StrAppend(&text, text.empty() ? "" : ", ", symbol, " = 1");
+  std::fprintf(stderr, "note: sizes that were not given: %s (--shape NAME=DIMS gives them)\n",
+               text.c_str());
+}
+
+absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declared,
+                                           const InputOptions& options,
+                                           std::vector<std::string>* taken_as_one) {
+  ONWARD_ASSIGN_OR_RETURN(const auto shapes, ParseShapes(declared, options.shapes));
   Session::Inputs inputs;
   for (const std::string& text : options.inputs) {
     const size_t equals = text.find('=');
@@ -231,11 +251,14 @@ absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declare
     const ValueInfo* info = FindInput(declared, name);
     if (info == nullptr) return UnknownInput(declared, name);
     const auto shape = shapes.find(name);
-    ONWARD_ASSIGN_OR_RETURN(inputs[name],
-                            ReadInput(*info, text.substr(equals + 1),
-                                      shape == shapes.end() ? nullptr : &shape->second));
+    ONWARD_ASSIGN_OR_RETURN(
+        inputs[name], ReadInput(*info, text.substr(equals + 1),
+                                shape == shapes.end() ? nullptr : &shape->second, options.image));
   }
-  if (options.random) ONWARD_RETURN_IF_ERROR(AddRandom(declared, shapes, options.seed, inputs));
+  if (!options.random) return inputs;
+  std::vector<std::string> symbols;
+  ONWARD_RETURN_IF_ERROR(AddRandom(declared, shapes, options.seed, inputs, symbols));
+  if (taken_as_one != nullptr) *taken_as_one = std::move(symbols);
   return inputs;
 }
 

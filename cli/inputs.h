@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "executors/session.h"
+#include "training/data/model_notes.h"
 
 namespace onward::cli {
 
@@ -15,12 +17,23 @@ struct InputOptions {
   std::vector<std::string> shapes;  // NAME=1x3x224x224
   bool random = false;
   uint64_t seed = 0;
+  std::optional<ImageNote> image;  // how image files become inputs; none: as pixels of 0 to 255
 };
 
 // Reads, parses or draws every input of the model. An input that is neither given nor optional is
-// an error unless `random`. Unknown dims of random inputs are 1 where no shape is given.
+// an error unless `random`. Drawn inputs take the sizes of symbols from the shapes and inputs that
+// are given; the symbols that are left count as 1 and go to `taken_as_one`, as does the name of an
+// input of unknown rank, which is drawn as a scalar.
 absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declared,
-                                           const InputOptions& options);
+                                           const InputOptions& options,
+                                           std::vector<std::string>* taken_as_one = nullptr);
+
+// The dims of --shape by the input's name. InvalidArgument: no such input, with the closest name.
+absl::StatusOr<std::map<std::string, Dims>> ParseShapes(const std::vector<ValueInfo>& declared,
+                                                        const std::vector<std::string>& shapes);
+
+// Says on stderr which symbols were taken as 1, if any were.
+void NoteTakenAsOne(const std::vector<std::string>& symbols);
 
 // "1x3x224x224" (or with commas).
 absl::StatusOr<Dims> ParseDims(const std::string& text);

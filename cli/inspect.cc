@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
-#include "executors/plan/memory.h"
+#include "cli/graph_sizes.h"
 #include "graph/base/status.h"
 #include "graph/builder/nn/parameters.h"
 #include "graph/infer/cost.h"
@@ -33,32 +33,6 @@ void Count(const Graph& graph, Counts& counts) {
   }
 }
 
-// Peak of live activation bytes in file order; unknown dims count as 1.
-int64_t PeakActivationBytes(const Graph& graph) {
-  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
-  if (!order.ok()) return 0;
-  std::map<int32_t, Lifetime> lifetimes;
-  const auto last = static_cast<int32_t>(order->size());
-  for (int32_t step = 0; step < last; ++step) {
-    const Node& node = graph.node((*order)[static_cast<size_t>(step)]);
-    for (ValueId id : node.outputs) {
-      if (!id.valid() || !graph.type(id).is_tensor()) continue;
-      int64_t count = 1;
-      for (const Dim& dim : graph.type(id).shape.value_or(SymbolicDims()))
-        count *= dim.known() ? std::max<int64_t>(1, dim.value()) : 1;
-      lifetimes[id.index] = {ByteSize(graph.type(id).dtype, count), step,
-                             graph.is_output(id) ? last : step};
-    }
-    for (ValueId id : node.inputs) {
-      if (const auto it = lifetimes.find(id.index); it != lifetimes.end())
-        it->second.last = std::max(it->second.last, step);
-    }
-  }
-  std::vector<Lifetime> all;
-  for (const auto& [id, lifetime] : lifetimes) all.push_back(lifetime);
-  return PlanArena(all).bytes;
-}
-
 nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& ids, bool inputs) {
   nlohmann::json list = nlohmann::json::array();
   for (ValueId id : ids) {
@@ -81,14 +55,41 @@ nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& ids, b
   return list;
 }
 
-nlohmann::json Document(const Model& model) {
+// Those of the inputs first, in their order.
+std::vector<std::string> SymbolsTakenAsOne(const Graph& graph, const SymbolSizes& sizes,
+                                           const GraphCost& cost) {
+  std::vector<std::string> symbols = SymbolsWithoutSize(graph, sizes);
+  for (const std::string& symbol : cost.assumed) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+      symbols.push_back(symbol);
+  }
+  return symbols;
+}
+
+// What the file is, beside the model in it.
+struct Inspected {
+  Model model;
+  std::map<std::string, int64_t> opsets;  // of the file
+  SymbolSizes sizes;                      // that --shape gives
+};
+
+// By the names that people write: "" is ai.onnx.
+std::map<std::string, int64_t> ByDomain(const std::map<std::string, int64_t>& opsets) {
+  std::map<std::string, int64_t> named;
+  for (const auto& [domain, version] : opsets) named[domain.empty() ? "ai.onnx" : domain] = version;
+  return named;
+}
+
+nlohmann::json Document(const Inspected& inspected) {
+  const Model& model = inspected.model;
   Counts counts;
   Count(model.graph, counts);
-  const GraphCost cost = CostOf(model.graph, {});
+  const GraphCost cost = CostOf(model.graph, inspected.sizes);
   return {{"producer", model.producer_name},
           {"producer_version", model.producer_version},
           {"ir_version", model.ir_version},
-          {"opsets", model.opsets},
+          {"opsets", ByDomain(inspected.opsets)},
+          {"opsets_inside", ByDomain(model.opsets)},
           {"graph", model.graph.name},
           {"metadata", model.metadata},
           {"inputs", ValuesJson(model.graph, model.graph.inputs(), true)},
@@ -98,15 +99,37 @@ nlohmann::json Document(const Model& model) {
           {"parameter_bytes", ConstantBytes(model.graph)},
           {"ops", counts.ops},
           {"flops", cost.flops},
-          {"peak_activation_bytes", PeakActivationBytes(model.graph)}};
+          {"flops_formula", cost.flops_formula},
+          {"taken_as_one", SymbolsTakenAsOne(model.graph, inspected.sizes, cost)},
+          {"values_without_shape", counts.values_without_shape},
+          {"peak_activation_bytes", PeakActivationBytes(model.graph, inspected.sizes)}};
+}
+
+std::string OpsetText(const nlohmann::json& opsets) {
+  std::string text;
+  for (const auto& [domain, version] : opsets.items())
+    absl::StrAppend(&text, text.empty() ? "" : ", ", domain, " ", version.get<int64_t>());
+  return text;
+}
+
+// " with batch = 1 (203264*batch FLOP; --shape sets sizes)".
+std::string SizesText(const nlohmann::json& document) {
+  const auto symbols = document["taken_as_one"].get<std::vector<std::string>>();
+  std::string text = symbols.empty() ? "" : absl::StrCat(" with ", TakenAsOne(symbols));
+  const auto shapeless = document["values_without_shape"].get<int64_t>();
+  if (shapeless > 0)
+    absl::StrAppend(&text, text.empty() ? " without " : " and without ", shapeless,
+                    shapeless == 1 ? " value" : " values", " of unknown rank");
+  return text;
 }
 
 void PrintText(const Model& model, const nlohmann::json& document) {
-  std::printf("producer:   %s %s\nir version: %d\nopsets:    ", model.producer_name.c_str(),
+  std::printf("producer:   %s %s\nir version: %d\n", model.producer_name.c_str(),
               model.producer_version.c_str(), static_cast<int>(model.ir_version));
-  for (const auto& [domain, version] : model.opsets)
-    std::printf(" %s %d", domain.empty() ? "ai.onnx" : domain.c_str(), static_cast<int>(version));
-  std::printf("\ninputs:\n");
+  const std::string opsets = OpsetText(document["opsets"]);
+  const std::string inside = OpsetText(document["opsets_inside"]);
+  std::printf("opsets:     %s%s\ninputs:\n", opsets.c_str(),
+              opsets == inside ? "" : absl::StrCat(" (run as ", inside, ")").c_str());
   for (const auto& value : document["inputs"]) {
     std::printf("  %s: %s%s\n", value["name"].get<std::string>().c_str(),
                 value["type"].get<std::string>().c_str(),
@@ -117,11 +140,16 @@ void PrintText(const Model& model, const nlohmann::json& document) {
     std::printf("  %s: %s\n", value["name"].get<std::string>().c_str(),
                 value["type"].get<std::string>().c_str());
   }
+  const std::string sizes = SizesText(document);
+  const auto formula = document["flops_formula"].get<std::string>();
   std::printf("parameters: %.4g M, %.4g MB\n", document["parameters"].get<double>() * 1e-6,
               document["parameter_bytes"].get<double>() * 1e-6);
-  std::printf("arithmetic: %.4g GFLOP per run\n", document["flops"].get<double>() * 1e-9);
-  std::printf("activations: %.4g MB at the peak (unknown dims taken as 1)\n",
-              document["peak_activation_bytes"].get<double>() * 1e-6);
+  std::printf("arithmetic: %.4g GFLOP per run%s%s\n", document["flops"].get<double>() * 1e-9,
+              sizes.c_str(), formula.empty() ? "" : absl::StrCat(": ", formula, " FLOP").c_str());
+  std::printf("activations: %.4g MB at the peak%s\n",
+              document["peak_activation_bytes"].get<double>() * 1e-6, sizes.c_str());
+  if (!SymbolsWithoutSize(model.graph, {}).empty())
+    std::printf("            --shape NAME=DIMS gives the inputs sizes\n");
   std::printf("nodes: %d\n", document["nodes"].get<int>());
   for (const auto& [op, count] : document["ops"].items())
     std::printf("  %6d %s\n", count.get<int>(), op.c_str());
@@ -173,12 +201,16 @@ nlohmann::json ParametersJson(const Model& model) {
   return list;
 }
 
-absl::Status Inspect(const std::string& path, bool values, bool parameters,
-                     const CommonOptions& common) {
+absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes, bool values,
+                     bool parameters, const CommonOptions& common) {
+  Inspected inspected;
   ImportOptions options;
   options.for_inspection = true;
-  ONWARD_ASSIGN_OR_RETURN(const Model model, ImportFile(path, options));
-  nlohmann::json document = Document(model);
+  options.opsets = &inspected.opsets;
+  ONWARD_ASSIGN_OR_RETURN(inspected.model, ImportFile(path, options));
+  const Model& model = inspected.model;
+  ONWARD_ASSIGN_OR_RETURN(inspected.sizes, ApplyShapes(shapes, inspected.model.graph));
+  nlohmann::json document = Document(inspected);
   if (common.json) {
     if (parameters) document["parameter_list"] = ParametersJson(model);
     if (values) document.update(TypesJson(model.graph));
@@ -199,11 +231,13 @@ void AddInspect(CommandLine& line, CommonOptions& common) {
   auto values = std::make_shared<bool>(false), parameters = std::make_shared<bool>(false);
   Command command = NewCommand(line, common, "inspect", "Prints what is in a model file",
                                "onward inspect bert.onnx --values");
+  auto shapes = std::make_shared<std::vector<std::string>>();
   command.Option("model", *model, "ONNX file", {.required = true});
+  command.Option("--shape", *shapes, "NAME=1x3x224x224: dims of an input, for sizes and costs");
   command.Flag("--values", *values, "print the type of every value, of bodies too");
   command.Flag("--parameters", *parameters,
                "print every parameter: shape, whether it would be trained, how it started");
-  command.Do([=, &common] { return Inspect(*model, *values, *parameters, common); });
+  command.Do([=, &common] { return Inspect(*model, *shapes, *values, *parameters, common); });
 }
 
 }  // namespace onward::cli

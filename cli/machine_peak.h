@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "graph/infer/cost.h"
+#include "graph/infer/least_cost.h"
 #include "kernels/cpu/machine_peak.h"
 #include "kernels/kernel.h"
 

@@ -9,12 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/image_inputs.h"
 #include "cli/inputs.h"
 #include "cli/latency.h"
 #include "cli/load_session.h"
 #include "cli/summary.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
+#include "onnx_io/import.h"
 #include "onnx_io/npy.h"
 
 namespace onward::cli {
@@ -26,6 +28,7 @@ struct RunOptions {
   std::string output_dir;
   int repeat = 1;
   std::string profile;
+  std::string image;
 };
 
 std::string SafeFileName(std::string name) {
@@ -85,10 +88,17 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
+  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
+  InputOptions input_options = options.inputs;
+  ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, model.metadata));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
+                          ReadClassesNote(model.metadata));
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          LoadSession(options.model, session_options));
+                          CreateSession(std::move(model), session_options));
+  std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
-                          MakeInputs(session->inputs(), options.inputs));
+                          MakeInputs(session->inputs(), input_options, &taken_as_one));
+  NoteTakenAsOne(taken_as_one);
   Session::Outputs outputs;
   std::vector<double> milliseconds;
   for (int i = 0; i < std::max(1, options.repeat); ++i) {
@@ -111,9 +121,11 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
                    peak->node.c_str());
     }
   }
-  nlohmann::json document = {{"outputs", nlohmann::json::array()}};
+  nlohmann::json document = {{"outputs", nlohmann::json::array()}, {"taken_as_one", taken_as_one}};
   for (const ValueInfo& info : session->outputs()) {
-    const ValueSummary summary = Summarize(info.name, outputs.at(info.name));
+    ValueSummary summary = Summarize(info.name, outputs.at(info.name));
+    if (classes && classes->output == info.name)
+      AddClasses(outputs.at(info.name), classes->names, summary);
     document["outputs"].push_back(summary.json);
     if (!common.json) std::printf("%s\n", summary.text.c_str());
   }
@@ -141,6 +153,9 @@ void AddRun(CommandLine& line, CommonOptions& common) {
   command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
   command.Option("--shape", options->inputs.shapes,
                  "NAME=1x3x224x224: dims of a drawn or inline input");
+  command.Option("--image", options->image,
+                 "onward.ImageData in text format, in place of what the model says of its images: "
+                 "'mean: 0.5 deviation: 0.5 step { resize { height: 32 width: 32 } }'");
   command.Option("--output-dir", options->output_dir,
                  "write every output as NAME.npy, maps as NAME.json");
   command.Option("--repeat", options->repeat, "run N times and print latencies",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -136,6 +137,42 @@ ValueSummary Summarize(const std::string& name, const Value& value) {
     if (i < 4) absl::StrAppend(&summary.text, "\n  ", element.text);
   }
   return summary;
+}
+
+void AddClasses(const Value& value, const std::vector<std::string>& names, ValueSummary& summary) {
+  constexpr int64_t kBest = 3, kRows = 4;
+  if (!value.is_tensor() || names.empty()) return;
+  const Tensor& tensor = value.tensor();
+  const auto count = static_cast<int64_t>(names.size());
+  const size_t axis = tensor.rank() == 1 ? 0 : 1;
+  if (tensor.rank() == 0 || tensor.dims()[axis] != count || tensor.num_elements() == 0 ||
+      NumElements(tensor.dims(), axis + 1, tensor.rank()) != 1)
+    return;
+  nlohmann::json rows = nlohmann::json::array();
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t row = 0; row < tensor.num_elements() / count; ++row) {
+      const T* scores = tensor.data<T>() + row * count;
+      std::vector<int64_t> order(names.size());
+      std::iota(order.begin(), order.end(), 0);
+      const int64_t best = std::min(kBest, count);
+      std::partial_sort(order.begin(), order.begin() + best, order.end(),
+                        [&](int64_t a, int64_t b) {
+                          return static_cast<double>(scores[a]) > static_cast<double>(scores[b]);
+                        });
+      nlohmann::json classes = nlohmann::json::array();
+      std::string text = absl::StrCat("\n  row ", row, ":");
+      for (int64_t i = 0; i < best; ++i) {
+        const std::string& name = names[static_cast<size_t>(order[i])];
+        const auto score = static_cast<double>(scores[order[i]]);
+        classes.push_back({{"class", name}, {"index", order[i]}, {"score", score}});
+        absl::StrAppend(&text, i == 0 ? " " : ", ", name, " ", absl::StrFormat("%.4g", score));
+      }
+      rows.push_back(std::move(classes));
+      if (row < kRows) summary.text += text;
+    }
+  });
+  summary.json["classes"] = std::move(rows);
 }
 
 }  // namespace onward::cli

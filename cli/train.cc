@@ -226,7 +226,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
   ONWARD_RETURN_IF_ERROR(trainer->Run());
   if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer, options.profile));
   record(records.Close());
-  if (!common.json) records.PrintConfusion();
+  if (!common.json && ShowsConfusion(config)) records.PrintConfusion(trainer->class_names());
   ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
   if (common.json) {
     nlohmann::json document = records.Summary();
@@ -235,6 +235,7 @@ absl::Status Train(const Options& options, const CommonOptions& common) {
     document["model"] = output / "model.onnx";
     document["planned_bytes"] = trainer->planned_bytes();
     document["peak_bytes"] = trainer->peak_bytes();
+    if (ShowsConfusion(config)) document.update(records.ConfusionSummary(trainer->class_names()));
     std::printf("%s\n", document.dump(2).c_str());
     return absl::OkStatus();
   }

@@ -116,8 +116,33 @@ absl::Status TrainRecords::Close() {
   return events_ == nullptr ? absl::OkStatus() : events_->Flush();
 }
 
-void TrainRecords::PrintConfusion() const {
-  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_).c_str());
+void TrainRecords::PrintConfusion(const std::vector<std::string>& classes) const {
+  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_, classes).c_str());
+}
+
+nlohmann::json TrainRecords::ConfusionSummary(const std::vector<std::string>& classes) const {
+  nlohmann::json summary = nlohmann::json::object();
+  if (!classes.empty()) summary["classes"] = classes;
+  if (!confusion_.empty()) summary["confusion"] = ConfusionJson(confusion_, classes);
+  return summary;
+}
+
+bool ShowsConfusion(const TrainConfig& config) {
+  return !config.data().has_text() && config.loss().class_axis() != -1;
+}
+
+nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::string>& classes) {
+  const auto named = [&](int64_t label) -> nlohmann::json {
+    if (label >= 0 && label < static_cast<int64_t>(classes.size()))
+      return classes[static_cast<size_t>(label)];
+    return label;
+  };
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [pair, count] : confusion) {
+    list.push_back(
+        {{"target", named(pair.first)}, {"prediction", named(pair.second)}, {"count", count}});
+  }
+  return list;
 }
 
 std::string TrainRecords::LeftOut() const {

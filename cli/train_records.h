@@ -24,13 +24,15 @@ class TrainRecords {
   absl::Status Step(const StepReport& report);
   absl::Status Evaluation(const EvaluationReport& report);
   absl::Status Close();  // writes loss.svg
-  // Of the last evaluation, on the standard output.
-  void PrintConfusion() const;
+  // Of the last evaluation, on the standard output; `classes`: names, or none.
+  void PrintConfusion(const std::vector<std::string>& classes) const;
   // ", 3 of them skipped", ", broken examples left out 2 times": what was, of the steps.
   std::string LeftOut() const;
   // {"loss", "skipped_steps", "broken_examples", "evaluation"}: of the last step, and of the last
   // evaluation if any.
   nlohmann::json Summary() const;
+  // {"classes", "confusion"} of the last evaluation: what PrintConfusion prints.
+  nlohmann::json ConfusionSummary(const std::vector<std::string>& classes) const;
 
  private:
   absl::Status Events(const StepReport& report);
@@ -45,5 +47,10 @@ class TrainRecords {
   std::optional<StepReport> last_step_;
   std::optional<EvaluationReport> last_evaluation_;
 };
+
+// Whether confusions tell something: of classes of examples, not of the tokens of a language.
+bool ShowsConfusion(const TrainConfig& config);
+// [{"target", "prediction", "count"}, ...]: classes by name where they have names, else by number.
+nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::string>& classes);
 
 }  // namespace onward::cli

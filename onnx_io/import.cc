@@ -15,6 +15,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
+#include "onnx_io/file_kind.h"
 #include "onnx_io/import_graph.h"
 #include "onnx_io/import_training.h"
 #include "onnx_io/mapped_file.h"
@@ -184,6 +185,10 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
     for (const auto& tensor : proto->graph().initializer())
       options.initializers->push_back(tensor.name());
   }
+  if (options.opsets != nullptr) {
+    const Opsets opsets = OpsetsFrom(*proto);
+    options.opsets->insert(opsets.begin(), opsets.end());
+  }
   return ModelOf(std::move(proto), source, options);
 }
 
@@ -228,8 +233,23 @@ absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& o
     source.mapped = true;
     return ImportModel(file->bytes(), source, options);
   });
-  if (!model.ok()) return Annotate(model.status(), absl::StrCat("'", path, "':"));
+  if (!model.ok())
+    return Annotate(NameForeignFile(model.status(), file->bytes(), WantedFile::kModel),
+                    absl::StrCat("'", path, "':"));
   return model;
+}
+
+absl::StatusOr<Metadata> ReadMetadata(const std::string& path) {
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  const std::string_view bytes = file->bytes();
+  onnx::ModelProto proto;
+  const absl::StatusOr<std::string> small = TakePayloadsOut(bytes, ImportOptions());
+  const absl::Status status = small.ok() ? Parse(*small, proto) : small.status();
+  if (!status.ok()) {
+    return Annotate(NameForeignFile(status, bytes, WantedFile::kModel),
+                    absl::StrCat("'", path, "':"));
+  }
+  return MetadataFrom(proto);
 }
 
 absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct ImportOptions {
   // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph
   // does not tell from the values of Constant nodes.
   std::vector<std::string>* initializers = nullptr;
+  // Gets the opsets that the file imports, by domain ("" is ai.onnx). Model::opsets are those after
+  // the upgrade.
+  std::map<std::string, int64_t>* opsets = nullptr;
 };
 
 // `path` is mapped; initializers stay in the mapping until a kernel packs them. External data must
@@ -54,6 +58,9 @@ struct ImportOptions {
 // each with node name and op: InvalidArgument (not a valid model), Unimplemented (valid, not
 // supported), NotFound (no such file). Thread-safe.
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options = {});
+
+// The metadata of the model alone, without a look at its graph. Errors as ImportFile.
+absl::StatusOr<Metadata> ReadMetadata(const std::string& path);
 
 // The same from bytes; external data is refused unless `directory` (where its files lie) is given.
 absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory = "",

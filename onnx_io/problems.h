@@ -14,7 +14,8 @@ class Problems {
   void Invalid(std::string message) { Add(std::move(message), true); }
   // Valid, but not supported: Unimplemented when there is nothing worse.
   void Unsupported(std::string message) { Add(std::move(message), false); }
-  // Either, by the status' code; `where` is put before its message.
+  // Either, by the status' code; `where` is put before its message. Memory that lacks is no fault
+  // of the model: the first such error becomes the whole, ResourceExhausted.
   void Add(std::string_view where, const absl::Status& status);
 
   int64_t count() const { return count_; }
@@ -29,6 +30,7 @@ class Problems {
   std::vector<std::string> messages_;
   int64_t count_ = 0;
   bool invalid_ = false;
+  std::string exhausted_;  // the first error of memory; "": none
 };
 
 }  // namespace onward

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
+#include "onnx_io/file_kind.h"
 #include "onnx_io/mapped_file.h"
 #include "onnx_io/safetensors_header.h"
 #include "onnx_io/utf8.h"
@@ -121,7 +122,9 @@ absl::StatusOr<Safetensors> ReadSafetensors(const std::string& path) {
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file,
                           MappedFile::Open(path, MappedFile::Writes::kPrivate));
   absl::StatusOr<Safetensors> result = Parse(file);
-  if (!result.ok()) return Annotate(result.status(), absl::StrCat("'", path, "':"));
+  if (!result.ok())
+    return Annotate(NameForeignFile(result.status(), file->bytes(), WantedFile::kWeights),
+                    absl::StrCat("'", path, "':"));
   return result;
 }
 

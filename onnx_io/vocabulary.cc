@@ -157,23 +157,30 @@ absl::StatusOr<Vocabulary> Vocabulary::OfCharacters(std::string_view text) {
   return Make({characters.begin(), characters.end()});
 }
 
+absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string_view bytes) {
+  const bool json = bytes.substr(0, 1) == "{" && bytes.find('"') != bytes.npos;
+  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> tokens,
+                          json ? ParseJson(bytes) : ParseLines(bytes));
+  return Make(std::move(tokens));
+}
+
 absl::StatusOr<Vocabulary> Vocabulary::Read(const std::string& path) {
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
-  const std::string_view bytes = file->bytes();
-  const bool json = bytes.substr(0, 1) == "{" && bytes.find('"') != bytes.npos;
-  absl::StatusOr<std::vector<std::string>> tokens = json ? ParseJson(bytes) : ParseLines(bytes);
-  absl::StatusOr<Vocabulary> made =
-      tokens.ok() ? Make(*std::move(tokens)) : absl::StatusOr<Vocabulary>(tokens.status());
+  absl::StatusOr<Vocabulary> made = Parse(file->bytes());
   if (!made.ok()) return Annotate(made.status(), absl::StrCat("'", path, "':"));
   return made;
 }
 
 absl::Status Vocabulary::Write(const std::string& path) const {
   ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  ONWARD_RETURN_IF_ERROR(file.Append(Text()));
+  return file.Commit();
+}
+
+std::string Vocabulary::Text() const {
   std::string text;
   for (const std::string& token : tokens_) absl::StrAppend(&text, Escape(token), "\n");
-  ONWARD_RETURN_IF_ERROR(file.Append(text));
-  return file.Commit();
+  return text;
 }
 
 absl::StatusOr<std::vector<int32_t>> Vocabulary::Encode(std::string_view text) const {

@@ -24,8 +24,11 @@ class Vocabulary {
   // they do in C. A file that begins with '{' is a JSON object from token to number.
   // InvalidArgument names the file and the line: empty or repeated tokens, numbers that leave gaps.
   static absl::StatusOr<Vocabulary> Read(const std::string& path);
+  // The same from the bytes of such a file.
+  static absl::StatusOr<Vocabulary> Parse(std::string_view bytes);
   // In the first of those formats. The file appears whole or not at all.
   absl::Status Write(const std::string& path) const;
+  std::string Text() const;  // what Write writes: ASCII and UTF-8
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   const std::string& token(int64_t number) const { return tokens_[static_cast<size_t>(number)]; }

@@ -1,5 +1,6 @@
 #include "training/evaluation.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,15 @@ absl::Status Count(const Tensor& target, const Tensor& prediction, const LossCon
   return absl::OkStatus();
 }
 
+// A value that is not finite (log.detect_anomaly) with the place of the data that were so already.
+absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const Loader& loader) {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  const std::string where = NonFinitePlace(batch, loader.places());
+  if (where.empty()) return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), "; the data are not finite already: ", where));
+}
+
 }  // namespace
 
 absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
@@ -72,11 +82,14 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
     const absl::StatusOr<Session::Outputs> ran = run(given);
-    if (!ran.ok()) return NamePlace(ran.status(), batch, loader.places());
+    if (!ran.ok())
+      return NamePlace(NameNonFinite(ran.status(), batch, loader), batch, loader.places());
     const Session::Outputs& outputs = *ran;
     const int64_t examples = batch.begin()->second.dims()[0];
-    sum += static_cast<double>(outputs.at("loss").tensor().data<float>()[0]) *
-           (loss.sum() ? 1.0 : static_cast<double>(examples));
+    const auto batch_loss = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+    if (!std::isfinite(batch_loss) && evaluation.not_finite.empty())
+      evaluation.not_finite = NonFinitePlace(batch, loader.places());
+    sum += batch_loss * (loss.sum() ? 1.0 : static_cast<double>(examples));
     evaluation.examples += examples;
     const auto prediction = outputs.find("prediction");
     const auto target = given.find(loss.target());

@@ -22,6 +22,8 @@ struct Evaluation {
   int64_t targets = 0;
   int64_t right = 0;
   std::map<std::pair<int64_t, int64_t>, int64_t> confusion;  // (target, prediction) -> how often
+  // Where the loss is not finite and the data are the reason: the place of the first such element.
+  std::string not_finite;
 
   std::optional<double> accuracy() const {
     if (targets == 0) return std::nullopt;

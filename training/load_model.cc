@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/models/models.h"
 #include "graph/builder/nn/module.h"
@@ -91,6 +92,36 @@ absl::Status CheckInputs(const DataConfig& data, const char* field, const Graph&
   return absl::OkStatus();
 }
 
+// A pattern that keeps nothing in inference form is a mistake.
+absl::Status CheckInferenceMode(const TrainConfig& config, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    names.push_back(node.name);
+    for (const ValueId output : node.outputs)
+      if (output.valid()) names.push_back(graph.value(output).name);
+    for (const ValueId input : node.inputs)
+      if (graph.is_constant(input)) names.push_back(graph.value(input).name);
+  }
+  for (const std::string& pattern : config.inference_mode()) {
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const std::string& name) { return MatchesPattern(name, pattern); }))
+      continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "inference_mode: no node of the model matches '", pattern,
+        "', by its name or that of an output or a weight (onward inspect --values lists them)"));
+  }
+  return absl::OkStatus();
+}
+
+// Modules say which weights are whose: nothing is separated or tied that these fields could keep.
+absl::Status CheckOwnModules(const TrainConfig& config) {
+  if (config.shared_size() + config.untied_size() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(config.shared_size() > 0 ? "shared" : "untied",
+                   " does nothing: the model's file says which weights its modules share"));
+}
+
 }  // namespace
 
 absl::StatusOr<TrainableModel> LoadModel(
@@ -109,8 +140,11 @@ absl::StatusOr<TrainableModel> LoadModel(
     if (!loaded.model.graph.metadata.contains(nn::kModulesKey)) {
       ONWARD_RETURN_IF_ERROR(UndoMerging(config, loaded, warn));
       ONWARD_RETURN_IF_ERROR(UndoUntying(config, loaded, warn));
+    } else {
+      ONWARD_RETURN_IF_ERROR(CheckOwnModules(config));
     }
   }
+  ONWARD_RETURN_IF_ERROR(CheckInferenceMode(config, loaded.model.graph));
   ONWARD_RETURN_IF_ERROR(CheckInputs(config.data(), "data.inputs", loaded.model.graph));
   ONWARD_RETURN_IF_ERROR(
       CheckInputs(config.evaluation().data(), "evaluation.data.inputs", loaded.model.graph));

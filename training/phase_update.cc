@@ -109,6 +109,8 @@ class UpdateWriter {
       groups[chosen].parameters.push_back(parameters[p]);
       groups[chosen].gradients.push_back(gradients[p].id());
     }
+    for (int i = 0; i < configs.size(); ++i)
+      if (groups[static_cast<size_t>(i)].parameters.empty()) phases.empty_groups.push_back(i);
     OptimizerConfig optimizer;
     optimizer.portable = portable_;
     optimizer.name = config_.optimizer().name();

@@ -36,6 +36,7 @@ struct TrainingPhases {
   size_t evaluate = 0;                     // loss and prediction of the weights in inference form
   std::optional<size_t> evaluate_average;  // the same of the averaged weights
   std::vector<GroupSettings> groups;       // in the order of the config's, the default one last
+  std::vector<int> empty_groups;           // of the config's: no trained parameter is in them
   std::vector<std::string> parameters;     // those that are trained
 };
 

@@ -13,6 +13,7 @@
 #include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
+#include "training/config/check_config.h"
 #include "training/config/make_schedule.h"
 #include "training/data/sources.h"
 #include "training/gradient/gradient_model.h"
@@ -40,6 +41,7 @@ bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() 
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
                                                          TrainerOptions options) {
+  ONWARD_RETURN_IF_ERROR(ValidateTrainConfig(config));
   std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
   ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(); }));
   return made;
@@ -52,6 +54,9 @@ absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
+  WarnOfEmptyGroups();
+  ONWARD_RETURN_IF_ERROR(CheckEvaluation());
+  ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
   ONWARD_RETURN_IF_ERROR(OpenLbfgs());
@@ -206,6 +211,8 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
       *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
       [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
   evaluation_loader_->Rest();
+  if (evaluation.ok() && !evaluation->not_finite.empty())
+    Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
   return evaluation;
 }
 
@@ -216,12 +223,17 @@ bool Trainer::OutOfPatience() const {
 
 absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   EvaluationReport report;
-  ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
+  absl::StatusOr<Evaluation> evaluation = Evaluate();
+  if (!evaluation.ok())
+    return Annotate(evaluation.status(),
+                    absl::StrCat("the evaluation after step ", progress_.step, ":"));
+  report.evaluation = *std::move(evaluation);
   report.step = progress_.step;
   report.epoch = loader_->position().epoch;
   const bool maximize = Maximizes(config_);
   if (maximize && !report.evaluation.accuracy())
-    return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
+    return absl::InvalidArgumentError(
+        "evaluation.metric: no target counts for the accuracy (loss.ignore_index leaves all out)");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
   report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
   if (report.best) progress_.best = metric;
@@ -263,6 +275,7 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
 absl::StatusOr<Model> Trainer::TrainedModel() const {
   ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  AddNotes(model);
   return model;
 }
 

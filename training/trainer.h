@@ -88,6 +88,8 @@ struct TrainingMemory {
 // Not thread-safe.
 class Trainer {
  public:
+  // InvalidArgument: a configuration that ValidateTrainConfig refuses, or that does not fit the
+  // model or the data; others as reading either.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const TrainConfig& config,
                                                          TrainerOptions options);
 
@@ -97,6 +99,8 @@ class Trainer {
 
   absl::StatusOr<Evaluation> Evaluate();
   // The trained model in inference form, with the best weights' averages where the config has such.
+  // Its metadata says how images become its input, the names of its classes and the vocabulary of
+  // its text, where the data have such (training/data/model_notes.h).
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
@@ -117,6 +121,8 @@ class Trainer {
   std::optional<MemoryPeak> RecordedPeak() const;
   int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
+  // Names of the classes that targets count, where the data has names for them.
+  std::vector<std::string> class_names() const;
   TrainingSession& session() { return *session_; }
 
  private:
@@ -146,6 +152,16 @@ class Trainer {
   void WarnOfLeastScale();
   std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
   absl::Status JudgeAnomaly(bool skipped);
+  void WarnOfEmptyGroups() const;
+  absl::Status CheckEvaluation();
+  absl::Status CheckEvaluationClasses() const;
+  void AddNotes(Model& model) const;
+  absl::Status RefuseNonFiniteData(const Batch& batch) const;
+  absl::Status RefuseNonFiniteWeights() const;
+  void NoteNonFiniteData(const Batch& batch);
+  absl::Status AtStep(const absl::Status& status) const;  // names the step that runs
+  absl::Status NonFiniteLoss(double loss) const;
+  void WarnOfSkippedData(bool skipped);
   absl::Status ReadWeights(StepReport& report) const;
   const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
   bool SkipsSteps() const;
@@ -192,7 +208,9 @@ class Trainer {
   std::shared_ptr<MemoryLimit> memory_;
   std::shared_ptr<SharedArena> arena_;  // of the phases
   bool warned_of_scale_ = false;
-  std::string anomaly_;  // the first of the step that runs, where the loss is scaled
+  std::string anomaly_;   // the first of the step that runs, where the loss is scaled
+  std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
+  bool warned_of_data_ = false;
   bool stop_ = false;
 };
 

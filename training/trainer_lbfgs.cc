@@ -46,7 +46,7 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
   Lbfgs::Evaluation found;
   for (const GivenBatch& given : batches) {
     const absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
-    if (!ran.ok()) return NamePlace(ran.status(), given.batch, given.places);
+    if (!ran.ok()) return NamePlace(AtStep(ran.status()), given.batch, given.places);
     const Session::Outputs& outputs = *ran;
     found.loss += LossOf(outputs) / static_cast<double>(batches.size());
     if (report != nullptr) ReadGradients(outputs, *report);
@@ -79,6 +79,7 @@ absl::StatusOr<StepReport> Trainer::MakeLbfgsStep() {
     GivenBatch& given = batches.emplace_back();
     ONWARD_ASSIGN_OR_RETURN(given.batch, loader_->Next());
     given.places = loader_->places();
+    ONWARD_RETURN_IF_ERROR(RefuseNonFiniteData(given.batch));
     report.examples += given.batch.begin()->second.dims()[0];
     ONWARD_ASSIGN_OR_RETURN(given.inputs,
                             InputsOf(session_->inputs(), given.batch, config_.data()));
@@ -96,11 +97,15 @@ absl::StatusOr<StepReport> Trainer::MakeLbfgsStep() {
   };
   ONWARD_ASSIGN_OR_RETURN(report.loss, lbfgs_->Step(parameters, closure));
   report.skipped = !std::isfinite(report.loss) || !AllFinite(parameters);
+  for (size_t i = 0; report.skipped && i < batches.size() && bad_data_.empty(); ++i)
+    bad_data_ = NonFinitePlace(batches[i].batch, batches[i].places);
   if (report.skipped && config_.non_finite() == TrainConfig::STOP) {
+    if (!bad_data_.empty() || !std::isfinite(report.loss)) return NonFiniteLoss(report.loss);
     return absl::FailedPreconditionError(absl::StrCat(
         "the loss of step ", progress_.step + 1, " is ", report.loss,
-        ", or LBFGS left its parameters not finite; checkpoints are of steps before it"));
+        " and LBFGS left its parameters not finite; checkpoints are of steps before it"));
   }
+  WarnOfSkippedData(report.skipped);
   if (report.skipped) lbfgs_->Restart();
   for (const auto& [name, value] : report.skipped ? before : parameters)
     ONWARD_RETURN_IF_ERROR(session_->Set(name, value));

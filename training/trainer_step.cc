@@ -96,8 +96,10 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     report.examples += batch.begin()->second.dims()[0];
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->inputs(), batch, config_.data()));
-    ONWARD_RETURN_IF_ERROR(
-        NamePlace(session_->Step(given, batch_outputs_, 0, accept), batch, loader_->places()));
+    ONWARD_RETURN_IF_ERROR(RefuseNonFiniteData(batch));
+    ONWARD_RETURN_IF_ERROR(NamePlace(AtStep(session_->Step(given, batch_outputs_, 0, accept)),
+                                     batch, loader_->places()));
+    NoteNonFiniteData(batch);
     report.loss += LossOf(batch_outputs_) / static_cast<double>(config_.accumulate());
     ReadGradients(batch_outputs_, report);
     finite &= GradientsFinite(batch_outputs_);
@@ -135,20 +137,20 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   report.skipped = !std::isfinite(report.loss);
   if (report.skipped && config_.non_finite() == TrainConfig::STOP && !ScalerHandles()) {
     ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the loss of step ", progress_.step + 1, " is ", report.loss,
-        "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
+    return NonFiniteLoss(report.loss);
   }
   if (phases_.apply && report.skipped) {
     ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
   } else if (phases_.apply) {
-    ONWARD_RETURN_IF_ERROR(session_->Step({}, update_outputs_, *phases_.apply,
-                                          scales ? GradientsFinite : TrainingSession::Accept()));
+    ONWARD_RETURN_IF_ERROR(
+        AtStep(session_->Step({}, update_outputs_, *phases_.apply,
+                              scales ? GradientsFinite : TrainingSession::Accept())));
     ReadGradients(update_outputs_, report);
     finite &= GradientsFinite(update_outputs_);
     if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
   }
   report.skipped |= !finite;
+  WarnOfSkippedData(report.skipped);
   ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
   if (report.skipped) progress_.averaged = averaged;
   if (scales) {

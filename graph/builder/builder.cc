@@ -1,7 +1,11 @@
 #include "graph/builder/builder.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/infer/check_shapes.h"
 #include "graph/infer/merge.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
@@ -63,6 +67,21 @@ void GraphBuilder::Update(const Expr& input, std::string name, const Expr& next)
   }
   Output(std::move(name), next);
   if (status().ok()) model_->updates.push_back({input.id(), graph().outputs().back()});
+}
+
+absl::StatusOr<std::vector<ValueId>> GraphBuilder::AddNode(Node node,
+                                                           const std::vector<bool>& wanted) {
+  ONWARD_ASSIGN_OR_RETURN(std::vector<ValueId> outputs,
+                          GraphSink::AddNode(std::move(node), wanted));
+  const auto made =
+      std::find_if(outputs.begin(), outputs.end(), [](ValueId output) { return output.valid(); });
+  if (made == outputs.end()) return outputs;
+  const NodeId id = graph().value(*made).producer;
+  const absl::Status status = CheckShapes(graph(), id);
+  if (status.ok()) return outputs;
+  return absl::InvalidArgumentError(
+      absl::StrCat(graph().Describe(id), " ", status.message(),
+                   "; inputs: ", InputTypes(graph(), graph().node(id))));
 }
 
 absl::StatusOr<Model> GraphBuilder::Build() {

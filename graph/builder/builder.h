@@ -58,6 +58,9 @@ class GraphBuilder : public GraphSink {
     const std::string outer_;
   };
 
+ protected:
+  absl::StatusOr<std::vector<ValueId>> AddNode(Node node, const std::vector<bool>& wanted) override;
+
  private:
   explicit GraphBuilder(std::unique_ptr<Model> model);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
@@ -23,6 +24,9 @@ const Type& Expr::type() const {
 }
 
 void ExprSink::Fail(absl::Status status) {
+  const std::string module(ModulePath());
+  if (!module.empty() && !absl::StrContains(status.message(), "module '"))
+    status = Annotate(status, absl::StrCat("module '", module, "':"));
   if (status_.ok()) status_ = status;
   if (outer_ != nullptr) outer_->Fail(std::move(status));
 }

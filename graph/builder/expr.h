@@ -57,7 +57,7 @@ class ExprSink {
  public:
   virtual ~ExprSink() = default;
 
-  // The first error, annotated with its node.
+  // The first error, annotated with its node and, in a module, with the module's path.
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status);
   // How many sinks are around this one.
@@ -103,6 +103,8 @@ class ExprSink {
   // annotated when nothing was added.
   virtual absl::StatusOr<std::vector<ValueId>> AddNode(Node node,
                                                        const std::vector<bool>& wanted) = 0;
+  // The path of the module that writes now; "": none.
+  virtual std::string_view ModulePath() const { return ""; }
   // The value here that stands for a value of the enclosing sink. Invalid where none can.
   virtual ValueId Capture(ValueId outer);
 
@@ -133,10 +135,14 @@ class GraphSink : public ExprSink {
   KnownElements& known() { return known_; }
   const std::string& prefix() const { return prefix_; }
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+  // Errors name it.
+  const std::string& module() const { return module_; }
+  void set_module(std::string path) { module_ = std::move(path); }
   const Type& TypeOf(ValueId id) const override { return graph_.type(id); }
   const std::string& NameOf(ValueId id) const override { return graph_.value(id).name; }
 
  protected:
+  std::string_view ModulePath() const override { return module_; }
   ValueId AddConstant(std::string_view name, Tensor data) override;
   absl::StatusOr<std::vector<ValueId>> AddNode(Node node, const std::vector<bool>& wanted) override;
 
@@ -144,7 +150,7 @@ class GraphSink : public ExprSink {
   std::string NewName(std::string_view base);
 
   Graph& graph_;
-  std::string prefix_;
+  std::string prefix_, module_;
   KnownElements known_;
   std::map<std::string, int, std::less<>> used_names_;
 };

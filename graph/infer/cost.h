@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "graph/base/value.h"
@@ -9,24 +10,29 @@
 
 namespace onward {
 
+// Sizes of symbols: "batch" -> 8.
+using SymbolSizes = std::map<std::string, int64_t, std::less<>>;
+
 struct GraphCost {
   double flops = 0;  // matrix products, convolutions and recurrences, 2 per multiply-add
   double bytes = 0;  // constants plus inputs and outputs of the graph, each once
+  // `flops` over the symbols without a size, such as "203264*batch"; "" where it is a number, too
+  // long to be of use, or not known.
+  std::string flops_formula;
+  std::set<std::string> assumed;    // symbols without a size: they count as 1
+  int64_t values_without_size = 0;  // read for `flops`, of unknown rank or dims: those count as 1
 };
 
-// Symbols take the sizes that `inputs` show; dims that stay unknown count as 1.
+GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes);
+// With the sizes of symbols that `inputs` show.
 GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs);
 
-// What no run of the graph can do without, however its kernels compute: for shares of a machine's
-// peak. By the dtype of the operands: multiply-adds that only add padding are left out.
-struct LeastCost {
-  std::map<DType, double> flops;
-  double read_bytes = 0;     // inputs and constants as far as they are read
-  double written_bytes = 0;  // outputs
-};
+// The sizes of symbols that dims of this input type show, where it has that rank; those that
+// `sizes` has already stay.
+void AddSymbolSizes(const Type& type, DimsView dims, SymbolSizes& sizes);
 
-// Sizes as CostOf.
-LeastCost LeastCostOf(const Graph& graph, const std::map<std::string, Value>& inputs);
+// Elements of a value of the type. Symbols without a size and unknown dims count as 1.
+double ElementsOf(const Type& type, const SymbolSizes& sizes);
 
 // Bytes of all constants, subgraphs included.
 int64_t ConstantBytes(const Graph& graph);

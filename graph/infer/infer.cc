@@ -8,6 +8,7 @@
 #include "graph/base/status.h"
 #include "graph/infer/canonical.h"
 #include "graph/infer/check.h"
+#include "graph/infer/check_shapes.h"
 #include "graph/infer/context.h"
 #include "graph/infer/dims.h"
 #include "graph/infer/elements.h"
@@ -32,6 +33,13 @@ bool HasUnknownInput(const Graph& graph, const Node& node) {
     if (input.valid() && graph.type(input).kind == Type::Kind::kUnknown) return true;
   }
   return false;
+}
+
+// ONNX's messages say that shapes do not fit, and not which.
+absl::Status WithInputTypes(const absl::Status& status, const Graph& graph, const Node& node) {
+  if (status.ok() || node.inputs.empty() || !node.subgraphs.empty()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; inputs: ", InputTypes(graph, node)));
 }
 
 absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
@@ -71,7 +79,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
   ONWARD_RETURN_IF_ERROR(CheckAgainstSchema(graph, id));
   if (HasUnknownInput(graph, node)) return absl::OkStatus();
   std::vector<Type> types(node.outputs.size());
-  ONWARD_RETURN_IF_ERROR(InferOutputs(graph, id, known, types));
+  ONWARD_RETURN_IF_ERROR(WithInputTypes(InferOutputs(graph, id, known, types), graph, node));
   CorrectDTypes(graph, node, types);
   FillTypes(graph, id, known, types);
   for (size_t i = 0; i < types.size(); ++i) {

@@ -99,7 +99,8 @@ TEST_F(HostileCommandTest, NoModel) {
   ExpectRefused("inspect " + directory_.path("none.onnx"), "none.onnx");
   ExpectRefused("run " + directory_.path(), "is not a regular file");
   ExpectBadModel("", "the model is empty (0 bytes)");
-  ExpectBadModel("<html>404</html>", "not a valid ONNX file");
+  ExpectBadModel("hello", "not a valid ONNX file");
+  ExpectBadModel("<html>404</html>", "not an ONNX model but a web page");
   const std::string whole = Sum().SerializeAsString();
   ExpectBadModel(whole.substr(0, whole.size() / 2), "cut off?");
 }

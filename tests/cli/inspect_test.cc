@@ -1,4 +1,4 @@
-// onward inspect --parameters: what a model has to train.
+// onward inspect: opsets, sizes, parameters; and the sizes that drawn inputs have.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -12,19 +12,24 @@
 #include "graph/builder/models/models.h"
 #include "graph/builder/nn/parameters.h"
 #include "gtest/gtest.h"
+#include "onnx/onnx_pb.h"
 #include "onnx_io/export.h"
+#include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-std::string Output(const testing::ScratchDirectory& directory, const std::string& arguments) {
+std::string Output(const testing::ScratchDirectory& directory, const std::string& arguments,
+                   int code = 0, const std::string& command = "inspect") {
   const std::string log = directory.path("log");
-  const int status =
-      std::system(absl::StrCat(ONWARD_PROGRAM, " inspect ", arguments, " >", log, " 2>&1").c_str());
-  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+  const int status = std::system(
+      absl::StrCat(ONWARD_PROGRAM, " ", command, " ", arguments, " >", log, " 2>&1").c_str());
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, code) << arguments;
   std::ifstream file(log);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -48,6 +53,77 @@ TEST(InspectCommand, ListsParameters) {
   EXPECT_EQ(list[0]["name"], "conv1.weight");
   EXPECT_EQ(list[0]["trainable"], false);
   EXPECT_EQ(list[0]["reason"], "frozen");
+}
+
+// y = x w: 8 FLOP a row.
+std::string Product(const testing::ScratchDirectory& directory) {
+  return directory.Write("product.onnx", testing::ProtoFromText(R"(
+      <ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+      g (float[batch,length,2] x, float[batch] z) => (float[batch,length,2] y, float[batch] v)
+      <float[2,2] w = {1, 2, 3, 4}> { y = MatMul(x, w) v = Neg(z) })")
+                                             .SerializeAsString());
+}
+
+TEST(InspectCommand, PrintsTheOpsetsOfTheFile) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  EXPECT_THAT(Output(directory, path),
+              HasSubstr("opsets:     ai.onnx 17, ai.onnx.ml 3 (run as ai.onnx 28, ai.onnx.ml "));
+  const auto document = nlohmann::json::parse(Output(directory, path + " --json"));
+  EXPECT_EQ(document["opsets"]["ai.onnx"], 17);
+  EXPECT_EQ(document["opsets"]["ai.onnx.ml"], 3);
+  EXPECT_EQ(document["opsets_inside"]["ai.onnx"], 28);
+}
+
+TEST(InspectCommand, SaysWhichSizesAreTakenAsOne) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  EXPECT_THAT(Output(directory, path),
+              AllOf(HasSubstr("arithmetic: 8e-09 GFLOP per run with batch = 1, length = 1: "
+                              "8*batch*length FLOP"),
+                    HasSubstr("at the peak with batch = 1, length = 1"), HasSubstr("--shape")));
+  auto document = nlohmann::json::parse(Output(directory, path + " --json"));
+  EXPECT_EQ(document["taken_as_one"], nlohmann::json({"batch", "length"}));
+  EXPECT_EQ(document["flops_formula"], "8*batch*length");
+  EXPECT_EQ(document["flops"], 8);
+  EXPECT_EQ(document["peak_activation_bytes"], 2 * 64);  // two outputs in blocks of a cache line
+
+  const std::string shaped = Output(directory, path + " --shape x=3x5x2");
+  EXPECT_THAT(shaped, AllOf(HasSubstr("arithmetic: 1.2e-07 GFLOP per run\n"),
+                            HasSubstr("y: float32[3,5,2]"), HasSubstr("z: float32[3]"),
+                            Not(HasSubstr(" = 1"))));
+  document = nlohmann::json::parse(Output(directory, path + " --json --shape x=300x500x2"));
+  EXPECT_EQ(document["flops"], 8 * 300 * 500);
+  EXPECT_EQ(document["taken_as_one"].size(), 0u);
+  EXPECT_GE(document["peak_activation_bytes"], 300 * 500 * 2 * 4);
+  EXPECT_EQ(document["outputs"][0]["shape"], nlohmann::json({300, 500, 2}));
+}
+
+TEST(InspectCommand, RefusesShapesThatDoNotFit) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  EXPECT_THAT(Output(directory, path + " --shape xx=3x5x2", 1),
+              HasSubstr("--shape xx=3x5x2: the model has no input 'xx'; did you mean 'x'?"));
+  EXPECT_THAT(Output(directory, path + " --shape x=3x5x4", 1),
+              HasSubstr("--shape x: input 'x' is float32[batch,length,2], got [3,5,4]"));
+  EXPECT_THAT(Output(directory, path + " --shape x=3x5", 1), HasSubstr("got [3,5]"));
+  EXPECT_THAT(Output(directory, path + " --shape x", 1), HasSubstr("'x' is not NAME=1x3x224x224"));
+}
+
+// The other commands that draw inputs: the same sizes, and the same word about them.
+TEST(DrawnInputs, TakeSizesFromWhatIsGiven) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  const std::string ran = Output(directory, path + " --random --shape x=3x5x2", 0, "run");
+  EXPECT_THAT(ran, AllOf(HasSubstr("v: float32[3]"), Not(HasSubstr("note:"))));
+  EXPECT_THAT(Output(directory, path + " --random", 0, "run"),
+              HasSubstr("note: sizes that were not given: batch = 1, length = 1 (--shape"));
+  EXPECT_THAT(Output(directory, path + " --duration 0.01", 0, "bench"),
+              HasSubstr("batch = 1, length = 1"));
+  EXPECT_THAT(Output(directory, path, 0, "explain"), HasSubstr("bytes with batch = 1, length = 1"));
+  EXPECT_THAT(Output(directory, path + " --shape xy=3x5x2", 1, "explain"),
+              HasSubstr("the model has no input 'xy'; did you mean 'x'?"));
+  EXPECT_THAT(Output(directory, path + " --shape x=3x5", 1, "explain"), HasSubstr("wrong rank"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "training/config/make_loss.h"
+#include "training/config/unused_fields.h"
 
 namespace onward {
 namespace {
@@ -98,6 +100,35 @@ void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
   }
 }
 
+void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
+  Checks check("evaluation.", problem);
+  const EvaluationConfig& evaluation = config.evaluation();
+  if (evaluation.has_batch_size())
+    check.Range("batch_size", static_cast<double>(evaluation.batch_size()), 1);
+  if (evaluation.has_every_steps())
+    check.Range("every_steps", static_cast<double>(evaluation.every_steps()), 1);
+  if (evaluation.has_patience())
+    check.Range("patience", static_cast<double>(evaluation.patience()), 1);
+  if (evaluation.metric() != "loss" && evaluation.metric() != "accuracy")
+    check.Fail("metric", absl::StrCat("is loss or accuracy, not '", evaluation.metric(), "'"));
+  if (evaluation.metric() == "accuracy" && !HasClasses(config.loss())) {
+    check.Fail("metric",
+               absl::StrCat("accuracy needs a loss of classes (", LossesOfClasses(), "), not '",
+                            config.loss().kind(), "'; metric: \"loss\" fits"));
+  }
+}
+
+void CheckExport(const TrainConfig& config, ConfigProblem& problem) {
+  if (!config.export_().training_step()) return;
+  Checks check("export.", problem);
+  if (config.optimizer().name() == "LBFGS")
+    check.Fail("training_step",
+               "needs a step that is one graph; LBFGS evaluates its graph as "
+               "often as it likes");
+  if (config.accumulate() > 1)
+    check.Fail("training_step", "needs a step that is one graph: set accumulate to 1");
+}
+
 void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
   Checks check("", problem);
   if (config.source_case() == TrainConfig::SOURCE_NOT_SET)
@@ -109,17 +140,7 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
     check.Fail("epochs", "needs epochs or steps, one of the two");
   if (config.has_epochs()) check.Range("epochs", static_cast<double>(config.epochs()), 0);
   if (config.has_steps()) check.Range("steps", static_cast<double>(config.steps()), 0);
-  if (config.has_evaluation()) {
-    Checks evaluation("evaluation.", problem);
-    const EvaluationConfig& each = config.evaluation();
-    if (each.has_batch_size())
-      evaluation.Range("batch_size", static_cast<double>(each.batch_size()), 1);
-    if (each.has_every_steps())
-      evaluation.Range("every_steps", static_cast<double>(each.every_steps()), 1);
-    if (each.has_patience()) evaluation.Range("patience", static_cast<double>(each.patience()), 1);
-    if (each.metric() != "loss" && each.metric() != "accuracy")
-      evaluation.Fail("metric", absl::StrCat("is loss or accuracy, not '", each.metric(), "'"));
-  }
+  if (config.has_evaluation()) CheckEvaluation(config, problem);
   if (config.has_checkpoint()) {
     Checks checkpoint("checkpoint.", problem);
     if (config.checkpoint().has_every_steps())
@@ -142,9 +163,21 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
 
 ConfigProblem CheckTrainConfig(const TrainConfig& config) {
   ConfigProblem problem;
+  if (std::vector<std::string> missing; !config.IsInitialized()) {
+    config.FindInitializationErrors(&missing);
+    return {missing[0], "is missing"};
+  }
   CheckRun(config, problem);
   CheckParts(config, problem);
-  return problem;
+  CheckExport(config, problem);
+  return problem.field.empty() ? UnusedField(config) : problem;
+}
+
+absl::Status ValidateTrainConfig(const TrainConfig& config) {
+  const ConfigProblem problem = CheckTrainConfig(config);
+  if (problem.field.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the configuration: ", problem.field, " ", problem.reason));
 }
 
 }  // namespace onward

@@ -13,7 +13,11 @@ struct ConfigProblem {
   std::string reason;  // "must be at least 1, got 0"
 };
 
-// The first problem.
+// The first problem: a required field that is missing, a value out of range, fields that exclude
+// each other or that do nothing (unused_fields.h).
 ConfigProblem CheckTrainConfig(const TrainConfig& config);
+
+// The same as InvalidArgument, for configurations that are made in C++ and have no line to name.
+absl::Status ValidateTrainConfig(const TrainConfig& config);
 
 }  // namespace onward

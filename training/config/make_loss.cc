@@ -214,6 +214,14 @@ bool HasClasses(const LossConfig& config) {
   return entry != nullptr && entry->classes;
 }
 
+std::string LossesOfClasses() {
+  std::string kinds;
+  for (const Entry& entry : kLosses) {
+    if (entry.classes) absl::StrAppend(&kinds, kinds.empty() ? "" : ", ", std::string(entry.kind));
+  }
+  return kinds;
+}
+
 Expr PredictedClass(const LossConfig& config, const Expr& scores) {
   const Type& type = scores.type();
   // Scores [classes] of one example.

@@ -19,6 +19,7 @@ absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& oper
 
 // Whether targets are classes, so that predictions can be counted as right or wrong.
 bool HasClasses(const LossConfig& config);
+std::string LossesOfClasses();  // "cross_entropy, multi_margin, nll"
 
 // The class with the highest score: int64, the scores' shape without the class axis.
 Expr PredictedClass(const LossConfig& config, const Expr& scores);

@@ -16,8 +16,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/base/status.h"
+#include "onnx_io/file_kind.h"
 #include "training/config/check_config.h"
 #include "training/config/json_places.h"
+#include "training/config/set_field.h"
 
 namespace onward {
 namespace {
@@ -48,6 +50,9 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   if (!file) return absl::NotFoundError(absl::StrCat("cannot open the config '", path, "'"));
   std::ostringstream text;
   text << file.rdbuf();
+  const std::string found = ForeignFile(text.str(), WantedFile::kConfig);
+  if (!found.empty())
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a config but ", found));
   if (text.str().size() > (1 << 20))
     return absl::InvalidArgumentError(absl::StrCat("the config '", path, "' has more than 1 MiB"));
   return text.str();
@@ -99,94 +104,7 @@ proto::TextFormat::ParseLocation Locate(const proto::TextFormat::ParseInfoTree& 
   return found;
 }
 
-// The key of a map's entry as text.
-std::string KeyOf(const proto::Message& entry) {
-  const proto::FieldDescriptor* key = entry.GetDescriptor()->map_key();
-  if (key->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING)
-    return entry.GetReflection()->GetString(entry, key);
-  return absl::StrCat(entry.GetReflection()->GetInt64(entry, key));
-}
-
-// The entry of that key, which is added when there is none. Keys are strings.
-proto::Message* MapEntry(proto::Message& message, const proto::FieldDescriptor* field,
-                         const std::string& key) {
-  const proto::Reflection* reflection = message.GetReflection();
-  for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
-    proto::Message* entry = reflection->MutableRepeatedMessage(&message, field, i);
-    if (KeyOf(*entry) == key) return entry;
-  }
-  proto::Message* entry = reflection->AddMessage(&message, field);
-  entry->GetReflection()->SetString(entry, entry->GetDescriptor()->map_key(), key);
-  return entry;
-}
-
-absl::Status SetLast(proto::Message& message, const proto::FieldDescriptor* field,
-                     const std::string& value) {
-  if (!field->is_repeated()) {
-    message.GetReflection()->ClearField(&message, field);
-    if (value.empty()) return absl::OkStatus();
-    if (field->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING) {
-      message.GetReflection()->SetString(&message, field, value);
-      return absl::OkStatus();
-    }
-  } else if (field->cpp_type() == proto::FieldDescriptor::CPPTYPE_STRING) {
-    message.GetReflection()->AddString(&message, field, value);
-    return absl::OkStatus();
-  }
-  FirstError error("");
-  proto::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
-  if (parser.ParseFieldValueFromString(value, field, &message)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", value, "' is no value of field '",
-                                                 field->name(), "' (", field->type_name(), ")"));
-}
-
-std::string FieldNames(const proto::Descriptor& type) {
-  std::string names;
-  for (int i = 0; i < type.field_count(); ++i)
-    absl::StrAppend(&names, i == 0 ? "" : ", ", type.field(i)->name());
-  return names;
-}
-
 }  // namespace
-
-absl::Status SetField(proto::Message& root, std::string_view path, const std::string& value) {
-  const std::vector<std::string> names = absl::StrSplit(std::string(path), '.');
-  proto::Message* message = &root;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const proto::FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(names[i]);
-    if (field == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no field '", names[i], "' in ",
-                                                     message->GetDescriptor()->name(), "; it has ",
-                                                     FieldNames(*message->GetDescriptor())));
-    }
-    if (i + 1 == names.size()) return SetLast(*message, field, value);
-    if (field->is_map()) {
-      // What follows is one key: it may have dots of its own.
-      std::string key = names[i + 1];
-      for (size_t k = i + 2; k < names.size(); ++k) absl::StrAppend(&key, ".", names[k]);
-      proto::Message* entry = MapEntry(*message, field, key);
-      return SetLast(*entry, entry->GetDescriptor()->map_value(), value);
-    }
-    if (field->message_type() == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("field '", names[i], "' has no fields of its own"));
-    }
-    if (!field->is_repeated()) {
-      message = message->GetReflection()->MutableMessage(message, field);
-      continue;
-    }
-    int index = -1;
-    const int size = message->GetReflection()->FieldSize(*message, field);
-    if (!absl::SimpleAtoi(names[++i], &index) || index < 0 || index >= size ||
-        i + 1 == names.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", names[i], "' is no index of '", field->name(), "', which has ", size));
-    }
-    message = message->GetReflection()->MutableRepeatedMessage(message, field, index);
-  }
-  return absl::InvalidArgumentError("no field is named");
-}
 
 absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
                                             const std::vector<std::string>& overrides) {
@@ -205,14 +123,8 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
     if (!parser.ParseFromString(text, &config)) return error.status();
   }
   for (const std::string& each : overrides) {
-    const size_t equals = each.find('=');
-    if (equals == std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set ", each, ": needs path.to.field=value"));
-    }
     ONWARD_RETURN_IF_ERROR(
-        Annotate(SetField(config, each.substr(0, equals), each.substr(equals + 1)),
-                 absl::StrCat("--set ", each, ":")));
+        Annotate(ApplyOverride(config, each), absl::StrCat("--set ", each, ":")));
   }
   const ConfigProblem problem = CheckTrainConfig(config);
   if (problem.field.empty()) return config;

@@ -2,8 +2,11 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "onnx_io/file_kind.h"
+#include "onnx_io/mapped_file.h"
 #include "onnx_io/npy.h"
 #include "onnx_io/safetensors.h"
 #include "training/data/sources.h"
@@ -32,14 +35,23 @@ OpenedDataset FromArrays(Arrays arrays, const ArrayData& config, const std::stri
   return TensorDataset(std::move(fields), path);
 }
 
+// A file of another format is named.
+absl::Status NameFormat(const absl::Status& status, const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  if (!file.ok() || absl::StrContains(status.message(), " but ")) return status;
+  const absl::Status named = NameForeignFile(status, (*file)->bytes(), WantedFile::kArrays);
+  return named == status ? status : Annotate(named, absl::StrCat("'", path, "':"));
+}
+
 OpenedDataset OpenArrays(const ArrayData& config, const std::string& directory,
                          absl::StatusOr<Arrays> (*read)(const std::string& path)) {
   if (config.path().empty()) return absl::InvalidArgumentError("data: needs the path of a file");
   std::vector<std::shared_ptr<const Dataset>> parts;
   for (const std::string& name : config.path()) {
     const std::string path = PathBelow(directory, name);
-    ONWARD_ASSIGN_OR_RETURN(Arrays arrays, read(path));
-    OpenedDataset part = FromArrays(std::move(arrays), config, path);
+    absl::StatusOr<Arrays> arrays = read(path);
+    if (!arrays.ok()) return NameFormat(arrays.status(), path);
+    OpenedDataset part = FromArrays(*std::move(arrays), config, path);
     if (!part.ok()) return Annotate(part.status(), absl::StrCat("'", path, "':"));
     parts.push_back(*std::move(part));
   }

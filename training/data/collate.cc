@@ -21,9 +21,11 @@ absl::StatusOr<Dims> LargestDims(const std::vector<Tensor>& tensors, bool pad) {
           std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()), " make no batch"));
     }
     if (!pad && tensor.dims() != first.dims()) {
-      return absl::InvalidArgumentError(absl::StrCat("examples of ", DimsString(first.dims()),
-                                                     " and ", DimsString(tensor.dims()),
-                                                     " make no batch: give a value to pad with"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("examples of ", DimsString(first.dims()), " and ", DimsString(tensor.dims()),
+                       " make no batch: data.pad fills them up, and a step of "
+                       "images (resize, center_crop) gives them one "
+                       "size"));
     }
     for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], tensor.dims()[i]);
   }

@@ -104,7 +104,9 @@ class Csv : public Dataset {
     if (config.header()) rest = first;
     for (const RecordField& field : config.field()) {
       ONWARD_ASSIGN_OR_RETURN(Column column, MakeColumn(field, header_, config.header()));
-      fields_.push_back({field.name(), Type::Tensor(column.elements.dtype(), column.dims)});
+      fields_.push_back({field.name(),
+                         Type::Tensor(column.elements.dtype(), column.dims),
+                         {field.class_().begin(), field.class_().end()}});
       columns_.push_back(std::move(column));
     }
     const char* begin = file_->bytes().data();

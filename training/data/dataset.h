@@ -20,6 +20,7 @@ namespace onward {
 struct Field {
   std::string name;
   Type type;
+  std::vector<std::string> classes = {};  // names by number, where the elements are classes
 };
 
 // Thread-safe.

@@ -69,6 +69,12 @@ absl::StatusOr<Classes> GivenClasses(const ImageData& config) {
   return classes;
 }
 
+std::vector<std::string> NamesOf(const Classes& classes) {
+  std::vector<std::string> names(classes.size());
+  for (const auto& [name, label] : classes) names[static_cast<size_t>(label)] = name;
+  return names;
+}
+
 // One line: a path, a separator, a class.
 absl::StatusOr<std::pair<std::string, int64_t>> ParseLine(std::string_view line,
                                                           const Classes& classes) {
@@ -100,6 +106,7 @@ absl::Status ImageFiles::FromFolders(const ImageData& config, const std::string&
     ONWARD_ASSIGN_OR_RETURN(const std::vector<fs::path> paths, Entries(folder, true));
     for (const fs::path& path : paths) files_.push_back({path.string(), label->second});
   }
+  classes_ = NamesOf(classes);
   if (!files_.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", root, "' has no folder with images of a class"));
@@ -133,6 +140,7 @@ absl::Status ImageFiles::FromArchive(const ImageData& config) {
     files_.push_back(
         {absl::StrCat(archive_path_, ":", entry.path), label->second, entry.offset, entry.size});
   }
+  classes_ = NamesOf(classes);
   std::stable_sort(files_.begin(), files_.end(),
                    [](const File& a, const File& b) { return a.label < b.label; });
   if (!files_.empty()) return absl::OkStatus();
@@ -144,6 +152,7 @@ absl::Status ImageFiles::FromList(const ImageData& config, const std::string& di
   const std::string list = PathBelow(directory, config.list());
   ONWARD_ASSIGN_OR_RETURN(const Classes classes, GivenClasses(config));
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(list));
+  classes_ = NamesOf(classes);
   const bool archived = !archive_path_.empty();
   const std::string root = archived ? config.directory() : PathBelow(directory, config.directory());
   std::map<std::string, TarEntry> inside;

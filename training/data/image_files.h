@@ -21,6 +21,8 @@ class ImageFiles {
   size_t size() const { return files_.size(); }
   const std::string& path(size_t index) const { return files_[index].path; }  // for messages
   int64_t label(size_t index) const { return files_[index].label; }
+  // Names by label; none where a list has numbers.
+  const std::vector<std::string>& classes() const { return classes_; }
 
   // A file's bytes and what keeps them. DataLoss: it is gone.
   struct Bytes {
@@ -41,6 +43,7 @@ class ImageFiles {
   absl::Status FromList(const ImageData& config, const std::string& directory);
 
   std::vector<File> files_;
+  std::vector<std::string> classes_;
   std::string archive_path_;
   Bytes archive_;
 };

@@ -16,6 +16,8 @@ using ImageSteps = google::protobuf::RepeatedPtrField<ImageStep>;
 
 // InvalidArgument names the step by its number and what is wrong with it.
 absl::Status CheckSteps(const ImageSteps& steps);
+// The same of all that is done to an image: its steps, mean and deviation.
+absl::Status CheckImages(const ImageData& config);
 // Height and width of what the steps make of any image; nullopt: it depends on the image.
 std::optional<std::pair<int64_t, int64_t>> SizeAfter(const ImageSteps& steps);
 // Equal numbers, equal images. InvalidArgument: the image is too small for a crop. The steps are

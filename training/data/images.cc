@@ -27,7 +27,7 @@ class Images : public Dataset {
       dims[2] = size->second;
     }
     fields_ = {{"image", Type::Tensor(DType::kFloat32, std::move(dims))},
-               {"label", Type::Tensor(DType::kInt64, Dims{})}};
+               {"label", Type::Tensor(DType::kInt64, Dims{}), files_.classes()}};
   }
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
@@ -64,7 +64,9 @@ class Images : public Dataset {
   std::vector<Field> fields_;
 };
 
-absl::Status CheckConfig(const ImageData& config) {
+}  // namespace
+
+absl::Status CheckImages(const ImageData& config) {
   for (const int count : {config.mean_size(), config.deviation_size()}) {
     if (count > 1 && count != (config.gray() ? 1 : 3))
       return absl::InvalidArgumentError("data.images: mean and deviation: one, or one per channel");
@@ -77,10 +79,8 @@ absl::Status CheckConfig(const ImageData& config) {
   return Annotate(CheckSteps(config.step()), "data.images:");
 }
 
-}  // namespace
-
 OpenedDataset OpenImages(const ImageData& config, const std::string& directory) {
-  ONWARD_RETURN_IF_ERROR(CheckConfig(config));
+  ONWARD_RETURN_IF_ERROR(CheckImages(config));
   if (!config.has_directory() && !config.has_list() && !config.has_archive())
     return absl::InvalidArgumentError("data.images: needs a directory, a list or an archive");
   ONWARD_ASSIGN_OR_RETURN(ImageFiles files, ImageFiles::Find(config, directory));

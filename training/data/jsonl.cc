@@ -77,7 +77,9 @@ class Jsonl : public Dataset {
       ONWARD_ASSIGN_OR_RETURN(member.elements, RecordElements::Make(field));
       member.name = field.column().empty() ? field.name() : field.column(0);
       member.dims.assign(field.dim().begin(), field.dim().end());
-      fields_.push_back({field.name(), Type::Tensor(member.elements.dtype(), RecordDims(field))});
+      fields_.push_back({field.name(),
+                         Type::Tensor(member.elements.dtype(), RecordDims(field)),
+                         {field.class_().begin(), field.class_().end()}});
       members_.push_back(std::move(member));
     }
     const std::string_view bytes = file_->bytes();

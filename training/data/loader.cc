@@ -79,10 +79,22 @@ class BatchMaker {
       absl::StatusOr<Tensor> stacked =
           Stack(columns[f], pad == options_.pad.end() ? nullptr : &pad->second);
       if (!stacked.ok())
-        return Annotate(stacked.status(), absl::StrCat("field '", fields[f].name, "':"));
+        return Annotate(stacked.status(), absl::StrCat("field '", fields[f].name, "'",
+                                                       Places(columns[f], made->rows), ":"));
       (*made->batch)[fields[f].name] = *std::move(stacked);
     }
     return absl::OkStatus();
+  }
+
+  // " of A and B": the first two examples that differ in dims.
+  std::string Places(const std::vector<Tensor>& column,
+                     const std::vector<BatchPlaces::Row>& rows) const {
+    for (size_t i = 1; i < column.size(); ++i) {
+      if (column[i].dims() == column[0].dims()) continue;
+      return absl::StrCat(" of ", data_->Place(rows[0].index, rows[0].random), " and ",
+                          data_->Place(rows[i].index, rows[i].random));
+    }
+    return "";
   }
 
   // Null: the order of the data. Two epochs may be read at once.

@@ -55,6 +55,11 @@ struct BatchPlaces {
 // (graph/base/bad_element.h) that is one of a field of the batch.
 absl::Status NamePlace(const absl::Status& status, const Batch& batch, const BatchPlaces& places);
 
+// The first element of the batch that is NaN or infinite and the place of its example, such as
+// "'x' of 'train.csv' line 12 is nan, at element 3 of 8"; "" where all are finite. Negative
+// infinity counts as finite: masks hold it.
+std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places);
+
 // Not thread-safe. Batches count against the memory limit in force where the loader is made.
 class Loader {
  public:

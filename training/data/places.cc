@@ -1,5 +1,7 @@
-// The place in the data of what an operation refused.
+// The place in the data of what an operation refused, and of what is not finite.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -30,6 +32,36 @@ absl::Status NamePlace(const absl::Status& status, const Batch& batch, const Bat
   return absl::Status(status.code(),
                       absl::StrCat(status.message(), "; it is '", field->first, "' of ",
                                    places.data->Place(example.index, example.random)));
+}
+
+std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places) {
+  const auto rows = static_cast<int64_t>(places.rows.size());
+  for (const auto& [field, tensor] : batch) {
+    int64_t at = -1;
+    double found = 0;
+    DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* elements = tensor.template data<T>();
+      for (int64_t i = 0; i < tensor.num_elements() && at < 0; ++i) {
+        const auto element = static_cast<double>(elements[i]);
+        if (std::isfinite(element) || element == -std::numeric_limits<double>::infinity()) continue;
+        at = i;
+        found = element;
+      }
+    });
+    if (at < 0) continue;
+    std::string place;
+    int64_t count = tensor.num_elements();
+    if (tensor.rank() > 0 && tensor.dims()[0] == rows && rows > 0) {
+      count /= rows;
+      const BatchPlaces::Row& example = places.rows[static_cast<size_t>(at / count)];
+      place = absl::StrCat(" of ", places.data->Place(example.index, example.random));
+      at %= count;
+    }
+    return absl::StrCat("'", field, "'", place, " is ", found,
+                        count == 1 ? "" : absl::StrCat(", at element ", at, " of ", count));
+  }
+  return "";
 }
 
 }  // namespace onward

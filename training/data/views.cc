@@ -148,6 +148,18 @@ absl::StatusOr<std::shared_ptr<const Dataset>> TensorDataset(
   return std::make_shared<Tensors>(std::move(fields), std::move(path));
 }
 
+namespace {
+
+// "'x' float32[3], 'y' int64[]".
+std::string Listed(const std::vector<Field>& fields) {
+  std::string text;
+  for (const Field& field : fields)
+    absl::StrAppend(&text, text.empty() ? "'" : ", '", field.name, "' ", field.type.ToString());
+  return text;
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(
     std::vector<std::shared_ptr<const Dataset>> parts) {
   if (parts.empty()) return absl::InvalidArgumentError("nothing to concatenate");
@@ -158,7 +170,9 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Concatenate(
     if (std::equal(parts[0]->fields().begin(), parts[0]->fields().end(), parts[i]->fields().begin(),
                    parts[i]->fields().end(), same))
       continue;
-    return absl::InvalidArgumentError(absl::StrCat("part ", i, " has other fields than part 0"));
+    return absl::InvalidArgumentError(absl::StrCat("file ", i + 1, " has the fields ",
+                                                   Listed(parts[i]->fields()), "; file 1 has ",
+                                                   Listed(parts[0]->fields())));
   }
   return std::make_shared<Concatenated>(std::move(parts));
 }

@@ -1,4 +1,5 @@
 // Cross entropy over classes and of two outcomes.
+#include "absl/strings/str_cat.h"
 #include "graph/base/dtype.h"
 #include "training/losses/reduction.h"
 
@@ -50,10 +51,24 @@ Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
   return Reduced(loss, options.reduction);
 }
 
+// Keeps an error where the target can be neither classes nor, with `probabilities`, one probability
+// per score.
+bool CheckTarget(const Expr& scores, const Expr& target, bool probabilities) {
+  if (!scores.valid() || !target.valid() || !IsFloating(target.dtype())) return true;
+  const auto &given = target.type().shape, &needed = scores.type().shape;
+  if (probabilities && (!given || !needed || given->size() == needed->size())) return true;
+  scores.sink()->Fail(absl::InvalidArgumentError(
+      absl::StrCat("the target of the loss is ", target.type().ToString(), ": classes are integers",
+                   probabilities ? ", probabilities have the shape of the scores" : "",
+                   "; the scores are ", scores.type().ToString())));
+  return false;
+}
+
 // An op of the standard, which needs a batch, refuses classes that are out of range, and of whose
 // kernels those of SoftmaxCrossEntropyLoss keep no probabilities.
 Expr LossOfClasses(const char* op, const Expr& scores, const Expr& target,
                    const ClassOptions& options) {
+  if (!CheckTarget(scores, target, /*probabilities=*/false)) return {};
   const bool single = ClassAxis(scores) == 0;
   const Expr labels = target.dtype() == DType::kInt32 ? target : Cast(target, DType::kInt64);
   std::vector<Expr> inputs = {single ? Unsqueeze(scores, {0}) : scores,
@@ -86,6 +101,7 @@ Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
 }
 
 Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options) {
+  if (!CheckTarget(scores, target, /*probabilities=*/true)) return {};
   const int64_t axis = ClassAxis(scores);
   const Expr classes = Squeeze(Cast(Shape(scores, axis, axis + 1), scores.dtype()), {0});
   if (IsFloating(target.dtype()))

@@ -87,8 +87,9 @@ void Module::Initialize(absl::Span<const std::string> patterns, const Init& init
 }
 
 Module::Scope::Scope(const Module& module, std::string_view part)
-    : sink_(module.sink()), outer_(sink_.prefix()) {
+    : sink_(module.sink()), outer_(sink_.prefix()), outer_module_(sink_.module()) {
   const std::string path = Joined(module.path(), part);
+  sink_.set_module(part == "/" ? module.path() : path);
   sink_.set_prefix(part == "/" || path.empty() ? "" : path + "/");
 }
 

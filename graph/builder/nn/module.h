@@ -79,17 +79,20 @@ class Module {
   // Keeps an InvalidArgument that names this module; answers whether `condition` held.
   bool Require(bool condition, std::string_view message);
 
-  // While it lives, new values' names begin with the module's path.
+  // While it lives, new values' names begin with the module's path, and errors name the module.
   class Scope {
    public:
     explicit Scope(const Module& module, std::string_view part = "");
-    ~Scope() { sink_.set_prefix(outer_); }
+    ~Scope() {
+      sink_.set_prefix(outer_);
+      sink_.set_module(outer_module_);
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     GraphSink& sink_;
-    const std::string outer_;
+    const std::string outer_, outer_module_;
   };
 
  private:

@@ -1,6 +1,7 @@
 // Configurations that are wrong: the message says where and what.
 #include "training/config/read_config.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
@@ -109,14 +110,73 @@ TEST(ReadTrainConfig, OverridesSetFieldsOfEveryKind) {
   EXPECT_FALSE(config->has_epochs());
 }
 
+TrainConfig Overridden(const std::vector<std::string>& set) {
+  const ScratchDirectory scratch;
+  scratch.Write("c.textproto",
+                absl::StrReplaceAll(kSound, {{"  group", R"(options { key: "momentum" value: 0.9 }
+                                                            group)"}}) +
+                    R"(frozen: ["a", "b", "c"] schedule { kind: "cosine" warmup: 1 })");
+  const auto config = ReadTrainConfig(scratch.path() + "/c.textproto", set);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.value_or(TrainConfig());
+}
+
+std::vector<std::string> Frozen(const std::vector<std::string>& set) {
+  const TrainConfig config = Overridden(set);
+  return {config.frozen().begin(), config.frozen().end()};
+}
+
+TEST(ReadTrainConfig, AnOverrideReplacesAndAnEmptyOneClears) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(Frozen({"frozen=d"}), ElementsAre("d"));
+  EXPECT_THAT(Frozen({"frozen=d", "frozen=e"}), ElementsAre("e"));
+  EXPECT_THAT(Frozen({"frozen+=d"}), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(Frozen({"frozen=[\"d\", \"e\"]"}), ElementsAre("d", "e"));
+  EXPECT_THAT(Frozen({"frozen+=[\"d\", \"e\"]"}), ElementsAre("a", "b", "c", "d", "e"));
+  EXPECT_THAT(Frozen({"frozen="}), ElementsAre());
+  EXPECT_THAT(Frozen({"frozen.1=d"}), ElementsAre("a", "d", "c"));
+  EXPECT_THAT(Frozen({"frozen.0="}), ElementsAre("b", "c"));
+  EXPECT_EQ(Overridden({"optimizer.group="}).optimizer().group_size(), 0);
+  EXPECT_EQ(Overridden({"optimizer.group.0="}).optimizer().group_size(), 0);
+  EXPECT_EQ(Overridden({"optimizer.group+={least_rank: 2}"}).optimizer().group_size(), 2);
+  EXPECT_FALSE(Overridden({"schedule="}).has_schedule());
+  EXPECT_EQ(Overridden({"schedule.warmup="}).schedule().has_warmup(), false);
+  // What is not there stays away, and is no half message.
+  EXPECT_FALSE(Overridden({"evaluation.patience="}).has_evaluation());
+  EXPECT_FALSE(Overridden({"clip.norm="}).has_clip());
+}
+
+TEST(ReadTrainConfig, OverridesOfMaps) {
+  EXPECT_EQ(Overridden({}).optimizer().options().size(), 2u);
+  EXPECT_EQ(Overridden({"optimizer.options="}).optimizer().options().size(), 0u);
+  // The optimizer's default, not a rate of 0.
+  EXPECT_FALSE(Overridden({"optimizer.options.lr="}).optimizer().options().contains("lr"));
+  EXPECT_EQ(Overridden({"optimizer.options.beta="}).optimizer().options().size(), 2u);
+  const auto replaced = Overridden({"optimizer.options={key: \"lr\" value: 3}"});
+  EXPECT_EQ(replaced.optimizer().options().size(), 1u);
+  EXPECT_EQ(replaced.optimizer().options().at("lr"), 3);
+  EXPECT_EQ(Overridden({"data.inputs.image=pixels"}).data().inputs().at("image"), "pixels");
+  EXPECT_THAT(Error(kSound, {"optimizer.options=3"}),
+              HasSubstr("'options' has a value by key: name the entry, as in options.KEY=3"));
+}
+
 TEST(ReadTrainConfig, WrongOverrides) {
+  EXPECT_THAT(Error(kSound, {"optimiser.name=Adam"}), HasSubstr("did you mean 'optimizer'?"));
+  EXPECT_THAT(Error(kSound, {"clip.nrom="}), HasSubstr("there is no field 'nrom' in ClipConfig"));
+  EXPECT_THAT(Error(kSound, {"batch_size+=4"}), HasSubstr("'batch_size' has one value"));
+  EXPECT_THAT(Error(kSound, {"frozen+="}), HasSubstr("+= needs a value to add"));
+  EXPECT_THAT(Error(kSound, {"non_finite=NEVER"}), HasSubstr("(STOP, SKIP)"));
+  EXPECT_THAT(Error(kSound, {"loss="}), HasSubstr("loss is missing"));
+  EXPECT_THAT(Error(kSound, {"loss.kind="}), HasSubstr("loss.kind is missing"));
   EXPECT_THAT(Error(kSound, {"batch_size"}), HasSubstr("needs path.to.field=value"));
   EXPECT_THAT(Error(kSound, {"batch=3"}),
-              HasSubstr("--set batch=3: there is no field 'batch' in TrainConfig; it has model"));
-  EXPECT_THAT(Error(kSound, {"batch_size=x"}), HasSubstr("'x' is no value of field 'batch_size'"));
+              HasSubstr("--set batch=3: there is no field 'batch' in TrainConfig (did you mean "
+                        "'batch_size'?); it has model"));
+  EXPECT_THAT(Error(kSound, {"batch_size=x"}),
+              HasSubstr("'x' is not a value of field 'batch_size'"));
   EXPECT_THAT(Error(kSound, {"batch_size.x=1"}), HasSubstr("'batch_size' has no fields"));
   EXPECT_THAT(Error(kSound, {"optimizer.group.4.options.lr=1"}),
-              HasSubstr("'4' is no index of 'group', which has 1"));
+              HasSubstr("'4' is not an index of 'group', which has 1"));
   EXPECT_THAT(Error(kSound, {"batch_size=0"}),
               HasSubstr("with --set: batch_size must be at least 1, got 0"));
 }

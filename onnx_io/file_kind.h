@@ -1,0 +1,21 @@
+// Files of other formats that are given where a model, weights or a configuration is read.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace onward {
+
+enum class WantedFile { kModel, kWeights, kConfig, kArrays };
+
+// What the bytes of a file are by their first ones, and what to do with such a file where `wanted`
+// was to be read: "a PyTorch checkpoint; write its weights with ...". "" where they are unknown or
+// what is wanted.
+std::string ForeignFile(std::string_view bytes, WantedFile wanted);
+
+// `status`, unless the file is known to be of another format: then InvalidArgument that says so.
+absl::Status NameForeignFile(const absl::Status& status, std::string_view bytes, WantedFile wanted);
+
+}  // namespace onward

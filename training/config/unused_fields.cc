@@ -1,0 +1,150 @@
+#include "training/config/unused_fields.h"
+
+#include "absl/strings/str_cat.h"
+#include "training/config/make_loss.h"
+
+namespace onward {
+namespace {
+
+namespace proto = google::protobuf;
+
+// `used`: whether the field has an effect, given that it is set.
+template <typename M>
+struct Row {
+  const char* field;
+  bool (*used)(const M& message);
+  const char* reason;
+};
+
+bool IsSet(const proto::Message& message, const char* name) {
+  const proto::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  const proto::Reflection* reflection = message.GetReflection();
+  return field->is_repeated() ? reflection->FieldSize(message, field) > 0
+                              : reflection->HasField(message, field);
+}
+
+template <typename M, size_t kRows>
+void Check(const M& message, const std::string& prefix, const Row<M> (&rows)[kRows],
+           ConfigProblem& problem) {
+  for (const Row<M>& row : rows) {
+    if (!problem.field.empty()) return;
+    if (IsSet(message, row.field) && !row.used(message))
+      problem = {absl::StrCat(prefix, row.field), absl::StrCat("does nothing: ", row.reason)};
+  }
+}
+
+template <typename M>
+bool Never(const M&) {
+  return false;
+}
+
+// --- the training
+
+constexpr char kScales[] =
+    "only `autocast: FLOAT16` scales the loss (`--set precision.loss_scale=` and the like take "
+    "such "
+    "fields away)";
+bool Scales(const PrecisionConfig& config) { return config.autocast() == PrecisionConfig::FLOAT16; }
+constexpr Row<PrecisionConfig> kPrecision[] = {{"loss_scale", Scales, kScales},
+                                               {"growth", Scales, kScales},
+                                               {"backoff", Scales, kScales},
+                                               {"growth_interval", Scales, kScales},
+                                               {"least_loss_scale", Scales, kScales}};
+
+constexpr Row<AverageConfig> kAverage[] = {
+    {"decay", [](const AverageConfig& config) { return config.kind() != AverageConfig::UNIFORM; },
+     "a uniform average has no decay"}};
+
+constexpr char kOutputLoss[] = "the loss is an output of the model, which has computed it";
+constexpr Row<LossConfig> kLossOutput[] = {
+    {"target", Never, kOutputLoss},          {"label_smoothing", Never, kOutputLoss},
+    {"ignore_index", Never, kOutputLoss},    {"delta", Never, kOutputLoss},
+    {"margin", Never, kOutputLoss},          {"weight", Never, kOutputLoss},
+    {"positive_weight", Never, kOutputLoss}, {"class_axis", Never, kOutputLoss},
+    {"frames", Never, kOutputLoss},          {"lengths", Never, kOutputLoss},
+    {"blank", Never, kOutputLoss},           {"zero_infinity", Never, kOutputLoss}};
+constexpr Row<LossConfig> kLoss[] = {
+    {"class_axis",
+     [](const LossConfig& config) { return HasClasses(config) || config.kind() == "ctc"; },
+     "the loss has no classes along an axis"}};
+
+constexpr char kBuilt[] = "a `built` model has the weights that its modules say";
+bool Imported(const TrainConfig& config) { return config.has_model(); }
+constexpr Row<TrainConfig> kTraining[] = {{"shared", Imported, kBuilt},
+                                          {"untied", Imported, kBuilt}};
+
+// --- data
+
+constexpr Row<TextData> kText[] = {
+    {"vocabulary", [](const TextData& text) { return text.tokens() == TextData::VOCABULARY; },
+     "only `tokens: VOCABULARY` reads it"},
+    {"stride", [](const TextData& text) { return !text.random(); },
+     "windows begin at random, not one stride apart"}};
+
+constexpr Row<ResizeStep> kResize[] = {
+    {"height", [](const ResizeStep& step) { return !step.has_shorter(); },
+     "`shorter` says the size of the shorter side, and the ratio stays"},
+    {"width", [](const ResizeStep& step) { return !step.has_shorter(); },
+     "`shorter` says the size of the shorter side, and the ratio stays"}};
+
+bool IsFloat(const RecordField& field) {
+  return field.class__size() == 0 &&
+         (field.element() == RecordField::FLOAT32 || field.element() == RecordField::FLOAT64);
+}
+constexpr char kOfFloats[] = "only elements that are floats are normalised";
+constexpr Row<RecordField> kRecord[] = {
+    {"element",
+     [](const RecordField& field) {
+       return field.class__size() == 0 || field.element() == RecordField::INT64;
+     },
+     "the element is the position of the class, an INT64"},
+    {"mean", IsFloat, kOfFloats},
+    {"deviation", IsFloat, kOfFloats},
+    {"missing", [](const RecordField& field) { return field.element() != RecordField::STRING; },
+     "it is a number, the elements are strings"}};
+
+constexpr Row<DataConfig> kData[] = {
+    {"prefetch", [](const DataConfig& data) { return data.workers() > 0; },
+     "without workers a batch is read when it is asked for"},
+    {"shuffle", [](const DataConfig& data) { return data.shuffle() || !data.has_sampling(); },
+     "`sampling` draws the examples at random"}};
+constexpr Row<DataConfig> kEvaluationData[] = {
+    {"sampling", Never, "an evaluation looks at every example once"}};
+
+template <typename Fields>
+void CheckRecords(const Fields& fields, const std::string& prefix, ConfigProblem& problem) {
+  for (int i = 0; i < fields.size(); ++i)
+    Check(fields[i], absl::StrCat(prefix, "field[", i, "]."), kRecord, problem);
+}
+
+void CheckData(const DataConfig& data, const std::string& prefix, ConfigProblem& problem) {
+  Check(data, prefix, kData, problem);
+  if (data.has_text()) Check(data.text(), prefix + "text.", kText, problem);
+  for (int i = 0; i < data.images().step_size(); ++i) {
+    const ImageStep& step = data.images().step(i);
+    if (step.has_resize())
+      Check(step.resize(), absl::StrCat(prefix, "images.step[", i, "].resize."), kResize, problem);
+  }
+  if (data.has_csv()) CheckRecords(data.csv().field(), prefix + "csv.", problem);
+  if (data.has_jsonl()) CheckRecords(data.jsonl().field(), prefix + "jsonl.", problem);
+}
+
+}  // namespace
+
+ConfigProblem UnusedField(const TrainConfig& config) {
+  ConfigProblem problem;
+  Check(config, "", kTraining, problem);
+  Check(config.precision(), "precision.", kPrecision, problem);
+  Check(config.average(), "average.", kAverage, problem);
+  if (config.loss().kind() == "output") {
+    Check(config.loss(), "loss.", kLossOutput, problem);
+  } else {
+    Check(config.loss(), "loss.", kLoss, problem);
+  }
+  CheckData(config.data(), "data.", problem);
+  CheckData(config.evaluation().data(), "evaluation.data.", problem);
+  Check(config.evaluation().data(), "evaluation.data.", kEvaluationData, problem);
+  return problem;
+}
+
+}  // namespace onward

@@ -1,0 +1,148 @@
+// What a trainer looks at besides its steps: whether an evaluation fits before the first one, where
+// values that are not finite come from, and what the trained model says of its data.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/anomaly.h"
+#include "training/data/model_notes.h"
+#include "training/step_outputs.h"
+#include "training/trainer.h"
+
+namespace onward {
+namespace {
+
+// Images whose size the data leave open have the one that the model takes.
+std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
+  for (Field& field : fields) {
+    auto& own = field.type.shape;
+    const ValueId input = graph.FindValue(field.name);
+    if (!own || own->size() != 3 || !input.valid() || !graph.is_input(input)) continue;
+    const auto& shape = graph.type(input).shape;
+    for (size_t i = 0; shape && shape->size() == 4 && i < 3; ++i)
+      if (!(*own)[i].known()) (*own)[i] = (*shape)[i + 1];
+  }
+  return fields;
+}
+
+}  // namespace
+
+// By the first batch: a data set that does not fit is refused now, not after the first epoch.
+absl::Status Trainer::CheckEvaluation() {
+  if (evaluation_loader_ == nullptr) return absl::OkStatus();
+  const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
+  evaluation_loader_->Seek(0, 0);
+  ONWARD_ASSIGN_OR_RETURN(const Batch batch, evaluation_loader_->Next());
+  const absl::StatusOr<Session::Inputs> given =
+      InputsOf(session_->inputs(phase), batch, config_.evaluation().data());
+  if (!given.ok()) return Annotate(given.status(), "evaluation:");
+  ONWARD_RETURN_IF_ERROR(
+      Annotate(session_->PlannedBytes(*given, phase).status(), "evaluation.data:"));
+  ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
+  if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
+  const std::string& name = config_.loss().target();
+  const auto target = given->find(name);
+  if (target == given->end() || IsInteger(target->second.tensor().dtype())) return absl::OkStatus();
+  const Tensor& tensor = target->second.tensor();
+  return absl::InvalidArgumentError(
+      absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name, "' is ",
+                   std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()),
+                   " (metric: \"loss\" fits)"));
+}
+
+// Labels number the classes of their own data set: folders that one of two data sets lacks would
+// shift them.
+absl::Status Trainer::CheckEvaluationClasses() const {
+  const std::vector<std::string> trained = class_names();
+  std::vector<std::string> evaluated;
+  for (const Field& field : evaluation_loader_->places().data->fields())
+    if (field.name == config_.loss().target()) evaluated = field.classes;
+  for (size_t i = 0; i < std::min(trained.size(), evaluated.size()); ++i) {
+    if (trained[i] == evaluated[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation.data: class ", i, " is '", evaluated[i], "', of the training's data it is '",
+        trained[i], "': name the classes in their order in both (images { class: ... })"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Trainer::class_names() const {
+  for (const Field& field : fields_)
+    if (field.name == config_.loss().target()) return field.classes;
+  return {};
+}
+
+void Trainer::AddNotes(Model& model) const {
+  std::vector<std::string> inputs;
+  for (const ValueId id : model.graph.inputs()) inputs.push_back(model.graph.value(id).name);
+  const std::string output = config_.loss().has_output() || model.graph.outputs().empty()
+                                 ? config_.loss().output()
+                                 : model.graph.value(model.graph.outputs()[0]).name;
+  const std::string& directory =
+      options_.data_directory.empty() ? options_.directory : options_.data_directory;
+  // The names of a model's classes do not fit another head.
+  if (config_.has_head()) model.metadata.erase(kClassesNote);
+  const absl::StatusOr<Notes> notes =
+      NotesOf(config_, WithSizesOf(model.graph, fields_), directory, inputs, output);
+  if (!notes.ok()) {
+    Warn(
+        absl::StrCat("the model is written without notes on its data: ", notes.status().message()));
+    return;
+  }
+  for (const auto& [key, value] : *notes) model.metadata[key] = value;
+}
+
+// With log.detect_anomaly: what is not finite before the first node ran.
+absl::Status Trainer::RefuseNonFiniteData(const Batch& batch) const {
+  if (!config_.log().detect_anomaly()) return absl::OkStatus();
+  const std::string where = NonFinitePlace(batch, loader_->places());
+  if (where.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("log.detect_anomaly: step ", progress_.step + 1,
+                                                    ": the data are not finite already: ", where));
+}
+
+absl::Status Trainer::RefuseNonFiniteWeights() const {
+  if (!config_.log().detect_anomaly()) return absl::OkStatus();
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
+    const absl::Status finite = RefuseNonFinite(name, state.view());
+    if (finite.ok()) continue;
+    return Annotate(finite, "before the first step:");
+  }
+  return absl::OkStatus();
+}
+
+void Trainer::NoteNonFiniteData(const Batch& batch) {
+  if (!bad_data_.empty() || std::isfinite(LossOf(batch_outputs_))) return;
+  bad_data_ = NonFinitePlace(batch, loader_->places());
+}
+
+void Trainer::WarnOfEmptyGroups() const {
+  for (const int group : phases_.empty_groups) {
+    Warn(absl::StrCat("optimizer.group[", group,
+                      "] has no parameter: none that is trained matches it, or earlier groups have "
+                      "them all"));
+  }
+}
+
+absl::Status Trainer::AtStep(const absl::Status& status) const {
+  return Annotate(status, absl::StrCat("step ", progress_.step + 1, ":"));
+}
+
+absl::Status Trainer::NonFiniteLoss(double loss) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the loss of step ", progress_.step + 1, " is ", loss,
+      bad_data_.empty() ? " (log.detect_anomaly names the first value that is not finite)"
+                        : absl::StrCat(": the data are not finite, ", bad_data_),
+      "; checkpoints are of steps before it (non_finite: SKIP leaves such steps out)"));
+}
+
+// Once: the data are not finite in every epoch.
+void Trainer::WarnOfSkippedData(bool skipped) {
+  const std::string where = std::exchange(bad_data_, {});
+  if (!skipped || where.empty() || std::exchange(warned_of_data_, true)) return;
+  Warn(absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
+}
+
+}  // namespace onward
