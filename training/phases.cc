@@ -17,6 +17,7 @@
 #include "training/config/make_loss.h"
 #include "training/fuse_attention.h"
 #include "training/gradient/gradient.h"
+#include "training/gradient/plain_identities.h"
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/phase_update.h"
@@ -263,6 +264,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> gradients,
       AddGradients(step.graph, {{scored.loss.id(), Cotangent(sink, config)}}, parameters, options));
+  if (portable) MakePlainIdentities(step.graph);
   if (NeedsApply(config)) {
     ONWARD_RETURN_IF_ERROR(Accumulate(step, phases.parameters, gradients));
     ONWARD_ASSIGN_OR_RETURN(Model apply,
