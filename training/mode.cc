@@ -11,6 +11,7 @@
 #include "graph/builder/nn/normalization.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/require.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "training/instance_norm.h"
@@ -178,6 +179,10 @@ class BatchNormalizationTrainer {
     }
     ONWARD_RETURN_IF_ERROR(sink_.status());
     TakePlace(graph_, id, made);
+    if (options_.unbiased_variance) {
+      const NodeId maker = graph_.value(made[0].id()).producer;
+      graph_.mutable_node(maker).metadata.emplace(kSeveralValuesKey, "");
+    }
     return true;
   }
 
@@ -268,6 +273,7 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
   std::vector<Expr> made = {sink.Op("BatchNormalization", inputs, std::move(attributes))};
   ONWARD_RETURN_IF_ERROR(sink.status());
   TakePlace(graph, id, made);
+  graph.mutable_node(graph.value(made[0].id()).producer).metadata.erase(kSeveralValuesKey);
   // Whoever still reads the next statistics reads the present ones.
   for (size_t i = 1; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || (graph.users(outputs[i]).empty() && !graph.is_output(outputs[i])))
