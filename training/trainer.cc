@@ -65,12 +65,21 @@ absl::Status Trainer::OpenData() {
     ONWARD_ASSIGN_OR_RETURN(LoaderOptions loading, OptionsOf(config, *data, training));
     loading.batch_size = batch_size;
     loading.seed = config_.seed();
-    if (training) fields_ = data->fields();
+    if (training) {
+      fields_ = data->fields();
+      data_ = data;
+    }
     ONWARD_ASSIGN_OR_RETURN(loader, Loader::Create(data, loading));
     return absl::OkStatus();
   };
   ONWARD_RETURN_IF_ERROR(
       Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data:"));
+  if (config_.accumulate() > loader_->batches_per_epoch()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "accumulate: a step of ", config_.accumulate(), " batches is more than the data have: ",
+        loader_->batches_per_epoch(), " batches of ", config_.batch_size(), " in an epoch of ",
+        data_->size(), " examples; lower accumulate or batch_size"));
+  }
   if (!config_.has_evaluation()) return absl::OkStatus();
   const EvaluationConfig& evaluation = config_.evaluation();
   return Annotate(open(evaluation.data(),

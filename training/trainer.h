@@ -30,7 +30,7 @@ namespace onward {
 struct StepReport {
   int64_t step = 0;  // from 1 on
   int64_t epoch = 0;
-  double loss = 0;                               // mean over the accumulated batches
+  double loss = 0;                               // mean over the targets of all accumulated batches
   double rate = 0;                               // of the default group
   std::optional<double> gradient_norm;           // of all together, before it is bounded
   std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
@@ -135,6 +135,7 @@ class Trainer {
   absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<GivenBatch>& batches,
                                                     const Lbfgs::Tensors& at, StepReport* report);
   absl::StatusOr<bool> RunBatches(StepReport& report);
+  bool TakesBatch(int64_t taken, int64_t epoch) const;
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();
   bool OutOfPatience() const;
@@ -150,6 +151,7 @@ class Trainer {
   TrainingPhases phases_;
   std::unique_ptr<TrainingSession> session_;
   Session::Outputs batch_outputs_, update_outputs_;  // their memory is used again in each step
+  std::shared_ptr<const Dataset> data_;              // of the training
   std::unique_ptr<Loader> loader_, evaluation_loader_;
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/accumulation.h"
 #include "training/loss_scale.h"
 #include "training/step_outputs.h"
 #include "training/trainer.h"
@@ -19,6 +20,14 @@ double Now() {
 
 double LossOf(const Session::Outputs& outputs) {
   return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+}
+
+void LossMean::Add(const Session::Outputs& outputs) {
+  sum_ += LossOf(outputs);
+  const auto count = outputs.find(kLossCount);
+  if (count == outputs.end()) return;
+  counted_ = true;
+  count_ += count->second.tensor().data<double>()[0];
 }
 
 void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
@@ -89,7 +98,9 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     };
   }
   bool finite = true;
-  for (int64_t i = 0; i < config_.accumulate(); ++i) {
+  LossMean mean;
+  const int64_t epoch = loader_->position().epoch;
+  for (int64_t i = 0; TakesBatch(i, epoch); ++i) {
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
     report.data_seconds += Now() - waits;
@@ -98,11 +109,17 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
                             InputsOf(session_->inputs(), batch, config_.data()));
     ONWARD_RETURN_IF_ERROR(
         NamePlace(session_->Step(given, batch_outputs_, 0, accept), batch, loader_->places()));
-    report.loss += LossOf(batch_outputs_) / static_cast<double>(config_.accumulate());
+    mean.Add(batch_outputs_);
     ReadGradients(batch_outputs_, report);
     finite &= GradientsFinite(batch_outputs_);
   }
+  report.loss = mean.value();
   return finite;
+}
+
+// A step has batches of one epoch alone: what is left at its end makes a smaller step.
+bool Trainer::TakesBatch(int64_t taken, int64_t epoch) const {
+  return taken == 0 || (taken < config_.accumulate() && loader_->position().epoch == epoch);
 }
 
 // What histograms are of, at the steps that have some.
@@ -140,13 +157,13 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
         "; checkpoints are of steps before it (non_finite: SKIP goes on without such steps)"));
   }
   if (phases_.apply && report.skipped) {
-    ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+    ONWARD_RETURN_IF_ERROR(ClearAccumulated(*session_));
   } else if (phases_.apply) {
     ONWARD_RETURN_IF_ERROR(session_->Step({}, update_outputs_, *phases_.apply,
                                           scales ? GradientsFinite : TrainingSession::Accept()));
     ReadGradients(update_outputs_, report);
     finite &= GradientsFinite(update_outputs_);
-    if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+    if (!finite) ONWARD_RETURN_IF_ERROR(ClearAccumulated(*session_));
   }
   report.skipped |= !finite;
   ONWARD_RETURN_IF_ERROR(JudgeAnomaly(report.skipped));
