@@ -140,6 +140,12 @@ ValueId StatisticAsState(Graph& graph, ValueId read) {
   return state;
 }
 
+Expr MeanOf(const std::vector<Expr>& parts) {
+  Expr sum = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) sum = sum + parts[i];
+  return parts.size() == 1 ? sum : sum / static_cast<double>(parts.size());
+}
+
 class BatchNormalizationTrainer {
  public:
   BatchNormalizationTrainer(Model& model, const TrainingModeOptions& options)
@@ -157,6 +163,7 @@ class BatchNormalizationTrainer {
     const Node& old = graph_.node(id);
     Attributes attributes = old.attributes;
     attributes.Set("training_mode", int64_t{1});
+    if (options_.batch_statistics) attributes.Set("momentum", 0.0f);
     const Expr x = sink_.Value(old.inputs[0]), scale = sink_.Value(old.inputs[1]),
                bias = sink_.Value(old.inputs[2]);
     const double momentum = attributes.Float("momentum", 0.9f);
@@ -175,7 +182,13 @@ class BatchNormalizationTrainer {
         next = next + more;
         part = part + more;
       }
-      next_[states[i]] = earlier == next_.end() ? next : earlier->second * momentum + part;
+      if (options_.batch_statistics) {
+        of_uses_[states[i]].push_back(next);
+        next = MeanOf(of_uses_[states[i]]);
+      } else if (earlier != next_.end()) {
+        next = earlier->second * momentum + part;
+      }
+      next_[states[i]] = next;
     }
     ONWARD_RETURN_IF_ERROR(sink_.status());
     TakePlace(graph_, id, made);
@@ -215,7 +228,8 @@ class BatchNormalizationTrainer {
   Graph& graph_;
   const TrainingModeOptions& options_;
   GraphSink sink_;
-  std::map<ValueId, Expr> next_;  // what each state becomes
+  std::map<ValueId, Expr> next_;                  // what each state becomes
+  std::map<ValueId, std::vector<Expr>> of_uses_;  // each use's statistics, of batch_statistics
 };
 
 bool IsUpdated(const Model& model, ValueId input) {

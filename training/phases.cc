@@ -21,6 +21,7 @@
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/phase_update.h"
+#include "training/running_statistics.h"
 #include "training/state.h"
 #include "training/trainable.h"
 #include "training/training_names.h"
@@ -188,6 +189,10 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     values.push_back(*accumulating.graph.constant(accumulating.graph.FindValue(name)));
     parameters.push_back(AddState(model.graph, name, values.back()));
   }
+  for (const std::string& name : phases.buffers) {
+    if (config.has_average())
+      AddState(model.graph, name, *accumulating.graph.constant(accumulating.graph.FindValue(name)));
+  }
   ONWARD_ASSIGN_OR_RETURN(
       const AccumulatedGradients accumulated,
       ReadAccumulated(model, values, names, !config.loss().sum(), config.accumulate()));
@@ -228,6 +233,27 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   return model;
 }
 
+// Computes the statistics of a batch with averaged weights; nothing where the model has none.
+absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
+                                                     const TrainConfig& config,
+                                                     const std::vector<std::string>& averaged) {
+  Model model = trained.model;
+  ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, "", trained.initializers).status());
+  TrainingModeOptions mode;
+  mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
+  mode.batch_statistics = true;
+  ONWARD_RETURN_IF_ERROR(SetTrainingMode(model, mode).status());
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, KeepBatchStatistics(model));
+  if (names.empty()) return std::nullopt;
+  for (const std::string& name : averaged) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!model.graph.is_constant(id)) continue;
+    model.graph.Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
+  }
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
+  return model;
+}
+
 // The share of the loss that flows back, scaled.
 ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
   const Expr share = AccumulateCount(model, sink, count, config.accumulate());
@@ -246,6 +272,8 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
+  for (const UpdateBinding& update : step.updates)
+    phases.buffers.push_back(step.graph.value(update.input).name);
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   if (!portable && SessionPrecision(config) != Precision::kStrict)
     ONWARD_RETURN_IF_ERROR(
@@ -302,10 +330,17 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_ASSIGN_OR_RETURN(Model evaluate, EvaluatePhase(trained, config, fields, state, {}));
   phases.models.push_back(std::move(evaluate));
   if (config.has_average()) {
+    std::vector<std::string> averaged = phases.parameters;
+    averaged.insert(averaged.end(), phases.buffers.begin(), phases.buffers.end());
     phases.evaluate_average = phases.models.size();
-    ONWARD_ASSIGN_OR_RETURN(Model average,
-                            EvaluatePhase(trained, config, fields, state, phases.parameters));
+    ONWARD_ASSIGN_OR_RETURN(Model average, EvaluatePhase(trained, config, fields, state, averaged));
     phases.models.push_back(std::move(average));
+    if (config.average().kind() != AverageConfig::UNIFORM) return phases;
+    ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
+                            StatisticsPhase(trained, config, averaged));
+    if (!statistics) return phases;
+    phases.statistics = phases.models.size();
+    phases.models.push_back(*std::move(statistics));
   }
   return phases;
 }

@@ -52,6 +52,7 @@ absl::Status Trainer::Open() {
   ONWARD_RETURN_IF_ERROR(FitSession());
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
+  WarnOfLateAverage();
   ONWARD_RETURN_IF_ERROR(OpenLbfgs());
   return OpenCheckpoints();
 }
@@ -228,6 +229,7 @@ absl::Status Trainer::AfterStep(int64_t epoch_before) {
   const CheckpointConfig& checkpoint = config_.checkpoint();
   const bool due =
       checkpoint.has_every_steps() ? progress_.step % checkpoint.every_steps() == 0 : epoch_ended;
+  if (last) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   if (due || last || stop_) SaveCheckpoint(metric);
   return absl::OkStatus();
 }
@@ -235,7 +237,8 @@ absl::Status Trainer::AfterStep(int64_t epoch_before) {
 absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
-  const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
+  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
   return onward::Evaluate(
       *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
       [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
@@ -280,20 +283,9 @@ void Trainer::ReleaseWeights() {
   }
 }
 
-absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
-  Model model = trained_.model;
-  for (const std::string& name : weights_) {
-    const bool has_average = std::find(phases_.parameters.begin(), phases_.parameters.end(),
-                                       name) != phases_.parameters.end();
-    ONWARD_ASSIGN_OR_RETURN(
-        model.graph.mutable_value(model.graph.FindValue(name)).constant,
-        session_->State(averaged && has_average ? kAveragePrefix + name : name));
-  }
-  return model;
-}
-
 absl::StatusOr<Model> Trainer::TrainedModel() const {
-  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
+  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(HasAverage()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   return model;
 }

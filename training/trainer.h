@@ -77,7 +77,9 @@ class Trainer {
   absl::Status Run();
 
   absl::StatusOr<Evaluation> Evaluate();
-  // The trained model in inference form, with the best weights' averages where the config has such.
+  // The trained model in inference form, with the averages of its weights where the config has such
+  // and a step has counted. Uniform averages of models with BatchNormalizations go through the
+  // training data once, for their running statistics.
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
@@ -114,6 +116,9 @@ class Trainer {
   absl::Status MakeSchedules();
   absl::Status SetRates();
   absl::Status SetAverageWeight();
+  void WarnOfLateAverage() const;
+  bool HasAverage() const;
+  absl::Status UpdateAverageStatistics() const;
   absl::Status SetLossScale();
   void NoteGradients(bool finite);
   bool ScalerHandles() const;
@@ -161,6 +166,7 @@ class Trainer {
 
   std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
   TrainingProgress progress_;
+  mutable int64_t statistics_of_ = -1;  // progress_.averaged when they were computed
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;
   std::shared_ptr<MemoryLimit> memory_;  // null: each session has its own

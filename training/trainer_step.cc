@@ -71,23 +71,6 @@ absl::Status Trainer::SetRates() {
   return absl::OkStatus();
 }
 
-// The share of the coming weights in their average.
-absl::Status Trainer::SetAverageWeight() {
-  if (!config_.has_average()) return absl::OkStatus();
-  const AverageConfig& average = config_.average();
-  const bool counts = progress_.step >= average.start() &&
-                      (progress_.step - average.start()) % average.every() == 0;
-  double weight = 0;
-  if (counts) {
-    ++progress_.averaged;
-    weight = average.kind() == AverageConfig::UNIFORM
-                 ? 1.0 / static_cast<double>(progress_.averaged)
-             : progress_.averaged == 1 ? 1.0
-                                       : 1 - average.decay();
-  }
-  return session_->Set("average/weight", Tensor::Scalar(weight));
-}
-
 // The batches of one step; answers whether their gradients are finite.
 absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
   // Only a training that skips steps keeps the state before one: two tensors of each.
