@@ -1,6 +1,7 @@
 #include "training/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
-#include "training/config/make_schedule.h"
 #include "training/config/parse_bytes.h"
 #include "training/data/sources.h"
 #include "training/load_model.h"
@@ -154,37 +154,6 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   return absl::OkStatus();
 }
 
-int64_t Trainer::steps_per_epoch() const {
-  return std::max<int64_t>(1, loader_->batches_per_epoch() / config_.accumulate());
-}
-
-absl::Status Trainer::MakeSchedules() {
-  total_steps_ = config_.has_steps()
-                     ? config_.steps()
-                     : config_.epochs() * loader_->batches_per_epoch() / config_.accumulate();
-  for (size_t i = 0; i < phases_.groups.size(); ++i) {
-    const GroupSettings& group = phases_.groups[i];
-    const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
-    const double start = rate == group.settings.end()
-                             ? 0
-                             : group.values[static_cast<size_t>(rate - group.settings.begin())];
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    if (schedule == nullptr) {
-      schedules_.push_back(ConstantSchedule(start));
-      continue;
-    }
-    ONWARD_ASSIGN_OR_RETURN(Schedule made, MakeSchedule(*schedule, start, total_steps_));
-    schedules_.push_back(std::move(made));
-    if (schedule->kind() == "plateau" && !progress_.plateau) {
-      if (!config_.has_evaluation())
-        return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
-      progress_.plateau = PlateauState();
-      progress_.plateau->rate = start;
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Trainer::Run() {
   return Caught([this] { return RunSteps(); });
 }
@@ -258,16 +227,14 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   if (maximize && !report.evaluation.accuracy())
     return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
-  report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
+  // NaN is never the best.
+  report.best =
+      !std::isnan(metric) &&
+      (!progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best));
   if (report.best) progress_.best = metric;
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   stop_ |= OutOfPatience();
-  for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    if (schedule == nullptr || schedule->kind() != "plateau") continue;
-    progress_.plateau = NextPlateau(PlateauOf(*schedule, maximize), *progress_.plateau, metric);
-    break;
-  }
+  NotePlateaus(metric, maximize);
   if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
   return report;
 }

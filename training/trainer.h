@@ -32,6 +32,7 @@ struct StepReport {
   int64_t epoch = 0;
   double loss = 0;                               // mean over the targets of all accumulated batches
   double rate = 0;                               // of the default group
+  std::vector<double> rates;                     // of all, in the config's order, the default last
   std::optional<double> gradient_norm;           // of all together, before it is bounded
   std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
   std::optional<double> loss_scale;              // of the step, where the loss is scaled
@@ -115,6 +116,9 @@ class Trainer {
   absl::StatusOr<Model> ModelWithWeights(bool averaged) const;
   absl::Status MakeSchedules();
   absl::Status SetRates();
+  ScheduleValue ValueOf(size_t group) const;
+  void ReportRates(StepReport& report) const;
+  void NotePlateaus(double metric, bool maximize);
   absl::Status SetAverageWeight();
   void WarnOfLateAverage() const;
   bool HasAverage() const;

@@ -65,8 +65,7 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
 absl::StatusOr<StepReport> Trainer::MakeLbfgsStep() {
   StepReport report;
   const double begin = Now();
-  const bool plateau = progress_.plateau.has_value();
-  report.rate = plateau ? progress_.plateau->rate : schedules_[0](progress_.step).rate;
+  ReportRates(report);
   report.epoch = loader_->position().epoch;
   lbfgs_->set_lr(report.rate);
   std::vector<GivenBatch> batches;

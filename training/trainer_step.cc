@@ -42,33 +42,8 @@ void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
   }
 }
 
-const ScheduleConfig* Trainer::ScheduleOf(size_t group) const {
-  const auto& groups = config_.optimizer().group();
-  if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
-    return &groups[static_cast<int>(group)].schedule();
-  return config_.has_schedule() ? &config_.schedule() : nullptr;
-}
-
 bool Trainer::SkipsSteps() const {
   return config_.non_finite() == TrainConfig::SKIP || ScalesLoss(config_);
-}
-
-absl::Status Trainer::SetRates() {
-  for (size_t i = 0; i < phases_.groups.size(); ++i) {
-    const GroupSettings& group = phases_.groups[i];
-    const ScheduleValue value = schedules_[i](progress_.step);
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    const bool plateau = schedule != nullptr && schedule->kind() == "plateau";
-    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
-    for (size_t k = 0; k < group.values.size(); ++k) {
-      double& setting = settings.mutable_data<double>()[k] = group.values[k];
-      if (group.settings[k] == "lr") setting = plateau ? progress_.plateau->rate : value.rate;
-      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
-        setting = *value.momentum;
-    }
-    ONWARD_RETURN_IF_ERROR(session_->Set(group.input, std::move(settings)));
-  }
-  return absl::OkStatus();
 }
 
 // The batches of one step; answers whether their gradients are finite.
@@ -126,8 +101,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   ONWARD_RETURN_IF_ERROR(SetAverageWeight());
   ONWARD_RETURN_IF_ERROR(SetLossScale());
   report.epoch = loader_->position().epoch;
-  report.rate =
-      progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
+  ReportRates(report);
   const bool scales = ScalesLoss(config_);
   // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
