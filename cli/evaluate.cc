@@ -54,6 +54,7 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   *config.mutable_data() = config.evaluation().data();
   config.mutable_data()->set_drop_last(false);
   config.clear_recompute();
+  config.set_accumulate(1);
   return config;
 }
 

@@ -19,6 +19,7 @@
 #include "graph/builder/nn/parameters.h"
 #include "training/config/read_config.h"
 #include "training/data/sources.h"
+#include "training/loss_scale.h"
 #include "training/trainer.h"
 
 namespace onward::cli {
@@ -136,6 +137,13 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
         "deterministic: without cost, as there is nothing to switch off. Kernels of the cpu split "
         "their work and order their sums by shapes alone, for any number of threads; the same "
         "kernels run without this option\n");
+  }
+  if (config.precision().autocast() == PrecisionConfig::FLOAT16 &&
+      SessionPrecision(config) != Precision::kStrict) {
+    std::fprintf(stderr,
+                 "float16: the cpu computes in float32 between what autocast rounds, so that "
+                 "nothing overflows where a GPU's float16 would; --precision strict computes in "
+                 "float16\n");
   }
   if (common.verbose) {
     ONWARD_ASSIGN_OR_RETURN(const std::string table, ParametersOf(trainer));

@@ -11,11 +11,18 @@
 namespace onward::cli {
 namespace {
 
+// "group0" is optimizer.group[0].
+std::string GroupName(size_t group, const StepReport& report) {
+  return group + 1 == report.rates.size() ? "default" : absl::StrCat("group", group);
+}
+
 nlohmann::json JsonOf(const StepReport& report) {
   nlohmann::json line = {{"step", report.step},        {"epoch", report.epoch},
                          {"loss", report.loss},        {"lr", report.rate},
                          {"seconds", report.seconds},  {"data_seconds", report.data_seconds},
                          {"examples", report.examples}};
+  for (size_t i = 0; report.rates.size() > 1 && i < report.rates.size(); ++i)
+    line["lr_groups"][GroupName(i, report)] = report.rates[i];
   if (report.gradient_norm) line["gradient_norm"] = *report.gradient_norm;
   if (!report.gradient_norms.empty()) line["gradient_norms"] = report.gradient_norms;
   if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
@@ -77,6 +84,9 @@ absl::Status TrainRecords::Step(const StepReport& report) {
 absl::Status TrainRecords::Events(const StepReport& report) {
   ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss", report.step, report.loss));
   ONWARD_RETURN_IF_ERROR(events_->Scalar("train/lr", report.step, report.rate));
+  for (size_t i = 0; i + 1 < report.rates.size(); ++i)
+    ONWARD_RETURN_IF_ERROR(events_->Scalar(absl::StrCat("train/lr/", GroupName(i, report)),
+                                           report.step, report.rates[i]));
   if (report.gradient_norm)
     ONWARD_RETURN_IF_ERROR(
         events_->Scalar("train/gradient_norm", report.step, *report.gradient_norm));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/accumulation.h"
 
 namespace onward {
 namespace {
@@ -77,7 +78,7 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
                                     const std::vector<ValueInfo>& inputs, const RunBatch& run) {
   Evaluation evaluation;
   loader.Seek(0, 0);
-  double sum = 0;
+  double sum = 0, count = 0;
   for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
@@ -86,10 +87,14 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
       return NamePlace(NameNonFinite(ran.status(), batch, loader), batch, loader.places());
     const Session::Outputs& outputs = *ran;
     const int64_t examples = batch.begin()->second.dims()[0];
-    const auto batch_loss = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
-    if (!std::isfinite(batch_loss) && evaluation.not_finite.empty())
+    const auto value = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+    if (!std::isfinite(value) && evaluation.not_finite.empty())
       evaluation.not_finite = NonFinitePlace(batch, loader.places());
-    sum += batch_loss * (loss.sum() ? 1.0 : static_cast<double>(examples));
+    const auto counted = outputs.find(kLossCount);
+    const bool adds_up = counted != outputs.end() || loss.sum();
+    sum += adds_up ? value : value * static_cast<double>(examples);
+    count += counted != outputs.end() ? counted->second.tensor().data<double>()[0]
+                                      : static_cast<double>(examples);
     evaluation.examples += examples;
     const auto prediction = outputs.find("prediction");
     const auto target = given.find(loss.target());
@@ -98,7 +103,7 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
     ONWARD_RETURN_IF_ERROR(
         Count(target->second.tensor(), prediction->second.tensor(), loss, evaluation));
   }
-  if (evaluation.examples > 0) evaluation.loss = sum / static_cast<double>(evaluation.examples);
+  if (evaluation.examples > 0) evaluation.loss = sum / count;
   return evaluation;
 }
 

@@ -16,7 +16,9 @@
 namespace onward {
 
 struct Evaluation {
-  double loss = 0;  // mean over the examples
+  // The mean over the targets of all examples, as of one batch; over the examples of losses that
+  // are summed or that the model computes.
+  double loss = 0;
   int64_t examples = 0;
   // Where targets are classes; what ignore_index names counts for nothing.
   int64_t targets = 0;

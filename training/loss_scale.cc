@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "graph/base/status.h"
@@ -43,17 +42,6 @@ LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool fin
 bool GradientsFinite(const Session::Outputs& outputs) {
   const auto finite = outputs.find(kGradientsFinite);
   return finite == outputs.end() || finite->second.tensor().data<bool>()[0];
-}
-
-absl::Status ClearGradients(TrainingSession& session, const std::vector<std::string>& parameters) {
-  for (const std::string& name : parameters) {
-    const std::string sum = "gradient/" + name;
-    ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(sum));
-    Tensor zeros(old.dtype(), old.dims());
-    std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
-    ONWARD_RETURN_IF_ERROR(session.Set(sum, std::move(zeros)));
-  }
-  return absl::OkStatus();
 }
 
 Expr LossScaleInput(GraphSink& sink) {

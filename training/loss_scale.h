@@ -36,9 +36,6 @@ LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool fin
 // What a run computed says so, or does not say.
 bool GradientsFinite(const Session::Outputs& outputs);
 
-// Zeroes the sums that a refused step leaves.
-absl::Status ClearGradients(TrainingSession& session, const std::vector<std::string>& parameters);
-
 // --- in the graph
 
 // The input "scaler/scale", of 1 by default.

@@ -11,6 +11,7 @@
 #include "graph/builder/nn/normalization.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/require.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "training/instance_norm.h"
@@ -139,6 +140,12 @@ ValueId StatisticAsState(Graph& graph, ValueId read) {
   return state;
 }
 
+Expr MeanOf(const std::vector<Expr>& parts) {
+  Expr sum = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) sum = sum + parts[i];
+  return parts.size() == 1 ? sum : sum / static_cast<double>(parts.size());
+}
+
 class BatchNormalizationTrainer {
  public:
   BatchNormalizationTrainer(Model& model, const TrainingModeOptions& options)
@@ -156,6 +163,7 @@ class BatchNormalizationTrainer {
     const Node& old = graph_.node(id);
     Attributes attributes = old.attributes;
     attributes.Set("training_mode", int64_t{1});
+    if (options_.batch_statistics) attributes.Set("momentum", 0.0f);
     const Expr x = sink_.Value(old.inputs[0]), scale = sink_.Value(old.inputs[1]),
                bias = sink_.Value(old.inputs[2]);
     const double momentum = attributes.Float("momentum", 0.9f);
@@ -174,10 +182,20 @@ class BatchNormalizationTrainer {
         next = next + more;
         part = part + more;
       }
-      next_[states[i]] = earlier == next_.end() ? next : earlier->second * momentum + part;
+      if (options_.batch_statistics) {
+        of_uses_[states[i]].push_back(next);
+        next = MeanOf(of_uses_[states[i]]);
+      } else if (earlier != next_.end()) {
+        next = earlier->second * momentum + part;
+      }
+      next_[states[i]] = next;
     }
     ONWARD_RETURN_IF_ERROR(sink_.status());
     TakePlace(graph_, id, made);
+    if (options_.unbiased_variance) {
+      const NodeId maker = graph_.value(made[0].id()).producer;
+      graph_.mutable_node(maker).metadata.emplace(kSeveralValuesKey, "");
+    }
     return true;
   }
 
@@ -210,7 +228,8 @@ class BatchNormalizationTrainer {
   Graph& graph_;
   const TrainingModeOptions& options_;
   GraphSink sink_;
-  std::map<ValueId, Expr> next_;  // what each state becomes
+  std::map<ValueId, Expr> next_;                  // what each state becomes
+  std::map<ValueId, std::vector<Expr>> of_uses_;  // each use's statistics, of batch_statistics
 };
 
 bool IsUpdated(const Model& model, ValueId input) {
@@ -268,6 +287,7 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
   std::vector<Expr> made = {sink.Op("BatchNormalization", inputs, std::move(attributes))};
   ONWARD_RETURN_IF_ERROR(sink.status());
   TakePlace(graph, id, made);
+  graph.mutable_node(graph.value(made[0].id()).producer).metadata.erase(kSeveralValuesKey);
   // Whoever still reads the next statistics reads the present ones.
   for (size_t i = 1; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || (graph.users(outputs[i]).empty() && !graph.is_output(outputs[i])))

@@ -17,6 +17,9 @@ struct TrainingModeOptions {
   // The running variance takes the batch's variance divided by n - 1, as PyTorch does; the
   // standard's divides by n.
   bool unbiased_variance = true;
+  // Updates of BatchNormalizations' running statistics are the batch's own, as the mean over the
+  // uses of a module, in place of a step towards them.
+  bool batch_statistics = false;
 };
 
 struct ModeChange {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
@@ -63,7 +64,7 @@ class UpdateWriter {
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);
     ONWARD_RETURN_IF_ERROR(WriteGroups(parameters, clipped, phases));
-    return config_.has_average() ? WriteAverages(phases.parameters) : absl::OkStatus();
+    return config_.has_average() ? WriteAverages(phases) : absl::OkStatus();
   }
 
  private:
@@ -120,21 +121,32 @@ class UpdateWriter {
     return absl::OkStatus();
   }
 
-  // average += weight * (next - average), of every trained parameter.
-  absl::Status WriteAverages(const std::vector<std::string>& names) {
+  // average += weight * (next - average), of every trained parameter. Of exponential averages also
+  // of the buffers; uniform ones take the buffers as they are (AveragedModel's use_buffers).
+  absl::Status WriteAverages(const TrainingPhases& phases) {
     Graph& graph = model_.graph;
     GraphSink sink(graph, "average/");
     const Expr weight = sink.Value(AddState(graph, "average/weight", Tensor::Scalar(0.0)));
+    const Expr any = Greater(weight, ScalarLike(weight, 0));
+    const bool uniform = config_.average().kind() == AverageConfig::UNIFORM;
     std::map<ValueId, ValueId> next_of;
     for (const UpdateBinding& update : model_.updates) next_of[update.input] = update.output;
-    for (const std::string& name : names) {
-      const ValueId parameter = graph.FindValue(name);
-      const ValueId average = AddState(graph, kAveragePrefix + name, *graph.constant(parameter));
+    const auto write = [&](const std::string& name, bool copies) {
+      const ValueId source = graph.FindValue(name);
+      if (!IsFloating(graph.type(source).dtype)) return absl::OkStatus();
+      const ValueId average = AddState(graph, kAveragePrefix + name, *graph.constant(source));
       const Expr old = sink.Value(average);
-      const Expr next = old + Cast(weight, old.dtype()) * (sink.Value(next_of.at(parameter)) - old);
+      // What another phase updates is as that left it.
+      const auto next = next_of.find(source);
+      const Expr now = sink.Value(next == next_of.end() ? source : next->second);
+      const Expr value =
+          copies ? Where(any, now, old) : old + Cast(weight, old.dtype()) * (now - old);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      AddUpdate(model_, average, next.id());
-    }
+      AddUpdate(model_, average, value.id());
+      return absl::OkStatus();
+    };
+    for (const std::string& name : phases.parameters) ONWARD_RETURN_IF_ERROR(write(name, false));
+    for (const std::string& name : phases.buffers) ONWARD_RETURN_IF_ERROR(write(name, uniform));
     return absl::OkStatus();
   }
 

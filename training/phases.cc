@@ -1,7 +1,6 @@
 #include "training/phases.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -13,13 +12,16 @@
 #include "graph/builder/functions.h"
 #include "graph/builder/nn/row_norm.h"
 #include "graph/rewrite/keep_outputs.h"
+#include "training/accumulation.h"
 #include "training/autocast.h"
 #include "training/config/make_loss.h"
 #include "training/fuse_attention.h"
 #include "training/gradient/gradient.h"
+#include "training/gradient/plain_identities.h"
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/phase_update.h"
+#include "training/running_statistics.h"
 #include "training/state.h"
 #include "training/trainable.h"
 #include "training/training_names.h"
@@ -80,16 +82,33 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
 
 struct Scored {
   Expr loss, scores;
+  Expr count;  // of a loss in parts, see LossParts
 };
 
-// Adds the loss of the output `scored`, as output "loss".
+// The number of a batch's examples: what a loss that the model computes is the mean over.
+Expr Examples(GraphSink& sink) {
+  const Graph& graph = sink.graph();
+  for (const ValueId id : graph.inputs()) {
+    const Type& type = graph.type(id);
+    if (graph.is_constant(id) || !type.is_tensor() || !type.shape || type.shape->empty()) continue;
+    return Cast(Squeeze(Shape(sink.Value(id), 0, 1), {0}), DType::kFloat64);
+  }
+  return sink.Scalar(1, DType::kFloat64);
+}
+
+// Adds the loss of the output `scored`, as output "loss". `parts`: as the sum over a batch's
+// targets, with their count as output kLossCount (unless the config sums).
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
-                               absl::Span<const Field> fields) {
+                               absl::Span<const Field> fields, bool parts) {
   Graph& graph = sink.graph();
   Scored made;
   made.scores = sink.Value(graph.FindValue(scored));
   if (config.kind() == kOutputKind) {
     made.loss = Identity(made.scores);
+    if (parts && !config.sum()) {
+      made.count = Examples(sink);
+      made.loss = made.loss * CastLike(made.count, made.loss);
+    }
   } else {
     LossOperands operands{made.scores, {}, {}, {}};
     const auto field = [&](const char* setting, const std::string& name, Expr& value) {
@@ -101,7 +120,13 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
     ONWARD_RETURN_IF_ERROR(field("loss.target", config.target(), operands.target));
     ONWARD_RETURN_IF_ERROR(field("loss.frames", config.frames(), operands.frames));
     ONWARD_RETURN_IF_ERROR(field("loss.lengths", config.lengths(), operands.lengths));
-    ONWARD_ASSIGN_OR_RETURN(made.loss, MakeLoss(config, operands));
+    if (parts) {
+      ONWARD_ASSIGN_OR_RETURN(const LossParts made_parts, MakeLossParts(config, operands));
+      made.loss = made_parts.sum;
+      made.count = made_parts.count;
+    } else {
+      ONWARD_ASSIGN_OR_RETURN(made.loss, MakeLoss(config, operands));
+    }
   }
   const Type& type = made.loss.type();
   const auto dims = type.static_dims();
@@ -112,6 +137,11 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   ONWARD_RETURN_IF_ERROR(sink.status());
   ONWARD_RETURN_IF_ERROR(NameOutput(graph, made.loss, "loss"));
+  if (!made.count.valid()) return made;
+  // A node of its own: the count may be a constant, or what another output is.
+  made.count = Identity(Reshape(made.count, sink.Ints({})));
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  ONWARD_RETURN_IF_ERROR(NameOutput(graph, made.count, kLossCount));
   return made;
 }
 
@@ -145,52 +175,32 @@ absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& name
 
 // --- the phases
 
-Tensor Zeros(DType dtype, DimsView dims) {
-  Tensor zeros(dtype, dims);
-  std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
-  return zeros;
-}
+bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1; }
 
-bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1 && !IsLbfgs(config); }
-
-// Adds what each run adds to the sum of gradients, as state of zeros.
-absl::Status Accumulate(Model& model, const std::vector<std::string>& names,
-                        const std::vector<ValueId>& gradients) {
-  GraphSink sink(model.graph, "accumulate/");
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    const Type& type = model.graph.type(gradients[i]);
-    const ValueId sum =
-        AddState(model.graph, "gradient/" + names[i], Zeros(type.dtype, *type.static_dims()));
-    const Expr next = sink.Value(sum) + sink.Value(gradients[i]);
-    ONWARD_RETURN_IF_ERROR(sink.status());
-    AddUpdate(model, sum, next.id());
-  }
-  return absl::OkStatus();
-}
-
-// The graph that updates `names` from the sums that Accumulate() made, which it clears.
+// The graph that updates `names` from the sums of the accumulating one, which it clears.
 absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<std::string>& names,
                                  const TrainConfig& config, bool portable, TrainingPhases& phases) {
   Model model;
   model.opsets = accumulating.opsets;
   model.graph.name = "apply";
-  std::vector<ValueId> parameters, gradients;
+  std::vector<ValueId> parameters;
+  std::vector<Tensor> values;
   for (const std::string& name : names) {
-    const ValueId id = accumulating.graph.FindValue(name);
-    parameters.push_back(AddState(model.graph, name, *accumulating.graph.constant(id)));
-    const Tensor& like = *accumulating.graph.constant(id);
-    gradients.push_back(
-        AddState(model.graph, "gradient/" + name, Zeros(like.dtype(), like.dims())));
+    values.push_back(*accumulating.graph.constant(accumulating.graph.FindValue(name)));
+    parameters.push_back(AddState(model.graph, name, values.back()));
   }
-  ONWARD_RETURN_IF_ERROR(WriteUpdate(model, config, portable, parameters, gradients, phases));
-  GraphSink sink(model.graph, "clear/");
-  for (const ValueId gradient : gradients) {
-    const Expr zero = ZerosLike(sink.Value(gradient));
-    ONWARD_RETURN_IF_ERROR(sink.status());
-    AddUpdate(model, gradient, zero.id());
+  for (const std::string& name : phases.buffers) {
+    if (config.has_average())
+      AddState(model.graph, name, *accumulating.graph.constant(accumulating.graph.FindValue(name)));
   }
+  ONWARD_ASSIGN_OR_RETURN(
+      const AccumulatedGradients accumulated,
+      ReadAccumulated(model, values, names, !config.loss().sum(), config.accumulate()));
   ONWARD_RETURN_IF_ERROR(
-      KeepNamedOutputs(model, {"gradient_norm*", "gradient_value/*", kGradientsFinite}));
+      WriteUpdate(model, config, portable, parameters, accumulated.gradients, phases));
+  ONWARD_RETURN_IF_ERROR(ClearSums(model, accumulated.sums));
+  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(
+      model, {"gradient_norm*", "gradient_value/*", "lbfgs_gradient/*", kGradientsFinite}));
   return model;
 }
 
@@ -212,19 +222,41 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
+                                                       config.loss().kind() != kOutputKind));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
     ONWARD_RETURN_IF_ERROR(NameOutput(model.graph, prediction, "prediction"));
   }
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"loss", "prediction"}));
+  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"loss", kLossCount, "prediction"}));
   return model;
 }
 
-// The share of the loss that flows back: 1 / accumulate, scaled.
-ValueId Cotangent(GraphSink& sink, const TrainConfig& config) {
-  const Expr share = sink.Scalar(1.0 / static_cast<double>(config.accumulate()), DType::kFloat32);
+// Computes the statistics of a batch with averaged weights; nothing where the model has none.
+absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
+                                                     const TrainConfig& config,
+                                                     const std::vector<std::string>& averaged) {
+  Model model = trained.model;
+  ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, "", trained.initializers).status());
+  TrainingModeOptions mode;
+  mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
+  mode.batch_statistics = true;
+  ONWARD_RETURN_IF_ERROR(SetTrainingMode(model, mode).status());
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, KeepBatchStatistics(model));
+  if (names.empty()) return std::nullopt;
+  for (const std::string& name : averaged) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!model.graph.is_constant(id)) continue;
+    model.graph.Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
+  }
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
+  return model;
+}
+
+// The share of the loss that flows back, scaled.
+ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
+  const Expr share = AccumulateCount(model, sink, count, config.accumulate());
   return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
 }
 
@@ -240,13 +272,16 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
+  for (const UpdateBinding& update : step.updates)
+    phases.buffers.push_back(step.graph.value(update.input).name);
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   if (!portable && SessionPrecision(config) != Precision::kStrict)
     ONWARD_RETURN_IF_ERROR(
         FuseAttention(step, MayBeTrained(step.graph, trained.initializers, trainable)));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields));
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored,
+                          AddLoss(sink, config.loss(), output, fields, NeedsApply(config)));
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> parameters,
@@ -260,11 +295,14 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   }
   GradientOptions options;
   options.allow_onward_ops = !portable;
+  const ValueId cotangent = Cotangent(step, sink, config, scored.count);
+  ONWARD_RETURN_IF_ERROR(sink.status());
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> gradients,
-      AddGradients(step.graph, {{scored.loss.id(), Cotangent(sink, config)}}, parameters, options));
+      AddGradients(step.graph, {{scored.loss.id(), cotangent}}, parameters, options));
+  if (portable) MakePlainIdentities(step.graph);
   if (NeedsApply(config)) {
-    ONWARD_RETURN_IF_ERROR(Accumulate(step, phases.parameters, gradients));
+    ONWARD_RETURN_IF_ERROR(AccumulateGradients(step, phases.parameters, gradients));
     ONWARD_ASSIGN_OR_RETURN(Model apply,
                             ApplyPhase(step, phases.parameters, config, portable, phases));
     for (const ValueId id : parameters) {
@@ -273,7 +311,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
       ONWARD_RETURN_IF_ERROR(sink.status());
       if (bounded.valid()) AddUpdate(step, state, bounded.id());
     }
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss"}));
+    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", kLossCount}));
     phases.models.push_back(std::move(step));
     phases.apply = phases.models.size();
     phases.models.push_back(std::move(apply));
@@ -292,10 +330,17 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_ASSIGN_OR_RETURN(Model evaluate, EvaluatePhase(trained, config, fields, state, {}));
   phases.models.push_back(std::move(evaluate));
   if (config.has_average()) {
+    std::vector<std::string> averaged = phases.parameters;
+    averaged.insert(averaged.end(), phases.buffers.begin(), phases.buffers.end());
     phases.evaluate_average = phases.models.size();
-    ONWARD_ASSIGN_OR_RETURN(Model average,
-                            EvaluatePhase(trained, config, fields, state, phases.parameters));
+    ONWARD_ASSIGN_OR_RETURN(Model average, EvaluatePhase(trained, config, fields, state, averaged));
     phases.models.push_back(std::move(average));
+    if (config.average().kind() != AverageConfig::UNIFORM) return phases;
+    ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
+                            StatisticsPhase(trained, config, averaged));
+    if (!statistics) return phases;
+    phases.statistics = phases.models.size();
+    phases.models.push_back(*std::move(statistics));
   }
   return phases;
 }

@@ -35,9 +35,13 @@ struct TrainingPhases {
   std::optional<size_t> apply;             // adds nothing up any more: updates the weights
   size_t evaluate = 0;                     // loss and prediction of the weights in inference form
   std::optional<size_t> evaluate_average;  // the same of the averaged weights
-  std::vector<GroupSettings> groups;       // in the order of the config's, the default one last
-  std::vector<int> empty_groups;           // of the config's: no trained parameter is in them
-  std::vector<std::string> parameters;     // those that are trained
+  // Statistics of a batch with the averaged weights (training/running_statistics.h): of uniform
+  // averages, where the model has BatchNormalizations that train.
+  std::optional<size_t> statistics;
+  std::vector<GroupSettings> groups;    // in the order of the config's, the default one last
+  std::vector<int> empty_groups;        // of the config's: no trained parameter is in them
+  std::vector<std::string> parameters;  // those that are trained
+  std::vector<std::string> buffers;     // running statistics and what else a run of it updates
 };
 
 inline constexpr char kAveragePrefix[] = "average/";

@@ -5,9 +5,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 
 namespace onward {
 namespace {
+
+constexpr char kPlateauPrefix[] = "plateau.";
 
 // Calls f(name, field) for every field; one list for both directions.
 template <typename Progress, typename F>
@@ -21,11 +24,14 @@ void ForEachField(Progress& progress, F&& f) {
   f("loss_scale", progress.loss_scale);
   f("scale_steps", progress.scale_steps);
   if (progress.best) f("best", *progress.best);
-  if (progress.plateau) {
-    f("plateau.rate", progress.plateau->rate);
-    f("plateau.best", progress.plateau->best);
-    f("plateau.bad", progress.plateau->bad);
-    f("plateau.cooldown", progress.plateau->cooldown);
+  for (auto& [group, plateau] : progress.plateaus) {
+    const auto name = [group = group](const char* field) {
+      return absl::StrCat(kPlateauPrefix, group, ".", field);
+    };
+    f(name("rate"), plateau.rate);
+    f(name("best"), plateau.best);
+    f(name("bad"), plateau.bad);
+    f(name("cooldown"), plateau.cooldown);
   }
 }
 
@@ -39,19 +45,27 @@ bool Read(const std::string& text, double& value) { return absl::SimpleAtod(text
 
 std::map<std::string, std::string> TextOf(const TrainingProgress& progress) {
   std::map<std::string, std::string> values;
-  ForEachField(progress, [&](const char* name, const auto& field) { values[name] = Text(field); });
+  ForEachField(progress,
+               [&](const std::string& name, const auto& field) { values[name] = Text(field); });
   return values;
 }
 
 absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& values) {
   TrainingProgress progress;
   if (values.count("best") > 0) progress.best = 0;
-  if (values.count("plateau.rate") > 0) progress.plateau = PlateauState();
+  for (const auto& [name, value] : values) {
+    absl::string_view rest = name;
+    int64_t group = 0;
+    if (absl::ConsumePrefix(&rest, kPlateauPrefix) && absl::ConsumeSuffix(&rest, ".rate") &&
+        absl::SimpleAtoi(rest, &group))
+      progress.plateaus[group] = PlateauState();
+  }
   std::string wrong;
-  ForEachField(progress, [&](const char* name, auto& field) {
+  ForEachField(progress, [&](const std::string& name, auto& field) {
     const auto it = values.find(name);
     if (it == values.end() || !Read(it->second, field)) wrong = name;
   });
+  if (progress.best && std::isnan(*progress.best)) progress.best.reset();
   if (wrong.empty()) return progress;
   return absl::DataLossError(absl::StrCat("the checkpoint has no number '", wrong, "'"));
 }

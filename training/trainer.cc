@@ -1,6 +1,8 @@
 #include "training/trainer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -14,7 +16,6 @@
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/check_config.h"
-#include "training/config/make_schedule.h"
 #include "training/data/sources.h"
 #include "training/gradient/gradient_model.h"
 #include "training/load_model.h"
@@ -59,6 +60,7 @@ absl::Status Trainer::Open() {
   ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(MakeSchedules());
+  WarnOfLateAverage();
   ONWARD_RETURN_IF_ERROR(OpenLbfgs());
   return OpenCheckpoints();
 }
@@ -72,12 +74,21 @@ absl::Status Trainer::OpenData() {
     ONWARD_ASSIGN_OR_RETURN(LoaderOptions loading, OptionsOf(config, *data, training));
     loading.batch_size = batch_size;
     loading.seed = config_.seed();
-    if (training) fields_ = data->fields();
+    if (training) {
+      fields_ = data->fields();
+      data_ = data;
+    }
     ONWARD_ASSIGN_OR_RETURN(loader, Loader::Create(data, loading));
     return absl::OkStatus();
   };
   ONWARD_RETURN_IF_ERROR(
       Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data:"));
+  if (config_.accumulate() > loader_->batches_per_epoch()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "accumulate: a step of ", config_.accumulate(), " batches is more than the data have: ",
+        loader_->batches_per_epoch(), " batches of ", config_.batch_size(), " in an epoch of ",
+        data_->size(), " examples; lower accumulate or batch_size"));
+  }
   if (!config_.has_evaluation()) return absl::OkStatus();
   const EvaluationConfig& evaluation = config_.evaluation();
   return Annotate(open(evaluation.data(),
@@ -115,41 +126,6 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
     };
   }
   ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
-  return absl::OkStatus();
-}
-
-int64_t Trainer::steps_per_epoch() const {
-  return std::max<int64_t>(1, loader_->batches_per_epoch() / config_.accumulate());
-}
-
-int64_t Trainer::TotalSteps() const {
-  return config_.has_steps()
-             ? config_.steps()
-             : config_.epochs() * loader_->batches_per_epoch() / config_.accumulate();
-}
-
-absl::Status Trainer::MakeSchedules() {
-  total_steps_ = TotalSteps();
-  for (size_t i = 0; i < phases_.groups.size(); ++i) {
-    const GroupSettings& group = phases_.groups[i];
-    const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
-    const double start = rate == group.settings.end()
-                             ? 0
-                             : group.values[static_cast<size_t>(rate - group.settings.begin())];
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    if (schedule == nullptr) {
-      schedules_.push_back(ConstantSchedule(start));
-      continue;
-    }
-    ONWARD_ASSIGN_OR_RETURN(Schedule made, MakeSchedule(*schedule, start, total_steps_));
-    schedules_.push_back(std::move(made));
-    if (schedule->kind() == "plateau" && !progress_.plateau) {
-      if (!config_.has_evaluation())
-        return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
-      progress_.plateau = PlateauState();
-      progress_.plateau->rate = start;
-    }
-  }
   return absl::OkStatus();
 }
 
@@ -199,6 +175,7 @@ absl::Status Trainer::AfterStep(int64_t epoch_before) {
   const CheckpointConfig& checkpoint = config_.checkpoint();
   const bool due =
       checkpoint.has_every_steps() ? progress_.step % checkpoint.every_steps() == 0 : epoch_ended;
+  if (last) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   if (due || last || stop_) SaveCheckpoint(metric);
   return absl::OkStatus();
 }
@@ -206,7 +183,8 @@ absl::Status Trainer::AfterStep(int64_t epoch_before) {
 absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
-  const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
+  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
   absl::StatusOr<Evaluation> evaluation = onward::Evaluate(
       *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
       [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
@@ -235,16 +213,14 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
     return absl::InvalidArgumentError(
         "evaluation.metric: no target counts for the accuracy (loss.ignore_index leaves all out)");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
-  report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
+  // NaN is never the best.
+  report.best =
+      !std::isnan(metric) &&
+      (!progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best));
   if (report.best) progress_.best = metric;
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   stop_ |= OutOfPatience();
-  for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    if (schedule == nullptr || schedule->kind() != "plateau") continue;
-    progress_.plateau = NextPlateau(PlateauOf(*schedule, maximize), *progress_.plateau, metric);
-    break;
-  }
+  NotePlateaus(metric, maximize);
   if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
   return report;
 }
@@ -260,20 +236,9 @@ void Trainer::ReleaseWeights() {
   }
 }
 
-absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
-  Model model = trained_.model;
-  for (const std::string& name : weights_) {
-    const bool has_average = std::find(phases_.parameters.begin(), phases_.parameters.end(),
-                                       name) != phases_.parameters.end();
-    ONWARD_ASSIGN_OR_RETURN(
-        model.graph.mutable_value(model.graph.FindValue(name)).constant,
-        session_->State(averaged && has_average ? kAveragePrefix + name : name));
-  }
-  return model;
-}
-
 absl::StatusOr<Model> Trainer::TrainedModel() const {
-  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
+  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(HasAverage()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   AddNotes(model);
   return model;

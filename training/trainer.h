@@ -31,8 +31,9 @@ namespace onward {
 struct StepReport {
   int64_t step = 0;  // from 1 on
   int64_t epoch = 0;
-  double loss = 0;                               // mean over the accumulated batches
+  double loss = 0;                               // mean over the targets of all accumulated batches
   double rate = 0;                               // of the default group
+  std::vector<double> rates;                     // of all, in the config's order, the default last
   std::optional<double> gradient_norm;           // of all together, before it is bounded
   std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
   std::optional<double> loss_scale;              // of the step, where the loss is scaled
@@ -98,9 +99,11 @@ class Trainer {
   absl::Status Run();
 
   absl::StatusOr<Evaluation> Evaluate();
-  // The trained model in inference form, with the best weights' averages where the config has such.
-  // Its metadata says how images become its input, the names of its classes and the vocabulary of
-  // its text, where the data have such (training/data/model_notes.h).
+  // The trained model in inference form, with the averages of its weights where the config has such
+  // and a step has counted. Uniform averages of models with BatchNormalizations go through the
+  // training data once, for their running statistics. Its metadata says how images become its
+  // input, the names of its classes and the vocabulary of its text, where the data have such
+  // (training/data/model_notes.h).
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
@@ -145,7 +148,13 @@ class Trainer {
   absl::StatusOr<Model> ModelWithWeights(bool averaged) const;
   absl::Status MakeSchedules();
   absl::Status SetRates();
+  ScheduleValue ValueOf(size_t group) const;
+  void ReportRates(StepReport& report) const;
+  void NotePlateaus(double metric, bool maximize);
   absl::Status SetAverageWeight();
+  void WarnOfLateAverage() const;
+  bool HasAverage() const;
+  absl::Status UpdateAverageStatistics() const;
   absl::Status SetLossScale();
   void NoteGradients(bool finite);
   bool ScalerHandles() const;
@@ -177,6 +186,7 @@ class Trainer {
   absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<GivenBatch>& batches,
                                                     const Lbfgs::Tensors& at, StepReport* report);
   absl::StatusOr<bool> RunBatches(StepReport& report);
+  bool TakesBatch(int64_t taken, int64_t epoch) const;
   absl::Status AfterStep(int64_t epoch_before);
   absl::StatusOr<EvaluationReport> EvaluateNow();
   bool OutOfPatience() const;
@@ -193,6 +203,7 @@ class Trainer {
   TrainingPhases phases_;
   std::unique_ptr<TrainingSession> session_;
   Session::Outputs batch_outputs_, update_outputs_;  // their memory is used again in each step
+  std::shared_ptr<const Dataset> data_;              // of the training
   std::unique_ptr<Loader> loader_, evaluation_loader_;
   std::vector<Field> fields_;
   std::vector<Schedule> schedules_;  // per group
@@ -203,6 +214,7 @@ class Trainer {
 
   std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
   TrainingProgress progress_;
+  mutable int64_t statistics_of_ = -1;  // progress_.averaged when they were computed
   std::unique_ptr<CheckpointWriter> checkpoints_;
   int64_t saved_step_ = -1;
   std::shared_ptr<MemoryLimit> memory_;

@@ -70,7 +70,9 @@ absl::Status Trainer::Resume() {
   }
   ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTensors(state, expected), loaded->path));
   if (lbfgs_ != nullptr) ONWARD_RETURN_IF_ERROR(Annotate(lbfgs_->SetState(lbfgs), loaded->path));
+  std::map<int64_t, PlateauState> fresh = std::move(progress_.plateaus);
   ONWARD_ASSIGN_OR_RETURN(progress_, ProgressOf(state.values));
+  progress_.plateaus.merge(fresh);  // of schedules that the checkpoint does not know
   for (const auto& [name, tensor] : state.tensors)
     ONWARD_RETURN_IF_ERROR(session_->Set(name, tensor.Clone()));
   saved_step_ = progress_.step;

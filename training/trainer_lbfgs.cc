@@ -43,39 +43,33 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
                                                            StepReport* report) {
   for (const auto& [name, value] : at) ONWARD_RETURN_IF_ERROR(session_->Set(name, value));
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
-  Lbfgs::Evaluation found;
+  LossMean mean;
+  Session::Outputs outputs;
   for (const GivenBatch& given : batches) {
-    const absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
+    absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
     if (!ran.ok()) return NamePlace(AtStep(ran.status()), given.batch, given.places);
-    const Session::Outputs& outputs = *ran;
-    found.loss += LossOf(outputs) / static_cast<double>(batches.size());
-    if (report != nullptr) ReadGradients(outputs, *report);
-    for (const std::string& name : phases_.parameters) {
-      const Tensor& gradient = outputs.at(kLbfgsGradientPrefix + name).tensor();
-      const auto emplaced = found.gradients.try_emplace(name, gradient);
-      if (emplaced.second) continue;
-      Tensor& sum = emplaced.first->second;
-      DispatchDType(FloatTypes(), gradient.dtype(), [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        T* to = sum.template mutable_data<T>();
-        const T* from = gradient.data<T>();
-        for (int64_t i = 0; i < gradient.num_elements(); ++i)
-          to[i] = static_cast<T>(static_cast<double>(to[i]) + static_cast<double>(from[i]));
-      });
-    }
+    outputs = *std::move(ran);
+    mean.Add(outputs);
   }
+  if (phases_.apply) {
+    ONWARD_ASSIGN_OR_RETURN(outputs, session_->Step({}, *phases_.apply));
+  }
+  if (report != nullptr) ReadGradients(outputs, *report);
+  Lbfgs::Evaluation found;
+  found.loss = mean.value();
+  for (const std::string& name : phases_.parameters)
+    found.gradients[name] = outputs.at(kLbfgsGradientPrefix + name).tensor();
   return found;
 }
 
 absl::StatusOr<StepReport> Trainer::MakeLbfgsStep() {
   StepReport report;
   const double begin = Now();
-  const bool plateau = progress_.plateau.has_value();
-  report.rate = plateau ? progress_.plateau->rate : schedules_[0](progress_.step).rate;
+  ReportRates(report);
   report.epoch = loader_->position().epoch;
   lbfgs_->set_lr(report.rate);
   std::vector<GivenBatch> batches;
-  for (int64_t i = 0; i < config_.accumulate(); ++i) {
+  for (int64_t i = 0; TakesBatch(i, report.epoch); ++i) {
     GivenBatch& given = batches.emplace_back();
     ONWARD_ASSIGN_OR_RETURN(given.batch, loader_->Next());
     given.places = loader_->places();

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/accumulation.h"
 #include "training/loss_scale.h"
 #include "training/step_outputs.h"
 #include "training/trainer.h"
@@ -21,6 +22,14 @@ double LossOf(const Session::Outputs& outputs) {
   return static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
 }
 
+void LossMean::Add(const Session::Outputs& outputs) {
+  sum_ += LossOf(outputs);
+  const auto count = outputs.find(kLossCount);
+  if (count == outputs.end()) return;
+  counted_ = true;
+  count_ += count->second.tensor().data<double>()[0];
+}
+
 void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
   for (const auto& [name, value] : outputs) {
     if (absl::StartsWith(name, kGradientValuePrefix))
@@ -33,50 +42,8 @@ void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
   }
 }
 
-const ScheduleConfig* Trainer::ScheduleOf(size_t group) const {
-  const auto& groups = config_.optimizer().group();
-  if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
-    return &groups[static_cast<int>(group)].schedule();
-  return config_.has_schedule() ? &config_.schedule() : nullptr;
-}
-
 bool Trainer::SkipsSteps() const {
   return config_.non_finite() == TrainConfig::SKIP || ScalesLoss(config_);
-}
-
-absl::Status Trainer::SetRates() {
-  for (size_t i = 0; i < phases_.groups.size(); ++i) {
-    const GroupSettings& group = phases_.groups[i];
-    const ScheduleValue value = schedules_[i](progress_.step);
-    const ScheduleConfig* schedule = ScheduleOf(i);
-    const bool plateau = schedule != nullptr && schedule->kind() == "plateau";
-    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
-    for (size_t k = 0; k < group.values.size(); ++k) {
-      double& setting = settings.mutable_data<double>()[k] = group.values[k];
-      if (group.settings[k] == "lr") setting = plateau ? progress_.plateau->rate : value.rate;
-      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
-        setting = *value.momentum;
-    }
-    ONWARD_RETURN_IF_ERROR(session_->Set(group.input, std::move(settings)));
-  }
-  return absl::OkStatus();
-}
-
-// The share of the coming weights in their average.
-absl::Status Trainer::SetAverageWeight() {
-  if (!config_.has_average()) return absl::OkStatus();
-  const AverageConfig& average = config_.average();
-  const bool counts = progress_.step >= average.start() &&
-                      (progress_.step - average.start()) % average.every() == 0;
-  double weight = 0;
-  if (counts) {
-    ++progress_.averaged;
-    weight = average.kind() == AverageConfig::UNIFORM
-                 ? 1.0 / static_cast<double>(progress_.averaged)
-             : progress_.averaged == 1 ? 1.0
-                                       : 1 - average.decay();
-  }
-  return session_->Set("average/weight", Tensor::Scalar(weight));
 }
 
 // The batches of one step; answers whether their gradients are finite.
@@ -89,7 +56,9 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     };
   }
   bool finite = true;
-  for (int64_t i = 0; i < config_.accumulate(); ++i) {
+  LossMean mean;
+  const int64_t epoch = loader_->position().epoch;
+  for (int64_t i = 0; TakesBatch(i, epoch); ++i) {
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
     report.data_seconds += Now() - waits;
@@ -100,11 +69,17 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
     ONWARD_RETURN_IF_ERROR(NamePlace(AtStep(session_->Step(given, batch_outputs_, 0, accept)),
                                      batch, loader_->places()));
     NoteNonFiniteData(batch);
-    report.loss += LossOf(batch_outputs_) / static_cast<double>(config_.accumulate());
+    mean.Add(batch_outputs_);
     ReadGradients(batch_outputs_, report);
     finite &= GradientsFinite(batch_outputs_);
   }
+  report.loss = mean.value();
   return finite;
+}
+
+// A step has batches of one epoch alone: what is left at its end makes a smaller step.
+bool Trainer::TakesBatch(int64_t taken, int64_t epoch) const {
+  return taken == 0 || (taken < config_.accumulate() && loader_->position().epoch == epoch);
 }
 
 // What histograms are of, at the steps that have some.
@@ -128,8 +103,7 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
   ONWARD_RETURN_IF_ERROR(SetAverageWeight());
   ONWARD_RETURN_IF_ERROR(SetLossScale());
   report.epoch = loader_->position().epoch;
-  report.rate =
-      progress_.plateau ? progress_.plateau->rate : schedules_.back()(progress_.step).rate;
+  ReportRates(report);
   const bool scales = ScalesLoss(config_);
   // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
@@ -140,14 +114,14 @@ absl::StatusOr<StepReport> Trainer::MakeStep() {
     return NonFiniteLoss(report.loss);
   }
   if (phases_.apply && report.skipped) {
-    ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+    ONWARD_RETURN_IF_ERROR(ClearAccumulated(*session_));
   } else if (phases_.apply) {
     ONWARD_RETURN_IF_ERROR(
         AtStep(session_->Step({}, update_outputs_, *phases_.apply,
                               scales ? GradientsFinite : TrainingSession::Accept())));
     ReadGradients(update_outputs_, report);
     finite &= GradientsFinite(update_outputs_);
-    if (!finite) ONWARD_RETURN_IF_ERROR(ClearGradients(*session_, phases_.parameters));
+    if (!finite) ONWARD_RETURN_IF_ERROR(ClearAccumulated(*session_));
   }
   report.skipped |= !finite;
   WarnOfSkippedData(report.skipped);

@@ -8,11 +8,12 @@ namespace onward {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "loss",           "prediction",   "gradient_norm", "gradients_finite",
-    "average/weight", "scaler/scale", "optimizer/step"};
+    "loss",         "prediction",     "gradient_norm", "gradients_finite", "average/weight",
+    "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference"};
 // Before the name of a parameter.
 constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",
-                                          "average/",       "gradient/",       "next/"};
+                                          "average/",       "gradient/",       "next/",
+                                          "statistic/"};
 
 bool HasTrainingPrefix(std::string_view name) {
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),

@@ -1,4 +1,4 @@
-// Which integer of a tensor made an operation fail, beside the message of its status: whoever knows
+// Which element of a tensor made an operation fail, beside the message of its status: whoever knows
 // where the tensor came from can say so.
 #pragma once
 
@@ -13,6 +13,7 @@ struct BadElement {
   int64_t position = 0;  // in the order of elements
   int64_t count = 0;     // of the tensor's elements
   int64_t value = 0;
+  std::optional<double> number = std::nullopt;  // of floats, in place of `value`
 };
 
 absl::Status WithBadElement(absl::Status status, const BadElement& element);

@@ -31,6 +31,8 @@ constexpr OpFacts kOnwardFacts[] = {
     {.op = "Copy", .autocast = AutocastClass::kFollow, .view = true},
     {"FusedConv", AutocastClass::kLower},
     {"FusedMatMul", AutocastClass::kLower},
+    {.op = "RequireRange", .autocast = AutocastClass::kFollow, .view = true},
+    {.op = "RequireShape", .autocast = AutocastClass::kFollow, .view = true},
     {.op = "StopGradient", .autocast = AutocastClass::kFollow, .view = true},
 };
 

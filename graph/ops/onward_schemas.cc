@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "graph/ops/require.h"
 #include "onnx/defs/schema.h"
 
 namespace onward {
@@ -13,8 +14,8 @@ void RegisterOnwardSchemas() {
                                                                                 1);
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kMicrosoftDomain, 1,
                                                                                 1);
-    for (const auto& family : {CopySchemas, FusedSchemas, GradientSchemas, StopGradientSchemas,
-                               OptimizerSchemas, MicrosoftSchemas}) {
+    for (const auto& family : {CopySchemas, FusedSchemas, GradientSchemas, RequireSchemas,
+                               StopGradientSchemas, OptimizerSchemas, MicrosoftSchemas}) {
       for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
     }
   });

@@ -8,6 +8,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
+#include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
 namespace onward::cpu {
@@ -122,10 +123,13 @@ class ChannelKernel : public Kernel {
 
 class BatchNormalization : public ChannelKernel {
  public:
-  BatchNormalization(const RowLoops& loops, float epsilon, float momentum)
-      : ChannelKernel(loops, epsilon, false), momentum_(momentum) {}
+  BatchNormalization(const RowLoops& loops, float epsilon, float momentum, bool needs_several)
+      : ChannelKernel(loops, epsilon, false), momentum_(momentum), needs_several_(needs_several) {}
 
-  absl::Status Bind(BindContext& context) const override { return BindChannels(context, 1, 5, 0); }
+  absl::Status Bind(BindContext& context) const override {
+    if (needs_several_) ONWARD_RETURN_IF_ERROR(CheckSeveralValues(context.input_dims(0)));
+    return BindChannels(context, 1, 5, 0);
+  }
 
  protected:
   void RunChannel(const RunContext& context, const BatchRows& rows, const ChannelRows& x,
@@ -151,6 +155,7 @@ class BatchNormalization : public ChannelKernel {
 
  private:
   const float momentum_;
+  const bool needs_several_;
 };
 
 // Inputs X, scale, dY; outputs dX, dscale, dB (graph/gradients/batch_normalization.cc).
@@ -205,7 +210,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
     return absl::UnimplementedError("statistics of the batch only");
   return std::make_unique<BatchNormalization>(
       ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
-      spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f));
+      spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f),
+      NeedsSeveralValues(spec));
 }
 
 template <InstructionSet kSet>

@@ -94,6 +94,7 @@ KernelList ReferenceQuantizedMatMul();
 KernelList ReferenceRandom();
 KernelList ReferenceRecurrent();
 KernelList ReferenceReduce();
+KernelList ReferenceRequire();
 KernelList ReferenceResize();
 KernelList ReferenceRoiAlign();
 KernelList ReferenceRotaryEmbedding();

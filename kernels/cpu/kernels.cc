@@ -95,6 +95,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceRandom,
         cpu::ReferenceRecurrent,
         cpu::ReferenceReduce,
+        cpu::ReferenceRequire,
         cpu::ReferenceResize,
         cpu::ReferenceRoiAlign,
         cpu::ReferenceRotaryEmbedding,

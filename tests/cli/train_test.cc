@@ -166,6 +166,31 @@ TEST_F(TrainCommandTest, HistogramsScalesAndNormsAreRecorded) {
   EXPECT_THAT(log_, HasSubstr("needs log.tensorboard"));
 }
 
+TEST_F(TrainCommandTest, EachGroupsRateIsRecorded) {
+  const std::string output = directory_.path("out");
+  const std::string group =
+      " --set \"optimizer.group={ most_rank: 1 options { key: 'lr' value: 0.25 } }\"";
+  ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output, " --set steps=2", group)), 0)
+      << log_;
+  std::ifstream metrics(output + "/metrics.jsonl");
+  std::string line;
+  ASSERT_TRUE(std::getline(metrics, line));
+  const auto document = nlohmann::json::parse(line);
+  EXPECT_EQ(document["lr"], 0.01);
+  EXPECT_EQ(document["lr_groups"], (nlohmann::json{{"group0", 0.25}, {"default", 0.01}}));
+}
+
+TEST_F(TrainCommandTest, SaysOnceThatFloat16ComputesInFloat32) {
+  const std::string run = absl::StrCat(config_, " --set steps=2 --set precision.autocast=FLOAT16",
+                                       " --output-dir ", directory_.path("out"));
+  ASSERT_EQ(Call(run), 0) << log_;
+  const std::string text = "the cpu computes in float32 between what autocast rounds";
+  EXPECT_THAT(log_, HasSubstr(text));
+  EXPECT_EQ(log_.find(text), log_.rfind(text));
+  ASSERT_EQ(Call(absl::StrCat(run, "_strict --set precision.arithmetic=STRICT")), 0) << log_;
+  EXPECT_THAT(log_, ::testing::Not(HasSubstr(text)));
+}
+
 TEST_F(TrainCommandTest, CommonOptionsGoBeforeTheConfig) {
   const auto train = [&](const std::string& arguments) {
     const std::string output = directory_.path("options");

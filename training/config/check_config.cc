@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "training/config/check_schedule.h"
 #include "training/config/make_loss.h"
 #include "training/config/unused_fields.h"
 
@@ -50,6 +51,13 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   check.Range("least", schedule.least(), 0);
   check.Range("rising", schedule.rising(), 0, 1);
   check.Range("patience", static_cast<double>(schedule.patience()), 0);
+  check.Range("threshold", schedule.threshold(), 0);
+  check.Range("cooldown", static_cast<double>(schedule.cooldown()), 0);
+  if (schedule.threshold_mode() != "rel" && schedule.threshold_mode() != "abs")
+    check.Fail("threshold_mode",
+               absl::StrCat("is \"rel\" or \"abs\", not '", schedule.threshold_mode(), "'"));
+  const UnusedField unused = FindUnusedField(schedule);
+  if (!unused.field.empty()) check.Fail(unused.field, unused.reason);
   int64_t last = -1;
   for (const int64_t milestone : schedule.milestone()) {
     if (milestone < last) check.Fail("milestone", "must not fall");

@@ -1,7 +1,5 @@
 #include "training/config/make_loss.h"
 
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "graph/base/dtype.h"
 #include "graph/base/status.h"
@@ -15,8 +13,10 @@ using namespace expr;  // NOLINT: reads as formulas
 
 struct Operands : LossOperands {
   const LossConfig& config;
+  bool parts = false;  // the sum of what the mean is over
+  bool sums() const { return parts || config.sum(); }
   loss::Reduction reduction() const {
-    return config.sum() ? loss::Reduction::kSum : loss::Reduction::kMean;
+    return sums() ? loss::Reduction::kSum : loss::Reduction::kMean;
   }
 };
 
@@ -48,38 +48,32 @@ Expr NllOf(const Operands& of) {
   return loss::NegativeLogLikelihood(of.scores, of.target, ClassOptionsOf(of));
 }
 Expr BceOf(const Operands& of) {
-  return loss::BinaryCrossEntropy(of.scores, CastLike(of.target, of.scores),
-                                  WeightsOf(of, of.config.weight(), "class_weight"),
-                                  of.reduction());
+  return loss::BinaryCrossEntropy(
+      of.scores, of.target, WeightsOf(of, of.config.weight(), "class_weight"), of.reduction());
 }
 Expr BceWithLogitsOf(const Operands& of) {
   return loss::BinaryCrossEntropyWithLogits(
-      of.scores, CastLike(of.target, of.scores), WeightsOf(of, of.config.weight(), "class_weight"),
+      of.scores, of.target, WeightsOf(of, of.config.weight(), "class_weight"),
       WeightsOf(of, of.config.positive_weight(), "positive_weight"), of.reduction());
 }
 Expr MseOf(const Operands& of) {
-  return loss::MeanSquaredError(of.scores, CastLike(of.target, of.scores), of.reduction());
+  return loss::MeanSquaredError(of.scores, of.target, of.reduction());
 }
-Expr L1Of(const Operands& of) {
-  return loss::L1(of.scores, CastLike(of.target, of.scores), of.reduction());
-}
+Expr L1Of(const Operands& of) { return loss::L1(of.scores, of.target, of.reduction()); }
 Expr HuberOf(const Operands& of) {
-  return loss::Huber(of.scores, CastLike(of.target, of.scores), of.config.delta(), of.reduction());
+  return loss::Huber(of.scores, of.target, of.config.delta(), of.reduction());
 }
 Expr SmoothL1Of(const Operands& of) {
-  return loss::SmoothL1(of.scores, CastLike(of.target, of.scores), of.config.delta(),
-                        of.reduction());
+  return loss::SmoothL1(of.scores, of.target, of.config.delta(), of.reduction());
 }
 Expr KlOf(const Operands& of) {
-  return loss::KullbackLeibler(of.scores, CastLike(of.target, of.scores), false, !of.config.sum(),
-                               of.reduction());
+  return loss::KullbackLeibler(of.scores, of.target, false, !of.sums(), of.reduction());
 }
 Expr HingeEmbeddingOf(const Operands& of) {
-  return loss::HingeEmbedding(of.scores, CastLike(of.target, of.scores), MarginOf(of),
-                              of.reduction());
+  return loss::HingeEmbedding(of.scores, of.target, MarginOf(of), of.reduction());
 }
 Expr SoftMarginOf(const Operands& of) {
-  return loss::SoftMargin(of.scores, CastLike(of.target, of.scores), of.reduction());
+  return loss::SoftMargin(of.scores, of.target, of.reduction());
 }
 
 Expr MultiMarginOf(const Operands& of) {
@@ -90,12 +84,11 @@ Expr MultiLabelMarginOf(const Operands& of) {
   return loss::MultiLabelMargin(of.scores, of.target, of.reduction());
 }
 Expr MultiLabelSoftMarginOf(const Operands& of) {
-  return loss::MultiLabelSoftMargin(of.scores, CastLike(of.target, of.scores),
-                                    ClassOptionsOf(of).weight, of.reduction());
+  return loss::MultiLabelSoftMargin(of.scores, of.target, ClassOptionsOf(of).weight,
+                                    of.reduction());
 }
 Expr PoissonOf(const Operands& of) {
-  return loss::PoissonNegativeLogLikelihood(of.scores, CastLike(of.target, of.scores), true, 1e-8,
-                                            of.reduction());
+  return loss::PoissonNegativeLogLikelihood(of.scores, of.target, true, 1e-8, of.reduction());
 }
 
 Expr CtcOf(const Operands& of) {
@@ -116,7 +109,17 @@ Expr CtcOf(const Operands& of) {
   const Expr frames =
       of.frames.valid() ? of.frames : Expand(Shape(scores, 0, 1), Shape(scores, 1, 2));
   return loss::Ctc(LogSoftmax(scores), target, frames, lengths,
-                   {of.config.blank(), of.config.zero_infinity(), of.reduction()});
+                   {of.config.blank(), of.config.zero_infinity(), of.reduction(),
+                    /*per_label=*/!of.config.sum()});
+}
+
+// --- what the means divide by
+
+Expr CountOf(const Expr& size) { return Cast(size, DType::kFloat64); }
+Expr Elements(const Operands& of) { return CountOf(Size(of.scores)); }
+Expr Rows(const Operands& of) { return CountOf(Squeeze(Shape(of.scores, 0, 1), {0})); }
+Expr Classes(const Operands& of) {
+  return loss::TargetWeight(of.scores, of.target, ClassOptionsOf(of));
 }
 
 // Settings that only some losses have.
@@ -133,26 +136,27 @@ enum Setting : unsigned {
 struct Entry {
   std::string_view kind;
   Expr (*make)(const Operands& of);
+  Expr (*count)(const Operands& of);
   unsigned settings = 0;
   bool classes = false;
 };
 constexpr Entry kLosses[] = {
-    {"bce", BceOf, kWeight},
-    {"bce_with_logits", BceWithLogitsOf, kWeight | kPositive},
-    {"cross_entropy", CrossEntropyOf, kWeight | kSmoothing | kIgnored, true},
-    {"ctc", CtcOf, kFrames},
-    {"hinge_embedding", HingeEmbeddingOf, kMargin},
-    {"huber", HuberOf, kDelta},
-    {"kl", KlOf},
-    {"l1", L1Of},
-    {"mse", MseOf},
-    {"multi_label_margin", MultiLabelMarginOf},
-    {"multi_label_soft_margin", MultiLabelSoftMarginOf, kWeight},
-    {"multi_margin", MultiMarginOf, kWeight | kMargin, true},
-    {"nll", NllOf, kWeight | kIgnored, true},
-    {"poisson", PoissonOf},
-    {"smooth_l1", SmoothL1Of, kDelta},
-    {"soft_margin", SoftMarginOf},
+    {"bce", BceOf, Elements, kWeight},
+    {"bce_with_logits", BceWithLogitsOf, Elements, kWeight | kPositive},
+    {"cross_entropy", CrossEntropyOf, Classes, kWeight | kSmoothing | kIgnored, true},
+    {"ctc", CtcOf, Rows, kFrames},
+    {"hinge_embedding", HingeEmbeddingOf, Elements, kMargin},
+    {"huber", HuberOf, Elements, kDelta},
+    {"kl", KlOf, Rows},
+    {"l1", L1Of, Elements},
+    {"mse", MseOf, Elements},
+    {"multi_label_margin", MultiLabelMarginOf, Rows},
+    {"multi_label_soft_margin", MultiLabelSoftMarginOf, Rows, kWeight},
+    {"multi_margin", MultiMarginOf, Rows, kWeight | kMargin, true},
+    {"nll", NllOf, Classes, kWeight | kIgnored, true},
+    {"poisson", PoissonOf, Elements},
+    {"smooth_l1", SmoothL1Of, Elements, kDelta},
+    {"soft_margin", SoftMarginOf, Elements},
 };
 
 const Entry* Find(const LossConfig& config) {
@@ -204,7 +208,8 @@ absl::Status CheckClasses(const Operands& of, const Entry& entry) {
       of.config.kind(), "' needs integers, the classes",
       probabilities
           ? absl::StrCat(", or probabilities of the shape of the scores, ", scores.ToString())
-          : ""));
+          : "",
+      "; give the field `element: INT64` (csv, jsonl), or cast the array"));
 }
 
 }  // namespace
@@ -229,7 +234,9 @@ Expr PredictedClass(const LossConfig& config, const Expr& scores) {
   return Op("ArgMax", {scores}, {{"axis", axis}, {"keepdims", int64_t{0}}});
 }
 
-absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands) {
+namespace {
+
+absl::StatusOr<const Entry*> Check(const LossConfig& config) {
   const Entry* entry = Find(config);
   if (entry == nullptr) {
     std::string known;
@@ -238,21 +245,43 @@ absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& oper
         absl::StrCat("there is no loss '", config.kind(), "'; there are ", known, "output"));
   }
   ONWARD_RETURN_IF_ERROR(CheckSettings(config, *entry));
-  Operands of{operands, config};
-  ExprSink& sink = *of.scores.sink();
   if (config.class_axis() != 1 && config.class_axis() != -1)
     return absl::InvalidArgumentError(
         absl::StrCat("loss.class_axis is 1 or -1, not ", config.class_axis()));
-  if (entry->classes && config.class_axis() == -1) {
-    // Classes are the last axis: rows of scores.
-    const Expr classes = Shape(of.scores, -1, std::numeric_limits<int64_t>::max());
-    of.scores = Reshape(of.scores, expr::Concat({sink.Ints({-1}), classes}, 0));
-    of.target = Reshape(of.target, sink.Ints({-1}));
+  return entry;
+}
+
+absl::StatusOr<Operands> Prepare(const LossConfig& config, const LossOperands& operands,
+                                 const Entry& entry) {
+  Operands of{operands, config};
+  ONWARD_RETURN_IF_ERROR(CheckClasses(of, entry));
+  if (entry.classes && config.class_axis() == -1) {
+    const loss::ClassRows rows = loss::RowsOfClasses(std::string(entry.kind), of.scores, of.target);
+    of.scores = rows.scores;
+    of.target = rows.target;
   }
-  ONWARD_RETURN_IF_ERROR(CheckClasses(of, *entry));
+  ONWARD_RETURN_IF_ERROR(operands.scores.sink()->status());
+  return of;
+}
+
+}  // namespace
+
+absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands) {
+  ONWARD_ASSIGN_OR_RETURN(const Entry* entry, Check(config));
+  ONWARD_ASSIGN_OR_RETURN(const Operands of, Prepare(config, operands, *entry));
   const Expr loss = entry->make(of);
-  if (!sink.status().ok()) return sink.status();
+  ONWARD_RETURN_IF_ERROR(operands.scores.sink()->status());
   return loss;
+}
+
+absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOperands& operands) {
+  ONWARD_ASSIGN_OR_RETURN(const Entry* entry, Check(config));
+  ONWARD_ASSIGN_OR_RETURN(Operands of, Prepare(config, operands, *entry));
+  of.parts = true;
+  LossParts made{entry->make(of), {}};
+  if (!config.sum()) made.count = entry->count(of);
+  ONWARD_RETURN_IF_ERROR(operands.scores.sink()->status());
+  return made;
 }
 
 }  // namespace onward

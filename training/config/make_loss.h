@@ -17,6 +17,14 @@ struct LossOperands {
 // scores and target that do not go together.
 absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands);
 
+// The loss in parts that add up over batches: MakeLoss is sum / count.
+struct LossParts {
+  Expr sum;
+  Expr count;  // float64: what the mean divides by; none where the config says `sum`
+};
+// Errors as MakeLoss.
+absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOperands& operands);
+
 // Whether targets are classes, so that predictions can be counted as right or wrong.
 bool HasClasses(const LossConfig& config);
 std::string LossesOfClasses();  // "cross_entropy, multi_margin, nll"

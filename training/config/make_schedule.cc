@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/config/check_schedule.h"
 
 namespace onward {
 namespace {
@@ -83,6 +84,9 @@ absl::StatusOr<Schedule> MakeSchedule(const ScheduleConfig& config, double rate,
     return absl::InvalidArgumentError(
         absl::StrCat("there is no schedule '", config.kind(), "'; there are ", known));
   }
+  const UnusedField unused = FindUnusedField(config);
+  if (!unused.field.empty())
+    return absl::InvalidArgumentError(absl::StrCat("schedule.", unused.field, ": ", unused.reason));
   const int64_t warmup = config.warmup();
   const int64_t total = config.has_total() ? config.total() : std::max<int64_t>(1, steps - warmup);
   ONWARD_ASSIGN_OR_RETURN(Schedule after, entry->second(config, rate, total));
@@ -97,6 +101,9 @@ PlateauOptions PlateauOf(const ScheduleConfig& config, bool maximize) {
   options.factor = config.gamma();
   options.patience = config.patience();
   options.least = config.least();
+  options.threshold = config.threshold();
+  options.relative = config.threshold_mode() != "abs";
+  options.cooldown = config.cooldown();
   return options;
 }
 

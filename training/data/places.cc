@@ -11,10 +11,22 @@
 namespace onward {
 namespace {
 
+bool IsNumber(const Tensor& tensor, int64_t position, double number) {
+  bool equal = false;
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    equal = static_cast<double>(tensor.data<T>()[position]) == number;
+  });
+  if (!IsInteger(tensor.dtype())) return equal;
+  return static_cast<double>(ToInt64(tensor.view())[static_cast<size_t>(position)]) == number;
+}
+
 bool Holds(const Tensor& tensor, const BadElement& bad) {
-  if (!IsInteger(tensor.dtype()) || IsSubByte(tensor.dtype()) || tensor.rank() == 0 ||
-      tensor.num_elements() != bad.count || bad.position < 0 || bad.position >= bad.count)
+  if (tensor.rank() == 0 || tensor.num_elements() != bad.count || bad.position < 0 ||
+      bad.position >= bad.count || IsSubByte(tensor.dtype()))
     return false;
+  if (bad.number) return IsNumber(tensor, bad.position, *bad.number);
+  if (!IsInteger(tensor.dtype())) return false;
   return ToInt64(tensor.view())[static_cast<size_t>(bad.position)] == bad.value;
 }
 
@@ -26,11 +38,17 @@ absl::Status NamePlace(const absl::Status& status, const Batch& batch, const Bat
   const auto field = std::find_if(batch.begin(), batch.end(),
                                   [&](const auto& each) { return Holds(each.second, *bad); });
   const auto rows = static_cast<int64_t>(places.rows.size());
-  if (field == batch.end() || field->second.dims()[0] != rows) return status;
+  const bool is_field = field != batch.end() && field->second.dims()[0] == rows;
+  // A number that the model computed is of the example of its row.
+  const bool is_computed = bad->number && rows > 0 && bad->count % rows == 0;
+  if (!is_field && !is_computed) return status;
   const int64_t row = bad->position / (bad->count / rows);
+  if (row < 0 || row >= rows) return status;
   const BatchPlaces::Row& example = places.rows[static_cast<size_t>(row)];
+  const std::string what =
+      is_field ? absl::StrCat("it is '", field->first, "' of ") : "it is computed for ";
   return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "; it is '", field->first, "' of ",
+                      absl::StrCat(status.message(), "; ", what,
                                    places.data->Place(example.index, example.random)));
 }
 

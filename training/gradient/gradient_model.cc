@@ -7,9 +7,9 @@
 #include "executors/session.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
-#include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "training/gradient/expand_gradient.h"
+#include "training/gradient/plain_identities.h"
 
 namespace onward {
 namespace {
@@ -61,17 +61,6 @@ absl::StatusOr<std::string> AddGradientOutput(Graph& graph, ValueId gradient, Va
   return name;
 }
 
-void StopGradientsToIdentities(Graph& graph) {
-  for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
-    for (Subgraph& subgraph : node.subgraphs) StopGradientsToIdentities(*subgraph.graph);
-    if (node.domain != kOnwardDomain || node.op_type != "StopGradient") continue;
-    node.domain.clear();
-    node.op_type = "Identity";
-    node.schema = FindSchema("Identity", "");
-  }
-}
-
 }  // namespace
 
 absl::Status SimplifyShapeArithmetic(Model& model) {
@@ -105,7 +94,7 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
     ONWARD_ASSIGN_OR_RETURN(std::string name, AddGradientOutput(graph, gradients[i], wrt[i]));
     names.outputs.push_back(std::move(name));
   }
-  if (!options.allow_onward_ops) StopGradientsToIdentities(graph);
+  if (!options.allow_onward_ops) MakePlainIdentities(graph);
   ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(model));
   return names;
 }

@@ -15,6 +15,8 @@ Gradients First(const GradientScope& s, const Expr& gradient) {
 }
 
 Gradients IdentityRule(const GradientScope& s) { return {{s.upstream(0)}}; }
+// What is required of X needs no gradient.
+Gradients RequireRule(const GradientScope& s) { return First(s, s.upstream(0)); }
 Gradients ReshapeRule(const GradientScope& s) {
   return First(s, Reshape(s.upstream(0), Shape(s.input(0)), true));
 }
@@ -150,6 +152,8 @@ constexpr GradientEntry kRules[] = {
     {"Flatten", ReshapeRule},
     {"Identity", IdentityRule},
     {"Pad", PadRule},
+    {"RequireRange", RequireRule, "onward"},
+    {"RequireShape", RequireRule, "onward"},
     {"Reshape", ReshapeRule},
     {"ReverseSequence", SameOpRule},
     {"Slice", SliceRule},

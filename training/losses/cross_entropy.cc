@@ -1,6 +1,9 @@
 // Cross entropy over classes and of two outcomes.
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/dtype.h"
+#include "training/losses/operands.h"
 #include "training/losses/reduction.h"
 
 namespace onward::loss {
@@ -18,9 +21,10 @@ struct Targets {
 
 Targets ReadTargets(const Expr& scores, const Expr& target, const ClassOptions& options) {
   Targets read;
+  const Expr labels = Cast(target, DType::kInt64);  // uint8 has no -100
   const Expr kept =
-      Not(Equal(target, ScalarLike(target, static_cast<double>(options.ignore_index))));
-  const Expr safe = Where(kept, target, ZerosLike(target));
+      Not(Equal(labels, ScalarLike(labels, static_cast<double>(options.ignore_index))));
+  const Expr safe = Where(kept, labels, ZerosLike(labels));
   read.counts = Cast(kept, scores.dtype());
   read.weight = options.weight.valid() ? Gather(options.weight, safe) * read.counts : read.counts;
   return read;
@@ -51,24 +55,10 @@ Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
   return Reduced(loss, options.reduction);
 }
 
-// Keeps an error where the target can be neither classes nor, with `probabilities`, one probability
-// per score.
-bool CheckTarget(const Expr& scores, const Expr& target, bool probabilities) {
-  if (!scores.valid() || !target.valid() || !IsFloating(target.dtype())) return true;
-  const auto &given = target.type().shape, &needed = scores.type().shape;
-  if (probabilities && (!given || !needed || given->size() == needed->size())) return true;
-  scores.sink()->Fail(absl::InvalidArgumentError(
-      absl::StrCat("the target of the loss is ", target.type().ToString(), ": classes are integers",
-                   probabilities ? ", probabilities have the shape of the scores" : "",
-                   "; the scores are ", scores.type().ToString())));
-  return false;
-}
-
 // An op of the standard, which needs a batch, refuses classes that are out of range, and of whose
 // kernels those of SoftmaxCrossEntropyLoss keep no probabilities.
 Expr LossOfClasses(const char* op, const Expr& scores, const Expr& target,
                    const ClassOptions& options) {
-  if (!CheckTarget(scores, target, /*probabilities=*/false)) return {};
   const bool single = ClassAxis(scores) == 0;
   const Expr labels = target.dtype() == DType::kInt32 ? target : Cast(target, DType::kInt64);
   std::vector<Expr> inputs = {single ? Unsqueeze(scores, {0}) : scores,
@@ -93,19 +83,49 @@ Expr SumOfLosses(const Expr& scores, const Expr& weight, const Expr& classes) {
          ReduceSum(scores * AlongClasses(weight, scores), {axis}, false);
 }
 
+// Floats of another rank than the scores are labels of the wrong dtype.
+bool MayBeProbabilities(const Expr& scores, const Expr& target) {
+  const auto &shape = scores.type().shape, &given = target.type().shape;
+  if (!shape || !given || shape->size() == given->size()) return true;
+  Refused(scores,
+          absl::StrCat("loss cross_entropy: the target is ", target.type().ToString(),
+                       "; classes are integers: cast them to int64 (`element: INT64` of a csv or "
+                       "jsonl field). Floats are probabilities, of the shape of the scores ",
+                       scores.type().ToString()));
+  return false;
+}
+
+// With a weight for each class.
+ClassOptions Fitted(const std::string& loss, const Expr& scores, ClassOptions options) {
+  if (options.weight.valid())
+    options.weight = OnePer(loss, scores, ClassAxis(scores), options.weight, "the weight");
+  return options;
+}
+
 }  // namespace
 
 Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
                            const ClassOptions& options) {
-  return LossOfClasses("NegativeLogLikelihoodLoss", log_probabilities, target, options);
+  constexpr char kName[] = "nll";
+  if (!IsInteger(kName, target, "the target")) return {};
+  const int64_t axis = ClassAxis(log_probabilities);
+  return LossOfClasses("NegativeLogLikelihoodLoss", log_probabilities,
+                       ClassTarget(kName, log_probabilities, target, axis),
+                       Fitted(kName, log_probabilities, options));
 }
 
-Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options) {
-  if (!CheckTarget(scores, target, /*probabilities=*/true)) return {};
+Expr CrossEntropy(const Expr& scores, const Expr& given, const ClassOptions& unfitted) {
+  constexpr char kName[] = "cross_entropy";
+  if (!scores.valid() || !given.valid()) return {};
   const int64_t axis = ClassAxis(scores);
+  const ClassOptions options = Fitted(kName, scores, unfitted);
   const Expr classes = Squeeze(Cast(Shape(scores, axis, axis + 1), scores.dtype()), {0});
-  if (IsFloating(target.dtype()))
-    return CrossEntropyOfProbabilities(scores, target, options, classes);
+  if (IsFloating(given.dtype())) {
+    if (!MayBeProbabilities(scores, given)) return {};
+    return CrossEntropyOfProbabilities(
+        scores, SameShape(kName, scores, given, "target of probabilities"), options, classes);
+  }
+  const Expr target = ClassTarget(kName, scores, given, axis);
   const Expr hard = LossOfClasses("SoftmaxCrossEntropyLoss", scores, target, options);
   if (options.label_smoothing == 0) return hard;
   const Targets targets = ReadTargets(scores, target, options);
@@ -114,21 +134,50 @@ Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& op
   return hard * (1 - options.label_smoothing) + soft * (options.label_smoothing / classes);
 }
 
-Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight,
-                        Reduction reduction) {
-  const Expr yes = AtLeast(Log(probability), -100), no = AtLeast(Log(1.0 - probability), -100);
-  const Expr loss = (target - 1.0) * no - target * yes;
-  return Reduced(weight.valid() ? loss * weight : loss, reduction);
+Expr TargetWeight(const Expr& scores, const Expr& target, const ClassOptions& options) {
+  if (!scores.valid() || !target.valid()) return {};
+  if (IsFloating(target.dtype())) {
+    const int64_t axis = ClassAxis(scores);
+    const Expr classes = Squeeze(Shape(scores, axis, axis + 1), {0});
+    return Cast(Size(scores) / classes, DType::kFloat64);
+  }
+  const Targets targets = ReadTargets(scores, target, options);
+  return ReduceSum(Cast(targets.weight, DType::kFloat64), {}, false);
 }
 
-Expr BinaryCrossEntropyWithLogits(const Expr& score, const Expr& target, const Expr& weight,
-                                  const Expr& positive_weight, Reduction reduction) {
+ClassRows RowsOfClasses(const std::string& loss, const Expr& scores, const Expr& target) {
+  if (!scores.valid() || !target.valid()) return {};
+  const Expr one = scores.sink()->Ints({-1});
+  const Expr classes = Shape(scores, -1, std::numeric_limits<int64_t>::max());
+  const Expr rows = expr::Concat({one, classes}, 0);
+  if (IsFloating(target.dtype()))
+    return {Reshape(scores, rows), Reshape(SameShape(loss, scores, target, "target"), rows)};
+  return {Reshape(scores, rows), Reshape(ClassTarget(loss, scores, target, -1), one)};
+}
+
+Expr BinaryCrossEntropy(const Expr& given, const Expr& labels, const Expr& weight,
+                        Reduction reduction) {
+  constexpr char kName[] = "bce";
+  const Expr target = Probability(kName, SameShape(kName, given, labels), labels, "the target",
+                                  "targets are 0 and 1, or probabilities");
+  const Expr probability =
+      Probability(kName, given, given, "the output", "put a Sigmoid on it, or use bce_with_logits");
+  const Expr yes = AtLeast(Log(probability), -100), no = AtLeast(Log(1.0 - probability), -100);
+  const Expr loss = (target - 1.0) * no - target * yes;
+  return Reduced(weight.valid() ? loss * WeightOf(kName, given, weight) : loss, reduction);
+}
+
+Expr BinaryCrossEntropyWithLogits(const Expr& score, const Expr& labels, const Expr& weight,
+                                  const Expr& positive, Reduction reduction) {
+  constexpr char kName[] = "bce_with_logits";
+  const Expr target = SameShape(kName, score, labels);
+  const Expr positive_weight = WeightOf(kName, score, positive, "positive_weight");
   // -log(sigmoid(x)) is softplus(-x), and -log(1 - sigmoid(x)) is x more.
   const Expr softplus = Softplus(-score);
   const Expr scaled =
       positive_weight.valid() ? softplus * ((positive_weight - 1.0) * target + 1.0) : softplus;
   const Expr loss = (1.0 - target) * score + scaled;
-  return Reduced(weight.valid() ? loss * weight : loss, reduction);
+  return Reduced(weight.valid() ? loss * WeightOf(kName, score, weight) : loss, reduction);
 }
 
 }  // namespace onward::loss

@@ -2,7 +2,9 @@
 // with blanks between its labels, in logarithms. Its gradient is the recursion's own.
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/dtype.h"
+#include "training/losses/operands.h"
 #include "training/losses/reduction.h"
 
 namespace onward::loss {
@@ -116,14 +118,24 @@ Expr Losses(const Expr& log_probabilities, const Expr& labels, const Expr& frame
 
 }  // namespace
 
-Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& frames,
-         const Expr& lengths, const CtcOptions& options) {
+Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& given_frames,
+         const Expr& given_lengths, const CtcOptions& options) {
+  const auto& shape = log_probabilities.type().shape;
+  if (shape && shape->size() != 3)
+    return Refused(log_probabilities,
+                   absl::StrCat("loss ctc: the scores are ", log_probabilities.type().ToString(),
+                                ", must be [frames, batch, classes]"));
+  if (!IsInteger("ctc", targets, "the target") || !IsInteger("ctc", given_frames, "frames") ||
+      !IsInteger("ctc", given_lengths, "lengths"))
+    return {};
+  const Expr frames = OnePer("ctc", log_probabilities, 1, given_frames, "frames");
+  const Expr lengths = OnePer("ctc", log_probabilities, 1, given_lengths, "lengths");
   const DType dtype = log_probabilities.dtype();
   const Expr logs =
       dtype == DType::kFloat64 ? log_probabilities : Cast(log_probabilities, DType::kFloat32);
-  const Expr given = Cast(targets, DType::kInt64);
-  const Expr stops = Within(Cast(frames, DType::kInt64), Shape(logs, 0, 1) + 1.0);
   const bool in_a_row = targets.type().shape && targets.type().shape->size() == 1;
+  const Expr given = Cast(in_a_row ? targets : RowPer("ctc", lengths, targets), DType::kInt64);
+  const Expr stops = Within(Cast(frames, DType::kInt64), Shape(logs, 0, 1) + 1.0);
   const Expr longest = in_a_row ? Size(given) : Shape(given, 1, 2);
   const Expr sizes = Within(Cast(lengths, DType::kInt64), longest + 1.0);
   const Expr labels = in_a_row ? Padded(given, sizes, options.blank) : given;
@@ -131,7 +143,7 @@ Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& frames,
   const Expr impossible = Greater(loss, ScalarLike(loss, -kNever / 2));
   const double instead = options.zero_infinity ? 0 : std::numeric_limits<double>::infinity();
   loss = Where(impossible, ScalarLike(loss, instead), loss);
-  if (options.reduction == Reduction::kMean)
+  if (options.reduction == Reduction::kMean || options.per_label)
     loss = loss / Cast(Max(sizes, ScalarLike(sizes, 1)), loss.dtype());
   return Cast(Reduced(loss, options.reduction), dtype);
 }

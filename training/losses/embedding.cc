@@ -1,4 +1,5 @@
 // Losses of distances and margins.
+#include "training/losses/operands.h"
 #include "training/losses/reduction.h"
 
 namespace onward::loss {
@@ -16,9 +17,11 @@ Expr IsOne(const Expr& target) { return Equal(target, ScalarLike(target, 1)); }
 
 }  // namespace
 
-Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double margin,
+Expr CosineEmbedding(const Expr& a, const Expr& other, const Expr& given, double margin,
                      Reduction reduction) {
   constexpr double kTiny = 1e-12;
+  const Expr b = SameShape("cosine_embedding", a, other, "second operand");
+  const Expr target = ClassTarget("cosine_embedding", a, given, -1);
   const Expr cosine = Dot(a, b) / Sqrt((Dot(a, a) + kTiny) * (Dot(b, b) + kTiny));
   return Reduced(Where(IsOne(target), 1.0 - cosine, AtLeast(cosine - margin, 0)), reduction);
 }
@@ -31,25 +34,30 @@ Expr TripletMargin(const Expr& anchor, const Expr& positive, const Expr& negativ
   return TripletMarginWithDistance(anchor, positive, negative, distance, margin, swap, reduction);
 }
 
-Expr TripletMarginWithDistance(const Expr& anchor, const Expr& positive, const Expr& negative,
+Expr TripletMarginWithDistance(const Expr& anchor, const Expr& like, const Expr& unlike,
                                const Distance& distance, double margin, bool swap,
                                Reduction reduction) {
+  const Expr positive = SameShape("triplet_margin", anchor, like, "positive");
+  const Expr negative = SameShape("triplet_margin", anchor, unlike, "negative");
   Expr away = distance(anchor, negative);
   if (swap) away = Min(away, distance(positive, negative));
   return Reduced(AtLeast(distance(anchor, positive) - away + margin, 0), reduction);
 }
 
-Expr HingeEmbedding(const Expr& x, const Expr& target, double margin, Reduction reduction) {
+Expr HingeEmbedding(const Expr& x, const Expr& given, double margin, Reduction reduction) {
+  const Expr target = SameShape("hinge_embedding", x, given);
   return Reduced(Where(IsOne(target), x, AtLeast(margin - x, 0)), reduction);
 }
 
-Expr MarginRanking(const Expr& a, const Expr& b, const Expr& target, double margin,
+Expr MarginRanking(const Expr& a, const Expr& other, const Expr& given, double margin,
                    Reduction reduction) {
+  const Expr b = SameShape("margin_ranking", a, other, "second operand");
+  const Expr target = SameShape("margin_ranking", a, given);
   return Reduced(AtLeast(margin - target * (a - b), 0), reduction);
 }
 
 Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction) {
-  return Reduced(Softplus(-(target * x)), reduction);
+  return Reduced(Softplus(-(SameShape("soft_margin", x, target) * x)), reduction);
 }
 
 }  // namespace onward::loss

@@ -1,9 +1,13 @@
 // Losses as functions of expressions, with PyTorch's meaning and reductions (torch.nn.functional).
-// Written in standard ops; whatever dims are symbolic stay so. Each is of the input's dtype.
+// Whatever dims are symbolic stay so. Each is of the input's dtype. Nothing is broadcast: operands
+// that are compared element by element have equal shapes, weights broadcast to those. What differs
+// is an error of the sink where dims are known, else of the run that is given such shapes. Written
+// in standard ops, and ops of ours that look at shapes and are Identity elsewhere.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "graph/builder/expr.h"
 
@@ -25,7 +29,18 @@ Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& op
 Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
                            const ClassOptions& options = {});
 
-// Of probabilities; logarithms are at least -100.
+// float64: what the mean of both divides by, the weights of the targets that count. 0: none counts.
+Expr TargetWeight(const Expr& scores, const Expr& target, const ClassOptions& options = {});
+
+// Scores [..., classes] and targets [...] (or probabilities [..., classes]) as rows: [n, classes]
+// and [n] (or [n, classes]). `loss`: its name, for messages.
+struct ClassRows {
+  Expr scores, target;
+};
+ClassRows RowsOfClasses(const std::string& loss, const Expr& scores, const Expr& target);
+
+// Of probabilities; logarithms are at least -100. Elements of both that are not in [0, 1] are an
+// error of the run.
 Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight = {},
                         Reduction reduction = Reduction::kMean);
 // `positive_weight` multiplies the positive part and broadcasts.
@@ -93,6 +108,7 @@ struct CtcOptions {
   int64_t blank = 0;
   bool zero_infinity = false;  // a target that does not fit into its frames has the loss 0
   Reduction reduction = Reduction::kMean;  // the mean divides by the targets' lengths first
+  bool per_label = false;                  // so do the others
 };
 
 // Of log-probabilities [frames, batch, classes] in float or more; `targets` [batch, longest],

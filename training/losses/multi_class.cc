@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "training/losses/operands.h"
 #include "training/losses/reduction.h"
 
 namespace onward::loss {
@@ -36,20 +37,24 @@ Expr MultiMargin(const Expr& x, const Expr& target, int64_t power, double margin
         absl::InvalidArgumentError(absl::StrCat("multi_margin has the power 1 or 2, not ", power)));
     return {};
   }
-  const Expr index = Cast(target, DType::kInt64);
+  if (!IsInteger("multi_margin", target, "the target")) return {};
+  const Expr index = Cast(ClassTarget("multi_margin", x, target, 1), DType::kInt64);
   // Refuses a class that is negative, which GatherElements would count from the end.
   const Expr right = -Unsqueeze(
       expr::Op("NegativeLogLikelihoodLoss", {x, index}, {{"reduction", std::string("none")}}), {1});
   Expr behind = AtLeast(x - right + margin, 0);
   if (power == 2) behind = behind * behind;
-  if (weight.valid()) behind = behind * Unsqueeze(Gather(weight, index), {1});
+  if (weight.valid())
+    behind =
+        behind * Unsqueeze(Gather(OnePer("multi_margin", x, 1, weight, "the weight"), index), {1});
   const Expr others = Where(IsClass(target, x), ScalarLike(x, 0), behind);
   return Reduced(ReduceMean(others, {1}, false), reduction);
 }
 
 Expr MultiLabelMargin(const Expr& x, const Expr& target, Reduction reduction) {
   if (!IsMatrix(x, "multi_label_margin")) return {};
-  const Expr labels = Cast(target, DType::kInt64);
+  if (!IsInteger("multi_label_margin", target, "the target")) return {};
+  const Expr labels = Cast(RowPer("multi_label_margin", x, target), DType::kInt64);
   const Expr zero = ScalarLike(labels, 0);
   // Labels before the first negative one.
   const Expr ended = expr::Op(
@@ -67,7 +72,9 @@ Expr MultiLabelMargin(const Expr& x, const Expr& target, Reduction reduction) {
 
 Expr MultiLabelSoftMargin(const Expr& x, const Expr& target, const Expr& weight,
                           Reduction reduction) {
-  const Expr each = BinaryCrossEntropyWithLogits(x, target, weight, {}, Reduction::kNone);
+  constexpr char kName[] = "multi_label_soft_margin";
+  const Expr each = BinaryCrossEntropyWithLogits(x, SameShape(kName, x, target),
+                                                 WeightOf(kName, x, weight), {}, Reduction::kNone);
   return Reduced(ReduceMean(each, {-1}, false), reduction);
 }
 

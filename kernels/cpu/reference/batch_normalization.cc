@@ -2,6 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
+#include "kernels/cpu/several_values.h"
 
 namespace onward::cpu {
 namespace {
@@ -74,11 +75,17 @@ struct BatchLoops {
 
 class BatchNormalization : public Kernel {
  public:
-  BatchNormalization(BatchLoops loops, float epsilon, float momentum, bool training)
-      : loops_(loops), epsilon_(epsilon), momentum_(momentum), training_(training) {}
+  BatchNormalization(BatchLoops loops, float epsilon, float momentum, bool training,
+                     bool needs_several)
+      : loops_(loops),
+        epsilon_(epsilon),
+        momentum_(momentum),
+        training_(training),
+        needs_several_(needs_several) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView dims = context.input_dims(0);
+    if (needs_several_) ONWARD_RETURN_IF_ERROR(CheckSeveralValues(dims));
     auto* plan = context.NewState<BatchPlan>();
     if (dims.size() == 1) {
       *plan = {dims[0], 1, 1};
@@ -150,7 +157,7 @@ class BatchNormalization : public Kernel {
 
   BatchLoops loops_;
   float epsilon_, momentum_;
-  bool training_;
+  bool training_, needs_several_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& spec) {
@@ -160,9 +167,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
     loops = {ApplyRows<T>, ChannelMoments<T>, std::is_same_v<T, double>};
   });
   if (loops.apply == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<BatchNormalization>(loops, spec.attributes().Float("epsilon", 1e-5f),
-                                              spec.attributes().Float("momentum", 0.9f),
-                                              spec.attributes().Int("training_mode", 0) != 0);
+  return std::make_unique<BatchNormalization>(
+      loops, spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f),
+      spec.attributes().Int("training_mode", 0) != 0, NeedsSeveralValues(spec));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -37,6 +37,20 @@ TEST(OnwardSchemas, CopyIsIdentity) {
             "float16[n,4]");
 }
 
+TEST(OnwardSchemas, RequirementsAreIdentities) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat16, {"n", 4});
+  EXPECT_EQ(TypeOfBody(b, b.Op("RequireRange", {x},
+                               {{"name", std::string("x")}, {"advice", std::string("none")}},
+                               kOnwardDomain)),
+            "float16[n,4]");
+  GraphBuilder c;
+  const Expr y = c.Input("y", DType::kString, {"n", 4});
+  EXPECT_EQ(TypeOfBody(c, c.Op("RequireShape", {y, c.Input("expected", DType::kInt64, {2})},
+                               {{"message", std::string("{got}")}}, kOnwardDomain)),
+            "string[n,4]");
+}
+
 TEST(OnwardSchemas, FusedConv) {
   for (const char* activation : {"", "relu", "clip", "silu", "hard_swish", "leaky_relu"}) {
     GraphBuilder b;

@@ -1,0 +1,49 @@
+// Conditions on a tensor: the same tensor, or an error that says what is wrong and what to do.
+#include "graph/ops/require.h"
+
+#include "graph/ops/onward_schemas.h"
+#include "onnx/defs/schema.h"
+#include "onnx/defs/shape_inference.h"
+
+namespace onward {
+namespace {
+
+onnx::OpSchema Requirement(const char* op, const char* doc) {
+  onnx::OpSchema schema(op, __FILE__, __LINE__);
+  schema.SetDomain(kOnwardDomain).SinceVersion(1);
+  schema.SetDoc(doc);
+  schema.Input(0, "X", "Any tensor.", "T");
+  schema.Output(0, "Y", "X.", "T");
+  schema.TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
+  schema.FunctionBody("{ Y = Identity (X) }", 28);
+  return schema;
+}
+
+}  // namespace
+
+std::vector<onnx::OpSchema> RequireSchemas() {
+  onnx::OpSchema shape =
+      Requirement("RequireShape",
+                  "X, whose shape is `expected`. In the message of the error {got} is X's "
+                  "shape, {expected} that one, and {of} the third input.");
+  shape.Attr("message", "What is wrong and what to do.", onnx::AttributeProto::STRING, true);
+  shape.Attr("broadcasts", "1: X broadcasts to `expected`, which stays as it is.",
+             onnx::AttributeProto::INT, int64_t{0});
+  shape.Input(1, "expected", "Dims.", "tensor(int64)");
+  shape.Input(2, "of", "Dims that the message shows.", "tensor(int64)", onnx::OpSchema::Optional);
+  shape.TypeConstraint("T", onnx::OpSchema::all_tensor_types_ir14(), "Any tensor.");
+  onnx::OpSchema range =
+      Requirement("RequireRange", "X, whose elements are in [least, most] or NaN.");
+  range.Attr("name", "Of X, in the message of the error.", onnx::AttributeProto::STRING, true);
+  range.Attr("advice", "What to do.", onnx::AttributeProto::STRING, true);
+  range.Attr("least", "The least element.", onnx::AttributeProto::FLOAT, 0.0f);
+  range.Attr("most", "The greatest element.", onnx::AttributeProto::FLOAT, 1.0f);
+  range.TypeConstraint(
+      "T", {"tensor(float)", "tensor(double)", "tensor(float16)", "tensor(bfloat16)"}, "Floats.");
+  std::vector<onnx::OpSchema> schemas;
+  schemas.push_back(std::move(shape));
+  schemas.push_back(std::move(range));
+  return schemas;
+}
+
+}  // namespace onward

@@ -1,0 +1,26 @@
+#include "training/gradient/plain_identities.h"
+
+#include "graph/ops/onward_schemas.h"
+
+namespace onward {
+
+void MakePlainIdentities(Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
+      MakePlainIdentities(*subgraph.graph);
+    const std::string& op = graph.node(id).op_type;
+    if (graph.node(id).domain != kOnwardDomain ||
+        (op != "StopGradient" && op != "RequireShape" && op != "RequireRange"))
+      continue;
+    for (size_t i = 1; i < graph.node(id).inputs.size(); ++i)
+      graph.SetInput(id, static_cast<int>(i), ValueId());
+    Node& node = graph.mutable_node(id);
+    node.inputs.resize(1);
+    node.attributes = Attributes();
+    node.domain.clear();
+    node.op_type = "Identity";
+    node.schema = FindSchema("Identity", "");
+  }
+}
+
+}  // namespace onward

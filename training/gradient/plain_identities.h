@@ -1,0 +1,12 @@
+// Ops of the domain `onward` that trainings put into graphs and that are Identity in a run.
+#pragma once
+
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// StopGradient, RequireShape and RequireRange become Identity, in bodies too: for graphs that other
+// runtimes run, after their gradients are made.
+void MakePlainIdentities(Graph& graph);
+
+}  // namespace onward
