@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "cli/summary.h"
 #include "graph/base/status.h"
 #include "onnx_io/npy.h"
+#include "onnx_io/write_file.h"
 
 namespace onward::cli {
 namespace {
@@ -45,11 +45,7 @@ bool HoldsMaps(const Value& value) {
 }
 
 absl::Status WriteJson(const nlohmann::json& json, const std::string& path) {
-  std::ofstream file(path);
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file) return absl::InternalError(absl::StrCat("cannot write '", path, "'"));
-  return absl::OkStatus();
+  return WriteFile(path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& directory) {
