@@ -7,6 +7,7 @@
 
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "training/phases.h"
 #include "training/state.h"
 
 namespace onward {
@@ -47,7 +48,7 @@ bool GradientsFinite(const Session::Outputs& outputs) {
 
 absl::Status ClearGradients(TrainingSession& session, const std::vector<std::string>& parameters) {
   for (const std::string& name : parameters) {
-    const std::string sum = "gradient/" + name;
+    const std::string sum = kGradientSumPrefix + name;
     ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(sum));
     Tensor zeros(old.dtype(), old.dims());
     std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));

@@ -159,8 +159,8 @@ absl::Status Accumulate(Model& model, const std::vector<std::string>& names,
   GraphSink sink(model.graph, "accumulate/");
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Type& type = model.graph.type(gradients[i]);
-    const ValueId sum =
-        AddState(model.graph, "gradient/" + names[i], Zeros(type.dtype, *type.static_dims()));
+    const ValueId sum = AddState(model.graph, kGradientSumPrefix + names[i],
+                                 Zeros(type.dtype, *type.static_dims()));
     const Expr next = sink.Value(sum) + sink.Value(gradients[i]);
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, sum, next.id());
@@ -180,7 +180,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
     parameters.push_back(AddState(model.graph, name, *accumulating.graph.constant(id)));
     const Tensor& like = *accumulating.graph.constant(id);
     gradients.push_back(
-        AddState(model.graph, "gradient/" + name, Zeros(like.dtype(), like.dims())));
+        AddState(model.graph, kGradientSumPrefix + name, Zeros(like.dtype(), like.dims())));
   }
   ONWARD_RETURN_IF_ERROR(WriteUpdate(model, config, portable, parameters, gradients, phases));
   GraphSink sink(model.graph, "clear/");

@@ -18,6 +18,9 @@ struct TrainingProgress {
   int64_t averaged = 0;          // steps whose weights are in the average
   int64_t without_progress = 0;  // evaluations since the best one
   std::optional<double> best;    // metric
+  std::optional<int64_t> best_step;
+  // 1: the evaluation after `step` is still to be made, as the training was interrupted.
+  std::optional<int64_t> evaluation_due;
   std::optional<PlateauState> plateau;
   double loss_scale = 1;
   int64_t scale_steps = 0;  // finite steps since the scale changed

@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
-#include "graph/passes/pass.h"
-#include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/make_schedule.h"
@@ -19,6 +17,7 @@
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/recompute.h"
+#include "training/trained_model.h"
 
 namespace onward {
 namespace {
@@ -141,6 +140,9 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
       return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
     };
   }
+  batch_state_.clear();
+  for (const UpdateBinding& update : models[0].updates)
+    batch_state_.push_back(models[0].graph.value(update.input).name);
   ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
   return absl::OkStatus();
 }
@@ -184,43 +186,71 @@ absl::Status Trainer::RunSteps() {
   loader_->Seek(progress_.epoch, progress_.batch);
   const int64_t broken_before = loader_->broken_examples();  // in the batch that sizes are from
   const MemoryScope scope(memory_);
+  if (evaluation_loader_ == nullptr) progress_.evaluation_due.reset();
+  if (progress_.evaluation_due) {
+    ONWARD_RETURN_IF_ERROR(EvaluateDue());
+    saved_step_ = -1;
+    SaveCheckpoint(metric_);
+  }
   stop_ |= OutOfPatience();  // a training that has ended so and is resumed
   while (progress_.step < total_steps_ && !stop_) {
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
-    progress_.skipped += report.skipped;
-    report.skipped_steps = progress_.skipped;
-    report.broken_examples = loader_->broken_examples() - broken_before;
+    ONWARD_ASSIGN_OR_RETURN(const StepStart start, BeginStep());
+    absl::StatusOr<StepReport> report = lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep();
+    if (interrupted_ && absl::IsCancelled(report.status())) {
+      ONWARD_RETURN_IF_ERROR(UndoStep(start));
+      SaveCheckpoint(metric_);
+      break;
+    }
+    if (!report.ok()) return report.status();
+    progress_.skipped += report->skipped;
+    report->skipped_steps = progress_.skipped;
+    report->broken_examples = loader_->broken_examples() - broken_before;
     progress_.epoch = loader_->position().epoch;
     progress_.batch = loader_->position().batch;
-    if (options_.on_step != nullptr) options_.on_step(report);
-    stop_ |= options_.stop != nullptr && options_.stop();
+    if (options_.on_step != nullptr) options_.on_step(*report);
+    stop_ |= (options_.stop != nullptr && options_.stop()) || Interrupted();
     ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
   }
-  if (checkpoints_ != nullptr) {
-    if (const absl::Status done = checkpoints_->Wait(); !done.ok())
-      Warn(std::string(done.message()));
-  }
+  checkpoint_status_ = SaveLastCheckpoint();
+  end_ = OutOfPatience()                                             ? TrainingEnd::kPatience
+         : progress_.step < total_steps_ || progress_.evaluation_due ? TrainingEnd::kStopped
+                                                                     : TrainingEnd::kSteps;
+  FindBest();
   return absl::OkStatus();
 }
 
 absl::Status Trainer::AfterStep(int64_t epoch_before) {
   const bool epoch_ended = progress_.epoch > epoch_before;
   const bool last = progress_.step == total_steps_;
-  std::optional<double> metric;
+  metric_.reset();
+  is_best_ = false;
   if (evaluation_loader_ != nullptr) {
     const EvaluationConfig& evaluation = config_.evaluation();
     const bool due =
         evaluation.has_every_steps() ? progress_.step % evaluation.every_steps() == 0 : epoch_ended;
-    if (due || last) {
-      ONWARD_ASSIGN_OR_RETURN(const EvaluationReport report, EvaluateNow());
-      metric = Maximizes(config_) ? report.evaluation.accuracy() : report.evaluation.loss;
-    }
+    if (due || last) ONWARD_RETURN_IF_ERROR(EvaluateDue());
   }
   const CheckpointConfig& checkpoint = config_.checkpoint();
   const bool due =
       checkpoint.has_every_steps() ? progress_.step % checkpoint.every_steps() == 0 : epoch_ended;
-  if (due || last || stop_) SaveCheckpoint(metric);
+  if (due || last || stop_ || (is_best_ && ExportsBest())) SaveCheckpoint(metric_);
+  return absl::OkStatus();
+}
+
+// One that is interrupted stays due: a training that resumes makes it first.
+absl::Status Trainer::EvaluateDue() {
+  progress_.evaluation_due = 1;
+  const absl::StatusOr<EvaluationReport> report = EvaluateNow();
+  if (interrupted_ && absl::IsCancelled(report.status())) {
+    stop_ = true;
+    return absl::OkStatus();
+  }
+  if (!report.ok()) return report.status();
+  progress_.evaluation_due.reset();
+  metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
+  is_best_ = report->best;
+  if (is_best_) KeepBest();
   return absl::OkStatus();
 }
 
@@ -228,9 +258,12 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
   const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
-  return onward::Evaluate(
-      *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
-      [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
+  return onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
+                          session_->inputs(phase),
+                          [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
+                            if (Interrupted()) return absl::CancelledError("interrupted");
+                            return session_->Step(inputs, phase);
+                          });
 }
 
 bool Trainer::OutOfPatience() const {
@@ -242,13 +275,18 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   EvaluationReport report;
   ONWARD_ASSIGN_OR_RETURN(report.evaluation, Evaluate());
   report.step = progress_.step;
-  report.epoch = loader_->position().epoch;
+  // Batches that are too few for another step belong to the last one.
+  report.epoch = config_.has_epochs() && progress_.step == total_steps_ ? config_.epochs()
+                                                                        : loader_->position().epoch;
   const bool maximize = Maximizes(config_);
   if (maximize && !report.evaluation.accuracy())
     return absl::InvalidArgumentError("evaluation.metric: the loss has no classes to be right in");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
   report.best = !progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best);
-  if (report.best) progress_.best = metric;
+  if (report.best) {
+    progress_.best = metric;
+    progress_.best_step = progress_.step;
+  }
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   stop_ |= OutOfPatience();
   for (size_t i = 0; progress_.plateau && i < phases_.groups.size(); ++i) {
@@ -272,32 +310,34 @@ void Trainer::ReleaseWeights() {
   }
 }
 
-absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
+absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
+                                                const std::map<std::string, Tensor>* state) const {
   Model model = trained_.model;
   for (const std::string& name : weights_) {
     const bool has_average = std::find(phases_.parameters.begin(), phases_.parameters.end(),
                                        name) != phases_.parameters.end();
-    ONWARD_ASSIGN_OR_RETURN(
-        model.graph.mutable_value(model.graph.FindValue(name)).constant,
-        session_->State(averaged && has_average ? kAveragePrefix + name : name));
+    const std::string source = averaged && has_average ? kAveragePrefix + name : name;
+    std::optional<Tensor>& weight = model.graph.mutable_value(model.graph.FindValue(name)).constant;
+    if (state == nullptr) {
+      ONWARD_ASSIGN_OR_RETURN(weight, session_->State(source));
+    } else {
+      weight = state->at(source);
+    }
   }
   return model;
 }
 
 absl::StatusOr<Model> Trainer::TrainedModel() const {
-  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
+  ONWARD_ASSIGN_OR_RETURN(Model model,
+                          ModelWithWeights(phases_.evaluate_average.has_value(),
+                                           best_weights_ ? &best_weights_->state : nullptr));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   return model;
 }
 
 absl::Status Trainer::Export(const std::string& path) const {
   ONWARD_ASSIGN_OR_RETURN(Model model, TrainedModel());
-  if (config_.export_().fold_batch_norm()) {
-    const std::vector<Pass> passes = {{"fuse_batch_norm", FuseBatchNorm},
-                                      {"eliminate_dead", EliminateDead}};
-    ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, PassOptions()).status());
-  }
-  return ExportFile(model, path);
+  return ExportTrainedModel(std::move(model), config_, path);
 }
 
 absl::Status Trainer::ExportStep(const std::string& path) const {
@@ -311,7 +351,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
         "export.training_step: a step over several batches is no one graph; set accumulate to 1");
   }
   TrainableModel trained{Model(), trained_.initializers};
-  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false));
+  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false, nullptr));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
                           MakeTrainingPhases(trained, config_, fields_, /*portable=*/true));
   Model& step = portable.models[0];

@@ -45,6 +45,7 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
   Lbfgs::Evaluation found;
   for (const GivenBatch& given : batches) {
+    if (report == nullptr && Interrupted()) return absl::CancelledError("interrupted");
     const absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
     if (!ran.ok()) return NamePlace(ran.status(), given.batch, given.places);
     const Session::Outputs& outputs = *ran;

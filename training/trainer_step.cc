@@ -90,6 +90,7 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
   }
   bool finite = true;
   for (int64_t i = 0; i < config_.accumulate(); ++i) {
+    if (i > 0 && Interrupted()) return absl::CancelledError("interrupted");
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
     report.data_seconds += Now() - waits;
