@@ -43,6 +43,7 @@ void AddBench(CommandLine& line, CommonOptions& common);
 void AddOps(CommandLine& line, CommonOptions& common);
 void AddGenerate(CommandLine& line, CommonOptions& common);
 void AddEvaluate(CommandLine& line, CommonOptions& common);
+void AddExport(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 

@@ -97,8 +97,10 @@ void Command::Option(const std::string& name, double& value, const std::string& 
   Constrain(*app_, *app_->add_option(name, value, help), rule);
 }
 
-void Command::Flag(const std::string& name, bool& value, const std::string& help) {
-  app_->add_flag(name, value, help);
+void Command::Flag(const std::string& name, bool& value, const std::string& help,
+                   const std::string& excludes) {
+  CLI::Option* const flag = app_->add_flag(name, value, help);
+  if (!excludes.empty()) flag->excludes(app_->get_option(excludes));
 }
 
 void Command::Do(std::function<absl::Status()> work, std::function<std::string()> missing) {

@@ -44,7 +44,9 @@ class Command {
               const Rule& rule = {});
   void Option(const std::string& name, double& value, const std::string& help,
               const Rule& rule = {});
-  void Flag(const std::string& name, bool& value, const std::string& help);
+  // `excludes`: the name of an option that may not come along.
+  void Flag(const std::string& name, bool& value, const std::string& help,
+            const std::string& excludes = "");
 
   // What to do when the subcommand is named. `missing` names what a complete command line would
   // have besides; empty: nothing.

@@ -1,17 +1,17 @@
 // onward: runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
 
 #include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/interrupts.h"
 #include "executors/custom_ops.h"
 #include "graph/base/memory_limit.h"
 
 namespace onward::cli {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongUsage = 2;
 
 // The contract asks for one line.
 std::string OneLine(std::string text) {
@@ -24,12 +24,15 @@ std::string OneLine(std::string text) {
 }
 
 int Main(int argc, char** argv) {
+  EndOnInterrupts();
+  // A file that may not grow is an error of the write to it.
+  std::signal(SIGXFSZ, SIG_IGN);
   CommandLine line(
       "Onward runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.",
       "onward", "onward run model.onnx --input image=digit.png");
   CommonOptions common;
   for (auto add : {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddTrain, AddEvaluate,
-                   AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
+                   AddExport, AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)
@@ -38,10 +41,9 @@ int Main(int argc, char** argv) {
   absl::Status status;
   for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));
   if (status.ok()) status = line.Work();
-  if (status.ok()) return 0;
   if (!status.message().empty())
     std::fprintf(stderr, "error: %s\n", OneLine(std::string(status.message())).c_str());
-  return kFailed;
+  return ExitCodeOf(status);
 }
 
 }  // namespace

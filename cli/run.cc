@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +17,7 @@
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
 #include "onnx_io/npy.h"
+#include "onnx_io/write_file.h"
 
 namespace onward::cli {
 namespace {
@@ -49,11 +49,7 @@ bool HoldsMaps(const Value& value) {
 }
 
 absl::Status WriteJson(const nlohmann::json& json, const std::string& path) {
-  std::ofstream file(path);
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file) return absl::InternalError(absl::StrCat("cannot write '", path, "'"));
-  return absl::OkStatus();
+  return WriteFile(path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& directory) {

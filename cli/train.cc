@@ -1,18 +1,21 @@
 // onward train: trains or fine-tunes as a configuration says.
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/interrupts.h"
+#include "cli/output_directory.h"
 #include "cli/train_options.h"
+#include "cli/train_progress.h"
 #include "cli/train_records.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
@@ -28,50 +31,14 @@ namespace {
 struct Options {
   std::string config;
   std::vector<std::string> set;
-  std::string output_dir, data_dir, profile;
-  bool resume = false;
-};
-
-// "3:07" or "1:02:40".
-std::string Duration(double seconds) {
-  const auto whole = static_cast<int64_t>(seconds);
-  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
-  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
-// A line that is written over again on a terminal, now and then one in a file.
-class Progress {
- public:
-  explicit Progress(int64_t total) : total_(total), terminal_(isatty(STDERR_FILENO) != 0) {}
-
-  void Step(const StepReport& report) {
-    mean_ = steps_ == 0 ? report.loss : 0.98 * mean_ + 0.02 * report.loss;
-    ++steps_;
-    seconds_ += report.seconds;
-    examples_ += report.examples;
-    const bool last = report.step == total_;
-    if (!last && seconds_ < shown_ + (terminal_ ? 0.2 : 5)) return;
-    shown_ = seconds_;
-    const double left =
-        seconds_ / static_cast<double>(steps_) * static_cast<double>(total_ - report.step);
-    std::fprintf(stderr,
-                 "%sstep %lld/%lld  epoch %lld  loss %.4f  lr %.3g  %.0f examples/s  ETA %s%s",
-                 terminal_ ? "\r\033[K" : "", static_cast<long long>(report.step),
-                 static_cast<long long>(total_), static_cast<long long>(report.epoch), mean_,
-                 report.rate, static_cast<double>(examples_) / seconds_, Duration(left).c_str(),
-                 terminal_ && !last ? "" : "\n");
-  }
-
- private:
-  const int64_t total_;
-  const bool terminal_;
-  int64_t steps_ = 0, examples_ = 0;
-  double mean_ = 0, seconds_ = 0, shown_ = -10;
+  std::string output_dir, second_dir, data_dir, profile;
+  bool resume = false, overwrite = false, allow_other_data = false;
 };
 
 void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
-  std::string line = absl::StrFormat("evaluation after step %d (%d epochs): loss %.4f", report.step,
-                                     report.epoch, report.evaluation.loss);
+  std::string line =
+      absl::StrFormat("evaluation after step %d (%d epoch%s): loss %.4f", report.step, report.epoch,
+                      report.epoch == 1 ? "" : "s", report.evaluation.loss);
   if (const auto accuracy = report.evaluation.accuracy())
     absl::StrAppendFormat(&line, ", accuracy %.2f %%", 100 * *accuracy);
   std::fprintf(to, "%s%s\n", line.c_str(), report.best ? ", the best so far" : "");
@@ -150,7 +117,7 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
     std::fputs(table.c_str(), stderr);
   }
   if (options.resume) {
-    std::fprintf(stderr, "going on after step %lld of %lld\n",
+    std::fprintf(stderr, "resuming after step %lld of %lld\n",
                  static_cast<long long>(trainer.steps_done()),
                  static_cast<long long>(trainer.total_steps()));
   }
@@ -180,82 +147,217 @@ absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
   return absl::OkStatus();
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-
-absl::Status Train(const Options& options, const CommonOptions& common) {
-  ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig(options.config, options.set));
-  if (!options.output_dir.empty()) config.set_output_dir(options.output_dir);
-  ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
-  const std::filesystem::path output(config.output_dir());
-  std::error_code error;
-  std::filesystem::create_directories(output, error);
-  if (error) {
-    return absl::UnavailableError(absl::StrCat("cannot make the output directory '",
-                                               config.output_dir(), "': ", error.message()));
+const char* EndName(TrainingEnd end) {
+  switch (end) {
+    case TrainingEnd::kSteps:
+      return "steps";
+    case TrainingEnd::kPatience:
+      return "patience";
+    case TrainingEnd::kStopped:
+      return "interrupted";
   }
-  TrainRecords records;
-  std::unique_ptr<Progress> progress;
-  // A disk that is full ends neither the training nor what it leaves.
-  bool warned = false;
-  const auto record = [&](const absl::Status& status) {
-    if (status.ok() || std::exchange(warned, true)) return;
-    std::fprintf(stderr, "warning: %s; the training goes on without it\n",
-                 std::string(status.message()).c_str());
-  };
-  TrainerOptions trainer_options;
-  trainer_options.directory = std::filesystem::path(options.config).parent_path();
-  trainer_options.data_directory = options.data_dir;
-  const std::string data_directory =
-      options.data_dir.empty() ? trainer_options.directory : options.data_dir;
-  trainer_options.checkpoint_directory = output / "checkpoints";
-  trainer_options.resume = options.resume;
-  trainer_options.profiled_batches = options.profile.empty() ? 0 : kProfiledBatches;
-  trainer_options.on_step = [&](const StepReport& report) {
-    record(records.Step(report));
-    progress->Step(report);
-  };
-  trainer_options.on_evaluation = [&](const EvaluationReport& report) {
-    record(records.Evaluation(report));
-    ShowEvaluation(report, common.json ? stderr : stdout);
-  };
-  trainer_options.on_warning = [](const std::string& message) {
-    std::fprintf(stderr, "warning: %s\n", message.c_str());
-  };
-  // The first interrupt ends the training after its step, with a checkpoint; the second at once.
-  std::signal(SIGINT, [](int) {
-    interrupted = 1;
-    std::signal(SIGINT, SIG_DFL);
-  });
-  trainer_options.stop = [] { return interrupted != 0; };
-  ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
-  ONWARD_RETURN_IF_ERROR(Announce(*trainer, config, options, common));
-  ONWARD_RETURN_IF_ERROR(records.Open(output, config.log(), trainer->steps_done()));
-  progress = std::make_unique<Progress>(trainer->total_steps());
-  ONWARD_RETURN_IF_ERROR(trainer->Run());
-  if (!options.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer, options.profile));
-  record(records.Close());
-  if (!common.json && ShowsConfusion(config)) records.PrintConfusion(trainer->class_names());
-  ONWARD_RETURN_IF_ERROR(WriteModels(*trainer, config, data_directory, output));
-  if (common.json) {
-    nlohmann::json document = records.Summary();
-    document["steps"] = trainer->steps_done();
-    document["total_steps"] = trainer->total_steps();
-    document["model"] = output / "model.onnx";
-    document["planned_bytes"] = trainer->planned_bytes();
-    document["peak_bytes"] = trainer->peak_bytes();
-    if (ShowsConfusion(config)) document.update(records.ConfusionSummary(trainer->class_names()));
-    std::printf("%s\n", document.dump(2).c_str());
+  return "";
+}
+
+// A training, from its config to its model.
+class Training {
+ public:
+  Training(const Options& options, const CommonOptions& common)
+      : options_(options), common_(common) {}
+
+  absl::Status Run() {
+    ONWARD_RETURN_IF_ERROR(Open());
+    ONWARD_RETURN_IF_ERROR(Announce(*trainer_, config_, options_, common_));
+    if (!options_.overwrite) ONWARD_RETURN_IF_ERROR(BeginRecords());
+    progress_ = std::make_unique<TrainProgress>(trainer_->total_steps());
+    NoteInterrupts();
+    ONWARD_RETURN_IF_ERROR(trainer_->Run());
+    Record(BeginRecords());
+    ONWARD_RETURN_IF_ERROR(SaveModels());
+    Record(records_.Close());
+    if (!common_.json && ShowsConfusion(config_))
+      records_.PrintConfusion(trainer_->class_names());
+    PrintOutcome();
+    if (!options_.profile.empty())
+      ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer_, options_.profile));
+    if (trainer_->end() != TrainingEnd::kStopped) return absl::OkStatus();
+    if (!trainer_->checkpoint_status().ok()) {
+      return Annotate(trainer_->checkpoint_status(),
+                      absl::StrCat("interrupted after step ", trainer_->steps_done(),
+                                   ", which cannot be resumed:"));
+    }
+    return ErrorWithExitCode("", kInterrupted + Interrupted());
+  }
+
+ private:
+  absl::Status Open() {
+    ONWARD_ASSIGN_OR_RETURN(config_, ReadTrainConfig(options_.config, options_.set));
+    ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common_, config_));
+    const OutputOptions to{options_.config, options_.output_dir, options_.data_dir, options_.resume,
+                           options_.overwrite};
+    ONWARD_ASSIGN_OR_RETURN(output_, OutputDirectoryOf(config_, to));
+    ONWARD_RETURN_IF_ERROR(CheckOutputDirectory(output_, config_, to));
+    const std::filesystem::path directory = std::filesystem::path(options_.config).parent_path();
+    second_ = options_.second_dir;
+    if (second_.empty() && !config_.checkpoint().second_dir().empty())
+      second_ = directory / config_.checkpoint().second_dir();
+    if (!second_.empty()) ONWARD_RETURN_IF_ERROR(CheckSecondDirectory(second_, to));
+    ONWARD_RETURN_IF_ERROR(MakeOutputDirectory(output_));
+    data_directory_ = options_.data_dir.empty() ? directory.string() : options_.data_dir;
+    ONWARD_ASSIGN_OR_RETURN(trainer_, Trainer::Create(config_, TrainerOptionsOf(directory)));
     return absl::OkStatus();
   }
-  std::fprintf(stderr, "peak of memory: %s (planned: %s)\n",
-               BytesText(trainer->peak_bytes()).c_str(),
-               BytesText(trainer->planned_bytes()).c_str());
-  std::printf("%lld of %lld steps%s; the trained model is %s\n",
-              static_cast<long long>(trainer->steps_done()),
-              static_cast<long long>(trainer->total_steps()), records.LeftOut().c_str(),
-              (output / "model.onnx").c_str());
-  return absl::OkStatus();
-}
+
+  TrainerOptions TrainerOptionsOf(const std::string& directory) {
+    TrainerOptions made;
+    made.directory = directory;
+    made.data_directory = options_.data_dir;
+    made.checkpoint_directory = output_ / "checkpoints";
+    if (!second_.empty()) made.second_checkpoint_directory = second_ / "checkpoints";
+    made.resume = options_.resume;
+    made.overwrite = options_.overwrite;
+    made.allow_other_data = options_.allow_other_data;
+    made.profiled_batches = options_.profile.empty() ? 0 : kProfiledBatches;
+    made.on_step = [this](const StepReport& report) {
+      Record(BeginRecords());
+      Record(records_.Step(report));
+      progress_->Step(report);
+    };
+    made.on_evaluation = [this](const EvaluationReport& report) {
+      Record(records_.Evaluation(report));
+      ShowEvaluation(report, common_.json ? stderr : stdout);
+    };
+    made.on_warning = [](const std::string& message) {
+      std::fprintf(stderr, "warning: %s\n", message.c_str());
+    };
+    made.interrupted = [] { return Interrupted() != 0; };
+    return made;
+  }
+
+  // An earlier training that is overwritten stays untouched until this one has made a step.
+  absl::Status BeginRecords() {
+    if (std::exchange(begun_, true)) return absl::OkStatus();
+    RemoveUnfinished(output_);
+    if (options_.overwrite) ONWARD_RETURN_IF_ERROR(RemoveTraining(output_));
+    if (options_.overwrite && !second_.empty()) ONWARD_RETURN_IF_ERROR(RemoveTraining(second_));
+    return records_.Open(output_, config_.log(), options_.overwrite ? 0 : trainer_->steps_done(),
+                         !trainer_->evaluation_due());
+  }
+
+  // A disk that is full ends neither the training nor what it leaves.
+  void Record(const absl::Status& status) {
+    if (status.ok() || std::exchange(warned_, true)) return;
+    std::fprintf(stderr, "warning: %s; the training goes on without it\n",
+                 std::string(status.message()).c_str());
+  }
+
+  absl::Status SaveModelsTo(const std::filesystem::path& place) {
+    ONWARD_RETURN_IF_ERROR(MakeOutputDirectory(place));
+    ONWARD_RETURN_IF_ERROR(WriteModels(*trainer_, config_, data_directory_, place));
+    model_ = place / "model.onnx";
+    return absl::OkStatus();
+  }
+
+  // On a full disk old checkpoints give way; then the second directory has the models, or the disk
+  // gets some time.
+  absl::Status SaveModels() {
+    using Clock = std::chrono::steady_clock;
+    const int64_t seconds = config_.checkpoint().wait_seconds();
+    const auto end = Clock::now() + std::chrono::seconds(seconds);
+    absl::Status status = SaveModelsTo(output_);
+    // A model that cannot be written at all does not need room.
+    if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+        absl::IsUnimplemented(status))
+      return status;
+    for (bool told = false; !status.ok();) {
+      if (absl::IsResourceExhausted(status) && trainer_->RemoveOldCheckpoint()) {
+        status = SaveModelsTo(output_);
+        continue;
+      }
+      if (!second_.empty() && SaveModelsTo(second_).ok()) {
+        std::fprintf(stderr, "warning: %s; the model is '%s'\n",
+                     std::string(status.message()).c_str(), model_.c_str());
+        return absl::OkStatus();
+      }
+      if (Clock::now() >= end) break;
+      if (!std::exchange(told, true)) {
+        std::fprintf(stderr, "warning: %s; trying again for %lld s: free some room there\n",
+                     std::string(status.message()).c_str(), static_cast<long long>(seconds));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      status = SaveModelsTo(output_);
+    }
+    if (status.ok()) return status;
+    const bool saved = trainer_->checkpoint_status().ok();
+    return Annotate(
+        status,
+        absl::StrCat(
+            "the trained model was not written, ",
+            saved ? absl::StrCat("but the checkpoint of step ", trainer_->steps_done(),
+                                 " has its weights: once there is room, --resume writes it:")
+                  : absl::StrCat("nor was the checkpoint of step ", trainer_->steps_done(),
+                                 ": what was trained since the checkpoint before it is lost:")));
+  }
+
+  void PrintOutcome() const {
+    if (common_.json) {
+      nlohmann::json document = records_.Summary();
+      document["steps"] = trainer_->steps_done();
+      document["total_steps"] = trainer_->total_steps();
+      document["model"] = model_;
+      document["planned_bytes"] = trainer_->planned_bytes();
+      document["peak_bytes"] = trainer_->peak_bytes();
+      if (ShowsConfusion(config_))
+        document.update(records_.ConfusionSummary(trainer_->class_names()));
+      document["model_step"] = trainer_->exported_step();
+      if (const auto best = trainer_->best())
+        document["best"] = {{"step", best->step}, {config_.evaluation().metric(), best->metric}};
+      document["end"] = EndName(trainer_->end());
+      std::printf("%s\n",
+                  document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+      return;
+    }
+    std::fprintf(stderr, "peak of memory: %s (planned: %s)\n",
+                 BytesText(trainer_->peak_bytes()).c_str(),
+                 BytesText(trainer_->planned_bytes()).c_str());
+    std::printf("%lld of %lld steps%s%s; the trained model is %s%s\n",
+                static_cast<long long>(trainer_->steps_done()),
+                static_cast<long long>(trainer_->total_steps()), records_.LeftOut().c_str(),
+                WhyItEnded().c_str(), model_.c_str(), WhichWeights().c_str());
+  }
+
+  std::string WhyItEnded() const {
+    const EvaluationConfig& evaluation = config_.evaluation();
+    if (trainer_->end() == TrainingEnd::kStopped) return " (interrupted)";
+    if (trainer_->end() != TrainingEnd::kPatience) return "";
+    return absl::StrFormat(" (ended early: the %s was not better than its best in %d evaluation%s)",
+                           evaluation.metric(), evaluation.patience(),
+                           evaluation.patience() == 1 ? "" : "s");
+  }
+
+  std::string WhichWeights() const {
+    const std::optional<BestEvaluation> best = trainer_->best();
+    if (!best) return "";
+    const bool accuracy = config_.evaluation().metric() == "accuracy";
+    const std::string value = accuracy ? absl::StrFormat("accuracy %.2f %%", 100 * best->metric)
+                                       : absl::StrFormat("loss %.4f", best->metric);
+    if (trainer_->exported_step() == best->step)
+      return absl::StrCat(", of step ", best->step, ", the best (", value, ")");
+    return absl::StrCat(", of step ", trainer_->exported_step(), "; the best was step ", best->step,
+                        " (", value, ")");
+  }
+
+  const Options& options_;
+  const CommonOptions& common_;
+  TrainConfig config_;
+  std::filesystem::path output_, second_;
+  std::filesystem::path model_;  // once it is written
+  std::string data_directory_;
+  TrainRecords records_;
+  std::unique_ptr<TrainProgress> progress_;
+  std::unique_ptr<Trainer> trainer_;
+  bool begun_ = false, warned_ = false;
+};
 
 }  // namespace
 
@@ -268,14 +370,21 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
   command.Option("--set", options->set,
                  "overrides of the config, as optimizer.options.lr=0.01; may be repeated");
   command.Option("--output-dir", options->output_dir,
-                 "where metrics, checkpoints and the trained model go");
+                 "where metrics, checkpoints and the trained model go (default: the config's)");
+  command.Option("--second-dir", options->second_dir,
+                 "where checkpoints and the model go that find no room in the output directory");
   command.Option("--data-dir", options->data_dir,
                  "relative paths of data are below it (default: the config's directory)");
   command.Option("--profile", options->profile,
                  "write a Chrome trace of the first batches: what ran, how much memory it needed");
   command.Flag("--resume", options->resume,
-               "go on from the newest checkpoint in the output directory, bit for bit");
-  command.Do([=, &common] { return Train(*options, common); });
+               "continue from the newest checkpoint in the output directory, bit for bit");
+  command.Flag("--allow-other-data", options->allow_other_data,
+               "resume although the data are not those that the training had");
+  command.Flag("--overwrite", options->overwrite,
+               "replace the training that the output directory holds, once this one makes steps",
+               "--resume");
+  command.Do([=, &common] { return Training(*options, common).Run(); });
 }
 
 }  // namespace onward::cli

@@ -1,12 +1,12 @@
 #include "cli/train_records.h"
 
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "onnx_io/write_file.h"
 
 namespace onward::cli {
 namespace {
@@ -55,30 +55,52 @@ std::vector<float> FloatsOf(const Tensor& tensor) {
 }  // namespace
 
 absl::Status TrainRecords::Open(const std::filesystem::path& output, const LogConfig& config,
-                                int64_t done) {
+                                int64_t done, bool evaluated) {
   output_ = output;
   config_ = config;
   const std::string path = output / "metrics.jsonl";
   absl::StatusOr<MetricsFile> metrics =
-      done > 0 ? MetricsFile::Continue(path, done) : MetricsFile::Create(path);
+      done > 0 ? MetricsFile::Continue(path, done, evaluated) : MetricsFile::Create(path);
   if (!metrics.ok()) return metrics.status();
   metrics_ = std::make_unique<MetricsFile>(*std::move(metrics));
+  if (done > 0) ReadHistory(path);
   if (!config.tensorboard()) return absl::OkStatus();
-  ONWARD_ASSIGN_OR_RETURN(events_, EventFile::Create(output / "tensorboard"));
+  const std::string events = output / "tensorboard";
+  absl::StatusOr<std::unique_ptr<EventFile>> made =
+      done > 0 ? EventFile::Continue(events, done, evaluated) : EventFile::Create(events);
+  if (!made.ok()) return made.status();
+  events_ = *std::move(made);
   return absl::OkStatus();
+}
+
+void TrainRecords::ReadHistory(const std::string& path) {
+  for (nlohmann::json& line : ReadMetrics(path)) {
+    if (!line.contains("step") || !line["step"].is_number()) continue;
+    const auto step = line["step"].get<double>();
+    if (line.contains("evaluation")) {
+      evaluation_.points.emplace_back(step, MetricOf(line["evaluation"]["loss"]));
+      last_evaluation_ = std::move(line);
+    } else if (line.contains("loss")) {
+      loss_.points.emplace_back(step, MetricOf(line["loss"]));
+      last_step_ = std::move(line);
+    }
+  }
 }
 
 absl::Status TrainRecords::Step(const StepReport& report) {
   loss_.points.emplace_back(report.step, report.loss);
-  last_step_.emplace();
-  last_step_->loss = report.loss;
-  last_step_->skipped_steps = report.skipped_steps;
-  last_step_->broken_examples = report.broken_examples;
+  last_step_ = {{"loss", report.loss},
+                {"skipped_steps", report.skipped_steps},
+                {"broken_examples", report.broken_examples}};
+  if (metrics_ == nullptr) return absl::OkStatus();  // its error was that of Open
   if (report.step % config_.every_steps() == 0) {
     ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
     if (events_ != nullptr) ONWARD_RETURN_IF_ERROR(Events(report));
   }
-  return events_ == nullptr ? absl::OkStatus() : Histograms(report);
+  if (events_ == nullptr) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(Histograms(report));
+  // A checkpoint of this step must find it in the files of a process that is killed.
+  return events_->Flush();
 }
 
 absl::Status TrainRecords::Events(const StepReport& report) {
@@ -111,8 +133,9 @@ absl::Status TrainRecords::Histograms(const StepReport& report) {
 absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
   evaluation_.points.emplace_back(report.step, report.evaluation.loss);
   confusion_ = report.evaluation.confusion;
-  last_evaluation_ = report;
-  ONWARD_RETURN_IF_ERROR(metrics_->Write(JsonOf(report)));
+  last_evaluation_ = JsonOf(report);
+  if (metrics_ == nullptr) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(metrics_->Write(last_evaluation_));
   if (events_ == nullptr) return absl::OkStatus();
   ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
   if (const auto accuracy = report.evaluation.accuracy())
@@ -122,7 +145,7 @@ absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
 
 absl::Status TrainRecords::Close() {
   CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
-  std::ofstream(output_ / "loss.svg") << DrawSvg(plot);
+  ONWARD_RETURN_IF_ERROR(WriteFile(output_ / "loss.svg", DrawSvg(plot)));
   return events_ == nullptr ? absl::OkStatus() : events_->Flush();
 }
 
@@ -157,22 +180,22 @@ nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::
 
 std::string TrainRecords::LeftOut() const {
   std::string text;
-  if (!last_step_) return text;
-  if (const int64_t steps = last_step_->skipped_steps; steps > 0)
+  if (last_step_.is_null()) return text;
+  if (const int64_t steps = last_step_.value("skipped_steps", int64_t{0}); steps > 0)
     absl::StrAppend(&text, ", ", steps, " of them skipped");
-  if (const int64_t examples = last_step_->broken_examples; examples > 0)
+  if (const int64_t examples = last_step_.value("broken_examples", int64_t{0}); examples > 0)
     absl::StrAppend(&text, ", broken examples left out ", examples, " times");
   return text;
 }
 
 nlohmann::json TrainRecords::Summary() const {
   nlohmann::json summary = nlohmann::json::object();
-  if (last_step_) {
-    summary["loss"] = last_step_->loss;
-    summary["skipped_steps"] = last_step_->skipped_steps;
-    summary["broken_examples"] = last_step_->broken_examples;
+  if (!last_step_.is_null()) {
+    summary["loss"] = last_step_["loss"];
+    summary["skipped_steps"] = last_step_.value("skipped_steps", int64_t{0});
+    summary["broken_examples"] = last_step_.value("broken_examples", int64_t{0});
   }
-  if (last_evaluation_) summary["evaluation"] = JsonOf(*last_evaluation_)["evaluation"];
+  if (!last_evaluation_.is_null()) summary["evaluation"] = last_evaluation_["evaluation"];
   return summary;
 }
 

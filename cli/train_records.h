@@ -3,8 +3,8 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "absl/status/status.h"
 #include "training/config/train_config.pb.h"
@@ -19,8 +19,10 @@ namespace onward::cli {
 // metrics.jsonl, loss.svg, and TensorBoard's files where the config asks for them. Not thread-safe.
 class TrainRecords {
  public:
-  // `done`: the step that a resumed training goes on after; 0: a new one.
-  absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done);
+  // `done`: the step that a resumed training continues after, whose records are read; 0: a new one.
+  // `evaluated`: false: its evaluation is still to be made.
+  absl::Status Open(const std::filesystem::path& output, const LogConfig& config, int64_t done,
+                    bool evaluated);
   absl::Status Step(const StepReport& report);
   absl::Status Evaluation(const EvaluationReport& report);
   absl::Status Close();  // writes loss.svg
@@ -35,6 +37,7 @@ class TrainRecords {
   nlohmann::json ConfusionSummary(const std::vector<std::string>& classes) const;
 
  private:
+  void ReadHistory(const std::string& path);
   absl::Status Events(const StepReport& report);
   absl::Status Histograms(const StepReport& report);
 
@@ -44,8 +47,8 @@ class TrainRecords {
   std::unique_ptr<EventFile> events_;
   Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
   Confusion confusion_;
-  std::optional<StepReport> last_step_;
-  std::optional<EvaluationReport> last_evaluation_;
+  // As metrics.jsonl has them; null where there is none.
+  nlohmann::json last_step_, last_evaluation_;
 };
 
 // Whether confusions tell something: of classes of examples, not of the tokens of a language.

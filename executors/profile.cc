@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "onnx_io/write_file.h"
 
 namespace onward {
 
@@ -53,12 +54,9 @@ absl::Status ProfileLog::WriteChromeTrace(const std::string& path) const {
                                       {"kernel", std::string(event.kernel)},
                                       {"live_bytes", event.live_bytes}}}});
   }
-  std::ofstream file(path);
-  file << trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  file.close();
-  if (!file)
-    return absl::InvalidArgumentError(absl::StrCat("cannot write the profile to '", path, "'"));
-  return absl::OkStatus();
+  return Annotate(
+      WriteFile(path, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"),
+      "the profile:");
 }
 
 void ProfileScope::Record() {

@@ -24,6 +24,11 @@ class SharedArena {
     }
     return memory_.get();
   }
+  // Gives the memory back until more is asked for.
+  void Release() {
+    memory_.reset();
+    capacity_ = 0;
+  }
   const void* data() const { return memory_.get(); }
   int64_t capacity() const { return capacity_; }
 

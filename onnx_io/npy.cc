@@ -17,6 +17,7 @@
 #include "graph/base/checked.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
+#include "onnx_io/write_file.h"
 
 namespace onward {
 namespace {
@@ -256,18 +257,19 @@ std::vector<uint32_t> CodePoints(const std::string& text) {
   return points;
 }
 
-void WriteStrings(const Tensor& tensor, std::ofstream& file) {
+std::string StringsOf(const Tensor& tensor) {
   std::vector<std::vector<uint32_t>> rows;
   size_t width = 1;
   for (const std::string& text : tensor.span<std::string>()) {
     rows.push_back(CodePoints(text));
     width = std::max(width, rows.back().size());
   }
-  file << MakeHeader(absl::StrCat("<U", width), tensor.dims());
+  std::string bytes = MakeHeader(absl::StrCat("<U", width), tensor.dims());
   for (std::vector<uint32_t>& row : rows) {
     row.resize(width, 0);
-    file.write(reinterpret_cast<const char*>(row.data()), static_cast<std::streamsize>(4 * width));
+    bytes.append(reinterpret_cast<const char*>(row.data()), 4 * width);
   }
+  return bytes;
 }
 
 struct ZipCloser {
@@ -338,23 +340,19 @@ absl::StatusOr<std::map<std::string, Tensor>> ReadNpz(const std::string& path) {
 }
 
 absl::Status WriteNpy(const Tensor& tensor, const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  if (tensor.dtype() == DType::kString) {
-    WriteStrings(tensor, file);
-  } else if (IsSubByte(tensor.dtype())) {
-    std::vector<int8_t> unpacked(static_cast<size_t>(tensor.num_elements()));
-    UnpackSubByte(tensor.dtype(), tensor.raw_data(), tensor.num_elements(), unpacked.data());
-    file << MakeHeader(DescrOf(tensor.dtype()), tensor.dims());
-    file.write(reinterpret_cast<const char*>(unpacked.data()),
-               static_cast<std::streamsize>(unpacked.size()));
+  if (tensor.dtype() == DType::kString) return WriteFile(path, StringsOf(tensor));
+  ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  ONWARD_RETURN_IF_ERROR(file.Append(MakeHeader(DescrOf(tensor.dtype()), tensor.dims())));
+  if (IsSubByte(tensor.dtype())) {
+    std::string unpacked(static_cast<size_t>(tensor.num_elements()), '\0');
+    UnpackSubByte(tensor.dtype(), tensor.raw_data(), tensor.num_elements(),
+                  reinterpret_cast<int8_t*>(unpacked.data()));
+    ONWARD_RETURN_IF_ERROR(file.Append(unpacked));
   } else {
-    file << MakeHeader(DescrOf(tensor.dtype()), tensor.dims());
-    file.write(static_cast<const char*>(tensor.raw_data()),
-               static_cast<std::streamsize>(tensor.byte_size()));
+    ONWARD_RETURN_IF_ERROR(file.Append(
+        {static_cast<const char*>(tensor.raw_data()), static_cast<size_t>(tensor.byte_size())}));
   }
-  file.close();
-  if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot write '", path, "'"));
-  return absl::OkStatus();
+  return file.Commit();
 }
 
 }  // namespace onward

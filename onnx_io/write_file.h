@@ -10,7 +10,9 @@
 namespace onward {
 
 // Written under a temporary name in the same directory; Commit makes it durable and renames it. A
-// file that is not committed is removed.
+// file that is not committed is removed. A symbolic link stays one: what it points to is replaced.
+// A file that is replaced passes its permissions on. Devices and pipes, such as /dev/stdout, are
+// written directly.
 class AtomicFile {
  public:
   // NotFound, PermissionDenied, ... as the system says.
@@ -28,7 +30,14 @@ class AtomicFile {
 
   int descriptor_;
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // empty: written directly
 };
+
+// The whole file at once.
+absl::Status WriteFile(const std::string& path, std::string_view bytes);
+
+// Removes the temporary files of every AtomicFile that is neither committed nor destroyed. May be
+// called from a signal handler that ends the process.
+void RemoveUnfinishedFiles();
 
 }  // namespace onward

@@ -94,9 +94,13 @@ absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums) {
   return absl::OkStatus();
 }
 
+bool IsAccumulated(std::string_view state) {
+  return state.starts_with(kSumPrefix) || state == kCount || state == kReference;
+}
+
 absl::Status ClearAccumulated(TrainingSession& session) {
   for (const std::string& name : session.state_names()) {
-    if (!absl::StartsWith(name, kSumPrefix) && name != kCount && name != kReference) continue;
+    if (!IsAccumulated(name)) continue;
     ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(name));
     ONWARD_RETURN_IF_ERROR(session.Set(name, Zeros(old.dtype(), old.dims())));
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,9 @@ absl::StatusOr<AccumulatedGradients> ReadAccumulated(Model& model, const std::ve
                                                      const std::vector<std::string>& names,
                                                      bool counted, int64_t batches);
 absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums);
+
+// Whether a state is a sum over the batches of a step.
+bool IsAccumulated(std::string_view state);
 
 // Zeroes what a refused step leaves.
 absl::Status ClearAccumulated(TrainingSession& session);

@@ -6,6 +6,7 @@
 
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "training/phases.h"
 #include "training/state.h"
 
 namespace onward {

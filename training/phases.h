@@ -45,6 +45,7 @@ struct TrainingPhases {
 };
 
 inline constexpr char kAveragePrefix[] = "average/";
+// State of trainings that add gradients up over several batches.
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 // Outputs of a training with LBFGS: what its closure answers.

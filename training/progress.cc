@@ -24,6 +24,8 @@ void ForEachField(Progress& progress, F&& f) {
   f("loss_scale", progress.loss_scale);
   f("scale_steps", progress.scale_steps);
   if (progress.best) f("best", *progress.best);
+  if (progress.best_step) f("best_step", *progress.best_step);
+  if (progress.evaluation_due) f("evaluation_due", *progress.evaluation_due);
   for (auto& [group, plateau] : progress.plateaus) {
     const auto name = [group = group](const char* field) {
       return absl::StrCat(kPlateauPrefix, group, ".", field);
@@ -53,6 +55,8 @@ std::map<std::string, std::string> TextOf(const TrainingProgress& progress) {
 absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& values) {
   TrainingProgress progress;
   if (values.count("best") > 0) progress.best = 0;
+  if (values.count("best_step") > 0) progress.best_step = 0;
+  if (values.count("evaluation_due") > 0) progress.evaluation_due = 0;
   for (const auto& [name, value] : values) {
     absl::string_view rest = name;
     int64_t group = 0;

@@ -11,8 +11,6 @@
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
 #include "graph/base/status.h"
-#include "graph/passes/pass.h"
-#include "graph/passes/passes.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/config/check_config.h"
@@ -22,6 +20,7 @@
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/recompute.h"
+#include "training/trained_model.h"
 
 namespace onward {
 namespace {
@@ -125,6 +124,9 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
       return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
     };
   }
+  batch_state_.clear();
+  for (const UpdateBinding& update : models[0].updates)
+    batch_state_.push_back(models[0].graph.value(update.input).name);
   ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
   return absl::OkStatus();
 }
@@ -139,44 +141,75 @@ absl::Status Trainer::RunSteps() {
     ONWARD_RETURN_IF_ERROR(arena_->Reserve(planned_.arena).status());
   loader_->Seek(progress_.epoch, progress_.batch);
   const int64_t broken_before = loader_->broken_examples();  // in the batch that sizes are from
+  if (evaluation_loader_ == nullptr) progress_.evaluation_due.reset();
+  if (progress_.evaluation_due) {
+    ONWARD_RETURN_IF_ERROR(EvaluateDue());
+    saved_step_ = -1;
+    SaveCheckpoint(metric_);
+  }
   stop_ |= OutOfPatience();  // a training that has ended so and is resumed
   while (progress_.step < total_steps_ && !stop_) {
     // A step that may be skipped keeps two states; a third would come of what is being written.
     if (checkpoints_ != nullptr && SkipsSteps() && progress_.step == saved_step_ + 1)
       WaitForCheckpoint();
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(StepReport report, lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep());
-    progress_.skipped += report.skipped;
-    report.skipped_steps = progress_.skipped;
-    report.broken_examples = loader_->broken_examples() - broken_before;
+    ONWARD_ASSIGN_OR_RETURN(const StepStart start, BeginStep());
+    absl::StatusOr<StepReport> report = lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep();
+    if (interrupted_ && absl::IsCancelled(report.status())) {
+      ONWARD_RETURN_IF_ERROR(UndoStep(start));
+      SaveCheckpoint(metric_);
+      break;
+    }
+    if (!report.ok()) return report.status();
+    progress_.skipped += report->skipped;
+    report->skipped_steps = progress_.skipped;
+    report->broken_examples = loader_->broken_examples() - broken_before;
     progress_.epoch = loader_->position().epoch;
     progress_.batch = loader_->position().batch;
-    if (options_.on_step != nullptr) options_.on_step(report);
-    stop_ |= options_.stop != nullptr && options_.stop();
+    if (options_.on_step != nullptr) options_.on_step(*report);
+    stop_ |= (options_.stop != nullptr && options_.stop()) || Interrupted();
     ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
   }
-  if (checkpoints_ != nullptr) WaitForCheckpoint();
+  checkpoint_status_ = SaveLastCheckpoint();
+  end_ = OutOfPatience()                                             ? TrainingEnd::kPatience
+         : progress_.step < total_steps_ || progress_.evaluation_due ? TrainingEnd::kStopped
+                                                                     : TrainingEnd::kSteps;
+  FindBest();
   return absl::OkStatus();
 }
 
 absl::Status Trainer::AfterStep(int64_t epoch_before) {
   const bool epoch_ended = progress_.epoch > epoch_before;
   const bool last = progress_.step == total_steps_;
-  std::optional<double> metric;
+  metric_.reset();
+  is_best_ = false;
   if (evaluation_loader_ != nullptr) {
     const EvaluationConfig& evaluation = config_.evaluation();
     const bool due =
         evaluation.has_every_steps() ? progress_.step % evaluation.every_steps() == 0 : epoch_ended;
-    if (due || last) {
-      ONWARD_ASSIGN_OR_RETURN(const EvaluationReport report, EvaluateNow());
-      metric = Maximizes(config_) ? report.evaluation.accuracy() : report.evaluation.loss;
-    }
+    if (due || last) ONWARD_RETURN_IF_ERROR(EvaluateDue());
   }
   const CheckpointConfig& checkpoint = config_.checkpoint();
   const bool due =
       checkpoint.has_every_steps() ? progress_.step % checkpoint.every_steps() == 0 : epoch_ended;
-  if (last) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
-  if (due || last || stop_) SaveCheckpoint(metric);
+  if (last && !Interrupted()) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  if (due || last || stop_ || (is_best_ && ExportsBest())) SaveCheckpoint(metric_);
+  return absl::OkStatus();
+}
+
+// One that is interrupted stays due: a training that resumes makes it first.
+absl::Status Trainer::EvaluateDue() {
+  progress_.evaluation_due = 1;
+  const absl::StatusOr<EvaluationReport> report = EvaluateNow();
+  if (interrupted_ && absl::IsCancelled(report.status())) {
+    stop_ = true;
+    return absl::OkStatus();
+  }
+  if (!report.ok()) return report.status();
+  progress_.evaluation_due.reset();
+  metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
+  is_best_ = report->best;
+  if (is_best_) KeepBest();
   return absl::OkStatus();
 }
 
@@ -187,7 +220,10 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
   const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
   absl::StatusOr<Evaluation> evaluation = onward::Evaluate(
       *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
-      [&](const Session::Inputs& inputs) { return session_->Step(inputs, phase); });
+      [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
+        if (Interrupted()) return absl::CancelledError("interrupted");
+        return session_->Step(inputs, phase);
+      });
   evaluation_loader_->Rest();
   if (evaluation.ok() && !evaluation->not_finite.empty())
     Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
@@ -217,7 +253,10 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   report.best =
       !std::isnan(metric) &&
       (!progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best));
-  if (report.best) progress_.best = metric;
+  if (report.best) {
+    progress_.best = metric;
+    progress_.best_step = progress_.step;
+  }
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   stop_ |= OutOfPatience();
   NotePlateaus(metric, maximize);
@@ -237,8 +276,10 @@ void Trainer::ReleaseWeights() {
 }
 
 absl::StatusOr<Model> Trainer::TrainedModel() const {
-  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
-  ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(HasAverage()));
+  if (!best_weights_) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  ONWARD_ASSIGN_OR_RETURN(
+      Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
+                                 : ModelWithWeights(HasAverage(), nullptr));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   AddNotes(model);
   return model;
@@ -246,12 +287,7 @@ absl::StatusOr<Model> Trainer::TrainedModel() const {
 
 absl::Status Trainer::Export(const std::string& path) const {
   ONWARD_ASSIGN_OR_RETURN(Model model, TrainedModel());
-  if (config_.export_().fold_batch_norm()) {
-    const std::vector<Pass> passes = {{"fuse_batch_norm", FuseBatchNorm},
-                                      {"eliminate_dead", EliminateDead}};
-    ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, PassOptions()).status());
-  }
-  return ExportFile(model, path);
+  return ExportTrainedModel(std::move(model), config_, path);
 }
 
 absl::Status Trainer::ExportStep(const std::string& path) const {
@@ -265,7 +301,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
         "export.training_step: a step over several batches is no one graph; set accumulate to 1");
   }
   TrainableModel trained{Model(), trained_.initializers};
-  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false));
+  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false, nullptr));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
                           MakeTrainingPhases(trained, config_, fields_, /*portable=*/true));
   Model& step = portable.models[0];

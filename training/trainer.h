@@ -54,6 +54,19 @@ struct EvaluationReport {
   bool best = false;
 };
 
+// Why Trainer::Run came to its end.
+enum class TrainingEnd : uint8_t {
+  kSteps,     // all steps are done
+  kPatience,  // `evaluation.patience` evaluations were no better than the best one
+  kStopped,   // by TrainerOptions::stop or ::interrupted
+};
+
+// The evaluation that was the best so far, by `evaluation.metric`.
+struct BestEvaluation {
+  int64_t step = 0;
+  double metric = 0;
+};
+
 struct TrainerOptions {
   std::string directory;       // a relative path of the model is below it
   std::string data_directory;  // relative paths of data are below it; "": `directory`
@@ -63,9 +76,20 @@ struct TrainerOptions {
   std::function<void(const std::string& message)> on_warning = nullptr;
   // Asked after each step; true ends the training early, with a checkpoint.
   std::function<bool()> stop = nullptr;
+  // The same, but asked between the batches of a step and of an evaluation too: true ends the
+  // training as soon as its work can be saved. What it was doing is done again by a training that
+  // resumes. Once true it stays so.
+  std::function<bool()> interrupted = nullptr;
   std::string checkpoint_directory;  // "": none are written
-  bool resume = false;               // from the newest whole checkpoint, if there is one
-  int profiled_batches = 0;          // the first so many are recorded, for WriteProfile
+  // Where checkpoints go that find no room there; "": nowhere.
+  std::string second_checkpoint_directory;
+  bool resume = false;  // from the newest whole checkpoint, if there is one
+  // Checkpoints of an earlier training go once the first of this one is durable. Without it and
+  // without `resume` a directory that has some is refused.
+  bool overwrite = false;
+  // Resume although the data are not those of the checkpoint.
+  bool allow_other_data = false;
+  int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
 };
 
 // What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
@@ -99,11 +123,11 @@ class Trainer {
   absl::Status Run();
 
   absl::StatusOr<Evaluation> Evaluate();
-  // The trained model in inference form, with the averages of its weights where the config has such
-  // and a step has counted. Uniform averages of models with BatchNormalizations go through the
-  // training data once, for their running statistics. Its metadata says how images become its
-  // input, the names of its classes and the vocabulary of its text, where the data have such
-  // (training/data/model_notes.h).
+  // The trained model in inference form, with the weights of `exported_step`, as averages where the
+  // config has such and a step has counted. Uniform averages of models with BatchNormalizations go
+  // through the training data once, for their running statistics. Its metadata says how images
+  // become its input, the names of its classes and the vocabulary of its text, where the data have
+  // such (training/data/model_notes.h).
   absl::StatusOr<Model> TrainedModel() const;
   absl::Status Export(const std::string& path) const;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
@@ -112,6 +136,20 @@ class Trainer {
   absl::Status ExportStep(const std::string& path) const;
 
   int64_t steps_done() const { return progress_.step; }
+  // The training was interrupted before the evaluation after that step; Run makes it first.
+  bool evaluation_due() const { return progress_.evaluation_due.has_value(); }
+  // Why the last Run came to its end.
+  TrainingEnd end() const { return end_; }
+  // The error of the checkpoint after the last step, which Run tried for `checkpoint.wait_seconds`.
+  const absl::Status& checkpoint_status() const { return checkpoint_status_; }
+  // Makes room on a full disk: removes the oldest checkpoint that is neither the best nor the
+  // newest whole one. False: there is none.
+  bool RemoveOldCheckpoint() { return checkpoints_ != nullptr && checkpoints_->GiveWay(); }
+  // Nothing where no evaluation has been made, or all were NaN.
+  std::optional<BestEvaluation> best() const;
+  // The step after which the weights of TrainedModel were: once Run has come to its end the best
+  // one, where the config has an evaluation and does not ask for the last weights (export.weights).
+  int64_t exported_step() const { return best_weights_ ? best_weights_->step : progress_.step; }
   int64_t total_steps() const { return total_steps_; }
   int64_t steps_per_epoch() const;
   const TrainingMemory& planned_memory() const { return planned_; }
@@ -145,7 +183,9 @@ class Trainer {
   absl::Status CheckLimit() const;
   int64_t TotalSteps() const;
   void ReleaseWeights();
-  absl::StatusOr<Model> ModelWithWeights(bool averaged) const;
+  // `state`: null: as the session has it.
+  absl::StatusOr<Model> ModelWithWeights(bool averaged,
+                                         const std::map<std::string, Tensor>* state) const;
   absl::Status MakeSchedules();
   absl::Status SetRates();
   ScheduleValue ValueOf(size_t group) const;
@@ -188,12 +228,28 @@ class Trainer {
   absl::StatusOr<bool> RunBatches(StepReport& report);
   bool TakesBatch(int64_t taken, int64_t epoch) const;
   absl::Status AfterStep(int64_t epoch_before);
+  absl::Status EvaluateDue();
   absl::StatusOr<EvaluationReport> EvaluateNow();
   bool OutOfPatience() const;
+  bool ExportsBest() const;
+  void KeepBest();
+  void FindBest();
+  // What a step that is interrupted is undone to.
+  struct StepStart {
+    TrainingProgress progress;
+    std::map<std::string, Tensor> state;  // that batches change before the step is made
+    std::optional<Lbfgs> lbfgs;
+  };
+  bool Interrupted();
+  absl::StatusOr<StepStart> BeginStep() const;
+  absl::Status UndoStep(const StepStart& start);
   absl::Status OpenCheckpoints();
   absl::Status Resume();
   void SaveCheckpoint(std::optional<double> metric);
   void WaitForCheckpoint();
+  absl::Status SaveLastCheckpoint();
+  bool HasCheckpoint(int64_t step) const;
+  std::vector<std::string> CheckpointDirectories() const;
   void Warn(const std::string& message) const;
 
   const TrainConfig config_;
@@ -216,14 +272,27 @@ class Trainer {
   TrainingProgress progress_;
   mutable int64_t statistics_of_ = -1;  // progress_.averaged when they were computed
   std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::map<std::string, std::string> description_;  // of the training, for checkpoints
   int64_t saved_step_ = -1;
+  absl::Status checkpoint_status_;
   std::shared_ptr<MemoryLimit> memory_;
   std::shared_ptr<SharedArena> arena_;  // of the phases
   bool warned_of_scale_ = false;
   std::string anomaly_;   // the first of the step that runs, where the loss is scaled
   std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
   bool warned_of_data_ = false;
-  bool stop_ = false;
+  // Of the best evaluation: kept where no checkpoints are written, else found once Run ends.
+  struct BestWeights {
+    int64_t step;
+    bool averaged;  // the averages count
+    std::map<std::string, Tensor> state;
+  };
+  std::optional<BestWeights> best_weights_;
+  std::optional<double> metric_;          // of the evaluation after the last step, if there was one
+  bool is_best_ = false;                  // it was the best so far
+  std::vector<std::string> batch_state_;  // what the batches of a step change, but for gradients
+  TrainingEnd end_ = TrainingEnd::kSteps;
+  bool stop_ = false, interrupted_ = false;
 };
 
 }  // namespace onward

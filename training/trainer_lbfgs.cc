@@ -46,6 +46,7 @@ absl::StatusOr<Lbfgs::Evaluation> Trainer::EvaluateBatches(const std::vector<Giv
   LossMean mean;
   Session::Outputs outputs;
   for (const GivenBatch& given : batches) {
+    if (report == nullptr && Interrupted()) return absl::CancelledError("interrupted");
     absl::StatusOr<Session::Outputs> ran = session_->Step(given.inputs);
     if (!ran.ok()) return NamePlace(AtStep(ran.status()), given.batch, given.places);
     outputs = *std::move(ran);

@@ -141,6 +141,8 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
     planned_.state += state.byte_size();
   }
+  // The best weights are kept where no checkpoint has them.
+  if (ExportsBest() && options_.checkpoint_directory.empty()) planned_.copies += planned_.state;
   planned_.held = memory_->used();
   planned_.creation = memory_->peak();
   const int64_t most = budget > 0 ? std::min(budget, memory_->limit()) : memory_->limit();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "onnx_io/write_file.h"
 #include "training/trainer.h"
 
 namespace onward {
@@ -39,12 +40,7 @@ absl::Status Trainer::WriteProfile(const std::string& path) const {
   for (const auto& event : (*update)["traceEvents"]) trace["traceEvents"].push_back(event);
   if (const auto peak = RecordedPeak())
     trace["otherData"] = {{"peak_live_bytes", peak->bytes}, {"peak_at", peak->node}};
-  std::ofstream file(path);
-  file << trace.dump() << "\n";
-  file.close();
-  if (!file)
-    return absl::UnavailableError(absl::StrCat("cannot write the profile to '", path, "'"));
-  return absl::OkStatus();
+  return Annotate(WriteFile(path, trace.dump() + "\n"), "the profile:");
 }
 
 }  // namespace onward

@@ -59,6 +59,7 @@ absl::StatusOr<bool> Trainer::RunBatches(StepReport& report) {
   LossMean mean;
   const int64_t epoch = loader_->position().epoch;
   for (int64_t i = 0; TakesBatch(i, epoch); ++i) {
+    if (i > 0 && Interrupted()) return absl::CancelledError("interrupted");
     const double waits = Now();
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader_->Next());
     report.data_seconds += Now() - waits;

@@ -1,10 +1,4 @@
 // onward train: what it leaves, what it refuses, and that a killed training goes on bit for bit.
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,76 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/idx.h"
-#include "tests/support/scratch_directory.h"
+#include "tests/cli/train_fixture.h"
 #include "tests/support/test_data.h"
 
 namespace onward {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Idx;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// 40 images of 28 x 28 and a config of a small MLP.
-class TrainCommandTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::mt19937 random(1);
-    std::string pixels, labels;
-    for (int i = 0; i < 40; ++i) {
-      labels += static_cast<char>(i % 10);
-      for (int p = 0; p < 784; ++p)
-        pixels += static_cast<char>(random() % 60 + (p / 79 == i % 10 ? 150 : 0));
-    }
-    directory_.Write("images", Idx({40, 28, 28}, pixels));
-    directory_.Write("labels", Idx({40}, labels));
-    config_ = directory_.Write("train.textproto", R"(
-        built { name: "mlp" options { key: "hidden" value: 8 } }
-        loss { kind: "cross_entropy" } optimizer { name: "Adam" options { key: "lr" value: 0.01 } }
-        data { mnist { images: "images" labels: "labels" } }
-        evaluation { data { mnist { images: "images" labels: "labels" } } every_steps: 20 }
-        batch_size: 4 steps: 60 checkpoint { every_steps: 1 } threads: 1
-    )");
-  }
-
-  int Call(const std::string& arguments) {
-    const std::string log = directory_.path("log");
-    const int status =
-        std::system(absl::StrCat(ONWARD_PROGRAM, " train ", arguments, " >", log, " 2>&1").c_str());
-    log_ = ReadFile(log);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  // The exit status, or -1 when the process was killed before its end.
-  int CallAndKill(const std::string& output, std::chrono::microseconds after) {
-    const std::vector<std::string> arguments = {
-        ONWARD_PROGRAM, "train",    config_, "--output-dir",
-        output,         "--resume", "--set", "checkpoint.keep=2"};
-    std::vector<char*> argv;
-    for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    for (const int stream : {1, 2})
-      posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
-    pid_t child = 0;
-    EXPECT_EQ(posix_spawn(&child, ONWARD_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    std::this_thread::sleep_for(after);
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  testing::ScratchDirectory directory_;
-  std::string config_, log_;
-};
+using testing::ReadFile;
+using testing::TrainCommandTest;
 
 TEST_F(TrainCommandTest, LeavesMetricsCheckpointsCurveAndModel) {
   const std::string output = directory_.path("out");
@@ -205,7 +138,9 @@ TEST_F(TrainCommandTest, CommonOptionsGoBeforeTheConfig) {
   EXPECT_EQ(train(" --set precision.arithmetic=STRICT"), train(" --precision strict"));
   EXPECT_EQ(train(" --set precision.arithmetic=FAST"), train(" --precision fast"));
   EXPECT_EQ(plain, train(" --max-memory 1GB"));
-  EXPECT_EQ(Call(absl::StrCat(config_, " --max-memory 20KB")), 1);
+  EXPECT_EQ(
+      Call(absl::StrCat(config_, " --max-memory 20KB --output-dir ", directory_.path("memory"))),
+      1);
   EXPECT_THAT(log_, HasSubstr("above the limit of 20"));
 }
 
@@ -301,7 +236,7 @@ TEST_F(TrainCommandTest, BrokenLinesAreCounted) {
   ASSERT_EQ(Call(absl::StrCat(config, " --output-dir ", directory_.path("out"))), 0) << log_;
   EXPECT_THAT(log_, HasSubstr("20 of 20 steps, broken examples left out 8 times; the trained"));
   EXPECT_EQ(Call(absl::StrCat(config, " --set data.skip_broken=false --output-dir ",
-                              directory_.path("out"))),
+                              directory_.path("strict"))),
             1);
   EXPECT_THAT(log_, HasSubstr("line 5: column 0, field 'features': 'x' is no number"));
 }
@@ -311,8 +246,9 @@ TEST_F(TrainCommandTest, GoesOnWhereTheDiskIsFull) {
   const std::string output = directory_.path("out"), log = directory_.path("log");
   const std::string command =
       absl::StrCat("ulimit -f 80; trap '' XFSZ; ", ONWARD_PROGRAM, " train ", config_,
-                   " --set steps=400 --set checkpoint.every_steps=100 --output-dir ", output, " >",
-                   log, " 2>&1");
+                   " --set steps=400 --set checkpoint.every_steps=100"
+                   " --set checkpoint.wait_seconds=1 --output-dir ",
+                   output, " >", log, " 2>&1");
   const int status = std::system(absl::StrCat("sh -c \"", command, "\"").c_str());
   log_ = ReadFile(log);
   EXPECT_EQ(WEXITSTATUS(status), 0) << log_;
@@ -368,9 +304,13 @@ TEST_F(TrainCommandTest, AKilledTrainingGoesOnBitForBit) {
     const std::string output = directory_.path(absl::StrCat("killed", training));
     int status = -1;
     while (status != 0 && kills < 200) {
-      status = CallAndKill(output, std::chrono::microseconds(random() % 120000));
+      const pid_t child = Start(
+          {"train", config_, "--output-dir", output, "--resume", "--set", "checkpoint.keep=2"});
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 120000));
+      kill(child, SIGKILL);
+      status = Await(child);
       ASSERT_LE(status, 0) << "a training ended with an error";
-      kills += status == -1;
+      kills += status == -SIGKILL;
     }
     if (status != 0) {
       ASSERT_EQ(Call(absl::StrCat(config_, " --resume --output-dir ", output)), 0);

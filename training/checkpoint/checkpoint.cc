@@ -71,6 +71,12 @@ std::optional<CheckpointEntry> ParseName(const fs::path& path) {
   return entry;
 }
 
+void SortNewestFirst(std::vector<CheckpointEntry>& entries) {
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.sequence, a.path) > std::tie(b.sequence, b.path);
+  });
+}
+
 std::string TypeOf(const Tensor& tensor) {
   return absl::StrCat(std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()));
 }
@@ -129,9 +135,18 @@ absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(const std::string& 
     return absl::InvalidArgumentError(
         absl::StrCat("cannot read '", directory, "': ", error.message()));
   }
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.sequence, a.path) > std::tie(b.sequence, b.path);
-  });
+  SortNewestFirst(entries);
+  return entries;
+}
+
+absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(
+    const std::vector<std::string>& directories) {
+  std::vector<CheckpointEntry> entries;
+  for (const std::string& directory : directories) {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<CheckpointEntry> more, ListCheckpoints(directory));
+    entries.insert(entries.end(), more.begin(), more.end());
+  }
+  SortNewestFirst(entries);
   return entries;
 }
 
@@ -140,17 +155,24 @@ const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest
   const CheckpointEntry* best = nullptr;
   for (const CheckpointEntry& entry : newest_first) {
     if (!entry.metric || std::isnan(*entry.metric)) continue;
-    const bool better = best == nullptr || (largest_is_best ? *entry.metric > *best->metric
-                                                            : *entry.metric < *best->metric);
+    const bool better =
+        best == nullptr ||
+        (largest_is_best ? *entry.metric > *best->metric : *entry.metric < *best->metric) ||
+        (*entry.metric == *best->metric && entry.step < best->step);
     if (better) best = &entry;
   }
   return best;
 }
 
 absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::string& directory) {
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<CheckpointEntry> entries, ListCheckpoints(directory));
+  return LoadNewestCheckpoint(std::vector<std::string>{directory});
+}
+
+absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::vector<std::string>& directories) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<CheckpointEntry> entries, ListCheckpoints(directories));
   if (entries.empty())
-    return absl::NotFoundError(absl::StrCat("there is no checkpoint in '", directory, "'"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no checkpoint in '", absl::StrJoin(directories, "' or '"), "'"));
   LoadedCheckpoint loaded;
   for (const CheckpointEntry& entry : entries) {
     absl::StatusOr<TrainingState> state = LoadCheckpoint(entry.path);

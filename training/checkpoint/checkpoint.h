@@ -38,8 +38,12 @@ struct CheckpointEntry {
 
 // The checkpoints in `directory`, the newest first. What else is there is passed over.
 absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(const std::string& directory);
+// Those of several directories that one training writes to.
+absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(
+    const std::vector<std::string>& directories);
 
-// The one with the best metric, of equal ones the newest; null when none has a metric.
+// The one with the best metric, of equal ones the earliest step, where it was reached; null when
+// none has a metric.
 const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest_first,
                                       bool largest_is_best);
 
@@ -51,6 +55,7 @@ struct LoadedCheckpoint {
 
 // The newest one that is whole. NotFound: there is none at all; DataLoss: all are damaged.
 absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::string& directory);
+absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::vector<std::string>& directories);
 
 // InvalidArgument lists how the tensors of `state` differ from `expected` in names, dtypes and
 // dims: a checkpoint of another model.

@@ -11,7 +11,9 @@
 namespace onward {
 
 struct CheckpointOptions {
-  std::string directory;  // made when it is not there
+  std::string directory;  // made when it is not there, or no longer
+  // Where a checkpoint goes that finds no room in `directory`; "": nowhere.
+  std::string second_directory = {};
   int keep = 2;           // the newest ones; at least 1
   bool keep_best = true;  // by the metric
   bool largest_is_best = false;
@@ -20,6 +22,9 @@ struct CheckpointOptions {
   bool continues = true;
   int64_t keep_every = 0;  // also those whose step is a multiple; 0: none
 };
+
+// FailedPrecondition: a process writes checkpoints to `directory`.
+absl::Status CheckNotInUse(const std::string& directory);
 
 // Not thread-safe.
 class CheckpointWriter {
@@ -36,6 +41,13 @@ class CheckpointWriter {
   virtual absl::Status Save(TrainingState state) = 0;
   // Until nothing is being written. The error of the last Save, once.
   virtual absl::Status Wait() = 0;
+  // Waits, and makes room on a full disk: removes the oldest checkpoint, but neither the best one
+  // nor the newest that is whole. False: there is none to remove. A Save that finds no room does so
+  // by itself.
+  virtual bool GiveWay() = 0;
+  // Waits. What the last Save did that its caller should know, once: it wrote to the second
+  // directory, or older checkpoints gave way.
+  virtual std::string TakeNotice() = 0;
 };
 
 }  // namespace onward

@@ -155,6 +155,7 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
       checkpoint.Range("every_steps", static_cast<double>(config.checkpoint().every_steps()), 1);
     checkpoint.Range("keep", config.checkpoint().keep(), 1);
     checkpoint.Range("keep_every", static_cast<double>(config.checkpoint().keep_every()), 0);
+    checkpoint.Range("wait_seconds", static_cast<double>(config.checkpoint().wait_seconds()), 0);
   }
   if (config.has_log()) {
     Checks log("log.", problem);

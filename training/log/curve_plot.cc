@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -104,15 +105,20 @@ void DrawAxes(const CurvePlot& plot, const Axis& x, const Axis& y, std::string* 
 // Lines between neighbouring points; each column of the picture keeps its lowest and highest.
 std::string PathOf(const Curve& curve, const Axis& x, const Axis& y) {
   std::string path;
-  bool gap = true;
+  bool gap = true, alone = false;
+  // A point without neighbours is a short line.
+  const auto end_line = [&] {
+    if (std::exchange(alone, false)) path += "m-3 0h6";
+    gap = true;
+  };
   const auto add = [&](double at, double value) {
     absl::StrAppendFormat(&path, "%c%.1f %.1f", gap ? 'M' : 'L', at, Y(y, value));
-    gap = false;
+    alone = std::exchange(gap, false);
   };
   for (size_t i = 0; i < curve.points.size();) {
     const auto [first_x, first_y] = curve.points[i];
     if (!x.Shows(first_x) || !y.Shows(first_y)) {
-      gap = true;
+      end_line();
       ++i;
       continue;
     }
@@ -133,6 +139,7 @@ std::string PathOf(const Curve& curve, const Axis& x, const Axis& y) {
     }
     i = end;
   }
+  end_line();
   return path;
 }
 
@@ -154,7 +161,8 @@ std::string DrawSvg(const CurvePlot& plot) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
       "font-family=\"sans-serif\" "
       "font-size=\"12\">\n<style>.grid{stroke:#ddd;fill:none}.frame{stroke:#444;fill:none}"
-      ".curve{fill:none;stroke-width:1.5}</style>\n<rect width=\"100%%\" height=\"100%%\" "
+      ".curve{fill:none;stroke-width:1.5}</style>\n<rect width=\"100%%\" "
+      "height=\"100%%\" "
       "fill=\"#fff\"/>\n",
       kWidth, kHeight);
   DrawAxes(plot, x, y, &svg);

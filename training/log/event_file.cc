@@ -3,18 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/crc32c.h"
 #include "graph/base/status.h"
+#include "onnx_io/mapped_file.h"
 #include "training/log/event.pb.h"
+#include "training/log/log_file.h"
 
 namespace onward {
 namespace {
@@ -83,15 +84,22 @@ void Fill(absl::Span<const float> values, Histogram& histogram) {
   }
 }
 
-class StdioEventFile : public EventFile {
+class BufferedEventFile : public EventFile {
  public:
-  StdioEventFile(std::FILE* file, std::string path) : file_(file), path_(std::move(path)) {}
-  ~StdioEventFile() override { std::fclose(file_); }
+  explicit BufferedEventFile(LogFile file) : file_(std::move(file)) {}
+  ~BufferedEventFile() override { Flush().IgnoreError(); }
 
-  absl::Status Start() {
+  // `resumed_after`: the step, 0: a new training.
+  absl::Status Start(int64_t resumed_after) {
     log::Event event;
     event.set_file_version("brain.Event:2");
-    ONWARD_RETURN_IF_ERROR(Write(event));
+    Write(event);
+    if (resumed_after > 0) {
+      log::Event start;
+      start.set_step(resumed_after + 1);
+      start.mutable_session_log()->set_status(log::SessionLog::START);
+      Write(start);
+    }
     return Flush();
   }
   absl::Status Scalar(std::string_view tag, int64_t step, double value) override {
@@ -100,7 +108,8 @@ class StdioEventFile : public EventFile {
     log::Summary::Value* entry = event.mutable_summary()->add_value();
     entry->set_tag(std::string(tag));
     entry->set_simple_value(static_cast<float>(value));
-    return Write(event);
+    Write(event);
+    return absl::OkStatus();
   }
   absl::Status Histogram(std::string_view tag, int64_t step,
                          absl::Span<const float> values) override {
@@ -109,47 +118,97 @@ class StdioEventFile : public EventFile {
     log::Summary::Value* entry = event.mutable_summary()->add_value();
     entry->set_tag(std::string(tag));
     Fill(values, *entry->mutable_histo());
-    return Write(event);
+    Write(event);
+    return absl::OkStatus();
   }
   absl::Status Flush() override {
-    if (std::fflush(file_) == 0) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path_, "'"));
+    const std::string records = std::exchange(pending_, "");
+    return records.empty() ? absl::OkStatus() : file_.Append(records);
   }
-  const std::string& path() const override { return path_; }
+  const std::string& path() const override { return file_.path(); }
 
  private:
   // A record: the length, its checksum, the bytes, their checksum.
-  absl::Status Write(log::Event& event) {
+  void Write(log::Event& event) {
     event.set_wall_time(Now());
     const std::string bytes = event.SerializeAsString();
     const std::string length = LittleEndian(bytes.size(), 8);
-    const std::string record = absl::StrCat(length, Masked(length), bytes, Masked(bytes));
-    if (std::fwrite(record.data(), 1, record.size(), file_) == record.size())
-      return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path_, "'"));
+    absl::StrAppend(&pending_, length, Masked(length), bytes, Masked(bytes));
   }
 
-  std::FILE* file_;
-  std::string path_;
+  LogFile file_;
+  std::string pending_;
 };
 
-}  // namespace
+uint64_t FromLittleEndian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
 
-absl::StatusOr<std::unique_ptr<EventFile>> EventFile::Create(const std::string& directory) {
+// Bytes of the whole records that come before the first one of a later step.
+size_t KeptBytes(std::string_view bytes, int64_t step, bool evaluated) {
+  constexpr size_t kHead = 12, kTail = 4;  // length and checksum; checksum
+  size_t kept = 0;
+  while (bytes.size() - kept >= kHead + kTail) {
+    const std::string_view rest = bytes.substr(kept);
+    const uint64_t length = FromLittleEndian(rest.substr(0, 8));
+    if (length > rest.size() - kHead - kTail) break;
+    const std::string_view record = rest.substr(kHead, length);
+    log::Event event;
+    if (rest.substr(kHead + length, kTail) != Masked(record) ||
+        !event.ParseFromString(std::string(record)) || event.step() > step)
+      break;
+    const bool of_evaluation = event.summary().value_size() > 0 &&
+                               absl::StartsWith(event.summary().value(0).tag(), "evaluation/");
+    if (!evaluated && event.step() == step && of_evaluation) break;
+    kept += kHead + length + kTail;
+  }
+  return kept;
+}
+
+absl::Status CutOff(const std::string& path, int64_t step, bool evaluated) {
+  size_t kept = 0;
+  {
+    ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+    kept = KeptBytes(file->bytes(), step, evaluated);
+    if (kept == file->bytes().size()) return absl::OkStatus();
+  }
+  return LogFile::Continue(path, kept).status();
+}
+
+absl::StatusOr<std::unique_ptr<EventFile>> Make(const std::string& directory, int64_t step) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   for (int i = 0;; ++i) {
     const std::string path =
         absl::StrCat(directory, "/events.out.tfevents.", static_cast<int64_t>(Now()), ".onward.",
                      getpid(), ".", i);
-    std::FILE* file = std::fopen(path.c_str(), "wbx");
-    if (file == nullptr && errno == EEXIST && i < 1000) continue;
-    if (file == nullptr)
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot create '", path, "'"));
-    auto made = std::make_unique<StdioEventFile>(file, path);
-    ONWARD_RETURN_IF_ERROR(made->Start());
+    absl::StatusOr<LogFile> file = LogFile::Create(path, /*only_new=*/true);
+    if (absl::IsAlreadyExists(file.status()) && i < 1000) continue;
+    if (!file.ok()) return file.status();
+    auto made = std::make_unique<BufferedEventFile>(*std::move(file));
+    ONWARD_RETURN_IF_ERROR(made->Start(step));
     return made;
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventFile>> EventFile::Create(const std::string& directory) {
+  return Make(directory, 0);
+}
+
+absl::StatusOr<std::unique_ptr<EventFile>> EventFile::Continue(const std::string& directory,
+                                                               int64_t step, bool evaluated) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!absl::StartsWith(name, "events.out.tfevents.") || !absl::StrContains(name, ".onward."))
+      continue;
+    ONWARD_RETURN_IF_ERROR(CutOff(entry.path(), step, evaluated));
+  }
+  return Make(directory, step);
 }
 
 }  // namespace onward

@@ -1,8 +1,7 @@
 #include "training/log/metrics_file.h"
 
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -27,7 +26,7 @@ json Finite(const json& value) {
 }
 
 // Bytes of the whole lines that belong to steps up to `step`.
-size_t KeptBytes(std::string_view bytes, int64_t step) {
+size_t KeptBytes(std::string_view bytes, int64_t step, bool evaluated) {
   size_t kept = 0;
   while (kept < bytes.size()) {
     const size_t end = bytes.find('\n', kept);
@@ -37,51 +36,55 @@ size_t KeptBytes(std::string_view bytes, int64_t step) {
     const auto number = line.find("step");
     if (number != line.end() && (!number->is_number_integer() || number->get<int64_t>() > step))
       break;
+    if (!evaluated && number != line.end() && *number == step && line.contains("evaluation")) break;
     kept = end + 1;
   }
   return kept;
 }
 
-// Lines go to the system as they are, with no buffer that a failure would leave half written.
-absl::StatusOr<std::FILE*> OpenUnbuffered(const std::string& path, const char* mode) {
-  std::FILE* file = std::fopen(path.c_str(), mode);
-  if (file == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write '", path, "'"));
-  std::setvbuf(file, nullptr, _IONBF, 0);
-  std::fseek(file, 0, SEEK_END);
-  return file;
-}
-
 }  // namespace
 
-absl::StatusOr<MetricsFile> MetricsFile::Create(const std::string& path) {
-  ONWARD_ASSIGN_OR_RETURN(std::FILE* const file, OpenUnbuffered(path, "wbe"));
-  return MetricsFile(file, path);
+std::vector<json> ReadMetrics(const std::string& path) {
+  std::vector<json> lines;
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return lines;
+  std::string_view bytes = (*file)->bytes();
+  for (size_t end = bytes.find('\n'); end != bytes.npos; end = bytes.find('\n')) {
+    json line = json::parse(bytes.substr(0, end), nullptr, false);
+    if (!line.is_object()) break;
+    lines.push_back(std::move(line));
+    bytes.remove_prefix(end + 1);
+  }
+  return lines;
 }
 
-absl::StatusOr<MetricsFile> MetricsFile::Continue(const std::string& path, int64_t step) {
-  const auto before = MappedFile::Open(path);
-  if (absl::IsNotFound(before.status())) return Create(path);
-  if (!before.ok()) return before.status();
-  const size_t kept = KeptBytes((*before)->bytes(), step);
-  std::error_code error;
-  std::filesystem::resize_file(path, kept, error);
-  if (error)
-    return absl::UnavailableError(absl::StrCat("cannot write '", path, "': ", error.message()));
-  ONWARD_ASSIGN_OR_RETURN(std::FILE* const file, OpenUnbuffered(path, "abe"));
-  return MetricsFile(file, path);
+double MetricOf(const json& number) {
+  if (number.is_number()) return number.get<double>();
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (number == "inf") return infinity;
+  return number == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+}
+
+absl::StatusOr<MetricsFile> MetricsFile::Create(const std::string& path) {
+  ONWARD_ASSIGN_OR_RETURN(LogFile file, LogFile::Create(path));
+  return MetricsFile(std::move(file));
+}
+
+absl::StatusOr<MetricsFile> MetricsFile::Continue(const std::string& path, int64_t step,
+                                                  bool evaluated) {
+  size_t kept = 0;
+  {
+    const auto before = MappedFile::Open(path);
+    if (absl::IsNotFound(before.status())) return Create(path);
+    if (!before.ok()) return before.status();
+    kept = KeptBytes((*before)->bytes(), step, evaluated);
+  }
+  ONWARD_ASSIGN_OR_RETURN(LogFile file, LogFile::Continue(path, kept));
+  return MetricsFile(std::move(file));
 }
 
 absl::Status MetricsFile::Write(const json& line) {
-  const std::string text = Finite(line).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-  const long before = std::ftell(file_.get());
-  if (std::fputs(text.c_str(), file_.get()) >= 0) return absl::OkStatus();
-  const int reason = errno;
-  // No half line stays, which would hide what follows it.
-  std::error_code ignored;
-  if (before >= 0) std::filesystem::resize_file(path_, static_cast<size_t>(before), ignored);
-  std::clearerr(file_.get());
-  std::fseek(file_.get(), 0, SEEK_END);
-  return absl::ErrnoToStatus(reason, absl::StrCat("cannot write '", path_, "'"));
+  return file_.Append(Finite(line).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace onward

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -21,6 +23,7 @@ namespace {
 // Counts down to the call that fails; negative: none does.
 std::atomic<int> calls_left = -1;
 std::atomic<int> calls = 0;
+std::atomic<int> reason = EIO;
 
 bool Fails() {
   ++calls;
@@ -30,7 +33,7 @@ bool Fails() {
 // What the system's calls answer.
 long Answer(long number, long a, long b, long c) {
   if (!Fails()) return syscall(number, a, b, c);
-  errno = EIO;
+  errno = reason;
   return -1;
 }
 
@@ -84,6 +87,92 @@ TEST(FailingCallsTest, EachLeavesAGoodCheckpoint) {
   ASSERT_TRUE((*writer)->Save(State(1000)).ok());
   ASSERT_TRUE((*writer)->Wait().ok());
   EXPECT_EQ(ListCheckpoints(scratch.path("c"))->size(), 1u);
+}
+
+std::vector<int64_t> Steps(const std::string& directory) {
+  std::vector<int64_t> steps;
+  const auto entries = ListCheckpoints(directory);
+  EXPECT_TRUE(entries.ok()) << entries.status();
+  for (const CheckpointEntry& entry : *entries) steps.push_back(entry.step);
+  return steps;
+}
+
+class FullDiskTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = CheckpointWriter::Open({.directory = scratch_.path("c"),
+                                          .second_directory = second_ ? scratch_.path("d") : "",
+                                          .keep = 9});
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    writer_ = *std::move(opened);
+    for (int64_t step = 1; step <= 4; ++step) {
+      TrainingState state = State(step);
+      state.metric = step == 2 ? 0.5 : 1;  // the best
+      ASSERT_TRUE(writer_->Save(state).ok());
+    }
+    ASSERT_TRUE(writer_->Wait().ok());
+  }
+  void TearDown() override {
+    calls_left = -1;
+    reason = EIO;
+  }
+  absl::Status Save(int64_t step) {
+    EXPECT_TRUE(writer_->Save(State(step)).ok());
+    absl::Status status = writer_->Wait();
+    calls_left = -1;
+    return status;
+  }
+
+  bool second_ = false;
+  const testing::ScratchDirectory scratch_;
+  std::unique_ptr<CheckpointWriter> writer_;
+};
+
+TEST_F(FullDiskTest, TheOldestGiveWay) {
+  reason = ENOSPC;
+  calls_left = 1;
+  EXPECT_TRUE(Save(5).ok());
+  EXPECT_EQ(Steps(scratch_.path("c")), (std::vector<int64_t>{5, 4, 3, 2}));
+  EXPECT_EQ(writer_->TakeNotice(),
+            absl::StrCat("1 older checkpoint gave way to that of step 5: the disk of '",
+                         scratch_.path("c"), "' is full"));
+  EXPECT_EQ(writer_->TakeNotice(), "");
+  EXPECT_TRUE(writer_->GiveWay());
+  EXPECT_EQ(Steps(scratch_.path("c")), (std::vector<int64_t>{5, 4, 2}));
+  // Another error is not one that room would mend.
+  reason = EIO;
+  calls_left = 1;
+  EXPECT_FALSE(Save(6).ok());
+  EXPECT_EQ(Steps(scratch_.path("c")), (std::vector<int64_t>{5, 4, 2}));
+}
+
+// The newest one is damaged: what gives way is neither the newest whole one nor the best.
+TEST_F(FullDiskTest, NeverTheBestNorTheNewestWholeOne) {
+  const auto entries = ListCheckpoints(scratch_.path("c"));
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  for (const CheckpointEntry& entry : *entries)
+    if (entry.step == 4) std::filesystem::remove(entry.path + "/state.safetensors");
+  while (writer_->GiveWay()) {
+  }
+  EXPECT_EQ(Steps(scratch_.path("c")), (std::vector<int64_t>{3, 2}));
+}
+
+class SecondDirectoryTest : public FullDiskTest {
+ protected:
+  SecondDirectoryTest() { second_ = true; }
+};
+
+TEST_F(SecondDirectoryTest, TakesWhatFindsNoRoom) {
+  std::filesystem::remove_all(scratch_.path("c"));
+  scratch_.Write("c", "a file");
+  EXPECT_TRUE(Save(5).ok());
+  EXPECT_EQ(Steps(scratch_.path("d")), std::vector<int64_t>{5});
+  const std::vector<std::string> both = {scratch_.path("c"), scratch_.path("d")};
+  EXPECT_NE(writer_->TakeNotice().find("the checkpoint of step 5 is '"), std::string::npos);
+  std::filesystem::remove(scratch_.path("c"));
+  EXPECT_TRUE(Save(6).ok());
+  EXPECT_EQ(LoadNewestCheckpoint(both)->state.step, 6);
+  EXPECT_EQ(Steps(scratch_.path("c")), std::vector<int64_t>{6});
 }
 
 }  // namespace

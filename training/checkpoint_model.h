@@ -1,0 +1,48 @@
+// Models out of the checkpoints of a training, whether it has ended, is under way or was killed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "training/checkpoint/checkpoint.h"
+#include "training/config/train_config.pb.h"
+
+namespace onward {
+
+struct CheckpointChoice {
+  enum Kind : uint8_t {
+    kBest,  // by the metric of the evaluations
+    kLast,  // the newest whole one
+    kStep,
+  };
+  Kind kind = kBest;
+  int64_t step = 0;  // of kStep
+};
+
+// "best", "last" or a step. InvalidArgument: something else.
+absl::StatusOr<CheckpointChoice> ParseCheckpointChoice(const std::string& text);
+
+// Loads one of the checkpoints in `directories`; LoadedCheckpoint::damaged says which newer ones
+// were not used. Errors list the checkpoints there are. NotFound: there is none, or none of that
+// step, or none with a metric; DataLoss: it is damaged.
+absl::StatusOr<LoadedCheckpoint> ChooseCheckpoint(const std::vector<std::string>& directories,
+                                                  const CheckpointChoice& choice,
+                                                  bool largest_is_best);
+
+// The config that the training of a checkpoint had, and the directory below which its relative
+// paths are. FailedPrecondition: the checkpoint does not have them.
+struct CheckpointConfigOf {
+  TrainConfig config;
+  std::string directory;
+};
+absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& checkpoint);
+
+// The trained model in inference form. Errors as those of LoadModel; InvalidArgument: the
+// checkpoint is of another model than the config's.
+absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::string& directory,
+                                        const LoadedCheckpoint& checkpoint);
+
+}  // namespace onward

@@ -1,0 +1,20 @@
+// What the data of a training are, so that one that resumes can tell whether they are the same.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "training/data/data_config.pb.h"
+
+namespace onward {
+
+// The fields of `config` that decide what the examples are, by their paths; files and directories
+// by their contents: sizes, and checksums of small files and of samples of large ones, so that data
+// that were only moved stay the same. Relative paths are below `directory`.
+std::map<std::string, std::string> DataIdentity(const DataConfig& config,
+                                                const std::string& directory);
+
+// The contents of one file or directory, in words: "9912422 bytes, checksum 7f3a09c1".
+std::string ContentsOf(const std::string& path);
+
+}  // namespace onward

@@ -1,0 +1,27 @@
+// Whether a training that resumes is the one that a checkpoint is of.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "training/config/train_config.pb.h"
+
+namespace onward {
+
+// What a checkpoint says of its training, as TrainingState::values: "config" (text format, in one
+// line), "directory" (below which its relative paths are), "contents" (what its data and its model
+// are, see DataIdentity), and the few settings without which no step can be repeated.
+std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
+                                                    const std::string& directory,
+                                                    const std::string& data_directory);
+
+// Compares two such descriptions; `before` may lack some, as an older checkpoint does.
+// InvalidArgument: another seed, batch size, accumulation or optimizer, or, unless
+// `allow_other_data`, other data, field by field. `warn` lists whatever else is not the same.
+absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
+                               const std::map<std::string, std::string>& now, bool allow_other_data,
+                               const std::function<void(const std::string& message)>& warn);
+
+}  // namespace onward

@@ -1,0 +1,22 @@
+// The model that a training leaves: the graph that it began with, and weights of its state.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "training/config/train_config.pb.h"
+
+namespace onward {
+
+// Puts the values of `state`, such as a checkpoint's tensors, into the constants of `model` of the
+// same names; `averaged`: their averages, where there are some. InvalidArgument: a value of another
+// dtype or shape, or no value at all: they are of another model.
+absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model);
+
+// Writes a model in inference form as ONNX, as `config.export` says.
+absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const std::string& path);
+
+}  // namespace onward
