@@ -40,7 +40,10 @@ void ForEachField(Progress& progress, F&& f) {
 std::string Text(int64_t value) { return absl::StrCat(value); }
 std::string Text(double value) { return absl::StrFormat("%.17g", value); }
 
-bool Read(const std::string& text, int64_t& value) { return absl::SimpleAtoi(text, &value); }
+// All integers are counts; no training comes near the bound.
+bool Read(const std::string& text, int64_t& value) {
+  return absl::SimpleAtoi(text, &value) && value >= 0 && value <= (int64_t{1} << 50);
+}
 bool Read(const std::string& text, double& value) { return absl::SimpleAtod(text, &value); }
 
 }  // namespace
@@ -71,7 +74,8 @@ absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::str
   });
   if (progress.best && std::isnan(*progress.best)) progress.best.reset();
   if (wrong.empty()) return progress;
-  return absl::DataLossError(absl::StrCat("the checkpoint has no number '", wrong, "'"));
+  return absl::DataLossError(absl::StrCat("the checkpoint's '", wrong,
+                                          "' is missing or no number that a training writes"));
 }
 
 }  // namespace onward

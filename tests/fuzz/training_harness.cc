@@ -149,6 +149,7 @@ void TrainConfigured(const uint8_t* data, size_t size) {
   // As a user writes it.
   std::string text;
   const bool json = bytes.Byte() & 1;
+  if (!config.IsInitialized()) return;  // it cannot be written
   if (json) {
     if (!google::protobuf::util::MessageToJsonString(config, &text).ok()) return;
   } else if (!google::protobuf::TextFormat::PrintToString(config, &text)) {

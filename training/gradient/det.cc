@@ -33,7 +33,7 @@ Expr Cofactors(const Expr& x, int64_t n, int64_t rank) {
 
 Gradients DetRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = Unsqueeze(s.upstream(0), {-2, -1});
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x, 2));
   const Dim rows = x.type().shape->back();
   const bool few = rows.known() && rows.value() <= kFewRows;
   if (s.allow_onward_ops() && !few) {
@@ -50,6 +50,7 @@ Gradients DetRule(const GradientScope& s) {
 }
 
 Gradients InverseRule(const GradientScope& s) {
+  ONWARD_RETURN_IF_ERROR(RankOf(s.output(0), 2).status());
   const Expr transposed = SwapLastAxes(s.output(0));
   return {{-MatMul(MatMul(transposed, s.upstream(0)), transposed)}};
 }

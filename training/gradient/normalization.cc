@@ -89,7 +89,7 @@ Axes AllButChannels(int64_t rank) {
 }
 
 Gradients InstanceNormalizationRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0), 2));
   const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
   ONWARD_ASSIGN_OR_RETURN(const Axes axes, AxesFrom(x, 2));
   const Normalized n(x, axes, s.attributes().Float("epsilon", 1e-5f));
@@ -101,7 +101,7 @@ Gradients InstanceNormalizationRule(const GradientScope& s) {
 
 // [N, C, ...] as [N, groups, ...].
 Gradients GroupNormalizationRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0), 2));
   const Expr x = Widened(s.input(0)), dy = Widened(s.upstream(0));
   const Axes groups = {0, s.attributes().Int("num_groups", 1), -1}, others = AllButChannels(rank);
   const Normalized n(Reshape(x, groups), {2}, s.attributes().Float("epsilon", 1e-5f));

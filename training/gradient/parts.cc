@@ -46,8 +46,14 @@ Expr DividedByCount(const Expr& x, const Expr& count) {
   return Like(wide / Cast(count, wide.dtype()), x);
 }
 
-absl::StatusOr<int64_t> RankOf(const Expr& x) {
-  if (x.type().shape) return static_cast<int64_t>(x.type().shape->size());
+absl::StatusOr<int64_t> RankOf(const Expr& x, int64_t least) {
+  if (x.type().shape) {
+    const auto rank = static_cast<int64_t>(x.type().shape->size());
+    if (rank >= least) return rank;
+    return absl::InvalidArgumentError(absl::StrCat(x.sink()->NameOf(x.id()), " is ",
+                                                   x.type().ToString(), ", a tensor of at least ",
+                                                   least, " dims is needed"));
+  }
   return absl::UnimplementedError(absl::StrCat("the gradient needs the rank of ",
                                                x.sink()->NameOf(x.id()), ", which is ",
                                                x.type().ToString()));
@@ -113,6 +119,10 @@ std::vector<int64_t> AxesUpTo(int64_t n) {
 Expr SwapLastAxes(const Expr& x) {
   if (!x.valid()) return x;
   if (!x.type().shape) return Op("Einsum", {x}, {{"equation", std::string("...ij->...ji")}});
+  if (const auto rank = RankOf(x, 2); !rank.ok()) {
+    x.sink()->Fail(rank.status());
+    return x;
+  }
   std::vector<int64_t> perm = AxesUpTo(static_cast<int64_t>(x.type().shape->size()));
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return Transpose(x, perm);

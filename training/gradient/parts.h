@@ -39,8 +39,8 @@ Expr Like(const Expr& x, const Expr& like);
 // x over a number of elements, which a 16-bit float cannot hold.
 Expr DividedByCount(const Expr& x, const Expr& count);
 
-// The rank; Unimplemented when it is not known.
-absl::StatusOr<int64_t> RankOf(const Expr& x);
+// The rank; Unimplemented when it is not known, InvalidArgument when it is less than `least`.
+absl::StatusOr<int64_t> RankOf(const Expr& x, int64_t least = 0);
 
 // Elements of an input that is a constant.
 std::optional<std::vector<int64_t>> ConstantInts(const GradientScope& s, int input);

@@ -33,7 +33,7 @@ Expr Doubled(const Expr& half, const Expr& length, const Expr& axis) {
 
 Gradients DFTRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(x, 2));
   const Dim parts = x.type().shape->back();
   if (!parts.known()) {
     return absl::UnimplementedError("whether the signal is real or complex is not known");
@@ -65,6 +65,8 @@ Gradients DFTRule(const GradientScope& s) {
 
 // Frames of the signal, times the window, transformed.
 Gradients STFTRule(const GradientScope& s) {
+  if (!s.has_input(2) && !s.has_input(3))
+    return absl::InvalidArgumentError("has neither a window nor a frame_length");
   const Expr frames = DimOf(s.output(0), 1), step = Cast(s.input(1), DType::kInt64);
   const Expr length =
       s.has_input(3) ? Reshape(Cast(s.input(3), DType::kInt64), {1}) : DimOf(s.input(2), 0);
