@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
+#include "cli/parameter_choices.h"
 #include "cli/train_options.h"
 #include "cli/train_records.h"
 #include "graph/base/status.h"
@@ -87,16 +88,11 @@ absl::Status WriteVocabulary(const TrainConfig& config, const std::string& direc
   return vocabulary.Write(output / "vocabulary.txt");
 }
 
-// Name, shape, whether it is trained and how it started, of every parameter.
+// Name, shape, whether it is trained and why, and how it started, of every parameter.
 absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
   ONWARD_ASSIGN_OR_RETURN(const Model model, trainer.TrainedModel());
-  const std::vector<std::string>& trained = trainer.parameters();
   std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
-  for (nn::ParameterInfo& each : parameters) {
-    const bool is_trained = std::find(trained.begin(), trained.end(), each.name) != trained.end();
-    if (is_trained) each.frozen.clear();
-    if (!is_trained && each.trainable()) each.frozen = "frozen";
-  }
+  ShowChoices(trainer.choices(), parameters);
   return nn::ParameterTable(parameters);
 }
 
@@ -111,9 +107,9 @@ std::string BytesText(int64_t bytes) {
 // What the training is and where it begins, on stderr.
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
                       const CommonOptions& common) {
-  std::fprintf(stderr, "%zu parameters are trained; a step is planned in %s, %s of them state%s\n",
-               trainer.parameters().size(), BytesText(trainer.planned_bytes()).c_str(),
-               BytesText(trainer.state_bytes()).c_str(),
+  std::fprintf(stderr, "%s\n", ChoiceSummary(trainer.choices()).c_str());
+  std::fprintf(stderr, "a step is planned in %s, %s of them state%s\n",
+               BytesText(trainer.planned_bytes()).c_str(), BytesText(trainer.state_bytes()).c_str(),
                trainer.recomputed_segments() == 0
                    ? ""
                    : absl::StrCat(", ", trainer.recomputed_segments(),

@@ -11,6 +11,7 @@
 #include "training/config/train_config.pb.h"
 #include "training/data/dataset.h"
 #include "training/optimizers/optimizer.h"
+#include "training/trainable.h"
 
 namespace onward {
 
@@ -37,6 +38,7 @@ struct TrainingPhases {
   std::optional<size_t> evaluate_average;  // the same of the averaged weights
   std::vector<GroupSettings> groups;       // in the order of the config's, the default one last
   std::vector<std::string> parameters;     // those that are trained
+  std::vector<WeightChoice> choices;       // of all float initializers, with the reasons
 };
 
 inline constexpr char kAveragePrefix[] = "average/";

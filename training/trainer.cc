@@ -19,6 +19,7 @@
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/recompute.h"
+#include "training/stop_gradients.h"
 
 namespace onward {
 namespace {
@@ -287,6 +288,7 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
 absl::StatusOr<Model> Trainer::TrainedModel() const {
   ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  StopGradientsToIdentities(model.graph);
   return model;
 }
 
@@ -320,6 +322,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
     ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
   }
   ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
+  StopGradientsToIdentities(step.graph);
   return ExportFile(step, path);
 }
 

@@ -97,6 +97,8 @@ class Trainer {
   std::optional<MemoryPeak> RecordedPeak() const;
   int recomputed_segments() const { return segments_; }
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
+  // Of all float initializers: whether each is trained, and why.
+  const std::vector<WeightChoice>& choices() const { return phases_.choices; }
   TrainingSession& session() { return *session_; }
 
  private:

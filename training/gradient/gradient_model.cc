@@ -7,9 +7,9 @@
 #include "executors/session.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
-#include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "training/gradient/expand_gradient.h"
+#include "training/stop_gradients.h"
 
 namespace onward {
 namespace {
@@ -59,17 +59,6 @@ absl::StatusOr<std::string> AddGradientOutput(Graph& graph, ValueId gradient, Va
   graph.mutable_value(output).type = OutputType(graph.type(output), graph.type(value));
   graph.AddOutput(output);
   return name;
-}
-
-void StopGradientsToIdentities(Graph& graph) {
-  for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
-    for (Subgraph& subgraph : node.subgraphs) StopGradientsToIdentities(*subgraph.graph);
-    if (node.domain != kOnwardDomain || node.op_type != "StopGradient") continue;
-    node.domain.clear();
-    node.op_type = "Identity";
-    node.schema = FindSchema("Identity", "");
-  }
 }
 
 }  // namespace
