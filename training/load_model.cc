@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/dtype.h"
 #include "graph/base/status.h"
 #include "graph/builder/models/models.h"
 #include "graph/builder/nn/module.h"
@@ -13,9 +14,12 @@
 #include "onnx_io/import.h"
 #include "training/data/sources.h"
 #include "training/head.h"
+#include "training/loss_scale.h"
+#include "training/master_weights.h"
 #include "training/restore_source.h"
 #include "training/state_dict.h"
 #include "training/stop_gradients.h"
+#include "training/trainable.h"
 
 namespace onward {
 namespace {
@@ -45,6 +49,31 @@ RestoreOptions OptionsOf(const TrainConfig& config) {
                  [](const std::string& each) { return each.find_first_of("*?") == each.npos; });
   }
   return options;
+}
+
+// Steps in 16 bits would be lost in rounding.
+absl::Status KeepMasters(const TrainConfig& config, TrainableModel& loaded,
+                         const std::function<void(const std::string& message)>& warn) {
+  const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
+  const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
+  ONWARD_ASSIGN_OR_RETURN(
+      const std::vector<WeightChoice> choices,
+      ChooseTrainable(loaded.model, loaded.initializers, ValueId(), trainable, frozen));
+  std::vector<std::string> trained;
+  for (const WeightChoice& choice : choices)
+    if (choice.trained) trained.push_back(choice.name);
+  const MasterWeights masters = AddMasterWeights(loaded.model.graph, trained);
+  if (masters.count == 0 || !warn) return absl::OkStatus();
+  std::vector<std::string> dtypes;
+  for (const DType dtype : masters.dtypes) dtypes.emplace_back(std::string(DTypeName(dtype)));
+  const bool unscaled = masters.dtypes.contains(DType::kFloat16) && !ScalesLoss(config);
+  warn(absl::StrCat("model: ", masters.count, " weights are ", absl::StrJoin(dtypes, " and "),
+                    "; they are trained as float32 masters, with the optimizer's state in "
+                    "float32, and exported as they were",
+                    unscaled ? ". Gradients of float16 activations may underflow: `precision { "
+                               "autocast: FLOAT16 }` scales the loss"
+                             : ""));
+  return absl::OkStatus();
 }
 
 // Fields that feed inputs which the model has not are a mistake.
@@ -101,6 +130,7 @@ absl::StatusOr<TrainableModel> LoadModel(
       if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
     }
   }
+  ONWARD_RETURN_IF_ERROR(KeepMasters(config, loaded, warn));
   return loaded;
 }
 

@@ -17,6 +17,7 @@
 #include "training/gradient/gradient_model.h"
 #include "training/load_model.h"
 #include "training/loss_scale.h"
+#include "training/master_weights.h"
 #include "training/mode.h"
 #include "training/recompute.h"
 #include "training/stop_gradients.h"
@@ -288,6 +289,7 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged) const {
 absl::StatusOr<Model> Trainer::TrainedModel() const {
   ONWARD_ASSIGN_OR_RETURN(Model model, ModelWithWeights(phases_.evaluate_average.has_value()));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  RoundMasterWeights(model.graph);
   StopGradientsToIdentities(model.graph);
   return model;
 }
