@@ -5,16 +5,21 @@
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
 #include "graph/base/status.h"
+#include "graph/builder/nn/module.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/gradient/gradient_model.h"
+#include "training/restore_source.h"
+#include "training/stop_gradients.h"
+#include "training/torch_export.h"
+#include "training/trainable.h"
 
 namespace onward::cli {
 namespace {
 
 struct Options {
   std::string in, out;
-  std::vector<std::string> of, wrt;
+  std::vector<std::string> of, wrt, stop_gradient;
   bool allow_onward_ops = false;
 };
 
@@ -32,10 +37,12 @@ std::vector<std::string> SplitNames(const Graph& graph, const std::vector<std::s
   return names;
 }
 
-// Names of initializers that hold floats, where `trainable` stands for them.
+// Where `trainable` stands for them: the parameters, where the file says which initializers are;
+// else all that hold floats.
 absl::StatusOr<std::vector<std::string>> WithTrainable(
-    const Graph& graph, const std::vector<std::string>& names,
+    const Model& model, const std::vector<std::string>& names,
     const std::vector<std::string>& initializers) {
+  const Graph& graph = model.graph;
   std::vector<std::string> result;
   for (const std::string& name : names) {
     if (name != "trainable" || graph.FindValue(name).valid()) {
@@ -43,12 +50,15 @@ absl::StatusOr<std::vector<std::string>> WithTrainable(
       continue;
     }
     const size_t before = result.size();
-    for (const std::string& initializer : initializers) {
-      const ValueId id = graph.FindValue(initializer);
-      if (graph.is_constant(id) && IsFloating(graph.type(id).dtype)) result.push_back(initializer);
-    }
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<WeightChoice> choices,
+                            ChooseTrainable(model, initializers, ValueId(), {}, {}));
+    const bool says = TorchExport(graph).speaks();
+    for (const WeightChoice& choice : choices)
+      if (choice.trained || choice.ground == Ground::kGuess || !says) result.push_back(choice.name);
     if (result.size() == before)
       return absl::InvalidArgumentError("--wrt trainable: the model has no float initializers");
+    std::fprintf(stderr, "trainable: %zu of %zu float initializers%s\n", result.size() - before,
+                 choices.size(), says ? ", those that the file names as parameters" : "");
   }
   return result;
 }
@@ -58,11 +68,20 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   ImportOptions import;
   import.initializers = &initializers;
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.in, import));
+  if (!model.graph.metadata.contains(nn::kModulesKey)) {
+    RestoreOptions restore;
+    restore.kept = options.wrt;
+    ONWARD_RETURN_IF_ERROR(
+        RestoreSource(model.graph, initializers, restore, [](const std::string& message) {
+          std::fprintf(stderr, "warning: %s\n", message.c_str());
+        }));
+  }
+  ONWARD_RETURN_IF_ERROR(StopGradientsAt(model.graph, options.stop_gradient, "--stop-gradient"));
   GradientModelOptions gradient;
   gradient.of = SplitNames(model.graph, options.of);
   gradient.allow_onward_ops = options.allow_onward_ops;
-  ONWARD_ASSIGN_OR_RETURN(
-      gradient.wrt, WithTrainable(model.graph, SplitNames(model.graph, options.wrt), initializers));
+  ONWARD_ASSIGN_OR_RETURN(gradient.wrt,
+                          WithTrainable(model, SplitNames(model.graph, options.wrt), initializers));
   if (gradient.of.empty()) return absl::InvalidArgumentError("--of names no tensor");
   if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt names no tensor");
   const size_t before = model.graph.node_ids().size();
@@ -98,9 +117,13 @@ void AddGradient(CommandLine& line, CommonOptions& common) {
   command.Option("--of", options->of,
                  "what to differentiate, as Y,Y2; each of rank > 0 gets an input grad/Y",
                  {.required = true});
-  command.Option("--wrt", options->wrt,
-                 "what for, as X,W; each gets an output grad/X; trainable: all float initializers",
-                 {.required = true});
+  command.Option(
+      "--wrt", options->wrt,
+      "what for, as X,W; each gets an output grad/X; trainable: the parameters of the file",
+      {.required = true});
+  command.Option("--stop-gradient", options->stop_gradient,
+                 "values through which no gradient flows, as PyTorch's detach(); '*' and '?' stand "
+                 "for any characters; may be repeated");
   command.Flag("--allow-onward-ops", options->allow_onward_ops,
                "use ops that only Onward runs, where they are faster or the standard has none");
   command.Do([=, &common] { return WriteGradient(*options, common); });

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/graph_sizes.h"
+#include "cli/parameter_choices.h"
 #include "graph/base/status.h"
+#include "graph/builder/nn/module.h"
 #include "graph/builder/nn/parameters.h"
 #include "graph/infer/cost.h"
 #include "onnx_io/import.h"
@@ -188,14 +190,25 @@ nlohmann::json TypesJson(const Graph& graph) {
   return types;
 }
 
-nlohmann::json ParametersJson(const Model& model) {
+// With what a training of all would train, as far as no loss is needed to tell.
+std::vector<nn::ParameterInfo> ParametersOf(const Model& model,
+                                            const std::vector<std::string>& initializers) {
+  std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
+  if (model.graph.metadata.contains(nn::kModulesKey)) return parameters;
+  const auto choices = ChooseTrainable(model, initializers, ValueId(), {}, {});
+  if (choices.ok()) ShowChoices(*choices, parameters);
+  return parameters;
+}
+
+nlohmann::json ParametersJson(const std::vector<nn::ParameterInfo>& parameters) {
   nlohmann::json list = nlohmann::json::array();
-  for (const nn::ParameterInfo& each : nn::Parameters(model)) {
+  for (const nn::ParameterInfo& each : parameters) {
     list.push_back({{"name", each.name},
                     {"type", each.type.ToString()},
                     {"elements", each.count()},
                     {"trainable", each.trainable()},
                     {"reason", each.frozen},
+                    {"ground", each.ground},
                     {"init", each.init}});
   }
   return list;
@@ -204,22 +217,24 @@ nlohmann::json ParametersJson(const Model& model) {
 absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes, bool values,
                      bool parameters, const CommonOptions& common) {
   Inspected inspected;
+  std::vector<std::string> initializers;
   ImportOptions options;
   options.for_inspection = true;
   options.opsets = &inspected.opsets;
+  options.initializers = &initializers;
   ONWARD_ASSIGN_OR_RETURN(inspected.model, ImportFile(path, options));
   const Model& model = inspected.model;
   ONWARD_ASSIGN_OR_RETURN(inspected.sizes, ApplyShapes(shapes, inspected.model.graph));
   nlohmann::json document = Document(inspected);
   if (common.json) {
-    if (parameters) document["parameter_list"] = ParametersJson(model);
+    if (parameters) document["parameter_list"] = ParametersJson(ParametersOf(model, initializers));
     if (values) document.update(TypesJson(model.graph));
     std::printf("%s\n",
                 document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return absl::OkStatus();
   }
   PrintText(model, document);
-  if (parameters) std::printf("%s", nn::ParameterTable(nn::Parameters(model)).c_str());
+  if (parameters) std::printf("%s", nn::ParameterTable(ParametersOf(model, initializers)).c_str());
   if (values) PrintValues(model.graph, "");
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
 #include "cli/output_directory.h"
+#include "cli/parameter_choices.h"
 #include "cli/train_options.h"
 #include "cli/train_progress.h"
 #include "cli/train_records.h"
@@ -57,16 +58,11 @@ absl::Status WriteVocabulary(const TrainConfig& config, const std::string& direc
   return vocabulary.Write(output / "vocabulary.txt");
 }
 
-// Name, shape, whether it is trained and how it started, of every parameter.
+// Name, shape, whether it is trained and why, and how it started, of every parameter.
 absl::StatusOr<std::string> ParametersOf(const Trainer& trainer) {
   ONWARD_ASSIGN_OR_RETURN(const Model model, trainer.TrainedModel());
-  const std::vector<std::string>& trained = trainer.parameters();
   std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
-  for (nn::ParameterInfo& each : parameters) {
-    const bool is_trained = std::find(trained.begin(), trained.end(), each.name) != trained.end();
-    if (is_trained) each.frozen.clear();
-    if (!is_trained && each.trainable()) each.frozen = "frozen";
-  }
+  ShowChoices(trainer.choices(), parameters);
   return nn::ParameterTable(parameters);
 }
 
@@ -90,14 +86,14 @@ std::string MemoryText(const TrainingMemory& memory) {
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
                       const CommonOptions& common) {
   const TrainingMemory& memory = trainer.planned_memory();
-  std::fprintf(
-      stderr, "%zu parameters are trained; the training is planned in %s of memory: %s%s\n",
-      trainer.parameters().size(), BytesText(memory.total()).c_str(), MemoryText(memory).c_str(),
-      trainer.recomputed_segments() == 0
-          ? ""
-          : absl::StrCat("; ", trainer.recomputed_segments(),
-                         " parts of the forward pass are computed again")
-                .c_str());
+  std::fprintf(stderr, "%s\n", ChoiceSummary(trainer.choices()).c_str());
+  std::fprintf(stderr, "the training is planned in %s of memory: %s%s\n",
+               BytesText(memory.total()).c_str(), MemoryText(memory).c_str(),
+               trainer.recomputed_segments() == 0
+                   ? ""
+                   : absl::StrCat("; ", trainer.recomputed_segments(),
+                                  " parts of the forward pass are computed again")
+                         .c_str());
   if (config.deterministic()) {
     std::fprintf(
         stderr,

@@ -8,8 +8,10 @@
 #include "google/protobuf/text_format.h"
 #include "graph/base/status.h"
 #include "training/load_model.h"
+#include "training/master_weights.h"
 #include "training/mode.h"
 #include "training/progress.h"
+#include "training/stop_gradients.h"
 #include "training/trained_model.h"
 
 namespace onward {
@@ -108,6 +110,8 @@ absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::st
   ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded.model),
                                   absl::StrCat("the checkpoint '", checkpoint.path, "' is")));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(loaded.model).status());
+  RoundMasterWeights(loaded.model.graph);
+  StopGradientsToIdentities(loaded.model.graph);
   return std::move(loaded.model);
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "graph/base/dtype.h"
 #include "graph/rewrite/match.h"
@@ -54,6 +56,7 @@ bool IsMask(const Tensor& tensor) {
 
 bool IsPositions(const Tensor& tensor) {
   if (tensor.rank() < 3 || tensor.dims().back() < 3) return false;
+  if (tensor.num_elements() == tensor.dims().back()) return false;
   const int64_t row = tensor.dims().back();
   const double tolerance = Tolerance(tensor);
   return Holds(tensor, [&](const auto& at, int64_t size) {
@@ -141,15 +144,33 @@ bool IsReadAsDefault(const Graph& graph, ValueId id, const Tensor& tensor) {
   });
 }
 
+// Whether losses alone read it, as weights of classes.
+bool IsClassWeights(const Graph& graph, ValueId id) {
+  const std::vector<NodeId>& users = graph.users(id);
+  return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
+    const Node& node = graph.node(user);
+    return (IsOp(node, "SoftmaxCrossEntropyLoss") || IsOp(node, "NegativeLogLikelihoodLoss")) &&
+           InputOf(node, 2) == id;
+  });
+}
+
 bool IsProduct(const Graph& graph, ValueId id) {
   const NodeId maker = Maker(graph, id);
   return maker.valid() && IsOp(graph.node(maker), "MatMul");
 }
 
-// Whether the name is that of a module's parameter: it has a path, or ends as parameters do.
+// Whether an exporter made the name: PyTorch's, or others' that say so or write paths of nodes.
+bool IsMadeName(const std::string& name) {
+  return IsGeneratedName(name) || absl::StartsWith(name, "onnx::") ||
+         absl::StrContains(absl::AsciiStrToLower(name), "const") ||
+         name.find_first_of("/:") != std::string::npos;
+}
+
+// Whether the name is that of a module's parameter: an attribute of a module, or it ends as
+// parameters do.
 bool IsNamedAsParameter(const std::string& name) {
   if (IsGeneratedName(name) || absl::StartsWith(name, "onnx::")) return false;
-  if (absl::StrContains(name, ".")) return true;
+  if (!IsMadeName(name)) return true;
   constexpr const char* kEnds[] = {"alpha", "beta",  "bias",        "gain",  "gamma",
                                    "scale", "slope", "temperature", "weight"};
   return std::any_of(std::begin(kEnds), std::end(kEnds),
@@ -187,21 +208,25 @@ bool IsParameter(const Graph& graph, ValueId id) {
 
 }  // namespace
 
-std::set<ValueId> FormulaConstants(const Graph& graph, absl::Span<const ValueId> initializers) {
-  std::set<ValueId> found;
+std::map<ValueId, std::string> FormulaConstants(const Graph& graph,
+                                                absl::Span<const ValueId> initializers) {
+  std::map<ValueId, std::string> found;
   for (size_t k = 0; k < initializers.size(); ++k) {
     const ValueId id = initializers[k];
     const Tensor& tensor = *graph.constant(id);
-    if (tensor.num_elements() == 1 && !IsParameter(graph, id)) found.insert(id);
+    const std::string& name = graph.value(id).name;
     if (tensor.num_elements() == 0) continue;
-    if (absl::EndsWith(graph.value(id).name, "inv_freq") || IsFrequencies(tensor)) found.insert(id);
-    if (IsMask(tensor) || IsPositions(tensor) || IsSinusoidal(tensor) ||
-        (IsGeneratedName(graph.value(id).name) && IsReadAsDefault(graph, id, tensor)))
-      found.insert(id);
+    if (tensor.num_elements() == 1 && !IsParameter(graph, id)) found[id] = "a number of a formula";
+    if (absl::EndsWith(name, "inv_freq") || (IsMadeName(name) && IsFrequencies(tensor)))
+      found[id] = "frequencies";
+    if (IsClassWeights(graph, id)) found[id] = "weights of classes";
+    if (IsMask(tensor)) found[id] = "a mask";
+    if (IsPositions(tensor)) found[id] = "distances of positions";
+    if (IsSinusoidal(tensor) && !absl::EndsWith(name, "weight")) found[id] = "sinusoidal positions";
+    if (IsGeneratedName(name) && IsReadAsDefault(graph, id, tensor)) found[id] = "a default";
     for (size_t other = 0; other < k; ++other) {
       if (!AreCosineAndSine(tensor, *graph.constant(initializers[other]))) continue;
-      found.insert(id);
-      found.insert(initializers[other]);
+      found[id] = found[initializers[other]] = "cosines and sines";
     }
   }
   return found;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "graph/builder/models/models.h"
@@ -14,9 +15,11 @@
 #include "onnx_io/import.h"
 #include "training/data/sources.h"
 #include "training/head.h"
-#include "training/merged_weights.h"
+#include "training/loss_scale.h"
+#include "training/master_weights.h"
+#include "training/restore_source.h"
 #include "training/state_dict.h"
-#include "training/tied_weights.h"
+#include "training/stop_gradients.h"
 #include "training/trainable.h"
 
 namespace onward {
@@ -37,46 +40,40 @@ absl::Status LoadWeights(const WeightsConfig& config, const std::string& directo
   return absl::OkStatus();
 }
 
-using Warning = std::function<void(const std::string& message)>;
-
-// "'b' (of 'a'), 'd' (of 'c'), ..."
-template <typename Each>
-std::string Listed(const std::vector<Each>& all, std::string Each::*of) {
-  std::string names;
-  for (size_t i = 0; i < all.size() && i < 8; ++i)
-    absl::StrAppend(&names, i == 0 ? "'" : ", '", all[i].name, "' (of '", all[i].*of, "')");
-  if (all.size() > 8) absl::StrAppend(&names, ", ...");
-  return names;
-}
-
-absl::Status UndoMerging(const TrainConfig& config, TrainableModel& loaded, const Warning& warn) {
-  const std::vector<std::string> shared(config.shared().begin(), config.shared().end());
-  ONWARD_RETURN_IF_ERROR(CheckPatterns(shared, "shared", loaded.initializers));
-  const std::vector<SeparatedWeight> separated =
-      SeparateMergedWeights(loaded.model.graph, loaded.initializers, shared);
-  if (separated.empty() || !warn) return absl::OkStatus();
-  warn(absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
-                    separated.size() == 1 ? " is" : " are",
-                    " trained apart: ", Listed(separated, &SeparatedWeight::from), "; `shared: '",
-                    separated[0].from, "'` keeps one as it is"));
-  return absl::OkStatus();
-}
-
-absl::Status UndoUntying(const TrainConfig& config, TrainableModel& loaded, const Warning& warn) {
-  std::vector<std::string> untied(config.untied().begin(), config.untied().end());
-  ONWARD_RETURN_IF_ERROR(CheckPatterns(untied, "untied", loaded.initializers));
+RestoreOptions OptionsOf(const TrainConfig& config) {
+  RestoreOptions options;
+  options.shared = {config.shared().begin(), config.shared().end()};
+  options.untied = {config.untied().begin(), config.untied().end()};
   // What the configuration names has to be there.
   for (const auto* patterns : {&config.trainable(), &config.frozen()}) {
-    std::copy_if(patterns->begin(), patterns->end(), std::back_inserter(untied),
+    std::copy_if(patterns->begin(), patterns->end(), std::back_inserter(options.kept),
                  [](const std::string& each) { return each.find_first_of("*?") == each.npos; });
   }
-  const std::vector<TiedWeight> tied =
-      TieTransposedWeights(loaded.model.graph, loaded.initializers, untied);
-  if (tied.empty() || !warn) return absl::OkStatus();
-  warn(absl::StrCat(
-      "model: the exporter untied weights that are transposes of embeddings; they "
-      "are tied again: ",
-      Listed(tied, &TiedWeight::embedding), "; `untied: '", tied[0].name, "'` trains one apart"));
+  return options;
+}
+
+// Steps in 16 bits would be lost in rounding.
+absl::Status KeepMasters(const TrainConfig& config, TrainableModel& loaded,
+                         const std::function<void(const std::string& message)>& warn) {
+  const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
+  const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
+  ONWARD_ASSIGN_OR_RETURN(
+      const std::vector<WeightChoice> choices,
+      ChooseTrainable(loaded.model, loaded.initializers, ValueId(), trainable, frozen));
+  std::vector<std::string> trained;
+  for (const WeightChoice& choice : choices)
+    if (choice.trained) trained.push_back(choice.name);
+  const MasterWeights masters = AddMasterWeights(loaded.model.graph, trained);
+  if (masters.count == 0 || !warn) return absl::OkStatus();
+  std::vector<std::string> dtypes;
+  for (const DType dtype : masters.dtypes) dtypes.emplace_back(std::string(DTypeName(dtype)));
+  const bool unscaled = masters.dtypes.contains(DType::kFloat16) && !ScalesLoss(config);
+  warn(absl::StrCat("model: ", masters.count, " weights are ", absl::StrJoin(dtypes, " and "),
+                    "; they are trained as float32 masters, with the optimizer's state in "
+                    "float32, and exported as they were",
+                    unscaled ? ". Gradients of float16 activations may underflow: `precision { "
+                               "autocast: FLOAT16 }` scales the loss"
+                             : ""));
   return absl::OkStatus();
 }
 
@@ -138,13 +135,16 @@ absl::StatusOr<TrainableModel> LoadModel(
     import.initializers = &loaded.initializers;
     ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
     if (!loaded.model.graph.metadata.contains(nn::kModulesKey)) {
-      ONWARD_RETURN_IF_ERROR(UndoMerging(config, loaded, warn));
-      ONWARD_RETURN_IF_ERROR(UndoUntying(config, loaded, warn));
+      ONWARD_RETURN_IF_ERROR(
+          RestoreSource(loaded.model.graph, loaded.initializers, OptionsOf(config), warn));
     } else {
       ONWARD_RETURN_IF_ERROR(CheckOwnModules(config));
     }
   }
   ONWARD_RETURN_IF_ERROR(CheckInferenceMode(config, loaded.model.graph));
+  const std::vector<std::string> stopped(config.stop_gradient().begin(),
+                                         config.stop_gradient().end());
+  ONWARD_RETURN_IF_ERROR(StopGradientsAt(loaded.model.graph, stopped, "stop_gradient"));
   ONWARD_RETURN_IF_ERROR(CheckInputs(config.data(), "data.inputs", loaded.model.graph));
   ONWARD_RETURN_IF_ERROR(
       CheckInputs(config.evaluation().data(), "evaluation.data.inputs", loaded.model.graph));
@@ -158,11 +158,13 @@ absl::StatusOr<TrainableModel> LoadModel(
     });
     loaded.initializers.insert(loaded.initializers.end(), head.begin(), head.end());
   }
-  if (loaded.model.graph.metadata.count(nn::kModulesKey) == 0) return loaded;
-  loaded.initializers.clear();
-  for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {
-    if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
+  if (loaded.model.graph.metadata.count(nn::kModulesKey) > 0) {
+    loaded.initializers.clear();
+    for (const nn::ParameterInfo& parameter : nn::Parameters(loaded.model)) {
+      if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
+    }
   }
+  ONWARD_RETURN_IF_ERROR(KeepMasters(config, loaded, warn));
   return loaded;
 }
 

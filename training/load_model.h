@@ -11,8 +11,9 @@
 namespace onward {
 
 // From the file, or built. Relative paths are below `directory`. `warn`, where given, hears what a
-// partial load of weights left out, and which weights of a file stand apart now (merged_weights.h)
-// or are tied again (tied_weights.h). Errors as ImportFile, BuildModel, LoadStateDict and AddHead.
+// partial load of weights left out, what of a file's source came back or did not
+// (restore_source.h), and that weights of 16 bits have masters (master_weights.h). Errors as
+// ImportFile, BuildModel, LoadStateDict and AddHead.
 absl::StatusOr<TrainableModel> LoadModel(
     const TrainConfig& config, const std::string& directory,
     const std::function<void(const std::string& message)>& warn = nullptr);

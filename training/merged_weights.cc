@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
+#include "training/operand_weights.h"
 
 namespace onward {
 namespace {
@@ -145,10 +147,11 @@ bool IsGeneratedName(const std::string& name) {
 std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
                                                    std::vector<std::string>& initializers,
                                                    absl::Span<const std::string> shared) {
-  std::vector<SeparatedWeight> separated;
+  std::set<std::string> settled;
+  std::vector<SeparatedWeight> separated = SeparateByOperands(graph, initializers, shared, settled);
   for (const std::string& name : std::vector<std::string>(initializers)) {
     const ValueId weight = graph.FindValue(name);
-    if (!graph.is_constant(weight) || MatchesAny(name, shared)) continue;
+    if (!graph.is_constant(weight) || MatchesAny(name, shared) || settled.contains(name)) continue;
     const Tensor data = *graph.constant(weight);
     if (!IsFloating(data.dtype()) || data.num_elements() < 2) continue;
     std::map<std::pair<std::string, int>, Users> all;

@@ -21,8 +21,10 @@ struct SeparatedWeight {
 // source) and either all elements are equal or the modules' names differ in numbers alone; so an
 // embedding that is also the output layer's weight stays one. Uses in different places of a
 // normalization (scale and variance) are apart too. Left alone are weights of one element, those
-// that bodies of If, Loop or Scan read, and those that match one of the patterns `shared`.
-// `initializers` are the model's, and get the new names.
+// that bodies of If, Loop or Scan read, and those that match one of the patterns `shared`. Files of
+// dynamo=True name the parameter that each node reads; there the choice is exact, for weights of
+// one element too (training/operand_weights.h). `initializers` are the model's, and get the new
+// names.
 std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
                                                    std::vector<std::string>& initializers,
                                                    absl::Span<const std::string> shared);

@@ -277,15 +277,15 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   if (!portable && SessionPrecision(config) != Precision::kStrict)
     ONWARD_RETURN_IF_ERROR(
-        FuseAttention(step, MayBeTrained(step.graph, trained.initializers, trainable)));
+        FuseAttention(step, MayBeTrained(step, trained.initializers, trainable)));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const Scored scored,
                           AddLoss(sink, config.loss(), output, fields, NeedsApply(config)));
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
-  ONWARD_ASSIGN_OR_RETURN(
-      const std::vector<ValueId> parameters,
-      TrainableParameters(step, trained.initializers, scored.loss.id(), trainable, frozen));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> parameters,
+                          TrainableParameters(step, trained.initializers, scored.loss.id(),
+                                              trainable, frozen, &phases.choices));
   for (const ValueId id : parameters) phases.parameters.push_back(step.graph.value(id).name);
   for (int i = 0; i < config.optimizer().group_size(); ++i) {
     const auto& given = config.optimizer().group(i).parameters();

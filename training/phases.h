@@ -11,6 +11,7 @@
 #include "training/config/train_config.pb.h"
 #include "training/data/dataset.h"
 #include "training/optimizers/optimizer.h"
+#include "training/trainable.h"
 
 namespace onward {
 
@@ -41,6 +42,7 @@ struct TrainingPhases {
   std::vector<GroupSettings> groups;    // in the order of the config's, the default one last
   std::vector<int> empty_groups;        // of the config's: no trained parameter is in them
   std::vector<std::string> parameters;  // those that are trained
+  std::vector<WeightChoice> choices;    // of all float initializers, with the reasons
   std::vector<std::string> buffers;     // running statistics and what else a run of it updates
 };
 

@@ -11,7 +11,7 @@ namespace onward {
 
 struct TiedWeight {
   std::string name;       // was an initializer
-  std::string embedding;  // whose transpose it is now
+  std::string embedding;  // of which it is made now
 };
 
 // PyTorch's exporters fold the transpose of an output layer's weight, so that a weight which is
@@ -19,6 +19,10 @@ struct TiedWeight {
 // only MatMul multiplies by and that is bit for bit the transpose of one whose rows Gather takes,
 // becomes its Transpose again, but for those that match one of the patterns `untied` and for
 // matrices whose elements are all equal. `initializers` lose its name.
+//
+// A file of dynamo=True says what a folded initializer was made of. There any that holds the
+// elements of a parameter of the file, moved, becomes a Transpose or Reshape of it again (behind a
+// StopGradient where the source detaches it), and what is made of another parameter is not tied.
 std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::string>& initializers,
                                              absl::Span<const std::string> untied);
 

@@ -1,4 +1,4 @@
-// Which weights of a model are trained.
+// Which weights of a model are trained, and why.
 #pragma once
 
 #include <string>
@@ -14,20 +14,43 @@ namespace onward {
 absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::string& field,
                            absl::Span<const std::string> initializers);
 
-// Of `initializers` (names) those that match `trainable` (empty: all) and not `frozen`, are floats
-// of known dims, have a gradient path to `loss` and are no running statistics. When all are meant,
-// the constants of formulas are left out (training/formula_constants.h). InvalidArgument: a pattern
-// that matches nothing; a name without wildcards that cannot be trained, with the reason; nothing
-// left.
-absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,
-                                                         absl::Span<const std::string> initializers,
-                                                         ValueId loss,
-                                                         absl::Span<const std::string> trainable,
-                                                         absl::Span<const std::string> frozen);
+// What a choice rests on.
+enum class Ground {
+  kConfig,     // `trainable` or `frozen` names it, or `trainable` names others
+  kModel,      // the file says that it is a parameter, or that it is none (training/torch_export.h)
+  kGuess,      // the file does not say (training/formula_constants.h)
+  kStatistic,  // a running statistic
+  kNoPath,     // no gradient path leads from the loss to it
+};
 
-// Of `initializers` those that TrainableParameters may choose: floats that are no constants of
-// formulas, or that a pattern names. Others keep their values in a training.
-std::vector<std::string> MayBeTrained(const Graph& graph,
+struct WeightChoice {
+  std::string name;
+  bool trained = false;
+  Ground ground = Ground::kGuess;
+  std::string reason;  // "a buffer", "folded from 'fc.weight'"
+};
+
+// For each of `initializers` (names) that holds floats, in their order. An invalid `loss`: paths
+// are not looked at. Patterns are not checked.
+absl::StatusOr<std::vector<WeightChoice>> ChooseTrainable(
+    const Model& model, absl::Span<const std::string> initializers, ValueId loss,
+    absl::Span<const std::string> trainable, absl::Span<const std::string> frozen);
+
+// "12 weights are trained (10 the file names as parameters, 2 by guess), 5 are frozen (...)".
+std::string ChoiceSummary(absl::Span<const WeightChoice> choices);
+// "file: a buffer"; of what a table of weights says.
+std::string ChoiceText(const WeightChoice& choice);
+
+// Those that are trained. InvalidArgument: a pattern that matches nothing; a name without wildcards
+// that cannot be trained, with the reason; nothing left. `choices`, where given, gets all.
+absl::StatusOr<std::vector<ValueId>> TrainableParameters(
+    const Model& model, absl::Span<const std::string> initializers, ValueId loss,
+    absl::Span<const std::string> trainable, absl::Span<const std::string> frozen,
+    std::vector<WeightChoice>* choices = nullptr);
+
+// Of `initializers` those that TrainableParameters may choose: floats that are no constants, or
+// that a pattern names. Others keep their values in a training.
+std::vector<std::string> MayBeTrained(const Model& model,
                                       absl::Span<const std::string> initializers,
                                       absl::Span<const std::string> trainable);
 

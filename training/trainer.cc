@@ -18,8 +18,10 @@
 #include "training/gradient/gradient_model.h"
 #include "training/load_model.h"
 #include "training/loss_scale.h"
+#include "training/master_weights.h"
 #include "training/mode.h"
 #include "training/recompute.h"
+#include "training/stop_gradients.h"
 #include "training/trained_model.h"
 
 namespace onward {
@@ -281,6 +283,8 @@ absl::StatusOr<Model> Trainer::TrainedModel() const {
       Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
                                  : ModelWithWeights(HasAverage(), nullptr));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  RoundMasterWeights(model.graph);
+  StopGradientsToIdentities(model.graph);
   AddNotes(model);
   return model;
 }
@@ -310,6 +314,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
     ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
   }
   ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
+  StopGradientsToIdentities(step.graph);
   return ExportFile(step, path);
 }
 

@@ -164,6 +164,8 @@ class Trainer {
   const std::vector<std::string>& parameters() const { return phases_.parameters; }
   // Names of the classes that targets count, where the data has names for them.
   std::vector<std::string> class_names() const;
+  // Of all float initializers: whether each is trained, and why.
+  const std::vector<WeightChoice>& choices() const { return phases_.choices; }
   TrainingSession& session() { return *session_; }
 
  private:

@@ -21,6 +21,9 @@ inline constexpr char kStreamKey[] = "onward.stream";
 // In the metadata of a node whose outputs the model has in 16 bits and a pass made float32: the
 // dtype's name.
 inline constexpr char kNarrowKey[] = "onward.narrow";
+// In the metadata of an Identity that no gradient passes, as which a StopGradient is written to
+// files.
+inline constexpr char kStopGradientKey[] = "onward.stop_gradient";
 
 // The schema of an op at the opset used inside, null when there is none. Registers the `onward`
 // schemas on first use; thread-safe.

@@ -67,6 +67,21 @@ TEST_F(GradientCommandTest, Trainable) {
   EXPECT_THAT(log_, HasSubstr("output grad/head/b"));
 }
 
+TEST_F(GradientCommandTest, StopsAtNamedValues) {
+  ASSERT_EQ(Call("--of loss --wrt x,head/b --stop-gradient 'k'"), 0) << log_;
+  const auto model = ImportFile(written_);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto session = Session::Create(*model);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto outputs = (*session)->Run({{"x", Value(Tensor::Of<float>({1, 2}, {5, 6}))},
+                                        {"ids", Value(Tensor::Of<int64_t>({1}, {0}))}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(outputs->at("grad/x").tensor().data<float>()[0], 0);
+  EXPECT_EQ(outputs->at("grad/head/b").tensor().data<float>()[0], 1);
+  EXPECT_EQ(Call("--of loss --wrt x --stop-gradient kk"), 1);
+  EXPECT_THAT(log_, HasSubstr("--stop-gradient: no value of the model matches 'kk'; did you mean"));
+}
+
 TEST_F(GradientCommandTest, SeveralOfBoth) {
   ASSERT_EQ(Call("--of out/y,loss --wrt x,h --wrt head/b --json"), 0) << log_;
   EXPECT_THAT(Names(true), ElementsAre("x", "ids", "grad/out/y"));

@@ -37,8 +37,8 @@ TEST(FormulaConstants, DefaultsAreNotTrained) {
   };
   EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "val_4"));
   EXPECT_THAT(names({"val_1", "val_2"}), ElementsAre("val_1", "val_2"));
-  EXPECT_THAT(MayBeTrained(model->graph, all, {}), ElementsAre("w", "r", "b", "val_4"));
-  EXPECT_THAT(MayBeTrained(model->graph, all, std::vector<std::string>{"*_2"}),
+  EXPECT_THAT(MayBeTrained(*model, all, {}), ElementsAre("w", "r", "b", "val_4"));
+  EXPECT_THAT(MayBeTrained(*model, all, std::vector<std::string>{"*_2"}),
               ElementsAre("w", "r", "b", "val_2", "val_4"));
   all[3] = "h0";
   model->graph.Rename(model->graph.FindValue("val_1"), "h0");
@@ -50,14 +50,17 @@ TEST(FormulaConstants, DefaultsAreNotTrained) {
 TEST(FormulaConstants, WeightsOfOneElementAreTrained) {
   auto model = testing::ModelFromText(
       "g (float[4,2] x) => (float y) <float[2,1] w = {1,2}, float[1] b = {0}, "
-      "float[1,1,1] filter = {3}, float[1] f = {0}, float \"m.scale\" = {1}, float half = {0.5}, "
-      "float[1] val_3 = {2}, float[1] one = {1}, float logit_scale = {2}, int64[3] s = {4,1,1}> {"
+      "float[1,1,1] filter = {3}, float[1] f = {0}, float \"m.scale\" = {1}, float \"onnx::Mul_5\" "
+      "= {0.5}, "
+      "float[1] val_3 = {2}, float[1] \"model/one:0\" = {1}, float logit_scale = {2}, int64[3] s = "
+      "{4,1,1}> {"
       "p = MatMul(x, w) a = Add(p, b) r = Reshape(a, s) c = Conv(r, filter, f) "
-      "d = Mul(c, \"m.scale\") e = Mul(d, half) g = Mul(e, val_3) h = Add(g, one) "
+      "d = Mul(c, \"m.scale\") e = Mul(d, \"onnx::Mul_5\") g = Mul(e, val_3) h = Add(g, "
+      "\"model/one:0\") "
       "i = Mul(h, logit_scale) y = ReduceSum <keepdims = 0> (i) }");
   ASSERT_TRUE(model.ok()) << model.status();
-  const std::vector<std::string> all = {"w",    "b",     "filter", "f",          "m.scale",
-                                        "half", "val_3", "one",    "logit_scale"};
+  const std::vector<std::string> all = {
+      "w", "b", "filter", "f", "m.scale", "onnx::Mul_5", "val_3", "model/one:0", "logit_scale"};
   const auto chosen = TrainableParameters(*model, all, model->graph.outputs()[0], {}, {});
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   std::vector<std::string> names;
@@ -75,7 +78,8 @@ class Tables : public ::testing::Test {
   }
   std::vector<std::string> Found() {
     std::vector<std::string> names;
-    for (const ValueId id : FormulaConstants(graph_, ids_)) names.push_back(graph_.value(id).name);
+    for (const auto& [id, reason] : FormulaConstants(graph_, ids_))
+      names.push_back(graph_.value(id).name);
     return names;
   }
 
@@ -113,12 +117,13 @@ TEST_F(Tables, OfSinusoidalPositions) {
 }
 
 TEST_F(Tables, OfFrequencies) {
-  Add("f", {4}, [](int64_t i) { return std::pow(10000.0, -static_cast<double>(i) / 4); });
+  Add("powers", {4}, [](int64_t i) { return std::pow(10000.0, -static_cast<double>(i) / 4); });
+  Add("val_7", {4}, [](int64_t i) { return std::pow(10000.0, -static_cast<double>(i) / 4); });
   Add("m.rotary_emb.inv_freq", {2}, [](int64_t i) { return i == 0 ? 0.7 : 0.3; });
   Add("pair", {2}, [](int64_t i) { return i == 0 ? 1 : 0.5; });
   Add("ones", {4}, [](int64_t) { return 1; });
   Add("bias", {4}, [](int64_t i) { return 1 - 0.2 * static_cast<double>(i); });
-  EXPECT_THAT(Found(), ElementsAre("f", "m.rotary_emb.inv_freq"));
+  EXPECT_THAT(Found(), ElementsAre("val_7", "m.rotary_emb.inv_freq"));
 }
 
 // "Train Short, Test Long" (arXiv 2108.12409): slopes 2^-h times the distance.

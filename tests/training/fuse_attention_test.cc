@@ -117,11 +117,14 @@ TEST(FuseAttentionForTraining, TrainsAsItsPartsInLessMemory) {
   EXPECT_LT(parts->losses[3], parts->losses[0]);
 }
 
-// dynamo=True writes shapes and scales as initializers beside the weights.
+// dynamo=True writes shapes and scales as initializers beside the weights, and says what they are.
 TEST(FuseAttentionForTraining, ConstantsAmongTheInitializers) {
   TrainableModel network = Network();
   for (const char* name : {"split", "join", "square", "one", "unit"})
     network.initializers.emplace_back(name);
+  Graph& graph = network.model.graph;
+  graph.mutable_value(graph.FindValue("unit"))
+      .metadata["pkg.torch.export.graph_signature.InputSpec.kind"] = "CONSTANT_TENSOR";
   TrainConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "model: '' loss { kind: 'cross_entropy' class_axis: -1 } data {} steps: 1 "

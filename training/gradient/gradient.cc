@@ -7,6 +7,7 @@
 #include "training/gradient/cotangent.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/path.h"
+#include "training/stop_gradients.h"
 
 namespace onward {
 namespace {
@@ -76,6 +77,7 @@ absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
                                                   absl::Span<const GradientTarget> targets,
                                                   absl::Span<const ValueId> wrt,
                                                   const GradientOptions& options) {
+  StopDetached(graph);
   GraphSink sink(graph, FreePrefix(graph));
   ONWARD_RETURN_IF_ERROR(CheckSources(graph, wrt));
   std::vector<GradientTarget> given;

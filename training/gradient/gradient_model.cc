@@ -10,6 +10,7 @@
 #include "graph/passes/passes.h"
 #include "training/gradient/expand_gradient.h"
 #include "training/gradient/plain_identities.h"
+#include "training/stop_gradients.h"
 
 namespace onward {
 namespace {

@@ -1,16 +1,17 @@
 #include "training/gradient/plain_identities.h"
 
 #include "graph/ops/onward_schemas.h"
+#include "training/stop_gradients.h"
 
 namespace onward {
+namespace {
 
-void MakePlainIdentities(Graph& graph) {
+void MakeRequirementsPlain(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
-      MakePlainIdentities(*subgraph.graph);
+      MakeRequirementsPlain(*subgraph.graph);
     const std::string& op = graph.node(id).op_type;
-    if (graph.node(id).domain != kOnwardDomain ||
-        (op != "StopGradient" && op != "RequireShape" && op != "RequireRange"))
+    if (graph.node(id).domain != kOnwardDomain || (op != "RequireShape" && op != "RequireRange"))
       continue;
     for (size_t i = 1; i < graph.node(id).inputs.size(); ++i)
       graph.SetInput(id, static_cast<int>(i), ValueId());
@@ -21,6 +22,13 @@ void MakePlainIdentities(Graph& graph) {
     node.op_type = "Identity";
     node.schema = FindSchema("Identity", "");
   }
+}
+
+}  // namespace
+
+void MakePlainIdentities(Graph& graph) {
+  StopGradientsToIdentities(graph);
+  MakeRequirementsPlain(graph);
 }
 
 }  // namespace onward

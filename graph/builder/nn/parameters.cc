@@ -115,22 +115,27 @@ int64_t CountParameters(absl::Span<const ParameterInfo> parameters, bool trainab
 }
 
 std::string ParameterTable(absl::Span<const ParameterInfo> parameters) {
-  size_t name = 9, shape = 5;
+  size_t name = 9, shape = 5, start = 5;
   for (const ParameterInfo& each : parameters) {
     name = std::max(name, each.name.size());
     shape = std::max(shape, each.type.ToString().size());
+    start = std::max(start, each.init.size());
   }
   const auto line = [&](const std::string& a, const std::string& b, const std::string& c,
-                        const std::string& d, const std::string& e) {
-    std::string text = absl::StrFormat("%-*s  %-*s  %12s  %-9s  %s", static_cast<int>(name), a,
-                                       static_cast<int>(shape), b, c, d, e);
+                        const std::string& d, const std::string& e, const std::string& f) {
+    std::string text =
+        absl::StrFormat("%-*s  %-*s  %12s  %-9s  %-*s  %s", static_cast<int>(name), a,
+                        static_cast<int>(shape), b, c, d, static_cast<int>(start), e, f);
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
   };
-  std::string table = line("parameter", "type", "elements", "trained", "start");
+  const bool grounds = std::any_of(parameters.begin(), parameters.end(),
+                                   [](const ParameterInfo& each) { return !each.ground.empty(); });
+  std::string table =
+      line("parameter", "type", "elements", "trained", "start", grounds ? "why" : "");
   for (const ParameterInfo& each : parameters) {
     table += line(each.name, each.type.ToString(), absl::StrCat(each.count()),
-                  each.trainable() ? "yes" : each.frozen, each.init);
+                  each.trainable() ? "yes" : each.frozen, each.init, each.ground);
   }
   return absl::StrCat(table, CountParameters(parameters), " elements, ",
                       CountParameters(parameters, true), " of them trained\n");

@@ -17,6 +17,7 @@ struct ParameterInfo {
   Type type;           // of known dims
   std::string init;    // how it started, "" of an imported one
   std::string frozen;  // why it is not trained: "buffer", "frozen", ...; "" when it is
+  std::string ground;  // what says whether it is trained, where that was asked
   bool trainable() const { return frozen.empty(); }
   bool buffer() const { return frozen == "buffer"; }
   int64_t count() const { return NumElements(*type.static_dims()); }
@@ -40,8 +41,8 @@ absl::Status Unfreeze(Model& model, absl::Span<const std::string> patterns);
 // Elements of all parameters that are no buffers, or of those that are trained.
 int64_t CountParameters(absl::Span<const ParameterInfo> parameters, bool trainable_alone = false);
 
-// A table with a line for each (name, shape, elements, trained or why not, how it started) and the
-// sums.
+// A table with a line for each (name, shape, elements, trained or why not, how it started, what
+// says so) and the sums.
 std::string ParameterTable(absl::Span<const ParameterInfo> parameters);
 
 }  // namespace onward::nn

@@ -1,0 +1,17 @@
+// What a choice of weights says in a table of parameters.
+#pragma once
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/builder/nn/parameters.h"
+#include "training/trainable.h"
+
+namespace onward::cli {
+
+// Sets whether and why each parameter is trained. What is not among the choices is a constant of
+// the graph, unless modules say what it is.
+void ShowChoices(absl::Span<const WeightChoice> choices,
+                 std::vector<nn::ParameterInfo>& parameters);
+
+}  // namespace onward::cli
