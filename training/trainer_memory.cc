@@ -79,7 +79,7 @@ absl::Status Trainer::FitSession() {
     if (named) break;
   }
   return absl::ResourceExhaustedError(absl::StrCat(
-      "recompute.memory_budget: the training needs ", BytesText(least), " at least, with ",
+      "recompute.memory_budget: the training needs ", least, " bytes at least, with ",
       named ? "the segments that the config names" : "every part of the forward pass",
       " computed again; the budget is ", BytesText(budget), " (a smaller batch_size needs less)"));
 }
