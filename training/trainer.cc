@@ -328,8 +328,10 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
 }
 
 absl::StatusOr<Model> Trainer::TrainedModel() const {
+  // An average that no step has counted in is that of the initial weights.
+  const int64_t averaged = best_weights_ ? best_weights_->averaged : progress_.averaged;
   ONWARD_ASSIGN_OR_RETURN(Model model,
-                          ModelWithWeights(phases_.evaluate_average.has_value(),
+                          ModelWithWeights(phases_.evaluate_average.has_value() && averaged > 0,
                                            best_weights_ ? &best_weights_->state : nullptr));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   return model;

@@ -226,6 +226,7 @@ class Trainer {
   // Of the best evaluation: kept where no checkpoints are written, else found once Run ends.
   struct BestWeights {
     int64_t step;
+    int64_t averaged;  // TrainingProgress::averaged then
     std::map<std::string, Tensor> state;
   };
   std::optional<BestWeights> best_weights_;

@@ -119,7 +119,7 @@ bool Trainer::ExportsBest() const {
 // Where there are checkpoints, the best weights are in one of them.
 void Trainer::KeepBest() {
   if (!ExportsBest() || checkpoints_ != nullptr) return;
-  best_weights_ = BestWeights{progress_.step, {}};
+  best_weights_ = BestWeights{progress_.step, progress_.averaged, {}};
   for (const std::string& name : session_->state_names()) {
     const bool is_weight = std::find(weights_.begin(), weights_.end(), name) != weights_.end();
     if (is_weight || name.starts_with(kAveragePrefix))
@@ -145,7 +145,9 @@ void Trainer::FindBest() {
     if (entry.step != found->step || entry.metric != found->metric) continue;
     absl::StatusOr<TrainingState> state = LoadCheckpoint(entry.path);
     if (state.ok()) {
-      best_weights_ = BestWeights{found->step, std::move(state->tensors)};
+      const auto progress = ProgressOf(state->values);
+      best_weights_ = BestWeights{found->step, progress.ok() ? progress->averaged : 0,
+                                  std::move(state->tensors)};
       return;
     }
     why = state.status();
