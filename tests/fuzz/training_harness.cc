@@ -11,6 +11,7 @@
 #include "training/checkpoint/checkpoint.h"
 #include "training/config/check_config.h"
 #include "training/config/read_config.h"
+#include "training/config/set_field.h"
 #include "training/trainer.h"
 
 namespace onward::fuzz {

@@ -56,7 +56,7 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   if (schedule.threshold_mode() != "rel" && schedule.threshold_mode() != "abs")
     check.Fail("threshold_mode",
                absl::StrCat("is \"rel\" or \"abs\", not '", schedule.threshold_mode(), "'"));
-  const UnusedField unused = FindUnusedField(schedule);
+  const ConfigProblem unused = FindUnusedField(schedule);
   if (!unused.field.empty()) check.Fail(unused.field, unused.reason);
   int64_t last = -1;
   for (const int64_t milestone : schedule.milestone()) {

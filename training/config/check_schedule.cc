@@ -40,7 +40,7 @@ constexpr std::string_view kCommon[] = {"kind", "warmup", "warmup_start"};
 
 }  // namespace
 
-UnusedField FindUnusedField(const ScheduleConfig& schedule) {
+ConfigProblem FindUnusedField(const ScheduleConfig& schedule) {
   const auto entry = std::find_if(Table().begin(), Table().end(), [&](const KindFields& each) {
     return each.kind == schedule.kind();
   });

@@ -1,5 +1,5 @@
 // The arithmetic and the bytes that no kernel can do without.
-#include "graph/infer/cost.h"
+#include "graph/infer/least_cost.h"
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
