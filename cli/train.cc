@@ -171,8 +171,7 @@ class Training {
     Record(BeginRecords());
     ONWARD_RETURN_IF_ERROR(SaveModels());
     Record(records_.Close());
-    if (!common_.json && ShowsConfusion(config_))
-      records_.PrintConfusion(trainer_->class_names());
+    if (!common_.json && ShowsConfusion(config_)) records_.PrintConfusion(trainer_->class_names());
     PrintOutcome();
     if (!options_.profile.empty())
       ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer_, options_.profile));

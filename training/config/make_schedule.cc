@@ -84,7 +84,7 @@ absl::StatusOr<Schedule> MakeSchedule(const ScheduleConfig& config, double rate,
     return absl::InvalidArgumentError(
         absl::StrCat("there is no schedule '", config.kind(), "'; there are ", known));
   }
-  const UnusedField unused = FindUnusedField(config);
+  const ConfigProblem unused = FindUnusedField(config);
   if (!unused.field.empty())
     return absl::InvalidArgumentError(absl::StrCat("schedule.", unused.field, ": ", unused.reason));
   const int64_t warmup = config.warmup();
