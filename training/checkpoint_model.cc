@@ -1,5 +1,7 @@
 #include "training/checkpoint_model.h"
 
+#include <cstring>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -110,6 +112,12 @@ absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::st
   ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded.model),
                                   absl::StrCat("the checkpoint '", checkpoint.path, "' is")));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(loaded.model).status());
+  std::map<std::string, std::string> notes;
+  for (const auto& [key, value] : checkpoint.state.values) {
+    if (key.starts_with(kCheckpointNotePrefix))
+      notes[key.substr(std::strlen(kCheckpointNotePrefix))] = value;
+  }
+  SetNotes(config, notes, loaded.model);
   RoundMasterWeights(loaded.model.graph);
   StopGradientsToIdentities(loaded.model.graph);
   return std::move(loaded.model);

@@ -12,6 +12,9 @@
 
 namespace onward {
 
+// Of the values of a checkpoint: notes on the data, for the model's metadata.
+inline constexpr char kCheckpointNotePrefix[] = "note/";
+
 struct CheckpointChoice {
   enum Kind : uint8_t {
     kBest,  // by the metric of the evaluations

@@ -8,6 +8,7 @@
 #include "graph/passes/pass.h"
 #include "graph/passes/passes.h"
 #include "onnx_io/export.h"
+#include "training/data/model_notes.h"
 #include "training/phases.h"
 
 namespace onward {
@@ -38,6 +39,13 @@ absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool average
   if (count > 0 || state.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "of another model: it has none of the weights of the config's model");
+}
+
+void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,
+              Model& model) {
+  // The names of a model's classes do not fit another head.
+  if (config.has_head()) model.metadata.erase(kClassesNote);
+  for (const auto& [key, value] : notes) model.metadata[key] = value;
 }
 
 absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const std::string& path) {

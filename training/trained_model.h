@@ -16,6 +16,10 @@ namespace onward {
 // dtype or shape, or no value at all: they are of another model.
 absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model);
 
+// Puts notes on the data (training/data/model_notes.h) into the metadata of `model`.
+void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,
+              Model& model);
+
 // Writes a model in inference form as ONNX, as `config.export` says.
 absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const std::string& path);
 

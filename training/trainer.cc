@@ -285,7 +285,7 @@ absl::StatusOr<Model> Trainer::TrainedModel() const {
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   RoundMasterWeights(model.graph);
   StopGradientsToIdentities(model.graph);
-  AddNotes(model);
+  SetNotes(config_, DataNotes(), model);
   return model;
 }
 

@@ -206,7 +206,7 @@ class Trainer {
   void WarnOfEmptyGroups() const;
   absl::Status CheckEvaluation();
   absl::Status CheckEvaluationClasses() const;
-  void AddNotes(Model& model) const;
+  std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
   absl::Status RefuseNonFiniteData(const Batch& batch) const;
   absl::Status RefuseNonFiniteWeights() const;
   void NoteNonFiniteData(const Batch& batch);

@@ -13,6 +13,7 @@
 #include "executors/shared_arena.h"
 #include "graph/base/status.h"
 #include "training/checkpoint/checkpoint.h"
+#include "training/checkpoint_model.h"
 #include "training/same_training.h"
 #include "training/trainer.h"
 
@@ -79,6 +80,8 @@ absl::Status Trainer::OpenCheckpoints() {
   description_ = DescribeTraining(
       config_, options_.directory,
       options_.data_directory.empty() ? options_.directory : options_.data_directory);
+  for (const auto& [key, value] : DataNotes())
+    description_[absl::StrCat(kCheckpointNotePrefix, key)] = value;
   ONWARD_ASSIGN_OR_RETURN(checkpoints_, CheckpointWriter::Open(options));
   return options_.resume ? Resume() : absl::OkStatus();
 }

@@ -73,24 +73,20 @@ std::vector<std::string> Trainer::class_names() const {
   return {};
 }
 
-void Trainer::AddNotes(Model& model) const {
+std::map<std::string, std::string> Trainer::DataNotes() const {
+  const Graph& graph = trained_.model.graph;
   std::vector<std::string> inputs;
-  for (const ValueId id : model.graph.inputs()) inputs.push_back(model.graph.value(id).name);
-  const std::string output = config_.loss().has_output() || model.graph.outputs().empty()
+  for (const ValueId id : graph.inputs()) inputs.push_back(graph.value(id).name);
+  const std::string output = config_.loss().has_output() || graph.outputs().empty()
                                  ? config_.loss().output()
-                                 : model.graph.value(model.graph.outputs()[0]).name;
+                                 : graph.value(graph.outputs()[0]).name;
   const std::string& directory =
       options_.data_directory.empty() ? options_.directory : options_.data_directory;
-  // The names of a model's classes do not fit another head.
-  if (config_.has_head()) model.metadata.erase(kClassesNote);
   const absl::StatusOr<Notes> notes =
-      NotesOf(config_, WithSizesOf(model.graph, fields_), directory, inputs, output);
-  if (!notes.ok()) {
-    Warn(
-        absl::StrCat("the model is written without notes on its data: ", notes.status().message()));
-    return;
-  }
-  for (const auto& [key, value] : *notes) model.metadata[key] = value;
+      NotesOf(config_, WithSizesOf(graph, fields_), directory, inputs, output);
+  if (notes.ok()) return *notes;
+  Warn(absl::StrCat("the model is written without notes on its data: ", notes.status().message()));
+  return {};
 }
 
 // With log.detect_anomaly: what is not finite before the first node ran.

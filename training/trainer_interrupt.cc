@@ -16,7 +16,12 @@ absl::StatusOr<Trainer::StepStart> Trainer::BeginStep() const {
   StepStart start{progress_, {}, std::nullopt};
   // A step of one batch is not interrupted.
   if (options_.interrupted == nullptr || (lbfgs_ == nullptr && !phases_.apply)) return start;
-  if (lbfgs_ != nullptr) start.lbfgs = *lbfgs_;
+  if (lbfgs_ != nullptr) {
+    start.lbfgs = *lbfgs_;
+    for (const std::string& name : phases_.parameters) {
+      ONWARD_ASSIGN_OR_RETURN(start.state[name], session_->State(name));
+    }
+  }
   for (const std::string& name : batch_state_) {
     // Sums over the batches of a step are zeros at its start.
     if (phases_.apply && IsAccumulated(name)) continue;

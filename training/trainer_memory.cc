@@ -128,8 +128,12 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
     absl::StatusOr<Batches> read = ReadBatches(*evaluation_loader_, evaluation_data);
     if (!read.ok()) return Annotate(read.status(), "evaluation.data:");
     evaluated = *std::move(read);
-    ONWARD_RETURN_IF_ERROR(
-        PlanPhase(evaluate, evaluation_data, evaluated.largest, evaluated.other_dims, &evaluation));
+    ONWARD_RETURN_IF_ERROR(Annotate(
+        InputsOf(session_->inputs(evaluate), evaluated.first, evaluation_data).status(),
+        "evaluation:"));
+    ONWARD_RETURN_IF_ERROR(Annotate(
+        PlanPhase(evaluate, evaluation_data, evaluated.largest, evaluated.other_dims, &evaluation),
+        "evaluation.data:"));
     planned_.batches =
         BytesOf(*loader_, batches, false) + BytesOf(*evaluation_loader_, evaluated, true);
   }
@@ -140,9 +144,12 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
     planned_.state += state.byte_size();
+    // The best weights are kept where no checkpoint has them.
+    const bool is_weight = trained_.model.graph.is_constant(trained_.model.graph.FindValue(name)) ||
+                           name.starts_with(kAveragePrefix);
+    if (is_weight && ExportsBest() && options_.checkpoint_directory.empty())
+      planned_.copies += state.byte_size();
   }
-  // The best weights are kept where no checkpoint has them.
-  if (ExportsBest() && options_.checkpoint_directory.empty()) planned_.copies += planned_.state;
   planned_.held = memory_->used();
   planned_.creation = memory_->peak();
   const int64_t most = budget > 0 ? std::min(budget, memory_->limit()) : memory_->limit();

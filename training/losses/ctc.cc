@@ -130,11 +130,13 @@ Expr Ctc(const Expr& log_probabilities, const Expr& targets, const Expr& given_f
     return {};
   const Expr frames = OnePer("ctc", log_probabilities, 1, given_frames, "frames");
   const Expr lengths = OnePer("ctc", log_probabilities, 1, given_lengths, "lengths");
+  if (!frames.valid() || !lengths.valid()) return {};
   const DType dtype = log_probabilities.dtype();
   const Expr logs =
       dtype == DType::kFloat64 ? log_probabilities : Cast(log_probabilities, DType::kFloat32);
   const bool in_a_row = targets.type().shape && targets.type().shape->size() == 1;
   const Expr given = Cast(in_a_row ? targets : RowPer("ctc", lengths, targets), DType::kInt64);
+  if (!given.valid()) return {};
   const Expr stops = Within(Cast(frames, DType::kInt64), Shape(logs, 0, 1) + 1.0);
   const Expr longest = in_a_row ? Size(given) : Shape(given, 1, 2);
   const Expr sizes = Within(Cast(lengths, DType::kInt64), longest + 1.0);

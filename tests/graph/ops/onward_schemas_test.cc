@@ -45,8 +45,8 @@ TEST(OnwardSchemas, RequirementsAreIdentities) {
                                kOnwardDomain)),
             "float16[n,4]");
   GraphBuilder c;
-  const Expr y = c.Input("y", DType::kString, {"n", 4});
-  EXPECT_EQ(TypeOfBody(c, c.Op("RequireShape", {y, c.Input("expected", DType::kInt64, {2})},
+  const Expr text = c.Input("text", DType::kString, {"n", 4});
+  EXPECT_EQ(TypeOfBody(c, c.Op("RequireShape", {text, c.Input("expected", DType::kInt64, {2})},
                                {{"message", std::string("{got}")}}, kOnwardDomain)),
             "string[n,4]");
 }

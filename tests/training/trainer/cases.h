@@ -37,7 +37,8 @@ class TrainerCaseTest : public ::testing::Test {
         absl::StrCat(R"(model: "model.onnx" optimizer { name: "SGD" }
                         data { safetensors { path: "data.safetensors" } shuffle: false
                                drop_last: false }
-                        evaluation { data { safetensors { path: "data.safetensors" } } } )",
+                        evaluation { data { safetensors { path: "data.safetensors" } } }
+                        export { weights: LAST } )",
                      more),
         &config))
         << more;
