@@ -58,8 +58,11 @@ class UpdateWriter {
     if (clip.has_global_norm()) {
       ClippedGradients by_norm = ClipByGlobalNorm(clipped, clip.global_norm());
       clipped = std::move(by_norm.gradients);
+      const Expr norm = by_norm.norm.dtype() == DType::kFloat32
+                            ? by_norm.norm
+                            : Cast(by_norm.norm, DType::kFloat32);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, by_norm.norm, "gradient_norm"));
+      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, norm, "gradient_norm"));
     }
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);

@@ -34,6 +34,7 @@ absl::Status Trainer::CheckEvaluation() {
   const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
   evaluation_loader_->Seek(0, 0);
   ONWARD_ASSIGN_OR_RETURN(const Batch batch, evaluation_loader_->Next());
+  evaluation_loader_->Rest();
   const absl::StatusOr<Session::Inputs> given =
       InputsOf(session_->inputs(phase), batch, config_.evaluation().data());
   if (!given.ok()) return Annotate(given.status(), "evaluation:");

@@ -25,7 +25,8 @@ struct Batches {
   int64_t examples = 0;    // memory that its examples take until they are put together
 };
 
-absl::StatusOr<Batches> ReadBatches(Loader& loader, const DataConfig& data) {
+// Of a loader that is asked for `count` batches.
+absl::StatusOr<Batches> ReadBatches(Loader& loader, const DataConfig& data, int64_t count) {
   loader.Seek(0, 0);
   Batches batches;
   ONWARD_ASSIGN_OR_RETURN(batches.first, loader.Next());
@@ -38,12 +39,13 @@ absl::StatusOr<Batches> ReadBatches(Loader& loader, const DataConfig& data) {
       batches.other_dims =
           std::max(batches.other_dims, std::min<int64_t>(dim, SessionOptions().max_bindings) - 1);
   }
+  batches.other_dims = std::clamp<int64_t>(count - 1, 0, batches.other_dims);
   batches.bytes = BatchBytes(batches.largest);
   // Examples of data that is in memory are views of it.
   const std::shared_ptr<MemoryLimit>& memory = MemoryLimit::Current();
-  const int64_t before = memory->used();
+  const int64_t before = memory->used(), rows = batches.first.begin()->second.dims()[0];
   if (const auto example = source->Read(0, 0); !example.ok() || memory->used() > before)
-    batches.examples = batches.bytes;
+    batches.examples = std::max(batches.bytes, rows * (memory->used() - before));
   return batches;
 }
 
@@ -116,7 +118,8 @@ absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, const B
 
 absl::Status Trainer::PlanMemory(int64_t budget) {
   planned_ = TrainingMemory();
-  ONWARD_ASSIGN_OR_RETURN(const Batches batches, ReadBatches(*loader_, config_.data()));
+  ONWARD_ASSIGN_OR_RETURN(const Batches batches, ReadBatches(*loader_, config_.data(),
+                                                             TotalSteps() * config_.accumulate()));
   PlannedMemory step, evaluation;
   ONWARD_RETURN_IF_ERROR(PlanPhase(0, config_.data(), batches.largest, batches.other_dims, &step));
   if (phases_.apply)
@@ -125,12 +128,13 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
   const size_t evaluate = phases_.evaluate_average.value_or(phases_.evaluate);
   const DataConfig& evaluation_data = config_.evaluation().data();
   if (evaluation_loader_ != nullptr) {
-    absl::StatusOr<Batches> read = ReadBatches(*evaluation_loader_, evaluation_data);
+    absl::StatusOr<Batches> read =
+        ReadBatches(*evaluation_loader_, evaluation_data, evaluation_loader_->batches_per_epoch());
     if (!read.ok()) return Annotate(read.status(), "evaluation.data:");
     evaluated = *std::move(read);
-    ONWARD_RETURN_IF_ERROR(Annotate(
-        InputsOf(session_->inputs(evaluate), evaluated.first, evaluation_data).status(),
-        "evaluation:"));
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(InputsOf(session_->inputs(evaluate), evaluated.first, evaluation_data).status(),
+                 "evaluation:"));
     ONWARD_RETURN_IF_ERROR(Annotate(
         PlanPhase(evaluate, evaluation_data, evaluated.largest, evaluated.other_dims, &evaluation),
         "evaluation.data:"));

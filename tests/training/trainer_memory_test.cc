@@ -60,7 +60,7 @@ class TrainerMemoryTest : public TrainerTest {
   }
 
   // Trains, and within the limits that the plan gives.
-  void ExpectPlanned(const TrainConfig& config, TrainerOptions options = {}) {
+  void ExpectPlanned(const TrainConfig& config, TrainerOptions options = {}, double over = 0.05) {
     SCOPED_TRACE(config.DebugString());
     options.directory = scratch_.path();
     const auto trainer = Trainer::Create(config, options);
@@ -68,9 +68,10 @@ class TrainerMemoryTest : public TrainerTest {
     const auto planned = static_cast<double>((*trainer)->planned_bytes());
     const absl::Status run = (*trainer)->Run();
     ASSERT_TRUE(run.ok()) << run;
-    EXPECT_NEAR(static_cast<double>((*trainer)->peak_bytes()), planned, 0.05 * planned);
+    EXPECT_LE(static_cast<double>((*trainer)->peak_bytes()), 1.05 * planned);
+    EXPECT_GE(static_cast<double>((*trainer)->peak_bytes()), (1 - over) * planned);
     TrainConfig limited = config;
-    limited.set_max_memory(absl::StrCat(static_cast<int64_t>(1.01 * planned)));
+    limited.set_max_memory(absl::StrCat(static_cast<int64_t>(1.02 * planned)));
     if (!options.checkpoint_directory.empty()) options.checkpoint_directory += "_again";
     const auto again = RunTrainer(limited, scratch_.path(), options);
     EXPECT_TRUE(again.ok()) << again.status();
@@ -114,18 +115,21 @@ TEST_F(TrainerMemoryTest, StepsWhileACheckpointIsWritten) {
   ExpectPlanned(Gpt("steps: 5 checkpoint { every_steps: 2 }"), options);
 }
 
-// The first batch is not the longest.
+// The first batch is not the longest. Which lengths come together is not known before: the plan has
+// room for as many as there can be.
 TEST_F(TrainerMemoryTest, ExamplesOfDifferentLengths) {
   const std::string data = R"(data {
       jsonl { path: "lines.jsonl" field { name: "tokens" element: INT64 dim: -1 }
               field { name: "label" element: INT64 dim: -1 } }
       pad { key: "tokens" value: 0 } pad { key: "label" value: -100 } } )";
-  ExpectPlanned(Parsed(absl::StrCat(
-      R"(built { name: "gpt" options { key: "vocabulary" value: 50 }
+  ExpectPlanned(
+      Parsed(absl::StrCat(
+          R"(built { name: "gpt" options { key: "vocabulary" value: 50 }
                  options { key: "layers" value: 2 } options { key: "width" value: 64 }
                  options { key: "heads" value: 2 } options { key: "context" value: 64 } } )",
-      kOptimizer, "loss { kind: \"cross_entropy\" class_axis: -1 } batch_size: 4 epochs: 1 ",
-      data)));
+          kOptimizer, "loss { kind: \"cross_entropy\" class_axis: -1 } batch_size: 4 epochs: 1 ",
+          data)),
+      {}, 0.15);
 }
 
 // A budget between what a step needs without and with recomputation.

@@ -57,7 +57,7 @@ TEST_F(AverageTest, WithBatchNormalizationsIsPyTorchs) {
     TrainerOptions options;
     options.on_evaluation = [&](const EvaluationReport& report) { last = report.evaluation.loss; };
     options.checkpoint_directory = scratch_.path(absl::StrCat(name, "_checkpoints"));
-    const auto trainer = testing::RunTrainer(Steps(steps), scratch_.path(), options);
+    auto trainer = testing::RunTrainer(Steps(steps), scratch_.path(), options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
     const auto model = (*trainer)->TrainedModel();
     ASSERT_TRUE(model.ok()) << model.status();
@@ -67,6 +67,7 @@ TEST_F(AverageTest, WithBatchNormalizationsIsPyTorchs) {
     }
     EXPECT_NEAR(last, arrays_.at("evaluation").data<double>()[0], 1e-5);
     // A resumed training that is over exports the same.
+    trainer->reset();
     options.resume = true;
     const auto resumed = testing::RunTrainer(Steps(steps), scratch_.path(), options);
     ASSERT_TRUE(resumed.ok()) << resumed.status();
