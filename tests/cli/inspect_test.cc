@@ -120,7 +120,8 @@ TEST(DrawnInputs, TakeSizesFromWhatIsGiven) {
               HasSubstr("note: sizes that were not given: batch = 1, length = 1 (--shape"));
   EXPECT_THAT(Output(directory, path + " --duration 0.01", 0, "bench"),
               HasSubstr("batch = 1, length = 1"));
-  EXPECT_THAT(Output(directory, path, 0, "explain"), HasSubstr("bytes of values and scratch with batch = 1, length = 1"));
+  EXPECT_THAT(Output(directory, path, 0, "explain"),
+              HasSubstr("bytes of values and scratch with batch = 1, length = 1"));
   EXPECT_THAT(Output(directory, path + " --shape xy=3x5x2", 1, "explain"),
               HasSubstr("the model has no input 'xy'; did you mean 'x'?"));
   EXPECT_THAT(Output(directory, path + " --shape x=3x5", 1, "explain"), HasSubstr("wrong rank"));
