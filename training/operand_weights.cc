@@ -13,10 +13,6 @@
 namespace onward {
 namespace {
 
-constexpr char kKindKey[] = "pkg.torch.export.graph_signature.InputSpec.kind";
-constexpr char kPlaceholderKey[] = "pkg.torch.onnx.original_node_name";
-constexpr char kFoldedKey[] = "pkg.onnxscript.optimizer.folded_from";
-
 // What reads an initializer, by the parameter that it reads there: "" is a number of the source.
 struct Readers {
   std::map<std::string, std::vector<TorchOperand>> of;
@@ -101,10 +97,10 @@ class Separator {
     const ValueId own = graph_.AddConstant(name, *graph_.constant(weight));
     Metadata& metadata = graph_.mutable_value(own).metadata;
     if (folded) {
-      metadata[kFoldedKey] = absl::StrCat("['", target, "']");
+      metadata[kTorchFoldedKey] = absl::StrCat("['", target, "']");
     } else {
-      metadata[kKindKey] = exported_.IsParameter(target) ? "PARAMETER" : "BUFFER";
-      metadata[kPlaceholderKey] = readers[0].name;
+      metadata[kTorchKindKey] = exported_.IsParameter(target) ? "PARAMETER" : "BUFFER";
+      metadata[kTorchPlaceholderKey] = readers[0].name;
     }
     initializers_.push_back(name);
     Move(readers, own);
@@ -118,7 +114,7 @@ class Separator {
     if (about.kind != TorchKind::kParameter || all.of.size() < 2) return;
     const ValueId own = graph_.AddConstant(graph_.UniqueName(absl::StrCat(name, "/number")),
                                            *graph_.constant(weight));
-    graph_.mutable_value(own).metadata[kKindKey] = "CONSTANT_TENSOR";
+    graph_.mutable_value(own).metadata[kTorchKindKey] = "CONSTANT_TENSOR";
     Move(readers, own);
   }
 

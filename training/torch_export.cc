@@ -14,9 +14,6 @@ namespace onward {
 namespace {
 
 constexpr char kSignatureKey[] = "pkg.torch.export.ExportedProgram.graph_signature";
-constexpr char kKindKey[] = "pkg.torch.export.graph_signature.InputSpec.kind";
-constexpr char kPlaceholderKey[] = "pkg.torch.onnx.original_node_name";
-constexpr char kFoldedKey[] = "pkg.onnxscript.optimizer.folded_from";
 
 // Ops of torch.export's graph that move elements and do no arithmetic on them.
 const std::set<std::string_view>& MovingOps() {
@@ -97,11 +94,11 @@ TorchExport::TorchExport(const Graph& graph) {
     inputs_[inputs[i]] = graph.value(graph.inputs()[i]).name;
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueData& value = graph.value({i});
-    const TorchKind kind = KindOf(ValueOf(value.metadata, kKindKey));
+    const TorchKind kind = KindOf(ValueOf(value.metadata, kTorchKindKey));
     if (!value.constant || kind == TorchKind::kUnsaid) continue;
     speaks_ = true;
     kinds_[value.name] = kind;
-    const std::string placeholder = ValueOf(value.metadata, kPlaceholderKey);
+    const std::string placeholder = ValueOf(value.metadata, kTorchPlaceholderKey);
     if (!placeholder.empty()) targets_.try_emplace(placeholder, value.name);
   }
 }
@@ -109,8 +106,8 @@ TorchExport::TorchExport(const Graph& graph) {
 TorchInitializer TorchExport::Find(const Graph& graph, ValueId initializer) const {
   const ValueData& value = graph.value(initializer);
   TorchInitializer found;
-  found.kind = KindOf(ValueOf(value.metadata, kKindKey));
-  const std::string folded = ValueOf(value.metadata, kFoldedKey);
+  found.kind = KindOf(ValueOf(value.metadata, kTorchKindKey));
+  const std::string folded = ValueOf(value.metadata, kTorchFoldedKey);
   if (found.kind != TorchKind::kUnsaid || !speaks_) return found;
   if (folded.empty()) {
     const auto known = kinds_.find(value.name);

@@ -11,6 +11,11 @@
 
 namespace onward {
 
+// Keys of the metadata of initializers.
+inline constexpr char kTorchKindKey[] = "pkg.torch.export.graph_signature.InputSpec.kind";
+inline constexpr char kTorchPlaceholderKey[] = "pkg.torch.onnx.original_node_name";
+inline constexpr char kTorchFoldedKey[] = "pkg.onnxscript.optimizer.folded_from";
+
 enum class TorchKind {
   kUnsaid,     // the file says nothing
   kParameter,  // an nn.Parameter, trained or not: requires_grad is not in the file
