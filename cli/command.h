@@ -25,7 +25,7 @@ struct CommonOptions {
   std::vector<std::string> custom_ops;  // libraries
 
   SessionOptions session() const;
-  // What all tensors of the command count against: `max_memory`, or the machine's.
+  // The limit that all tensors of the command count against: `max_memory`, or the machine's.
   const std::shared_ptr<MemoryLimit>& memory() const;
 
  private:

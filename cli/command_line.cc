@@ -41,7 +41,7 @@ std::vector<std::string> CommandNames(CLI::App& parser) {
   return names;
 }
 
-// What is wrong with the first argument where it should name a command; "" where it does.
+// Says why the first argument does not name a command; "" where it does.
 std::string UnknownCommand(CLI::App& parser, const std::string& first) {
   const std::vector<std::string> names = CommandNames(parser);
   if (std::find(names.begin(), names.end(), first) != names.end()) return "";

@@ -77,7 +77,7 @@ absl::Status ApplyImageNote(const Notes& metadata, DataConfig& data) {
   return absl::OkStatus();
 }
 
-// What the model says of its data stands for what --data leaves out. Answers its classes.
+// The model's notes on its data stand for what --data leaves out. Returns its classes.
 absl::StatusOr<std::vector<std::string>> ApplyNotes(const Options& options, TrainConfig& config) {
   if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
   ONWARD_ASSIGN_OR_RETURN(const Notes metadata, ReadMetadata(options.subject));
@@ -99,7 +99,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotes(options, config));
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.subject).parent_path();
-  // What is typed is relative to where it is typed.
+  // Paths of the command line are relative to the current directory.
   trainer_options.data_directory =
       options.data_dir.empty() && !options.data.empty() ? "." : options.data_dir;
   // Of the weights and of the evaluation; what would be trained is of no account here.

@@ -15,7 +15,7 @@
 namespace onward::cli {
 namespace {
 
-// What a run with the given shapes needs.
+// The memory that a run with the given shapes needs.
 struct Plan {
   RunMemory memory;
   std::vector<std::string> taken_as_one;  // symbols without a size
