@@ -1,12 +1,13 @@
 #include "kernels/cpu/machine_peak.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -18,46 +19,39 @@
 namespace onward::cpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Seconds of processor time of the calling thread: other programs' turns do not count.
+double ThreadSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 constexpr double kRoundSeconds = 1.5e-3;
 constexpr int64_t kSlice = 1024;  // threads' parts are multiples of it
 
-// Seconds that all threads need for `work(thread)`, which they begin together.
+// The most processor time that a thread needs for `work(thread)`, which all begin together.
 double Together(ThreadPool& pool, const std::function<void(int)>& work) {
   const int threads = pool.num_threads();
-  std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends = begins;
+  std::vector<double> seconds(static_cast<size_t>(threads));
   std::atomic<int> waiting{threads};
   pool.ParallelFor(threads, 1, [&](int, int64_t part, int64_t) {
     --waiting;
     while (waiting.load() > 0) {
     }
-    begins[static_cast<size_t>(part)] = Clock::now();
+    const double begin = ThreadSeconds();
     work(static_cast<int>(part));
-    ends[static_cast<size_t>(part)] = Clock::now();
+    seconds[static_cast<size_t>(part)] = ThreadSeconds() - begin;
   });
-  return std::chrono::duration<double>(*std::max_element(ends.begin(), ends.end()) -
-                                       *std::min_element(begins.begin(), begins.end()))
-      .count();
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 // The best rate of `work(thread, times)`, each time of which is `amount` by a thread.
 double BestRate(ThreadPool& pool, double amount, int rounds,
                 const std::function<void(int, int64_t)>& work) {
-  int64_t times = 1;
-  double best = 0;
-  for (int round = 0; round < rounds;) {
-    const double seconds = Together(pool, [&](int thread) { work(thread, times); });
-    best = std::max(best, amount * static_cast<double>(times) * pool.num_threads() / seconds);
-    // What is short is lengthened first, and does not count.
-    if (seconds < kRoundSeconds / 2) {
-      times = std::max(2 * times, static_cast<int64_t>(static_cast<double>(times) * kRoundSeconds /
-                                                       std::max(seconds, 1e-6)));
-    } else {
-      ++round;
-    }
-  }
-  return best * 1e-9;
+  const double seconds = LeastSeconds(rounds, kRoundSeconds, [&](int64_t times) {
+    return Together(pool, [&](int thread) { work(thread, times); });
+  });
+  return 1e-9 * amount * pool.num_threads() / seconds;
 }
 
 struct alignas(64) Sink {
@@ -93,6 +87,22 @@ int64_t CacheBytes(int level) {
 }
 
 }  // namespace
+
+double LeastSeconds(int rounds, double round_seconds, const std::function<double(int64_t)>& run) {
+  int64_t times = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < rounds;) {
+    const double seconds = std::max(run(times), 1e-9);
+    least = std::min(least, seconds / static_cast<double>(times));
+    // The least counts, not this round: a round that other work interrupted looks long enough.
+    if (least * static_cast<double>(times) < round_seconds / 2) {
+      times = std::max(2 * times, static_cast<int64_t>(round_seconds / least));
+    } else {
+      ++round;
+    }
+  }
+  return least;
+}
 
 double Bandwidth::Seconds(double read_bytes, double written_bytes) const {
   const double most = std::max({read, write, copy, add});

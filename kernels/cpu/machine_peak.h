@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,10 @@ MachinePeak MeasurePeak(int threads);
 ArithmeticPeak MeasureArithmetic(int threads, int rounds = 16);
 // Of data of `bytes` in all, which the threads share.
 Bandwidth MeasureBandwidth(int threads, int64_t bytes, int rounds = 16);
+
+// The least seconds of one time among `rounds` calls of `run(times)`, which returns the seconds of
+// `times` times. `times` grows until an undisturbed call takes `round_seconds`.
+double LeastSeconds(int rounds, double round_seconds, const std::function<double(int64_t)>& run);
 
 // The larger of each.
 ArithmeticPeak Largest(const ArithmeticPeak& a, const ArithmeticPeak& b);
