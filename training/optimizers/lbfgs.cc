@@ -12,7 +12,7 @@
 namespace onward {
 namespace {
 
-using Vector = std::vector<double>;
+using Vector = CountedRow;
 
 double Dot(const Vector& a, const Vector& b) {
   double sum = 0;
@@ -39,7 +39,11 @@ double Magnitude(const Vector& x) {
 // Elements of all tensors in a row, in the order of the names of `like`.
 absl::StatusOr<Vector> InARow(const Lbfgs::Tensors& tensors, const Lbfgs::Tensors& like,
                               const char* what) {
+  size_t elements = 0;
+  for (const auto& [name, parameter] : like)
+    elements += static_cast<size_t>(parameter.num_elements());
   Vector row;
+  row.reserve(elements);
   for (const auto& [name, parameter] : like) {
     const auto found = tensors.find(name);
     if (found == tensors.end())
@@ -111,21 +115,21 @@ void Lbfgs::Remember(const Vector& gradient) {
   pair.curvature = 1 / product;
   scale_ = product / Dot(pair.gradient, pair.gradient);
   if (static_cast<int64_t>(pairs_.size()) == options_.history) pairs_.erase(pairs_.begin());
-  pairs_.push_back(std::move(pair));
+  pairs_.push_back(std::make_shared<const Pair>(std::move(pair)));
 }
 
 // Minus the approximate inverse Hessian's product with the gradient: the two-loop recursion.
 Lbfgs::Vector Lbfgs::Direction(const Vector& gradient) const {
   Vector d(gradient.size());
   Add(d, gradient, -1);
-  Vector shares(pairs_.size());
+  std::vector<double> shares(pairs_.size());
   for (size_t i = pairs_.size(); i-- > 0;) {
-    shares[i] = Dot(pairs_[i].position, d) * pairs_[i].curvature;
-    Add(d, pairs_[i].gradient, -shares[i]);
+    shares[i] = Dot(pairs_[i]->position, d) * pairs_[i]->curvature;
+    Add(d, pairs_[i]->gradient, -shares[i]);
   }
   for (double& each : d) each *= scale_;
   for (size_t i = 0; i < pairs_.size(); ++i)
-    Add(d, pairs_[i].position, shares[i] - Dot(pairs_[i].gradient, d) * pairs_[i].curvature);
+    Add(d, pairs_[i]->position, shares[i] - Dot(pairs_[i]->gradient, d) * pairs_[i]->curvature);
   return d;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -62,11 +63,21 @@ class Lbfgs {
   // Forgets it.
   void Restart();
 
+  // Bytes that `steps` steps of parameters of `elements` elements, of `tensor_bytes` as tensors,
+  // take beside what the closure does.
+  struct Memory {
+    int64_t kept = 0;      // between steps, once the history is as long as it gets
+    int64_t working = 0;   // during a step
+    int64_t exported = 0;  // State()
+  };
+  static Memory MemoryOf(const Options& options, int64_t elements, int64_t tensor_bytes,
+                         int64_t steps, bool may_undo);
+
   int64_t iterations() const { return iterations_; }  // since the start
   int64_t evaluations() const { return evaluations_; }
 
  private:
-  using Vector = std::vector<double>;
+  using Vector = CountedRow;
   struct Pair {
     Vector gradient, position;  // differences of one iteration
     double curvature = 0;       // one over their product
@@ -77,7 +88,7 @@ class Lbfgs {
   Vector Direction(const Vector& gradient) const;
 
   Options options_;
-  std::vector<Pair> pairs_;  // the oldest first
+  std::vector<std::shared_ptr<const Pair>> pairs_;  // the oldest first; copies share them
   Vector direction_, last_gradient_;
   double scale_ = 1, t_ = 0;
   int64_t iterations_ = 0, evaluations_ = 0;

@@ -8,14 +8,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/base/counted_allocator.h"
 
 namespace onward {
+
+// Elements of all parameters in a row.
+using CountedRow = std::vector<double, CountedAllocator<double>>;
 
 // A function along a direction, `t` directions away from where the search starts.
 struct LinePoint {
   double t = 0, loss = 0;
   double slope = 0;  // the gradient's product with the direction
-  std::vector<double> gradient;
+  CountedRow gradient;
 };
 using LineFunction = std::function<absl::StatusOr<LinePoint>(double t)>;
 
