@@ -77,8 +77,9 @@ std::string MemoryText(const TrainingMemory& memory) {
   add(memory.arena + memory.outputs, "for steps and evaluations");
   add(memory.plans, "of plans for batches of other sizes");
   add(memory.copies, "of copied state");
+  add(memory.optimizer, "of LBFGS' history");
   add(memory.batches, "of batches");
-  add(memory.measured, "sized by data, as the first batch measured");
+  add(memory.measured, "sized by data, as the largest batch measured");
   return absl::StrJoin(parts, ", ");
 }
 

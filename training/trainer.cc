@@ -155,7 +155,7 @@ absl::Status Trainer::RunSteps() {
     if (checkpoints_ != nullptr && SkipsSteps() && progress_.step == saved_step_ + 1)
       WaitForCheckpoint();
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(const StepStart start, BeginStep());
+    ONWARD_ASSIGN_OR_RETURN(StepStart start, BeginStep());
     absl::StatusOr<StepReport> report = lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep();
     if (interrupted_ && absl::IsCancelled(report.status())) {
       ONWARD_RETURN_IF_ERROR(UndoStep(start));
@@ -163,6 +163,7 @@ absl::Status Trainer::RunSteps() {
       break;
     }
     if (!report.ok()) return report.status();
+    start = StepStart();
     progress_.skipped += report->skipped;
     report->skipped_steps = progress_.skipped;
     report->broken_examples = loader_->broken_examples() - broken_before;

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/config/train_config.pb.h"
+#include "training/data/batch_sizes.h"
 #include "training/data/loader.h"
 #include "training/evaluation.h"
 #include "training/optimizers/lbfgs.h"
@@ -95,18 +96,20 @@ struct TrainerOptions {
 // What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
 // MemoryLimit).
 struct TrainingMemory {
-  int64_t held = 0;      // there already: state, frozen weights, what kernels packed, data
-  int64_t state = 0;     // of that, what steps update
-  int64_t arena = 0;     // where steps and evaluations compute
-  int64_t outputs = 0;   // of theirs
-  int64_t plans = 0;     // for batches of other dims
-  int64_t copies = 0;    // of state: while a checkpoint is written, or for steps that are skipped
-  int64_t batches = 0;   // read, and read ahead
-  int64_t measured = 0;  // what `sized_at_run` nodes took beside that in a run of the first batch
+  int64_t held = 0;       // there already: state, frozen weights, what kernels packed, data
+  int64_t state = 0;      // of that, what steps update
+  int64_t arena = 0;      // where steps and evaluations compute
+  int64_t outputs = 0;    // of theirs
+  int64_t plans = 0;      // for batches of other dims
+  int64_t copies = 0;     // of state: while a checkpoint is written, or for steps that are skipped
+  int64_t optimizer = 0;  // the history of LBFGS and what it works with
+  int64_t batches = 0;    // read, and read ahead
+  int64_t measured = 0;  // what `sized_at_run` nodes took beside that in a run of the largest batch
   int64_t creation = 0;  // the peak until here
   int sized_at_run = 0;  // nodes whose sizes data decides, or that run a body
   int64_t total() const {
-    return std::max(creation, held + arena + outputs + plans + copies + batches + measured);
+    return std::max(creation,
+                    held + arena + outputs + plans + copies + optimizer + batches + measured);
   }
 };
 
@@ -178,9 +181,12 @@ class Trainer {
   absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
   absl::Status PlanMemory(int64_t budget);
-  absl::Status PlanPhase(size_t phase, const DataConfig& data, const Batch& largest,
-                         int64_t other_dims, PlannedMemory* sum);
-  absl::Status MeasurePhase(size_t phase, const DataConfig& data, const Batch& batch);
+  absl::Status PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
+                         PlannedMemory* sum);
+  absl::Status MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
+                            const BatchSizes& sizes);
+  absl::StatusOr<Lbfgs::Memory> PlanLbfgs() const;
+  bool ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const;
   bool SavesBeforeTheEnd() const;
   absl::Status CheckLimit() const;
   int64_t TotalSteps() const;

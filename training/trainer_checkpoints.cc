@@ -40,7 +40,7 @@ Lbfgs::Tensors TakeLbfgsState(std::map<std::string, Tensor>& tensors) {
   Lbfgs::Tensors state;
   for (auto it = tensors.begin(); it != tensors.end();) {
     const bool is_part = it->first.starts_with(kLbfgsPrefix);
-    if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second.Clone();
+    if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second;
     it = is_part ? tensors.erase(it) : std::next(it);
   }
   return state;

@@ -8,7 +8,7 @@
 #include "executors/shared_arena.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
-#include "training/data/largest_batch.h"
+#include "training/data/batch_sizes.h"
 #include "training/trainer.h"
 
 namespace onward {
@@ -17,42 +17,33 @@ namespace {
 // How often the forward pass is cut; 0: nothing is computed again.
 constexpr int kSegments[] = {0, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};
 
-// The first batch, and dims of the one that needs the most memory.
 struct Batches {
-  Batch first, largest;
-  int64_t other_dims = 0;  // sets of dims that sessions remember besides
-  int64_t bytes = 0;       // of the largest
-  int64_t examples = 0;    // memory that its examples take until they are put together
+  Batch first;
+  BatchSizes sizes;
+  // Bytes of those that are read ahead; with the one in use; with all of a step.
+  int64_t ahead = 0, in_hand = 0, of_step = 0;
+  int64_t examples = 0;  // memory that the examples of one take until they are together
 };
 
-// Of a loader that is asked for `count` batches.
-absl::StatusOr<Batches> ReadBatches(Loader& loader, const DataConfig& data, int64_t count) {
+// Of a loader that is asked for `count` batches, so many in each step.
+absl::StatusOr<Batches> ReadBatches(Loader& loader, int64_t count, int64_t per_step) {
   loader.Seek(0, 0);
   Batches batches;
   ONWARD_ASSIGN_OR_RETURN(batches.first, loader.Next());
   const std::shared_ptr<const Dataset> source = loader.places().data;
   loader.Rest();
-  ONWARD_ASSIGN_OR_RETURN(batches.largest, LargestBatch(*source, data, batches.first));
-  for (const auto& [name, tensor] : batches.largest) {
-    if (!data.pad().contains(name)) continue;
-    for (const int64_t dim : tensor.dims().subspan(1))
-      batches.other_dims =
-          std::max(batches.other_dims, std::min<int64_t>(dim, SessionOptions().max_bindings) - 1);
-  }
-  batches.other_dims = std::clamp<int64_t>(count - 1, 0, batches.other_dims);
-  batches.bytes = BatchBytes(batches.largest);
+  ONWARD_ASSIGN_OR_RETURN(batches.sizes, SizesOfBatches(*source, loader.options(), batches.first,
+                                                        count, loader.read_ahead() + per_step));
+  batches.ahead = batches.sizes.LargestBytesInARow(loader.read_ahead());
+  batches.in_hand = batches.sizes.LargestBytesInARow(loader.read_ahead() + 1);
+  batches.of_step = batches.sizes.LargestBytesInARow(loader.read_ahead() + per_step);
   // Examples of data that is in memory are views of it.
   const std::shared_ptr<MemoryLimit>& memory = MemoryLimit::Current();
   const int64_t before = memory->used(), rows = batches.first.begin()->second.dims()[0];
   if (const auto example = source->Read(0, 0); !example.ok() || memory->used() > before)
-    batches.examples = std::max(batches.bytes, rows * (memory->used() - before));
+    batches.examples = loader.made_at_a_time() * std::max(batches.sizes.LargestBytesInARow(1),
+                                                          rows * (memory->used() - before));
   return batches;
-}
-
-// Memory of the batches that a loader reads ahead and, where it is in use, of the one in hand.
-int64_t BytesOf(const Loader& loader, const Batches& batches, bool in_use) {
-  return (loader.read_ahead() + (in_use ? 1 : 0)) * batches.bytes +
-         (in_use ? loader.made_at_a_time() * batches.examples : 0);
 }
 
 }  // namespace
@@ -63,7 +54,14 @@ absl::Status Trainer::FitSession() {
                                                            config_.recompute().memory_budget()));
   ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
   std::vector<Model> models = std::exchange(phases_.models, {});
-  if (!config_.has_evaluation()) models.resize(phases_.evaluate);
+  if (!config_.has_evaluation()) {
+    // The export takes the statistics of averages without an evaluation too.
+    if (phases_.statistics) {
+      models[phases_.evaluate] = std::move(models[*phases_.statistics]);
+      phases_.statistics = phases_.evaluate;
+    }
+    models.resize(phases_.evaluate + (phases_.statistics ? 1 : 0));
+  }
   const bool named = config_.recompute().segment_size() > 0;
   int64_t least = 0;
   for (const int segments : kSegments) {
@@ -87,23 +85,46 @@ absl::Status Trainer::FitSession() {
 }
 
 // What a phase needs, added to the plan.
-absl::Status Trainer::PlanPhase(size_t phase, const DataConfig& data, const Batch& largest,
-                                int64_t other_dims, PlannedMemory* sum) {
-  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                          InputsOf(session_->inputs(phase), largest, data));
-  const int64_t before = memory_->used();
-  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory needs, session_->PlanMemory(given, phase));
-  planned_.plans += other_dims * (memory_->used() - before);
-  planned_.arena = std::max(planned_.arena, needs.arena);
-  sum->outputs += needs.outputs;
-  sum->updates += needs.updates;
-  sum->copied_updates += needs.copied_updates;
-  sum->sized_at_run += needs.sized_at_run;
+absl::Status Trainer::PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
+                                PlannedMemory* sum) {
+  PlannedMemory most;
+  const auto plan = [&](const Batch& batch) -> absl::StatusOr<int64_t> {
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
+                            InputsOf(session_->inputs(phase), batch, data));
+    const int64_t before = memory_->used();
+    ONWARD_ASSIGN_OR_RETURN(const PlannedMemory needs, session_->PlanMemory(given, phase));
+    most.arena = std::max(most.arena, needs.arena);
+    most.outputs = std::max(most.outputs, needs.outputs);
+    most.updates = std::max(most.updates, needs.updates);
+    most.copied_updates = std::max(most.copied_updates, needs.copied_updates);
+    most.sized_at_run = std::max(most.sized_at_run, needs.sized_at_run);
+    return memory_->used() - before;
+  };
+  for (const SizedBatch& sized : sizes.largest) ONWARD_RETURN_IF_ERROR(plan(sized.batch).status());
+  if (sizes.other) {
+    ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, plan(sizes.other->batch));
+    const auto planned = static_cast<int64_t>(sizes.largest.size()) + 1;
+    planned_.plans +=
+        bytes * std::max<int64_t>(
+                    0, std::min<int64_t>(sizes.kinds, SessionOptions().max_bindings + 1) - planned);
+  }
+  planned_.arena = std::max(planned_.arena, most.arena);
+  sum->outputs += most.outputs;
+  sum->updates += most.updates;
+  sum->copied_updates += most.copied_updates;
+  sum->sized_at_run += most.sized_at_run;
   return absl::OkStatus();
 }
 
 // Runs a phase where its plan does not have all, and adds what it took besides.
-absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, const Batch& batch) {
+absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
+                                   const BatchSizes& sizes) {
+  const Loader::Position at = sizes.largest[0].position.value_or(Loader::Position());
+  loader.Seek(at.epoch, at.batch);
+  const absl::StatusOr<Batch> read = loader.Next();
+  loader.Rest();
+  if (!read.ok()) return absl::OkStatus();  // the step that reads it says what is wrong
+  const Batch& batch = *read;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                           InputsOf(session_->inputs(phase), batch, data));
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory needs, session_->PlanMemory(given, phase));
@@ -118,65 +139,104 @@ absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, const B
 
 absl::Status Trainer::PlanMemory(int64_t budget) {
   planned_ = TrainingMemory();
-  ONWARD_ASSIGN_OR_RETURN(const Batches batches, ReadBatches(*loader_, config_.data(),
-                                                             TotalSteps() * config_.accumulate()));
-  PlannedMemory step, evaluation;
-  ONWARD_RETURN_IF_ERROR(PlanPhase(0, config_.data(), batches.largest, batches.other_dims, &step));
+  ONWARD_ASSIGN_OR_RETURN(
+      const Batches batches,
+      ReadBatches(*loader_, TotalSteps() * config_.accumulate(), config_.accumulate()));
+  PlannedMemory step, evaluation, statistics;
+  ONWARD_RETURN_IF_ERROR(PlanPhase(0, config_.data(), batches.sizes, &step));
   if (phases_.apply)
-    ONWARD_RETURN_IF_ERROR(PlanPhase(*phases_.apply, config_.data(), batches.largest, 0, &step));
+    ONWARD_RETURN_IF_ERROR(PlanPhase(*phases_.apply, config_.data(), batches.sizes, &step));
   Batches evaluated;
   const size_t evaluate = phases_.evaluate_average.value_or(phases_.evaluate);
   const DataConfig& evaluation_data = config_.evaluation().data();
   if (evaluation_loader_ != nullptr) {
     absl::StatusOr<Batches> read =
-        ReadBatches(*evaluation_loader_, evaluation_data, evaluation_loader_->batches_per_epoch());
+        ReadBatches(*evaluation_loader_, evaluation_loader_->batches_per_epoch(), 1);
     if (!read.ok()) return Annotate(read.status(), "evaluation.data:");
     evaluated = *std::move(read);
     ONWARD_RETURN_IF_ERROR(
         Annotate(InputsOf(session_->inputs(evaluate), evaluated.first, evaluation_data).status(),
                  "evaluation:"));
     ONWARD_RETURN_IF_ERROR(Annotate(
-        PlanPhase(evaluate, evaluation_data, evaluated.largest, evaluated.other_dims, &evaluation),
-        "evaluation.data:"));
-    planned_.batches =
-        BytesOf(*loader_, batches, false) + BytesOf(*evaluation_loader_, evaluated, true);
+        PlanPhase(evaluate, evaluation_data, evaluated.sizes, &evaluation), "evaluation.data:"));
+    planned_.batches = batches.ahead + evaluated.in_hand + evaluated.examples;
   }
-  planned_.batches = std::max(planned_.batches, BytesOf(*loader_, batches, true));
-  planned_.outputs = step.outputs + evaluation.outputs;
+  // Read by a loader of their own.
+  if (phases_.statistics) {
+    ONWARD_ASSIGN_OR_RETURN(const Batches epoch, ReadBatches(*loader_, loader_->batches_per_epoch(),
+                                                             config_.accumulate()));
+    ONWARD_RETURN_IF_ERROR(
+        PlanPhase(*phases_.statistics, config_.data(), epoch.sizes, &statistics));
+    planned_.batches = std::max(planned_.batches, batches.ahead + epoch.in_hand + epoch.examples);
+  }
+  planned_.batches = std::max(planned_.batches, batches.in_hand + batches.examples);
+  planned_.outputs = step.outputs + std::max(evaluation.outputs, statistics.outputs);
   planned_.copies = step.copied_updates + (SkipsSteps() ? step.updates : 0);
-  planned_.sized_at_run = step.sized_at_run + evaluation.sized_at_run;
+  planned_.sized_at_run = step.sized_at_run + evaluation.sized_at_run + statistics.sized_at_run;
+  // The best weights are kept where no checkpoints have them and steps follow.
+  const bool keeps_best =
+      ExportsBest() && options_.checkpoint_directory.empty() &&
+      ComesBeforeTheEnd(config_.evaluation().has_every_steps(), config_.evaluation().every_steps());
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
     planned_.state += state.byte_size();
-    // The best weights are kept where no checkpoint has them.
     const bool is_weight = trained_.model.graph.is_constant(trained_.model.graph.FindValue(name)) ||
                            name.starts_with(kAveragePrefix);
-    if (is_weight && ExportsBest() && options_.checkpoint_directory.empty())
-      planned_.copies += state.byte_size();
+    if (is_weight && keeps_best) planned_.copies += state.byte_size();
   }
   planned_.held = memory_->used();
   planned_.creation = memory_->peak();
+  // By a checkpoint; by the last one, beside what a step takes.
+  int64_t written = planned_.state, written_at_end = 0;
+  if (IsLbfgs(config_)) {
+    ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Memory lbfgs, PlanLbfgs());
+    written += lbfgs.exported;
+    planned_.optimizer = lbfgs.kept + lbfgs.working;
+    written_at_end = lbfgs.exported - lbfgs.working;
+    planned_.batches = std::max(planned_.batches, batches.of_step + batches.examples);
+  }
   const int64_t most = budget > 0 ? std::min(budget, memory_->limit()) : memory_->limit();
   if (planned_.sized_at_run > 0 && planned_.total() <= most) {
     ONWARD_RETURN_IF_ERROR(arena_->Reserve(planned_.arena).status());
-    ONWARD_RETURN_IF_ERROR(MeasurePhase(0, config_.data(), batches.first));
+    ONWARD_RETURN_IF_ERROR(MeasurePhase(0, config_.data(), *loader_, batches.sizes));
     if (evaluation_loader_ != nullptr)
-      ONWARD_RETURN_IF_ERROR(MeasurePhase(evaluate, evaluation_data, evaluated.first));
+      ONWARD_RETURN_IF_ERROR(
+          MeasurePhase(evaluate, evaluation_data, *evaluation_loader_, evaluated.sizes));
   }
   // A step that runs while a checkpoint is written leaves the state that is written as it is.
   waits_for_checkpoints_ = false;
   if (SavesBeforeTheEnd() && !SkipsSteps()) {
-    waits_for_checkpoints_ = planned_.total() + planned_.state > most;
-    if (!waits_for_checkpoints_) planned_.copies += planned_.state;
+    waits_for_checkpoints_ = planned_.total() + written > most;
+    if (!waits_for_checkpoints_) planned_.copies += written;
   }
+  if (!options_.checkpoint_directory.empty() && (!SavesBeforeTheEnd() || waits_for_checkpoints_))
+    planned_.optimizer += std::max<int64_t>(0, written_at_end);
   return absl::OkStatus();
 }
 
+// What LBFGS keeps and works with.
+absl::StatusOr<Lbfgs::Memory> Trainer::PlanLbfgs() const {
+  const auto& options = config_.optimizer().options();
+  ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Options made,
+                          Lbfgs::OptionsOf({options.begin(), options.end()}));
+  int64_t elements = 0, bytes = 0;
+  for (const std::string& name : phases_.parameters) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));
+    elements += value.num_elements();
+    bytes += value.byte_size();
+  }
+  return Lbfgs::MemoryOf(made, elements, bytes, TotalSteps(), options_.interrupted != nullptr);
+}
+
+// What comes every so many steps, or after every epoch.
+bool Trainer::ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const {
+  return TotalSteps() > (has_every_steps ? every_steps : steps_per_epoch());
+}
+
 bool Trainer::SavesBeforeTheEnd() const {
-  if (options_.checkpoint_directory.empty()) return false;
-  const CheckpointConfig& checkpoint = config_.checkpoint();
-  return TotalSteps() >
-         (checkpoint.has_every_steps() ? checkpoint.every_steps() : steps_per_epoch());
+  return !options_.checkpoint_directory.empty() &&
+         ComesBeforeTheEnd(config_.checkpoint().has_every_steps(),
+                           config_.checkpoint().every_steps());
 }
 
 absl::Status Trainer::CheckLimit() const {

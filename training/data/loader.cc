@@ -30,15 +30,8 @@ class BatchMaker {
   BatchMaker(std::shared_ptr<const Dataset> data, LoaderOptions options)
       : data_(std::move(data)), options_(std::move(options)) {}
 
-  int64_t epoch_size() const {
-    return options_.weights.empty() || options_.examples_per_epoch == 0
-               ? data_->size()
-               : options_.examples_per_epoch;
-  }
-  int64_t batches_per_epoch() const {
-    const int64_t whole = epoch_size() / options_.batch_size;
-    return options_.drop_last || epoch_size() % options_.batch_size == 0 ? whole : whole + 1;
-  }
+  int64_t batches_per_epoch() const { return BatchesPerEpoch(data_->size(), options_); }
+  const LoaderOptions& options() const { return options_; }
 
   MadeBatch Make(Loader::Position position) noexcept {
     MadeBatch made;
@@ -57,7 +50,8 @@ class BatchMaker {
   absl::Status Fill(Loader::Position position, MadeBatch* made) {
     const Order order = OrderOf(position.epoch);
     const int64_t begin = position.batch * options_.batch_size;
-    const int64_t end = std::min(begin + options_.batch_size, epoch_size());
+    const int64_t end =
+        std::min(begin + options_.batch_size, ExamplesPerEpoch(data_->size(), options_));
     const std::vector<Field>& fields = data_->fields();
     std::vector<std::vector<Tensor>> columns(fields.size());
     for (int64_t i = begin; i < end; ++i) {
@@ -104,10 +98,8 @@ class BatchMaker {
     for (const auto& [known, order] : orders_) {
       if (known == epoch) return order;
     }
-    auto order = std::make_shared<const std::vector<int64_t>>(
-        options_.weights.empty()
-            ? ShuffledOrder(data_->size(), options_.seed, epoch)
-            : WeightedOrder(options_.weights, epoch_size(), options_.seed, epoch));
+    auto order =
+        std::make_shared<const std::vector<int64_t>>(EpochOrder(data_->size(), options_, epoch));
     if (orders_.size() == 2) orders_.erase(orders_.begin());
     orders_.emplace_back(epoch, order);
     return order;
@@ -140,6 +132,7 @@ class PrefetchingLoader : public Loader {
     for (std::thread& worker : workers_) worker.join();
   }
 
+  const LoaderOptions& options() const override { return maker_.options(); }
   int64_t batches_per_epoch() const override { return batches_; }
   int64_t broken_examples() const override { return broken_; }
   const BatchPlaces& places() const override { return places_; }
@@ -299,6 +292,24 @@ absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset&
     options.examples_per_epoch = config.sampling().examples();
   }
   return options;
+}
+
+int64_t ExamplesPerEpoch(int64_t size, const LoaderOptions& options) {
+  return options.weights.empty() || options.examples_per_epoch == 0 ? size
+                                                                    : options.examples_per_epoch;
+}
+
+int64_t BatchesPerEpoch(int64_t size, const LoaderOptions& options) {
+  const int64_t examples = ExamplesPerEpoch(size, options);
+  const int64_t whole = examples / options.batch_size;
+  return options.drop_last || examples % options.batch_size == 0 ? whole : whole + 1;
+}
+
+std::vector<int64_t> EpochOrder(int64_t size, const LoaderOptions& options, int64_t epoch) {
+  if (!options.weights.empty())
+    return WeightedOrder(options.weights, ExamplesPerEpoch(size, options), options.seed, epoch);
+  if (!options.shuffle) return {};
+  return ShuffledOrder(size, options.seed, epoch);
 }
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> data,

@@ -39,6 +39,12 @@ struct LoaderOptions {
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
                                         bool training);
 
+// What an epoch of a loader of `size` examples has. The order is empty where it is that of the
+// data.
+int64_t ExamplesPerEpoch(int64_t size, const LoaderOptions& options);
+int64_t BatchesPerEpoch(int64_t size, const LoaderOptions& options);
+std::vector<int64_t> EpochOrder(int64_t size, const LoaderOptions& options, int64_t epoch);
+
 using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
 
 // Where the examples of a batch are from.
@@ -67,6 +73,7 @@ class Loader {
   static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> data,
                                                         const LoaderOptions& options);
 
+  virtual const LoaderOptions& options() const = 0;
   virtual int64_t batches_per_epoch() const = 0;
   // Next() answers batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
   virtual void Seek(int64_t epoch, int64_t batch) = 0;
