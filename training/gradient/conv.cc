@@ -85,10 +85,13 @@ Gradients ConvTransposeRule(const GradientScope& s) {
   const int64_t groups = s.attributes().Int("group", 1);
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, KernelOf(s, 1));
   const size_t spatial = kernel.size();
-  const std::vector<int64_t> ones(spatial, 1);
+  const std::vector<int64_t> zeros(spatial, 0), ones(spatial, 1);
   ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> begin, CutOff(s, kernel));
-  begin.resize(spatial);
   Windows windows;
+  windows.pointwise = kernel == ones && begin == std::vector<int64_t>(2 * spatial, 0) &&
+                      s.attributes().Ints("output_shape").empty() &&
+                      s.attributes().Ints("output_padding", zeros) == zeros;
+  begin.resize(spatial);
   windows.kernel = kernel;
   windows.strides = s.attributes().Ints("strides", ones);
   windows.dilations = s.attributes().Ints("dilations", ones);

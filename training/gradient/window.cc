@@ -1,8 +1,10 @@
 #include "training/gradient/window.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "training/gradient/parts.h"
 
@@ -66,6 +68,10 @@ void PlaceFixed(const Ints& input, const Ints& output, const std::string& auto_p
   w.fixed_end = std::move(end);
 }
 
+bool AllAre(const Ints& values, int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
+}
+
 // `head`, then the axes from 2 on.
 Ints WithBatch(Ints head, size_t spatial) {
   for (size_t i = 0; i < spatial; ++i) head.push_back(static_cast<int64_t>(2 + i));
@@ -83,6 +89,8 @@ Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y, Ints ker
   Ints pads = s.attributes().Ints("pads", Ints(2 * spatial, 0));
   const std::string auto_pad = s.attributes().String("auto_pad", "NOTSET");
   if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
+  // A window of one element needs no padding to keep the size.
+  w.pointwise = AllAre(w.kernel, 1) && (auto_pad != "NOTSET" || AllAre(pads, 0));
   const auto input = SpatialSizes(x), output = SpatialSizes(y);
   if (input && output) {
     PlaceFixed(*input, *output, auto_pad, std::move(pads), w);
@@ -166,9 +174,30 @@ Expr SpreadEvenly(const Expr& dy, const Windows& w) {
   return Reshape(spread, expr::Concat({batch, SpatialShape(spread)}, 0), true);
 }
 
+namespace {
+
+// Of windows of one element without padding: sums of products over the batch and all positions.
+// The batch axes of one image are the kernel's axes.
+Expr PointwiseWeightGradient(const Expr& x, const Expr& dy, const Windows& w) {
+  const size_t spatial = w.spatial();
+  const Ints axes = WithBatch({}, spatial);
+  const Ints zeros(spatial, 0), ends(spatial, std::numeric_limits<int64_t>::max());
+  const Expr read = AllAre(w.strides, 1) ? x : Slice(x, zeros, ends, axes, w.strides);
+  const auto multiply = [&](std::string equation) {
+    return Op("Einsum", {dy, read}, {{"equation", std::move(equation)}});
+  };
+  if (spatial == 2 && x.type().shape && (*x.type().shape)[0] == Dim(1))
+    return multiply("kohw,lchw->ockl");
+  const std::string positions = std::string("hwd").substr(0, spatial);
+  return Unsqueeze(multiply(absl::StrCat("no", positions, ",nc", positions, "->oc")), axes);
+}
+
+}  // namespace
+
 // A convolution of the input by the output's gradient: batch and channels are exchanged, and so are
 // strides and dilations. The groups of channels, each with the batch, are the groups of it.
 Expr WeightGradient(const Expr& x, const Expr& dy, const Windows& w, int64_t groups) {
+  if (w.pointwise && groups == 1 && w.spatial() <= 3) return PointwiseWeightGradient(x, dy, w);
   const Ints exchange = WithBatch({1, 0}, w.spatial());
   const SymbolicDims dims = x.type().shape.value_or(SymbolicDims());
   const bool one_image = dims.size() > 1 && dims[0] == Dim(1) && dims[1] == Dim(groups);

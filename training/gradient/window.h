@@ -17,6 +17,7 @@ struct Windows {
   std::vector<int64_t> kernel, strides, dilations;
   Expr begin, end;                                             // int64[spatial]
   std::optional<std::vector<int64_t>> fixed_begin, fixed_end;  // where the sizes are known
+  bool pointwise = false;  // each reads one element of the input, and no padding
 
   size_t spatial() const { return kernel.size(); }
 };

@@ -91,3 +91,31 @@ def cases():
                    {"x": x, "w": w}, lambda x, w, top=top, left=left: cut(x, w, top, left, 6, 8), sizes=("w",))
     yield Case("conv_transpose_output_shape", "y = ConvTranspose <strides = [2, 2], output_shape = [6, 7]> (x, w)", {"x": x, "w": w},
                lambda x, w: cut(x, w, 1, 2, 6, 7), static=True)
+
+    pointwise = {  # name -> (x, filters, attributes); kernels of one element
+        "image": ((1, 3, 2, 4), 4, {}),
+        "image_strides": ((1, 3, 4, 5), 2, dict(strides=[2, 3])),
+        "pads": ((1, 3, 3, 2), 4, dict(pads=[1, 0, 0, 1])),
+        "same": ((2, 3, 5, 4), 2, dict(auto_pad="SAME_LOWER", strides=[2, 3])),
+        "one": ((2, 3, 5), 4, dict(strides=[2])),
+        "one_image": ((1, 3, 5), 4, {}),
+        "three": ((2, 2, 2, 3, 2), 3, dict(strides=[1, 2, 1])),
+        "groups": ((2, 4, 2, 3), 6, dict(group=2)),
+    }
+    for name, (x, filters, given) in pointwise.items():
+        def conv(x, w, b, given=given):
+            top, left, bottom, right = given.get("pads", (0, 0, 0, 0))
+            x = F.pad(x, (left, right, top, bottom)) if "pads" in given else x
+            return CONV[x.ndim - 3](x, w, b, given.get("strides", 1), groups=given.get("group", 1))
+        w = numbers(filters, x[1] // given.get("group", 1), *[1] * (len(x) - 2))
+        yield Case(f"conv_pointwise_{name}", f"y = Conv {attributes(**given)} (x, w, b)",
+                   {"x": numbers(*x), "w": w, "b": numbers(filters)}, conv, sizes=("w",))
+    transposed_pointwise = {
+        "image": ((1, 3, 2, 4), {}, 0),
+        "strides": ((2, 3, 2, 3), dict(strides=[2, 3]), 0),
+        "output_padding": ((2, 3, 2, 3), dict(strides=[2, 3], output_padding=[1, 2]), (1, 2)),
+    }
+    for name, (x, given, extra) in transposed_pointwise.items():
+        yield Case(f"conv_transpose_pointwise_{name}", f"y = ConvTranspose {attributes(**given)} (x, w)",
+                   {"x": numbers(*x), "w": numbers(3, 2, 1, 1)},
+                   lambda x, w, given=given, extra=extra: F.conv_transpose2d(x, w, None, given.get("strides", 1), 0, extra), sizes=("w",))
