@@ -38,58 +38,36 @@ struct Batch {
   }
 };
 
-// `value` for every channel; their number is known.
-Expr Filled(const GradientScope& s, double value) {
-  Tensor tensor(s.input(1).dtype(), *s.input(1).type().static_dims());
+// `value` for every channel.
+Expr Filled(const Batch& b, double value) {
+  const std::optional<Dims> dims = b.s.input(1).type().static_dims();
+  if (!dims) return Expand(b.s.sink().Scalar(value, b.dtype), Shape(b.s.input(1)));
+  Tensor tensor(b.dtype, *dims);
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-    if (tensor.dtype() == DType::kFloat64) {
+    if (b.dtype == DType::kFloat64) {
       tensor.mutable_data<double>()[i] = value;
     } else {
       tensor.mutable_data<float>()[i] = static_cast<float>(value);
     }
   }
-  return s.sink().Constant(std::move(tensor), "channels");
+  return b.s.sink().Constant(std::move(tensor), "channels");
 }
 
-// Whether all operands have one dtype, and the channels are counted.
-bool IsPlain(const Batch& b) {
-  for (int i = 0; i < 5; ++i)
-    if (b.s.input(i).dtype() != b.dtype) return false;
-  const Type& scale = b.s.input(1).type();
-  return scale.shape && scale.shape->size() == 1 && (*scale.shape)[0].known();
-}
-
-// By BatchNormalization itself: it scales dy, and what is centered.
-Gradients ByItself(const Batch& b) {
-  const GradientScope& s = b.s;
-  const Expr x = s.input(0), scale = s.input(1), variance = s.input(4), dy = s.upstream(0);
-  const float epsilon = s.attributes().Float("epsilon", 1e-5f);
-  const Expr zeros = Filled(s, 0);
-  const auto scaled = [&](const Expr& what, const Expr& by) {
-    return Op("BatchNormalization", {what, by, zeros, zeros, variance}, {{"epsilon", epsilon}});
-  };
-  std::vector<Expr> gradients = NoGradients(s);
-  if (s.wants(0) || s.wants(3)) gradients[0] = scaled(dy, scale);
-  if (s.wants(1) || s.wants(4)) gradients[1] = b.Sum(dy * scaled(x - b.Channels(3), Filled(s, 1)));
-  if (s.wants(2)) gradients[2] = b.Sum(dy);
-  if (s.wants(3)) gradients[3] = -b.Sum(gradients[0]);
-  if (s.wants(4))
-    gradients[4] = gradients[1] * scale / ((variance + static_cast<double>(epsilon)) * -2.0);
-  return gradients;
-}
-
+// BatchNormalization itself scales dy and normalises x.
 Gradients WithGivenStatistics(const Batch& b) {
-  if (IsPlain(b)) return ByItself(b);
   const GradientScope& s = b.s;
-  const Expr x = b.Widened(s.input(0)), dy = b.Widened(s.upstream(0)), scale = b.Channels(1);
-  const double epsilon = s.attributes().Float("epsilon", 1e-5f);
-  const Expr inverse = Reciprocal(Sqrt(b.Channels(4) + epsilon));
-  const Expr centered = x - b.Channels(3);
-  const Expr along = b.AsChannels(b.Sum(dy * centered));
-  const Expr flat = b.AsChannels(b.Sum(dy));
-  return {{b.Like(dy * (scale * inverse), 0), b.Like(along * inverse, 1), b.Like(flat, 2),
-           b.Like(-(flat * scale * inverse), 3),
-           b.Like(along * scale * inverse * inverse * inverse * -0.5, 4)}};
+  const Expr x = b.Widened(s.input(0)), dy = b.Widened(s.upstream(0)),
+             scale = b.Widened(s.input(1)), mean = b.Widened(s.input(3)),
+             variance = b.Widened(s.input(4)), zeros = Filled(b, 0);
+  const float epsilon = s.attributes().Float("epsilon", 1e-5f);
+  const auto normalized = [&](const Expr& what, const Expr& by, const Expr& center) {
+    return Op("BatchNormalization", {what, by, zeros, center, variance}, {{"epsilon", epsilon}});
+  };
+  const Expr dx = normalized(dy, scale, zeros);
+  const Expr along = b.Sum(dy * normalized(x, Filled(b, 1), mean));
+  const Expr slope = along * scale / ((variance + static_cast<double>(epsilon)) * -2.0);
+  return {{Like(dx, s.input(0)), Like(along, s.input(1)), Like(b.Sum(dy), s.input(2)),
+           Like(-b.Sum(dx), s.input(3)), Like(slope, s.input(4))}};
 }
 
 // The running statistics that come out are momentum * given + (1 - momentum) * of the batch.
