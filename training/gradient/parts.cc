@@ -41,9 +41,14 @@ Expr Widened(const Expr& x) {
 Expr Like(const Expr& x, const Expr& like) {
   return x.dtype() == like.dtype() ? x : Cast(x, like.dtype());
 }
-Expr DividedByCount(const Expr& x, const Expr& count) {
-  const Expr wide = Widened(x);
-  return Like(wide / Cast(count, wide.dtype()), x);
+Expr OverMeanCount(const Expr& dy, const Expr& x, const Expr& y) {
+  const Expr wide = Widened(dy);
+  const std::optional<Dims> from = x.type().static_dims(), to = y.type().static_dims();
+  if (from && to && NumElements(*to) > 0) {
+    const auto count = static_cast<double>(NumElements(*from) / NumElements(*to));
+    return Like(wide / count, dy);
+  }
+  return Like(wide / Cast(Size(x) / Size(y), wide.dtype()), dy);
 }
 
 absl::StatusOr<int64_t> RankOf(const Expr& x, int64_t least) {

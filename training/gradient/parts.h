@@ -36,8 +36,8 @@ std::vector<Expr> NoGradients(const GradientScope& s);
 Expr Widened(const Expr& x);
 Expr Like(const Expr& x, const Expr& like);
 
-// x over a number of elements, which a 16-bit float cannot hold.
-Expr DividedByCount(const Expr& x, const Expr& count);
+// dy over the number of elements of x in each mean of y; a 16-bit float cannot hold the number.
+Expr OverMeanCount(const Expr& dy, const Expr& x, const Expr& y);
 
 // The rank; Unimplemented when it is not known, InvalidArgument when it is less than `least`.
 absl::StatusOr<int64_t> RankOf(const Expr& x, int64_t least = 0);

@@ -113,7 +113,7 @@ Gradients GlobalLpPoolRule(const GradientScope& s) {
 
 Gradients GlobalAveragePoolRule(const GradientScope& s) {
   const Expr x = s.input(0);
-  return {{Expand(DividedByCount(s.upstream(0), Size(x) / Size(s.output(0))), Shape(x))}};
+  return {{Expand(OverMeanCount(s.upstream(0), x, s.output(0)), Shape(x))}};
 }
 
 Gradients GlobalMaxPoolRule(const GradientScope& s) {

@@ -40,7 +40,7 @@ Expr SumSlope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) 
   return Expand(dy, Shape(x));
 }
 Expr MeanSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& dy) {
-  return Expand(DividedByCount(dy, Size(x) / Size(s.output(0))), Shape(x));
+  return Expand(OverMeanCount(dy, x, s.output(0)), Shape(x));
 }
 Expr SumSquareSlope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
   return x * (dy * 2.0);
