@@ -1,4 +1,6 @@
 // Elementwise ops of several operands. The driver undoes broadcasting.
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "graph/ops/onward_schemas.h"
@@ -90,15 +92,41 @@ Result PReluRule(const GradientScope& s) {
   return {{Where(Greater(x, zero), dy, below), Where(GreaterOrEqual(x, zero), zero, dy * x)}};
 }
 
-// Between bounds that are given numbers. They pass nothing to x themselves.
-Expr ClippedByNumbers(const Expr& x, const Expr& dy, const Expr& low, const Expr& high) {
-  Expr inside;
-  if (low.valid()) inside = Greater(x, low);
-  if (high.valid()) {
-    const Expr below = Less(x, high);
-    inside = inside.valid() ? And(inside, below) : below;
+// The float beside `bound` on the side of `to`, as far as floats are normal: others may count as 0.
+template <typename T>
+T Beside(double bound, T to) {
+  const T next = std::nextafter(static_cast<T>(bound), to);
+  return std::fpclassify(next) == FP_SUBNORMAL ? std::copysign(std::numeric_limits<T>::min(), to)
+                                               : next;
+}
+
+// Where a Clip to the floats inside the bounds leaves x as it is: it lies between them. Not valid()
+// where the bounds are no numbers of a dtype that is known here.
+Expr UnchangedBetween(const GradientScope& s, const Expr& x) {
+  const std::optional<double> low = ConstantScalar(s, 1), high = ConstantScalar(s, 2);
+  const bool wide = x.dtype() == DType::kFloat64;
+  if (!low || !high || (!wide && x.dtype() != DType::kFloat32)) return {};
+  constexpr float kFar = std::numeric_limits<float>::infinity();
+  const double first = wide ? Beside<double>(*low, kFar) : Beside<float>(*low, kFar),
+               last = wide ? Beside<double>(*high, -kFar) : Beside<float>(*high, -kFar);
+  if (!(first <= last)) return {};
+  return Equal(Clip(x, ScalarLike(x, first), ScalarLike(x, last)), x);
+}
+
+// Between bounds that are given numbers. They pass nothing to x themselves. The output is at a
+// bound where the input is there or beyond: the input is not kept.
+Expr ClippedByNumbers(const GradientScope& s) {
+  const Expr y = s.output(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
+  if (s.allow_onward_ops()) {
+    const Expr dx = Op("ClipGradient", {Widened(y), Widened(dy), Widened(low), Widened(high)}, {},
+                       kOnwardDomain);
+    return Like(dx, dy);
   }
-  return inside.valid() ? Masked(inside, dy) : dy;
+  if (!low.valid() && !high.valid()) return dy;
+  if (!high.valid()) return Masked(Greater(y, low), dy);
+  if (!low.valid()) return Masked(Less(y, high), dy);
+  const Expr unchanged = UnchangedBetween(s, y);
+  return Masked(unchanged.valid() ? unchanged : And(Greater(y, low), Less(y, high)), dy);
 }
 
 // Whether the bound's gradient is wanted. Exporters write a number as CastLike(number, x), which
@@ -120,13 +148,7 @@ Result ClipRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0), low = s.input(1), high = s.input(2);
   std::vector<Expr> gradients = NoGradients(s);
   if (!IsVariable(s, 1) && !IsVariable(s, 2)) {
-    // The output is at a bound where the input is there or beyond: the input is not kept.
-    gradients[0] = s.allow_onward_ops()
-                       ? Like(Op("ClipGradient",
-                                 {Widened(s.output(0)), Widened(dy), Widened(low), Widened(high)},
-                                 {}, kOnwardDomain),
-                              dy)
-                       : ClippedByNumbers(x, dy, low, high);
+    gradients[0] = ClippedByNumbers(s);
     return gradients;
   }
   const Expr half = dy * 0.5;

@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "graph/builder/functions.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/text_model.h"
@@ -15,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 Model Parsed(const std::string& text) {
   auto model = testing::ModelFromText(text);
@@ -88,14 +94,77 @@ TEST(GradientModel, KnownSizesLeaveNoShapeArithmetic) {
   ASSERT_TRUE(names.ok()) << names.status();
   for (const NodeId id : model.graph.node_ids()) {
     const std::string& op = model.graph.node(id).op_type;
-    for (const char* arithmetic :
-         {"Shape", "Size", "Gather", "Concat", "NonZero", "Equal", "Slice"})
+    for (const char* arithmetic : {"Shape", "Size", "Gather", "Concat", "NonZero", "Slice"})
       EXPECT_NE(op, arithmetic) << model.graph.Describe(id);
+    if (op == "Equal") {
+      EXPECT_EQ(model.graph.type(model.graph.node(id).inputs[0]).dtype, DType::kFloat32);
+    }
     if (op != "BatchNormalization") continue;
     const std::vector<ValueId>& inputs = model.graph.node(id).inputs;
     EXPECT_EQ(model.graph.value(inputs[4]).name, "variance");
   }
   EXPECT_TRUE(model.graph.is_constant(model.graph.FindValue("mean")));
+}
+
+std::map<std::string, int> CountOps(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const NodeId id : graph.node_ids()) ++counts[graph.node(id).op_type];
+  return counts;
+}
+
+// What a block of MobileNetV2 needs: for a pointwise Conv two nodes, for a depthwise one four, for
+// a BatchNormalization five, for a Clip three.
+TEST(GradientModel, ABlockOfConvolutionsTakesFewNodes) {
+  Model model = Parsed(R"(
+    g (float[1,4,8,8] x, float[4,1,3,3] w, float[6,4,1,1] v) => (float[1,6,8,8] y)
+    <float[4] scale = {1, 1, 1, 1}, float[4] bias = {0, 0, 0, 0}, float[4] mean = {0, 0, 0, 0},
+     float[4] variance = {1, 1, 1, 1}, float low = {0}, float high = {6}> {
+      a = Conv<group = 4, pads = [1, 1, 1, 1]>(x, w)
+      b = BatchNormalization(a, scale, bias, mean, variance)
+      c = Clip(b, low, high)
+      y = Conv(c, v)
+    })");
+  ASSERT_TRUE(MakeGradientModel(model, {{"y"}, {"x", "w", "v", "scale", "bias"}}).ok());
+  EXPECT_THAT(CountOps(model.graph),
+              ::testing::UnorderedElementsAre(
+                  Pair("Conv", 3), Pair("BatchNormalization", 3), Pair("Clip", 2), Pair("Equal", 1),
+                  Pair("Where", 1), Pair("ConvTranspose", 2), Pair("Transpose", 2), Pair("Mul", 1),
+                  Pair("ReduceSum", 2), Pair("Einsum", 1)));
+}
+
+// Bounds pass nothing, as PyTorch's hardtanh; floats beside them do.
+TEST(GradientModel, ClipBetweenNumbersPassesWhatLiesStrictlyBetween) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float tiny = std::numeric_limits<float>::min();
+  const std::pair<float, float> bounds[] = {{0, 6},          {-1, 0},         {-6, -1},
+                                            {-3e38f, 3e38f}, {2, -2},         {1, 1},
+                                            {0, kInfinity},  {-kInfinity, 6}, {0, tiny}};
+  for (const auto& [low, high] : bounds) {
+    SCOPED_TRACE(absl::StrCat(low, " to ", high));
+    Model model;
+    GraphSink sink(model.graph);
+    std::vector<float> points = {-7, -1, 0, tiny, 3, 6, 7, std::nanf(""), kInfinity, -kInfinity};
+    for (const float bound : {low, high})
+      for (const float to : {-kInfinity, kInfinity}) {
+        const float beside = std::nextafter(bound, to);
+        points.push_back(std::fpclassify(beside) == FP_SUBNORMAL ? std::copysign(tiny, to)
+                                                                 : beside);
+      }
+    const auto count = static_cast<int64_t>(points.size());
+    const Expr x =
+        sink.Value(model.graph.AddInput("x", Type::Tensor(DType::kFloat32, {Dim(count)})));
+    const Expr y = Clip(x, sink.Scalar(low, DType::kFloat32), sink.Scalar(high, DType::kFloat32));
+    model.graph.Rename(y.id(), "y");
+    model.graph.AddOutput(y.id());
+    ASSERT_TRUE(MakeGradientModel(model, {{"y"}, {"x"}}).ok());
+    const Tensor given = Tensor::Of<float>({count}, points);
+    const Tensor ones = Tensor::Of<float>({count}, std::vector<float>(points.size(), 1));
+    const auto outputs = RunModel(model, {{"x", Value(given)}, {"grad/y", Value(ones)}});
+    const auto slopes = outputs.at("grad/x").tensor().span<float>();
+    for (size_t i = 0; i < points.size(); ++i) {
+      EXPECT_EQ(slopes[i], points[i] > low && points[i] < high ? 1 : 0) << points[i];
+    }
+  }
 }
 
 TEST(GradientModel, UnknownNamesAreAnswered) {
