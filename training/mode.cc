@@ -15,6 +15,7 @@
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "training/instance_norm.h"
+#include "training/several_values.h"
 #include "training/spectral_norm.h"
 #include "training/state.h"
 
@@ -287,7 +288,6 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
   std::vector<Expr> made = {sink.Op("BatchNormalization", inputs, std::move(attributes))};
   ONWARD_RETURN_IF_ERROR(sink.status());
   TakePlace(graph, id, made);
-  graph.mutable_node(graph.value(made[0].id()).producer).metadata.erase(kSeveralValuesKey);
   // Whoever still reads the next statistics reads the present ones.
   for (size_t i = 1; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || (graph.users(outputs[i]).empty() && !graph.is_output(outputs[i])))
@@ -351,11 +351,17 @@ absl::StatusOr<ModeChange> SetTrainingMode(Model& model, const TrainingModeOptio
   ONWARD_ASSIGN_OR_RETURN(change.spectral_norms, TrainSpectralNorms(model, [&](const Node& node) {
                             return IsFrozen(model.graph, node, options);
                           }));
+  if (options.unbiased_variance) {
+    RequireSeveralValues(model.graph, [&](const Graph& graph, const Node& node) {
+      return IsFrozen(graph, node, options);
+    });
+  }
   return change;
 }
 
 absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
   ModeChange change;
+  AllowOneValue(model.graph);
   ONWARD_RETURN_IF_ERROR(RemoveDropouts(model.graph, change));
   std::vector<ValueId> states;
   for (const NodeId id : model.graph.node_ids()) {

@@ -1,5 +1,5 @@
 // Conditions that a training puts into graphs: onward.RequireShape, onward.RequireRange, and one of
-// BatchNormalizations.
+// normalizations.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,12 @@ class OpSchema;
 
 namespace onward {
 
-// In the metadata of a BatchNormalization that a training made train: a batch with one value for
-// each channel is an error.
+// In the metadata of a BatchNormalization, InstanceNormalization or GroupNormalization that a
+// training made train: statistics of one value are an error.
 inline constexpr char kSeveralValuesKey[] = "onward.several_values";
+// Its value at an InstanceNormalization that is written for a group normalization, whose examples
+// count together.
+inline constexpr char kSeveralValuesOfBatch[] = "batch";
 
 std::vector<onnx::OpSchema> RequireSchemas();
 

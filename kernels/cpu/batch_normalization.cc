@@ -123,11 +123,11 @@ class ChannelKernel : public Kernel {
 
 class BatchNormalization : public ChannelKernel {
  public:
-  BatchNormalization(const RowLoops& loops, float epsilon, float momentum, bool needs_several)
-      : ChannelKernel(loops, epsilon, false), momentum_(momentum), needs_several_(needs_several) {}
+  BatchNormalization(const RowLoops& loops, float epsilon, float momentum, SeveralValues several)
+      : ChannelKernel(loops, epsilon, false), momentum_(momentum), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
-    if (needs_several_) ONWARD_RETURN_IF_ERROR(CheckSeveralValues(context.input_dims(0)));
+    ONWARD_RETURN_IF_ERROR(several_.Check(context.input_dims(0)));
     return BindChannels(context, 1, 5, 0);
   }
 
@@ -155,7 +155,7 @@ class BatchNormalization : public ChannelKernel {
 
  private:
   const float momentum_;
-  const bool needs_several_;
+  const SeveralValues several_;
 };
 
 // Inputs X, scale, dY; outputs dX, dscale, dB (graph/gradients/batch_normalization.cc).
@@ -211,7 +211,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
   return std::make_unique<BatchNormalization>(
       ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
       spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f),
-      NeedsSeveralValues(spec));
+      SeveralValues(spec));
 }
 
 template <InstructionSet kSet>

@@ -7,6 +7,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
 namespace onward::cpu {
@@ -150,14 +151,15 @@ struct GroupSizes {
 class GroupNormalization : public Kernel {
  public:
   // `groups` of 0: one group per channel.
-  GroupNormalization(const RowLoops& loops, int64_t groups, float epsilon)
-      : loops_(loops), groups_(groups), epsilon_(epsilon) {}
+  GroupNormalization(const RowLoops& loops, int64_t groups, float epsilon, SeveralValues several)
+      : loops_(loops), groups_(groups), epsilon_(epsilon), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView dims = context.input_dims(0);
     if (dims.size() < 2)
       return absl::InvalidArgumentError(
           absl::StrCat("input has rank ", dims.size(), ", needs a batch and a channel axis"));
+    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
     const int64_t channels = dims[1], groups = groups_ == 0 ? channels : groups_;
     if (groups > 0 && channels % groups != 0)
       return absl::InvalidArgumentError(
@@ -205,6 +207,7 @@ class GroupNormalization : public Kernel {
   const RowLoops& loops_;
   int64_t groups_;
   float epsilon_;
+  SeveralValues several_;
 };
 
 template <bool kPerChannel, InstructionSet kSet>
@@ -215,7 +218,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGroup(const NodeSpec& spec) {
     return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
   return std::make_unique<GroupNormalization>(
       ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(), groups,
-      spec.attributes().Float("epsilon", 1e-5f));
+      spec.attributes().Float("epsilon", 1e-5f), SeveralValues(spec));
 }
 
 template <bool kCentered, bool kAdds>

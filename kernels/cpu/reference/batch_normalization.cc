@@ -76,16 +76,16 @@ struct BatchLoops {
 class BatchNormalization : public Kernel {
  public:
   BatchNormalization(BatchLoops loops, float epsilon, float momentum, bool training,
-                     bool needs_several)
+                     SeveralValues several)
       : loops_(loops),
         epsilon_(epsilon),
         momentum_(momentum),
         training_(training),
-        needs_several_(needs_several) {}
+        several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView dims = context.input_dims(0);
-    if (needs_several_) ONWARD_RETURN_IF_ERROR(CheckSeveralValues(dims));
+    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
     auto* plan = context.NewState<BatchPlan>();
     if (dims.size() == 1) {
       *plan = {dims[0], 1, 1};
@@ -157,7 +157,8 @@ class BatchNormalization : public Kernel {
 
   BatchLoops loops_;
   float epsilon_, momentum_;
-  bool training_, needs_several_;
+  bool training_;
+  SeveralValues several_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& spec) {
@@ -169,7 +170,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
   if (loops.apply == nullptr) return NoLoopFor(spec.input_dtype(0));
   return std::make_unique<BatchNormalization>(
       loops, spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f),
-      spec.attributes().Int("training_mode", 0) != 0, NeedsSeveralValues(spec));
+      spec.attributes().Int("training_mode", 0) != 0, SeveralValues(spec));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -3,6 +3,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
+#include "kernels/cpu/several_values.h"
 
 namespace onward::cpu {
 namespace {
@@ -205,8 +206,8 @@ void RunGroups(const GroupPlan& plan, float epsilon, const void* in, const void*
 class GroupNormalization : public Kernel {
  public:
   // `groups` of 0: one group per channel.
-  GroupNormalization(GroupLoop loop, int64_t groups, float epsilon)
-      : loop_(loop), groups_(groups), epsilon_(epsilon) {}
+  GroupNormalization(GroupLoop loop, int64_t groups, float epsilon, SeveralValues several)
+      : loop_(loop), groups_(groups), epsilon_(epsilon), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView dims = context.input_dims(0);
@@ -214,6 +215,7 @@ class GroupNormalization : public Kernel {
       return absl::InvalidArgumentError(
           absl::StrCat("input has rank ", dims.size(), ", needs a batch and a channel axis"));
     }
+    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
     auto* plan = context.NewState<GroupPlan>();
     *plan = {dims[0], dims[1], groups_ == 0 ? dims[1] : groups_,
              NumElements(dims, 2, static_cast<int64_t>(dims.size()))};
@@ -249,6 +251,7 @@ class GroupNormalization : public Kernel {
   GroupLoop loop_;
   int64_t groups_;
   float epsilon_;
+  SeveralValues several_;
 };
 
 template <bool per_channel>
@@ -260,8 +263,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGroupNormalization(const NodeSpec& s
   const int64_t groups = per_channel ? 0 : spec.attributes().Int("num_groups", 0);
   if (!per_channel && groups <= 0)
     return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
-  return std::make_unique<GroupNormalization>(loop, groups,
-                                              spec.attributes().Float("epsilon", 1e-5f));
+  return std::make_unique<GroupNormalization>(
+      loop, groups, spec.attributes().Float("epsilon", 1e-5f), SeveralValues(spec));
 }
 
 constexpr KernelEntry kKernels[] = {
