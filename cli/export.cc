@@ -15,7 +15,7 @@ namespace onward::cli {
 namespace {
 
 struct Options {
-  std::string subject, out, output_dir;
+  std::string subject, out, output_dir, data_dir;
   std::string checkpoint;
   std::vector<std::string> set;
 };
@@ -69,8 +69,11 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
                           ChooseCheckpoint(subject.directories, choice, LargestIsBest(config)));
   for (const std::string& damaged : chosen.damaged)
     std::fprintf(stderr, "warning: %s; an older one is exported\n", damaged.c_str());
-  ONWARD_ASSIGN_OR_RETURN(Model model,
-                          ModelOfCheckpoint(config, subject.config->directory, chosen));
+  ONWARD_ASSIGN_OR_RETURN(
+      Model model, ModelOfCheckpoint(config, subject.config->directory, chosen, options.data_dir,
+                                     [](const std::string& message) {
+                                       std::fprintf(stderr, "warning: %s\n", message.c_str());
+                                     }));
   ONWARD_RETURN_IF_ERROR(ExportTrainedModel(std::move(model), config, options.out));
   const std::string& metric = config.evaluation().metric();
   if (common.json) {
@@ -102,6 +105,9 @@ void AddExport(CommandLine& line, CommonOptions& common) {
   command.Option("-o,--output", options->out, "ONNX file to write", {.required = true});
   command.Option("--output-dir", options->output_dir,
                  "of a config: where its training went (default: the config's)");
+  command.Option("--data-dir", options->data_dir,
+                 "where relative paths of the config's data begin (default: as in the training); "
+                 "read for a uniform average's checkpoint between evaluations alone");
   command.Option("--set", options->set, "overrides of a config; may be repeated");
   command.Do([=, &common] { return Export(*options, common); });
 }

@@ -9,10 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
 #include "graph/base/status.h"
+#include "training/average_statistics.h"
 #include "training/load_model.h"
 #include "training/master_weights.h"
 #include "training/mode.h"
 #include "training/progress.h"
+#include "training/same_training.h"
 #include "training/stop_gradients.h"
 #include "training/trained_model.h"
 
@@ -69,6 +71,33 @@ absl::StatusOr<LoadedCheckpoint> Choose(const std::vector<std::string>& director
   return absl::DataLossError(absl::StrCat(absl::StrJoin(loaded.damaged, "; "), there()));
 }
 
+// Below which relative paths of the training's data were.
+std::string DataDirectoryOf(const LoadedCheckpoint& checkpoint, const std::string& directory) {
+  const auto noted = checkpoint.state.values.find("data_directory");
+  return noted == checkpoint.state.values.end() ? directory : noted->second;
+}
+
+absl::Status Renew(const TrainConfig& config, const std::string& directory,
+                   const std::string& data_directory, const LoadedCheckpoint& checkpoint,
+                   TrainableModel& model,
+                   const std::function<void(const std::string& message)>& warn) {
+  const std::string why =
+      absl::StrCat("the checkpoint '", checkpoint.path,
+                   "' was written between the evaluations of a uniform average, so that its "
+                   "statistics of BatchNormalizations are not the average's");
+  if (warn != nullptr)
+    warn(absl::StrCat(why, "; they are computed now, in an epoch of the training's data"));
+  ONWARD_RETURN_IF_ERROR(CheckSameTraining(checkpoint.state.values,
+                                           DescribeTraining(config, directory, data_directory),
+                                           /*allow_other_data=*/true, warn));
+  const absl::Status renewed = RenewStatistics(config, data_directory, model);
+  if (renewed.ok()) return renewed;
+  return absl::FailedPreconditionError(absl::StrCat(
+      why, " and must be computed on the training's data: ", std::string(renewed.message()),
+      "; say where the data are (--data-dir), or export a checkpoint that was "
+      "evaluated (--checkpoint best)"));
+}
+
 }  // namespace
 
 absl::StatusOr<CheckpointChoice> ParseCheckpointChoice(const std::string& text) {
@@ -103,14 +132,22 @@ absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& ch
   return found;
 }
 
-absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::string& directory,
-                                        const LoadedCheckpoint& checkpoint) {
+absl::StatusOr<Model> ModelOfCheckpoint(
+    const TrainConfig& config, const std::string& directory, const LoadedCheckpoint& checkpoint,
+    const std::string& data_directory,
+    const std::function<void(const std::string& message)>& warn) {
   ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded,
                           LoadModel(config, directory, [](const std::string&) {}));
   ONWARD_ASSIGN_OR_RETURN(const TrainingProgress progress, ProgressOf(checkpoint.state.values));
   const bool averaged = config.has_average() && progress.averaged > 0;
   ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded.model),
                                   absl::StrCat("the checkpoint '", checkpoint.path, "' is")));
+  ONWARD_ASSIGN_OR_RETURN(const bool stale, HasStaleStatistics(config, progress, loaded));
+  if (averaged && stale && !checkpoint.state.metric) {
+    std::string data = data_directory;
+    if (data.empty()) data = DataDirectoryOf(checkpoint, directory);
+    ONWARD_RETURN_IF_ERROR(Renew(config, directory, data, checkpoint, loaded, warn));
+  }
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(loaded.model).status());
   std::map<std::string, std::string> notes;
   for (const auto& [key, value] : checkpoint.state.values) {

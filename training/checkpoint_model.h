@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,14 @@ struct CheckpointConfigOf {
 };
 absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& checkpoint);
 
-// The trained model in inference form. Errors as those of LoadModel; InvalidArgument: the
-// checkpoint is of another model than the config's.
-absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::string& directory,
-                                        const LoadedCheckpoint& checkpoint);
+// The trained model in inference form. A checkpoint that was written between the evaluations of a
+// uniform average holds statistics of BatchNormalizations that are not the average's: they are
+// computed on the training's data, which `warn` hears. `data_directory`: below which relative paths
+// of data are, "": the training's. Errors as those of LoadModel; InvalidArgument: the checkpoint is
+// of another model than the config's; FailedPrecondition: the data cannot be read.
+absl::StatusOr<Model> ModelOfCheckpoint(
+    const TrainConfig& config, const std::string& directory, const LoadedCheckpoint& checkpoint,
+    const std::string& data_directory = "",
+    const std::function<void(const std::string& message)>& warn = nullptr);
 
 }  // namespace onward

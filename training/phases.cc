@@ -233,7 +233,14 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   return model;
 }
 
-// Computes the statistics of a batch with averaged weights; nothing where the model has none.
+// The share of the loss that flows back, scaled.
+ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
+  const Expr share = AccumulateCount(model, sink, count, config.accumulate());
+  return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
+}
+
+}  // namespace
+
 absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
                                                      const TrainConfig& config,
                                                      const std::vector<std::string>& averaged) {
@@ -253,14 +260,6 @@ absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& train
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   return model;
 }
-
-// The share of the loss that flows back, scaled.
-ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
-  const Expr share = AccumulateCount(model, sink, count, config.accumulate());
-  return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
-}
-
-}  // namespace
 
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
                                                   const TrainConfig& config,
@@ -326,21 +325,23 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
     for (const UpdateBinding& update : model.updates)
       state.push_back(model.graph.value(update.input).name);
   }
+  std::vector<std::string> averaged = phases.parameters;
+  averaged.insert(averaged.end(), phases.buffers.begin(), phases.buffers.end());
+  if (config.has_average() && config.average().kind() == AverageConfig::UNIFORM) {
+    ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
+                            StatisticsPhase(trained, config, averaged));
+    if (statistics) {
+      phases.statistics = phases.models.size();
+      phases.models.push_back(*std::move(statistics));
+    }
+  }
   phases.evaluate = phases.models.size();
   ONWARD_ASSIGN_OR_RETURN(Model evaluate, EvaluatePhase(trained, config, fields, state, {}));
   phases.models.push_back(std::move(evaluate));
   if (config.has_average()) {
-    std::vector<std::string> averaged = phases.parameters;
-    averaged.insert(averaged.end(), phases.buffers.begin(), phases.buffers.end());
     phases.evaluate_average = phases.models.size();
     ONWARD_ASSIGN_OR_RETURN(Model average, EvaluatePhase(trained, config, fields, state, averaged));
     phases.models.push_back(std::move(average));
-    if (config.average().kind() != AverageConfig::UNIFORM) return phases;
-    ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
-                            StatisticsPhase(trained, config, averaged));
-    if (!statistics) return phases;
-    phases.statistics = phases.models.size();
-    phases.models.push_back(*std::move(statistics));
   }
   return phases;
 }

@@ -31,7 +31,8 @@ struct TrainableModel {
 // (the share of the new weights in their average) and "scaler/scale" (of the loss, float16), with
 // defaults.
 struct TrainingPhases {
-  // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow.
+  // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow,
+  // those that evaluate last.
   std::vector<Model> models;
   std::optional<size_t> apply;             // adds nothing up any more: updates the weights
   size_t evaluate = 0;                     // loss and prediction of the weights in inference form
@@ -60,5 +61,11 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   const TrainConfig& config,
                                                   absl::Span<const Field> fields,
                                                   bool portable = false);
+
+// TrainingPhases::statistics, whose `averaged` constants are state by the names of their averages;
+// nothing where the model has no statistics.
+absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
+                                                     const TrainConfig& config,
+                                                     const std::vector<std::string>& averaged);
 
 }  // namespace onward

@@ -25,6 +25,7 @@ void ForEachField(Progress& progress, F&& f) {
   f("scale_steps", progress.scale_steps);
   if (progress.best) f("best", *progress.best);
   if (progress.best_step) f("best_step", *progress.best_step);
+  if (progress.statistics_of) f("statistics_of", *progress.statistics_of);
   if (progress.evaluation_due) f("evaluation_due", *progress.evaluation_due);
   for (auto& [group, plateau] : progress.plateaus) {
     const auto name = [group = group](const char* field) {
@@ -59,6 +60,7 @@ absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::str
   TrainingProgress progress;
   if (values.count("best") > 0) progress.best = 0;
   if (values.count("best_step") > 0) progress.best_step = 0;
+  if (values.count("statistics_of") > 0) progress.statistics_of = 0;
   if (values.count("evaluation_due") > 0) progress.evaluation_due = 0;
   for (const auto& [name, value] : values) {
     absl::string_view rest = name;

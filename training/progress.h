@@ -22,6 +22,8 @@ struct TrainingProgress {
   // 1: the evaluation after `step` is still to be made, as the training was interrupted.
   std::optional<int64_t> evaluation_due;
   std::map<int64_t, PlateauState> plateaus;  // by group of parameters
+  // `averaged` when the running statistics of a uniform average were computed.
+  std::optional<int64_t> statistics_of;
   double loss_scale = 1;
   int64_t scale_steps = 0;  // finite steps since the scale changed
 };

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
-#include "training/running_statistics.h"
+#include "training/average_statistics.h"
 #include "training/trainer.h"
 
 namespace onward {
@@ -39,28 +39,18 @@ bool Trainer::HasAverage() const {
   return phases_.evaluate_average.has_value() && progress_.averaged > 0;
 }
 
-// The running statistics that the averaged weights have on the training data, as
-// torch.optim.swa_utils.update_bn computes them: the mean over the batches of an epoch.
 absl::Status Trainer::UpdateAverageStatistics() const {
   if (!phases_.statistics || !HasAverage() || statistics_of_ == progress_.averaged)
     return absl::OkStatus();
-  ONWARD_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(config_.data(), *data_, true));
-  options.batch_size = config_.batch_size();
-  options.seed = config_.seed();
-  ONWARD_ASSIGN_OR_RETURN(const auto loader, Loader::Create(data_, options));
   const size_t phase = *phases_.statistics;
   session_->session(phase).set_run_index(0);
-  StatisticsMean mean;
-  Session::Outputs outputs;
-  for (int64_t i = 0; i < loader->batches_per_epoch() && loader->position().epoch == 0; ++i) {
-    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader->Next());
-    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                            InputsOf(session_->inputs(phase), batch, config_.data()));
-    ONWARD_RETURN_IF_ERROR(
-        NamePlace(session_->Step(given, outputs, phase), batch, loader->places()));
-    mean.Add(outputs);
-  }
-  for (const auto& [name, value] : mean.Means())
+  ONWARD_ASSIGN_OR_RETURN(
+      const auto statistics,
+      StatisticsOverEpoch(config_, data_, session_->inputs(phase),
+                          [&](const Session::Inputs& inputs, Session::Outputs& outputs) {
+                            return session_->Step(inputs, outputs, phase);
+                          }));
+  for (const auto& [name, value] : statistics)
     ONWARD_RETURN_IF_ERROR(session_->Set(kAveragePrefix + name, value));
   statistics_of_ = progress_.averaged;
   return absl::OkStatus();

@@ -106,6 +106,7 @@ absl::Status Trainer::Resume() {
   if (lbfgs_ != nullptr) ONWARD_RETURN_IF_ERROR(Annotate(lbfgs_->SetState(lbfgs), loaded->path));
   std::map<int64_t, PlateauState> fresh = std::move(progress_.plateaus);
   ONWARD_ASSIGN_OR_RETURN(progress_, ProgressOf(state.values));
+  statistics_of_ = progress_.statistics_of.value_or(-1);
   progress_.plateaus.merge(fresh);  // of schedules that the checkpoint does not know
   for (const auto& [name, tensor] : state.tensors)
     ONWARD_RETURN_IF_ERROR(session_->Set(name, tensor.Clone()));
@@ -168,7 +169,9 @@ void Trainer::SaveCheckpoint(std::optional<double> metric) {
   TrainingState state;
   state.step = progress_.step;
   state.metric = metric;
-  state.values = TextOf(progress_);
+  TrainingProgress progress = progress_;
+  if (statistics_of_ >= 0) progress.statistics_of = statistics_of_;
+  state.values = TextOf(progress);
   state.values.insert(description_.begin(), description_.end());
   for (const std::string& name : session_->state_names())
     state.tensors[name] = *session_->State(name);

@@ -14,6 +14,7 @@ TEST(Progress, IsReadAsItWasWritten) {
   progress.epoch = 2;
   progress.batch = 3;
   progress.best = 0.25;
+  progress.statistics_of = 5;
   const auto read = ProgressOf(TextOf(progress));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(TextOf(*read), TextOf(progress));

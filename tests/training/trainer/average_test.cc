@@ -1,6 +1,9 @@
 // Averages of weights: what they evaluate and export, before they begin and with
 // BatchNormalizations, whose statistics are PyTorch's (use_buffers, update_bn).
+#include <filesystem>
+
 #include "tests/training/trainer/cases.h"
+#include "training/checkpoint_model.h"
 
 namespace onward {
 namespace {
@@ -76,6 +79,44 @@ TEST_F(AverageTest, WithBatchNormalizationsIsPyTorchs) {
     for (const char* state : kStates)
       ExpectNear(Exported(*again, state), Exported(*model, state), state, 0);
   }
+}
+
+// Between evaluations nobody has computed the statistics of the average.
+TEST_F(AverageTest, ACheckpointBetweenEvaluationsIsExportedWithPyTorchsStatistics) {
+  Load("average_uniform");
+  TrainConfig config = Steps(
+      "steps: 16 average { kind: UNIFORM start: 4 every: 2 } "
+      "checkpoint { every_steps: 1 keep: 100 }");
+  config.clear_evaluation();
+  TrainerOptions options;
+  options.checkpoint_directory = scratch_.path("checkpoints");
+  const auto trainer = testing::RunTrainer(config, scratch_.path(), options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const auto load = [&](int64_t step) {
+    return *ChooseCheckpoint({options.checkpoint_directory}, {CheckpointChoice::kStep, step},
+                             false);
+  };
+  // PyTorch's numbers are those after step 15.
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& message) { warnings.push_back(message); };
+  const auto model = ModelOfCheckpoint(config, scratch_.path(), load(15), "", warn);
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (const char* state : kStates)
+    ExpectNear(Exported(*model, state), arrays_.at(absl::StrCat("want/", state)), state, 1e-6);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("was written between the evaluations of a uniform average"));
+  // The statistics of the end were computed in the training, those of a start without average are
+  // the model's own.
+  for (const int64_t step : {int64_t{3}, int64_t{16}})
+    ASSERT_TRUE(ModelOfCheckpoint(config, scratch_.path(), load(step), "", warn).ok());
+  EXPECT_EQ(warnings.size(), 1u);
+  std::filesystem::remove(scratch_.path("data.safetensors"));
+  const auto refused = ModelOfCheckpoint(config, scratch_.path(), load(15));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(
+      std::string(refused.status().message()),
+      AllOf(HasSubstr("must be computed on the training's data: "), HasSubstr("data.safetensors"),
+            HasSubstr("--data-dir"), HasSubstr("--checkpoint best")));
 }
 
 // Running statistics that are averaged in a step of several batches are those after the last one.
