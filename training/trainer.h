@@ -210,7 +210,7 @@ class Trainer {
   std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
   absl::Status JudgeAnomaly(bool skipped);
   void WarnOfEmptyGroups() const;
-  absl::Status CheckEvaluation();
+  absl::Status CheckEvaluation() const;
   absl::Status CheckEvaluationClasses() const;
   std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
   absl::Status RefuseNonFiniteData(const Batch& batch) const;

@@ -28,28 +28,20 @@ std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
 
 }  // namespace
 
-// By the first batch: a data set that does not fit is refused now, not after the first epoch.
-absl::Status Trainer::CheckEvaluation() {
+// What PlanMemory, which reads the evaluation's first batch, has not looked at: a metric that does
+// not fit is refused now, not after the first epoch.
+absl::Status Trainer::CheckEvaluation() const {
   if (evaluation_loader_ == nullptr) return absl::OkStatus();
-  const size_t phase = phases_.evaluate_average.value_or(phases_.evaluate);
-  evaluation_loader_->Seek(0, 0);
-  ONWARD_ASSIGN_OR_RETURN(const Batch batch, evaluation_loader_->Next());
-  evaluation_loader_->Rest();
-  const absl::StatusOr<Session::Inputs> given =
-      InputsOf(session_->inputs(phase), batch, config_.evaluation().data());
-  if (!given.ok()) return Annotate(given.status(), "evaluation:");
-  ONWARD_RETURN_IF_ERROR(
-      Annotate(session_->PlannedBytes(*given, phase).status(), "evaluation.data:"));
   ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
   if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
   const std::string& name = config_.loss().target();
-  const auto target = given->find(name);
-  if (target == given->end() || IsInteger(target->second.tensor().dtype())) return absl::OkStatus();
-  const Tensor& tensor = target->second.tensor();
-  return absl::InvalidArgumentError(
-      absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name, "' is ",
-                   std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()),
-                   " (metric: \"loss\" fits)"));
+  for (const ValueInfo& input : session_->inputs(phases_.evaluate)) {
+    if (input.name != name || IsInteger(input.type.dtype)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name,
+                     "' is ", input.type.ToString(), " (metric: \"loss\" fits)"));
+  }
+  return absl::OkStatus();
 }
 
 // Labels number the classes of their own data set: folders that one of two data sets lacks would

@@ -101,7 +101,7 @@ TEST_F(RowsTest, AMetricThatDoesNotFitIsRefusedBeforeTheFirstStep) {
   config.mutable_evaluation()->set_metric("accuracy");
   EXPECT_THAT(ErrorWithoutStep(config),
               HasSubstr("evaluation.metric: accuracy counts targets that are classes; 'label' is "
-                        "float32[2,3]"));
+                        "float32[batch,3]"));
 }
 
 TEST_F(RowsTest, EvaluationDataThatDoNotFitAreRefusedBeforeTheFirstStep) {
