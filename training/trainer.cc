@@ -57,6 +57,7 @@ absl::Status Trainer::Open() {
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
   WarnOfEmptyGroups();
+  WarnOfUncountedTargets();
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
   ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
   ReleaseWeights();

@@ -211,6 +211,7 @@ class Trainer {
   absl::Status JudgeAnomaly(bool skipped);
   void WarnOfEmptyGroups() const;
   absl::Status CheckEvaluation() const;
+  void WarnOfUncountedTargets() const;
   absl::Status CheckEvaluationClasses() const;
   std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
   absl::Status RefuseNonFiniteData(const Batch& batch) const;

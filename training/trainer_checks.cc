@@ -44,6 +44,17 @@ absl::Status Trainer::CheckEvaluation() const {
   return absl::OkStatus();
 }
 
+// Beside the loss of such a model there is nothing that could be counted.
+void Trainer::WarnOfUncountedTargets() const {
+  if (config_.accumulate() == 1 || config_.loss().kind() != "output" || config_.loss().sum())
+    return;
+  Warn(absl::StrCat(
+      "accumulate: the model computes its loss itself, so that each of the ", config_.accumulate(),
+      " batches of a step counts by its examples; a loss that leaves targets out (ignored labels, "
+      "padding, weights of classes) is then not the mean of one large batch. A loss of the config "
+      "(loss.kind) counts targets"));
+}
+
 // Labels number the classes of their own data set: folders that one of two data sets lacks would
 // shift them.
 absl::Status Trainer::CheckEvaluationClasses() const {

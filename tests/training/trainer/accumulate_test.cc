@@ -7,6 +7,7 @@ namespace onward {
 namespace {
 
 using namespace expr;  // NOLINT
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct LossCase {
@@ -166,11 +167,92 @@ TEST_F(AccumulateTest, LossesThatTheModelComputes) {
   const Expr error = MatMul(x, b.Constant(arrays_.at("start/weight"), "weight")) - label;
   b.Output("error", ReduceMean(error * error, {}, false));
   ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("model.onnx")).ok());
-  const auto trainer = testing::RunTrainer(
-      Config(absl::StrCat(kSteps, "loss { kind: 'output' } batch_size: 2 accumulate: 2")),
-      scratch_.path(), {});
+  std::vector<std::string> warnings;
+  TrainerOptions options;
+  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  const std::string loss = absl::StrCat(kSteps, "loss { kind: 'output' } ");
+  const auto trainer =
+      testing::RunTrainer(Config(loss + "batch_size: 2 accumulate: 2"), scratch_.path(), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   ExpectState(**trainer, "weight", "want/weight", 1e-6);
+  // Which targets such a loss leaves out nobody knows.
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("each of the 2 batches of a step counts by its "
+                                              "examples; a loss that leaves targets out")));
+  ASSERT_TRUE(testing::RunTrainer(Config(loss + "batch_size: 4"), scratch_.path(), options).ok());
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
+// A label of the second batch does not count: its mean has the weight of two examples even so.
+TEST_F(AccumulateTest, ALossOfTheModelCountsByExamplesWhateverItLeavesOut) {
+  Load("accumulate_mse_2");
+  GraphBuilder b("with_loss");
+  const Expr x = b.Input("x", DType::kFloat64, {"batch", 1});
+  const Expr label = b.Input("label", DType::kInt64, {"batch"});
+  const Expr scores = MatMul(x, b.Constant(Tensor::Of<double>({1, 3}, {0.5, -1, 0.25}), "weight"));
+  b.Output("error",
+           Op("SoftmaxCrossEntropyLoss", {scores, label}, {{"ignore_index", int64_t{-1}}}));
+  ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("model.onnx")).ok());
+  Safetensors data;
+  data.tensors["x"] = Tensor::Of<double>({5, 1}, {1, 2, -1, 0.5, 3});
+  data.tensors["label"] = Tensor::Of<int64_t>({5}, {0, 2, 1, -1, -1});
+  ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+  double loss = 0;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& report) { loss = report.loss; };
+  TrainConfig config = Config(
+      "loss { kind: 'output' } steps: 1 batch_size: 2 accumulate: 2 "
+      "optimizer { options { key: 'lr' value: 0 } }");
+  config.mutable_data()->set_drop_last(true);
+  const auto trainer = testing::RunTrainer(config, scratch_.path(), options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  // -log softmax of each row at its label.
+  const auto of = [](double value, int label) {
+    const double scores[] = {0.5 * value, -value, 0.25 * value};
+    return std::log(std::exp(scores[0]) + std::exp(scores[1]) + std::exp(scores[2])) -
+           scores[label];
+  };
+  const double first = (of(1, 0) + of(2, 2)) / 2, second = of(-1, 1);
+  EXPECT_NEAR(loss, (first + second) / 2, 1e-6);  // of one batch: (2 * first + second) / 3
+}
+
+// Parts of the forward pass are computed again in each of the batches of a step.
+TEST_F(AccumulateTest, RecomputedBatchesAreOneStep) {
+  Load("accumulate_tokens_2");
+  GraphBuilder b("deep");
+  Expr y = b.Input("x", DType::kFloat64, {"batch", "time", 4});
+  for (int i = 0; i < 3; ++i) {
+    Tensor weight(DType::kFloat64, {4, 4});
+    for (int64_t j = 0; j < 16; ++j)
+      weight.mutable_data<double>()[j] = std::sin(static_cast<double>(16 * i + j));
+    y = Tanh(MatMul(y, b.Constant(weight, absl::StrCat("weight", i))));
+  }
+  b.Output("y", MatMul(y, b.Constant(arrays_.at("start/weight"), "weight")));
+  absl::StatusOr<Model> model = b.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (const NodeId id : model->graph.node_ids())
+    model->graph.mutable_node(id).name = absl::StrCat("node", id.index);
+  ASSERT_TRUE(ExportFile(*model, scratch_.path("model.onnx")).ok());
+  const auto train = [&](const std::string& more) {
+    std::vector<double> numbers;
+    TrainerOptions options;
+    options.on_step = [&](const StepReport& report) { numbers.push_back(report.loss); };
+    const auto trainer = testing::RunTrainer(
+        Config(absl::StrCat(kSteps, "loss { kind: 'cross_entropy' class_axis: -1 } ", more)),
+        scratch_.path(), options);
+    EXPECT_TRUE(trainer.ok()) << trainer.status();
+    if (!trainer.ok()) return numbers;
+    for (const char* name : {"weight", "weight0", "weight1", "weight2"}) {
+      const Tensor weight = *(*trainer)->session().State(name);
+      for (int64_t i = 0; i < weight.num_elements(); ++i) numbers.push_back(Number(weight, i));
+    }
+    return numbers;
+  };
+  const std::string recompute = " recompute { segment: 'node0' segment: 'node1' segment: 'node3' }";
+  const auto one = train("batch_size: 7"),
+             several = train("batch_size: 2 accumulate: 4" + recompute);
+  ASSERT_EQ(one.size(), several.size());
+  for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], several[i], 2e-5) << i;
+  EXPECT_EQ(several, train("batch_size: 2 accumulate: 4"));
 }
 
 }  // namespace
