@@ -21,6 +21,7 @@
 #include "training/loss_scale.h"
 #include "training/mode.h"
 #include "training/phase_update.h"
+#include "training/portable_checks.h"
 #include "training/running_statistics.h"
 #include "training/state.h"
 #include "training/trainable.h"
@@ -299,7 +300,10 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_ASSIGN_OR_RETURN(
       const std::vector<ValueId> gradients,
       AddGradients(step.graph, {{scored.loss.id(), cotangent}}, parameters, options));
-  if (portable) MakePlainIdentities(step.graph);
+  if (portable) {
+    ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(step.graph));
+    MakePlainIdentities(step.graph);
+  }
   if (NeedsApply(config)) {
     ONWARD_RETURN_IF_ERROR(AccumulateGradients(step, phases.parameters, gradients));
     ONWARD_ASSIGN_OR_RETURN(Model apply,

@@ -20,6 +20,7 @@
 #include "training/loss_scale.h"
 #include "training/master_weights.h"
 #include "training/mode.h"
+#include "training/portable_checks.h"
 #include "training/recompute.h"
 #include "training/stop_gradients.h"
 #include "training/trained_model.h"
@@ -316,6 +317,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
     ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
   }
   ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
+  ONWARD_RETURN_IF_ERROR(CheckNamedDims(step.graph));
   StopGradientsToIdentities(step.graph);
   return ExportFile(step, path);
 }
