@@ -68,7 +68,8 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const LoadedCheckpoint chosen,
                           ChooseCheckpoint(subject.directories, choice, LargestIsBest(config)));
   for (const std::string& damaged : chosen.damaged)
-    std::fprintf(stderr, "warning: %s; an older one is exported\n", damaged.c_str());
+    std::fprintf(stderr, "warning: %s; %s is exported\n", damaged.c_str(),
+                 choice.kind == CheckpointChoice::kBest ? "the next best one" : "an older one");
   ONWARD_ASSIGN_OR_RETURN(
       Model model, ModelOfCheckpoint(config, subject.config->directory, chosen, options.data_dir,
                                      [](const std::string& message) {

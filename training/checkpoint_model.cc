@@ -44,11 +44,10 @@ absl::StatusOr<LoadedCheckpoint> Choose(const std::vector<std::string>& director
   const auto there = [&] { return absl::StrCat("; there are ", Listed(entries)); };
   std::vector<const CheckpointEntry*> candidates;
   if (choice.kind == CheckpointChoice::kBest) {
-    const CheckpointEntry* best = BestCheckpoint(entries, largest_is_best);
-    if (best == nullptr)
+    candidates = BestFirst(entries, largest_is_best);
+    if (candidates.empty())
       return absl::NotFoundError(
           absl::StrCat("no checkpoint has a metric, as the training made no evaluation", there()));
-    candidates.push_back(best);
   }
   for (const CheckpointEntry& entry : entries) {
     if (choice.kind == CheckpointChoice::kLast ||

@@ -161,7 +161,16 @@ void Trainer::FindBest() {
     }
     why = progress.status();
   }
-  warn(why);
+  const auto next = ChooseCheckpoint(CheckpointDirectories(), {CheckpointChoice::kBest, 0},
+                                     config_.evaluation().metric() == "accuracy");
+  const absl::StatusOr<TrainingProgress> progress =
+      next.ok() ? ProgressOf(next->state.values) : next.status();
+  if (!progress.ok()) return warn(why);
+  const bool averaged = phases_.evaluate_average.has_value() && progress->averaged > 0;
+  Warn(absl::StrCat("the best weights, of step ", found->step,
+                    ", are lost: ", std::string(why.message()), "; those of step ",
+                    next->state.step, " are exported, the best that are whole"));
+  best_weights_ = BestWeights{next->state.step, averaged, next->state.tensors};
 }
 
 void Trainer::SaveCheckpoint(std::optional<double> metric) {

@@ -1,6 +1,7 @@
 // A training that is interrupted at any moment resumes to the same bits.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/training/trainer_fixture.h"
 #include "training/trainer.h"
@@ -128,6 +129,49 @@ TEST_F(TrainerInterruptTest, TheBestWeightsAreExported) {
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_NEAR((*loaded)->Evaluate()->loss, *best, 1e-6);
   }
+}
+
+// The best checkpoint is damaged while the training runs: the best of the others is exported.
+TEST_F(TrainerInterruptTest, TheNextBestWeightsAreExportedWhereTheBestAreLost) {
+  TrainConfig config = Config("steps: 12 batch_size: 8 checkpoint { every_steps: 1 keep: 100 }");
+  config.mutable_evaluation()->set_every_steps(1);
+  // What is learned is wrong for other labels.
+  std::string others;
+  for (int i = 0; i < testing::kExamples; ++i) others += static_cast<char>((i + 1) % 3);
+  scratch_.Write("others", testing::Idx({testing::kExamples}, others));
+  config.mutable_evaluation()->mutable_data()->mutable_mnist()->set_labels("others");
+  TrainerOptions options;
+  options.checkpoint_directory = scratch_.path("damaged");
+  std::vector<double> losses;
+  options.on_evaluation = [&](const EvaluationReport& report) {
+    losses.push_back(report.evaluation.loss);
+  };
+  const auto nth_best = [&](size_t n) {
+    std::vector<size_t> steps(losses.size());
+    for (size_t i = 0; i < steps.size(); ++i) steps[i] = i;
+    std::stable_sort(steps.begin(), steps.end(),
+                     [&](size_t a, size_t b) { return losses[a] < losses[b]; });
+    return static_cast<int64_t>(steps[n]) + 1;
+  };
+  std::vector<std::string> warnings;
+  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  auto trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  trainer->reset();
+  const auto entries = ListCheckpoints(options.checkpoint_directory);
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  for (const auto& entry : *entries)
+    if (entry.step == nth_best(0))
+      std::filesystem::resize_file(entry.path + "/state.safetensors", 9);
+  // A training that is over finds its best once more.
+  options.resume = true;
+  ASSERT_NE(nth_best(0), 12);
+  trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  EXPECT_EQ((*trainer)->exported_step(), nth_best(1));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], ::testing::HasSubstr(absl::StrCat("those of step ", nth_best(1),
+                                                             " are exported, the best that are")));
 }
 
 TEST_F(TrainerInterruptTest, CheckpointsOfAnotherTrainingAreNotReplaced) {

@@ -150,18 +150,23 @@ absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(
   return entries;
 }
 
+std::vector<const CheckpointEntry*> BestFirst(const std::vector<CheckpointEntry>& entries,
+                                              bool largest_is_best) {
+  std::vector<const CheckpointEntry*> found;
+  for (const CheckpointEntry& entry : entries)
+    if (entry.metric && !std::isnan(*entry.metric)) found.push_back(&entry);
+  std::stable_sort(found.begin(), found.end(), [&](const auto* a, const auto* b) {
+    if (*a->metric != *b->metric)
+      return largest_is_best ? *a->metric > *b->metric : *a->metric < *b->metric;
+    return a->step < b->step;
+  });
+  return found;
+}
+
 const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest_first,
                                       bool largest_is_best) {
-  const CheckpointEntry* best = nullptr;
-  for (const CheckpointEntry& entry : newest_first) {
-    if (!entry.metric || std::isnan(*entry.metric)) continue;
-    const bool better =
-        best == nullptr ||
-        (largest_is_best ? *entry.metric > *best->metric : *entry.metric < *best->metric) ||
-        (*entry.metric == *best->metric && entry.step < best->step);
-    if (better) best = &entry;
-  }
-  return best;
+  const auto found = BestFirst(newest_first, largest_is_best);
+  return found.empty() ? nullptr : found[0];
 }
 
 absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::string& directory) {

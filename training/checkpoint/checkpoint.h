@@ -42,8 +42,11 @@ absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(const std::string& 
 absl::StatusOr<std::vector<CheckpointEntry>> ListCheckpoints(
     const std::vector<std::string>& directories);
 
-// The one with the best metric, of equal ones the earliest step, where it was reached; null when
-// none has a metric.
+// Those with a metric, the best one first, of equal ones that of the earliest step, where it was
+// reached.
+std::vector<const CheckpointEntry*> BestFirst(const std::vector<CheckpointEntry>& entries,
+                                              bool largest_is_best);
+// The first of those; null when none has a metric.
 const CheckpointEntry* BestCheckpoint(const std::vector<CheckpointEntry>& newest_first,
                                       bool largest_is_best);
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -231,15 +232,22 @@ class ThreadedWriter : public CheckpointWriter {
     }
     if (!path.ok()) return Annotate(path.status(), "the checkpoint was not written:");
     kept_.insert(kept_.begin(), {*path, next_++, state.step, state.metric});
+    whole_.insert(*path);
     // Older ones go only after the new one is there for good.
     ONWARD_RETURN_IF_ERROR(SyncDirectory(fs::path(*path).parent_path()));
     return RemoveOld();
   }
 
-  std::string BestPath() const {
-    const CheckpointEntry* const best =
-        options_.keep_best ? BestCheckpoint(kept_, options_.largest_is_best) : nullptr;
-    return best == nullptr ? "" : best->path;
+  // Of the best one that is whole. One that is damaged is read once: it has no metric from then on.
+  std::string BestPath() {
+    while (options_.keep_best) {
+      const CheckpointEntry* const best = BestCheckpoint(kept_, options_.largest_is_best);
+      if (best == nullptr) break;
+      if (whole_.contains(best->path) || LoadCheckpoint(best->path).ok())
+        return *whole_.insert(best->path).first;
+      kept_[static_cast<size_t>(best - kept_.data())].metric.reset();
+    }
+    return "";
   }
 
   // Removes the oldest one in `directory` that is neither the best nor the newest whole one.
@@ -278,6 +286,7 @@ class ThreadedWriter : public CheckpointWriter {
   // Of the writing thread while there is one.
   Place first_place_, second_place_;
   std::vector<CheckpointEntry> kept_;  // the newest first
+  std::set<std::string> whole_;        // paths of those that were written or read since the start
   int64_t next_ = 0;
   int64_t first_ = 0;  // of this training
   absl::Status status_;

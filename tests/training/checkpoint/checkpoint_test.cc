@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/checkpoint_writer.h"
+#include "training/checkpoint_model.h"
 #include "training/gradient/gradient.h"
 #include "training/optimizers/optimizer.h"
 #include "training/training_session.h"
@@ -102,6 +103,30 @@ TEST(CheckpointTest, KeepsTheNewestTheBestAndMilestones) {
   EXPECT_EQ(BestCheckpoint(*ListCheckpoints(accuracy.path()), true)->step, 0);
   EXPECT_EQ(BestCheckpoint(*ListCheckpoints(accuracy.path()), false)->step, 3);
   EXPECT_EQ(BestCheckpoint({}, false), nullptr);
+}
+
+// A damaged one whose manifest says that it is the best does not take the best one's place.
+TEST(CheckpointTest, TheBestIsWhole) {
+  const ScratchDirectory scratch;
+  const CheckpointOptions options{.directory = scratch.path(), .keep = 1};
+  auto writer = Open({.directory = scratch.path(), .keep = 9});
+  const double losses[] = {5, 2, 3, 4};
+  for (int i = 0; i < 4; ++i) Write(*writer, State(i + 1, losses[i]));
+  writer.reset();
+  fs::resize_file(scratch.path("000001-step-2/state.safetensors"), 100);
+  writer = Open(options);
+  Write(*writer, State(5, 6));
+  EXPECT_THAT(Steps(scratch.path()), ElementsAre(5, 3));
+  const auto best = ChooseCheckpoint({scratch.path()}, {CheckpointChoice::kBest, 0}, false);
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_EQ(best->state.step, 3);
+  // Of those that another process damages meanwhile, the next best is exported.
+  fs::resize_file(scratch.path("000002-step-3/state.safetensors"), 100);
+  const auto next = ChooseCheckpoint({scratch.path()}, {CheckpointChoice::kBest, 0}, false);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->state.step, 5);
+  ASSERT_EQ(next->damaged.size(), 1u);
+  EXPECT_THAT(next->damaged[0], HasSubstr("000002-step-3/state.safetensors"));
 }
 
 TEST(CheckpointTest, ThoseOfAnotherTrainingGoWithItsFirst) {
