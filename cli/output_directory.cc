@@ -23,9 +23,16 @@ namespace proto = google::protobuf;
 
 constexpr char kCheckpoints[] = "checkpoints";
 // Everything else that a training writes.
-constexpr const char* kFiles[] = {
-    "metrics.jsonl",           "model.onnx",     "model.onnx.data", "training_step.onnx",
-    "training_step.onnx.data", "vocabulary.txt", "loss.svg",        "tensorboard"};
+constexpr const char* kFiles[] = {"metrics.jsonl",
+                                  "model.onnx",
+                                  "model.onnx.data",
+                                  "model.onnx.2.data",
+                                  "training_step.onnx",
+                                  "training_step.onnx.data",
+                                  "training_step.onnx.2.data",
+                                  "vocabulary.txt",
+                                  "loss.svg",
+                                  "tensorboard"};
 
 bool IsThere(const fs::path& path) {
   std::error_code error;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <climits>
 #include <exception>
+#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
@@ -14,6 +16,7 @@
 #include "onnx_io/export_graph.h"
 #include "onnx_io/import.h"
 #include "onnx_io/lower_opset.h"
+#include "onnx_io/mapped_file.h"
 #include "onnx_io/write_file.h"
 
 namespace onward {
@@ -196,9 +199,18 @@ class DataFile : public ExternalWriter {
   absl::Status status_;
 };
 
+// Whether the model that `path` holds may name the file `location`.
+bool Names(const std::string& path, const std::string& location) {
+  const auto present = MappedFile::Open(path);
+  return present.ok() && (*present)->bytes().find(location) != std::string_view::npos;
+}
+
+// The file of a model that is replaced stays until the new model has its name: whatever ends the
+// process in between, `path` is one of the two.
 absl::Status ExportWithData(const Model& model, const std::string& path, int64_t threshold,
                             const ExportOptions& options) {
-  const std::string data_path = path + ".data";
+  std::string data_path = path + ".data", other_path = path + ".2.data";
+  if (Names(path, data_path.substr(data_path.rfind('/') + 1))) std::swap(data_path, other_path);
   ONWARD_ASSIGN_OR_RETURN(AtomicFile data, AtomicFile::Create(data_path));
   DataFile writer(data, data_path.substr(data_path.rfind('/') + 1), threshold);
   ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportModel(model, options, &writer));
@@ -207,7 +219,10 @@ absl::Status ExportWithData(const Model& model, const std::string& path, int64_t
   ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   ONWARD_RETURN_IF_ERROR(file.Append(bytes));
   if (!writer.empty()) ONWARD_RETURN_IF_ERROR(data.Commit());
-  return file.Commit();
+  ONWARD_RETURN_IF_ERROR(file.Commit());
+  std::error_code ignored;
+  std::filesystem::remove(other_path, ignored);
+  return absl::OkStatus();
 }
 
 template <typename F>

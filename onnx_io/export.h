@@ -11,7 +11,8 @@
 namespace onward {
 
 struct ExportOptions {
-  // Initializers of at least this many bytes go to `<file>.data` beside the model; negative: never
+  // Initializers of at least this many bytes go to `<file>.data` beside the model, or to
+  // `<file>.2.data` where the model that is replaced has its own in the former; negative: never
   // (unless the file would pass 2 GiB).
   int64_t external_data_threshold = -1;
   // The opset of ai.onnx that the file imports; 0: the oldest that will do (see lower_opset.h), so
@@ -24,7 +25,8 @@ struct ExportOptions {
 // ResourceExhausted above 2 GiB, which only a file with external data can hold; Unimplemented when
 // a node does not fit the opset that is asked for, or an op of `onward` has no body to export.
 absl::StatusOr<std::string> ExportBytes(const Model& model, const ExportOptions& options = {});
-// Written to a temporary file beside `path` and renamed, so that `path` is never half a model.
+// Written to a temporary file beside `path` and renamed, so that `path` is never half a model, and
+// never one whose external data are another's.
 absl::Status ExportFile(const Model& model, const std::string& path,
                         const ExportOptions& options = {});
 

@@ -1,7 +1,15 @@
 #include "onnx_io/export.h"
 
-#include <filesystem>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/ops/onward_schemas.h"
@@ -112,6 +120,53 @@ TEST(ExportTest, LargeTensorsGoToAFileBesideTheModel) {
     ++files;
   }
   EXPECT_EQ(files, 2);
+}
+
+// Kills a process that writes one model after the other onto the same path: what is left is one
+// of them, with its own data.
+TEST(ExportTest, AModelAndItsDataAreReplacedTogether) {
+  const ScratchDirectory directory;
+  const std::string path = directory.path("m.onnx");
+  const auto write = [&](int generation) {
+    Model model = FromText(kRich);
+    model.doc_string = absl::StrCat(generation);
+    const auto number = static_cast<float>(generation);
+    model.graph.mutable_value(model.graph.FindValue("w")).constant =
+        Tensor::Of<float>({2}, {number, number});
+    ExportOptions options;
+    options.external_data_threshold = 8;
+    return ExportFile(model, path, options);
+  };
+  ASSERT_TRUE(write(0).ok());
+  std::random_device device;
+  const unsigned seed = device();
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  std::mt19937 random(seed);
+  int last = 0;
+  for (int i = 0; i < 60; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int generation = last + 1; write(generation).ok(); ++generation) continue;
+      _exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto model = ImportFile(path);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const Tensor& w = *model->graph.constant(model->graph.FindValue("w"));
+    ASSERT_TRUE(absl::SimpleAtoi(model->doc_string, &last));
+    ASSERT_EQ(w.data<float>()[0], static_cast<float>(last)) << "kill " << i;
+    ASSERT_EQ(w.data<float>()[1], static_cast<float>(last)) << "kill " << i;
+  }
+  EXPECT_GT(last, 0);
+  // What the killed ones left of data goes with the next model.
+  ASSERT_TRUE(write(last + 1).ok());
+  int data = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+    data += entry.path().extension() == ".data";
+  EXPECT_EQ(data, 1);
 }
 
 TEST(ExportTest, AnUnwritablePathIsAnError) {
