@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
-#include "training/config/check_schedule.h"
 
 namespace onward {
 namespace {
@@ -84,9 +83,6 @@ absl::StatusOr<Schedule> MakeSchedule(const ScheduleConfig& config, double rate,
     return absl::InvalidArgumentError(
         absl::StrCat("there is no schedule '", config.kind(), "'; there are ", known));
   }
-  const ConfigProblem unused = FindUnusedField(config);
-  if (!unused.field.empty())
-    return absl::InvalidArgumentError(absl::StrCat("schedule.", unused.field, ": ", unused.reason));
   const int64_t warmup = config.warmup();
   const int64_t total = config.has_total() ? config.total() : std::max<int64_t>(1, steps - warmup);
   ONWARD_ASSIGN_OR_RETURN(Schedule after, entry->second(config, rate, total));
