@@ -15,16 +15,7 @@ using testing::Normal;
 using testing::TrainerTest;
 
 TEST_F(TrainerTest, RunningStatisticsAreExported) {
-  GraphBuilder builder("normalised");
-  const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
-  const auto constant = [&](float value, const char* name) {
-    return builder.Constant(Tensor::Of<float>({1}, {value}), name);
-  };
-  const Expr normal = Op("BatchNormalization", {image, constant(1, "scale"), constant(0, "shift"),
-                                                constant(0, "mean"), constant(1, "variance")});
-  builder.Output("logits", Gemm(Op("Flatten", {normal}),
-                                builder.Constant(Normal({36, 3}, 0.2, 1), "fc.weight")));
-  ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path() + "/mlp.onnx").ok());
+  WriteNormalized(/*dropout=*/false);
   const auto trainer = Train(Config("epochs: 10"));
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   const auto model = (*trainer)->TrainedModel();

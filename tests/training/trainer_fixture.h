@@ -1,6 +1,7 @@
 // Small trainings: images of noise with a bright third, by class, and an MLP.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -68,6 +69,38 @@ class TrainerTest : public ::testing::Test {
     builder.Output("logits", Gemm(hidden, builder.Constant(Normal({8, 3}, 0.3, 3), "fc2.weight"),
                                   builder.Constant(Normal({3}, 0.1, 4), "fc2.bias")));
     return builder.Build();
+  }
+
+  // A BatchNormalization, whose statistics are "mean" and "variance", perhaps a Dropout, and a
+  // layer, in place of the MLP.
+  void WriteNormalized(bool dropout) {
+    using namespace expr;  // NOLINT
+    GraphBuilder builder("normalized");
+    const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+    const auto constant = [&](float value, const char* name) {
+      return builder.Constant(Tensor::Of<float>({1}, {value}), name);
+    };
+    const Expr normal = Op("BatchNormalization", {image, constant(1, "scale"), constant(0, "shift"),
+                                                  constant(0, "mean"), constant(1, "variance")});
+    const Expr flat = Op("Flatten", {normal});
+    builder.Output("logits", Gemm(dropout ? Op("Dropout", {flat}) : flat,
+                                  builder.Constant(Normal({36, 3}, 0.2, 1), "fc.weight")));
+    ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path("mlp.onnx")).ok());
+  }
+
+  // What is learned is wrong for the labels of the evaluation, whose loss soon rises.
+  void EvaluateOnOtherLabels(TrainConfig& config) {
+    std::string others;
+    for (int i = 0; i < kExamples; ++i) others += static_cast<char>((i + 1) % kClasses);
+    scratch_.Write("others", Idx({kExamples}, others));
+    config.mutable_evaluation()->mutable_data()->mutable_mnist()->set_labels("others");
+  }
+
+  static void ExpectSameState(Trainer& got, Trainer& want) {
+    for (const std::string& name : want.session().state_names()) {
+      const Tensor a = *got.session().State(name), b = *want.session().State(name);
+      EXPECT_EQ(std::memcmp(a.raw_data(), b.raw_data(), b.byte_size()), 0) << name;
+    }
   }
 
   static TrainConfig Config(const std::string& more = "") {

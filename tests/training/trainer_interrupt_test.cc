@@ -1,6 +1,5 @@
 // A training that is interrupted at any moment resumes to the same bits.
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "tests/training/trainer_fixture.h"
@@ -9,25 +8,13 @@
 namespace onward {
 namespace {
 
-using namespace expr;  // NOLINT
-using testing::kSide;
-using testing::Normal;
 using testing::TrainerTest;
 
 class TrainerInterruptTest : public TrainerTest {
  protected:
   void SetUp() override {
     TrainerTest::SetUp();
-    GraphBuilder builder("normalized");
-    const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
-    const auto constant = [&](float value, const char* name) {
-      return builder.Constant(Tensor::Of<float>({1}, {value}), name);
-    };
-    const Expr normal = Op("BatchNormalization", {image, constant(1, "scale"), constant(0, "shift"),
-                                                  constant(0, "mean"), constant(1, "variance")});
-    const Expr dropped = Op("Dropout", {Op("Flatten", {normal})});
-    builder.Output("logits", Gemm(dropped, builder.Constant(Normal({36, 3}, 0.2, 1), "fc.weight")));
-    ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path() + "/mlp.onnx").ok());
+    WriteNormalized(/*dropout=*/true);
   }
 
   // Interrupts a training at the `calls`-th question and resumes it, until it is done; every state
@@ -67,11 +54,7 @@ class TrainerInterruptTest : public TrainerTest {
       ASSERT_TRUE(resumed.ok()) << resumed.status();
       EXPECT_EQ((*resumed)->end(), TrainingEnd::kSteps);
       EXPECT_EQ(made, evaluations);
-      for (const std::string& name : (*whole)->session().state_names()) {
-        const Tensor want = *(*whole)->session().State(name),
-                     got = *(*resumed)->session().State(name);
-        EXPECT_EQ(std::memcmp(want.raw_data(), got.raw_data(), want.byte_size()), 0) << name;
-      }
+      ExpectSameState(**resumed, **whole);
       EXPECT_EQ((*resumed)->best()->step, (*whole)->best()->step);
     }
   }
@@ -99,11 +82,7 @@ TEST_F(TrainerInterruptTest, BetweenTheEvaluationsOfLbfgs) {
 TEST_F(TrainerInterruptTest, TheBestWeightsAreExported) {
   TrainConfig config = Config("steps: 30 batch_size: 8");
   config.mutable_evaluation()->set_every_steps(1);
-  // What is learned is wrong for other labels.
-  std::string others;
-  for (int i = 0; i < testing::kExamples; ++i) others += static_cast<char>((i + 1) % 3);
-  scratch_.Write("others", testing::Idx({testing::kExamples}, others));
-  config.mutable_evaluation()->mutable_data()->mutable_mnist()->set_labels("others");
+  EvaluateOnOtherLabels(config);
   for (const bool checkpoints : {false, true}) {
     TrainerOptions options;
     if (checkpoints) options.checkpoint_directory = scratch_.path("best");
@@ -135,11 +114,7 @@ TEST_F(TrainerInterruptTest, TheBestWeightsAreExported) {
 TEST_F(TrainerInterruptTest, TheNextBestWeightsAreExportedWhereTheBestAreLost) {
   TrainConfig config = Config("steps: 12 batch_size: 8 checkpoint { every_steps: 1 keep: 100 }");
   config.mutable_evaluation()->set_every_steps(1);
-  // What is learned is wrong for other labels.
-  std::string others;
-  for (int i = 0; i < testing::kExamples; ++i) others += static_cast<char>((i + 1) % 3);
-  scratch_.Write("others", testing::Idx({testing::kExamples}, others));
-  config.mutable_evaluation()->mutable_data()->mutable_mnist()->set_labels("others");
+  EvaluateOnOtherLabels(config);
   TrainerOptions options;
   options.checkpoint_directory = scratch_.path("damaged");
   std::vector<double> losses;
