@@ -53,8 +53,9 @@ TEST_F(TrainDirectoryTest, ATrainingIsNotReplacedUnlessAsked) {
 
 // What any single file that a training leaves says, too.
 TEST_F(TrainDirectoryTest, EachOfItsFilesIsATraining) {
-  for (const char* file : {"metrics.jsonl", "model.onnx", "training_step.onnx", "loss.svg",
-                           "vocabulary.txt", "tensorboard/events", "model.onnx.data", "model.onnx.2.data"}) {
+  for (const char* file :
+       {"metrics.jsonl", "model.onnx", "training_step.onnx", "loss.svg", "vocabulary.txt",
+        "tensorboard/events", "model.onnx.data", "model.onnx.2.data"}) {
     SCOPED_TRACE(file);
     fs::remove_all(output_);
     directory_.Write(absl::StrCat("out/", file), "mine");
