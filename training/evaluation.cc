@@ -1,11 +1,13 @@
 #include "training/evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "training/accumulation.h"
+#include "training/training_names.h"
 
 namespace onward {
 namespace {
@@ -56,8 +58,10 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
                                          const DataConfig& data) {
   Session::Inputs given;
   for (const ValueInfo& input : inputs) {
-    const auto named = data.inputs().find(input.name);
-    const std::string& field = named == data.inputs().end() ? input.name : named->second;
+    if (IsTrainingName(input.name)) continue;  // the training's own
+    const std::string name = UserName(input.name);
+    const auto named = data.inputs().find(name);
+    const std::string& field = named == data.inputs().end() ? name : named->second;
     const auto it = batch.find(field);
     if (it != batch.end()) {
       given[input.name] = it->second;
@@ -65,10 +69,10 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
     }
     if (input.optional) continue;
     std::string fields;
-    for (const auto& [name, tensor] : batch)
-      absl::StrAppend(&fields, fields.empty() ? "" : ", ", name);
+    for (const auto& [each, tensor] : batch)
+      absl::StrAppend(&fields, fields.empty() ? "" : ", ", each);
     return absl::InvalidArgumentError(
-        absl::StrCat("data.inputs: nothing feeds the model's input '", input.name, "' (",
+        absl::StrCat("data.inputs: nothing feeds the model's input '", name, "' (",
                      input.type.ToString(), "): the data has no field '", field, "' but ", fields));
   }
   return given;
@@ -97,7 +101,9 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
                                       : static_cast<double>(examples);
     evaluation.examples += examples;
     const auto prediction = outputs.find("prediction");
-    const auto target = given.find(loss.target());
+    const auto target = std::find_if(given.begin(), given.end(), [&](const auto& each) {
+      return UserName(each.first) == loss.target();
+    });
     if (prediction == outputs.end() || target == given.end()) continue;
     if (!IsInteger(target->second.tensor().dtype())) continue;
     ONWARD_RETURN_IF_ERROR(

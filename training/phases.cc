@@ -57,9 +57,8 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
                                    absl::Span<const Field> fields) {
   const ValueId known = graph.FindValue(name);
   if (known.valid() && graph.is_input(known)) return known;
-  if (IsTrainingName(name))
-    return absl::InvalidArgumentError(absl::StrCat(
-        setting, ": '", name, "' is the name of a value that training adds; rename the field"));
+  for (const ValueId input : graph.inputs())
+    if (IsTrainingName(name) && UserName(graph.value(input).name) == name) return input;
   std::vector<std::string> names;
   for (const Field& field : fields) {
     names.push_back(field.name);
@@ -74,7 +73,8 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
       }
     }
     type.shape->insert(type.shape->begin(), batch);
-    if (known.valid()) graph.Rename(known, graph.UniqueName(name + "/model"));
+    if (IsTrainingName(name)) return graph.AddInput(NameInTraining(graph, name), type);
+    if (known.valid()) graph.Rename(known, NameInTraining(graph, name));
     return graph.AddInput(name, type);
   }
   return absl::InvalidArgumentError(absl::StrCat(setting, ": the data has no field '", name,
@@ -133,7 +133,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   const auto dims = type.static_dims();
   if (dims ? NumElements(*dims) != 1 : type.shape && !type.shape->empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the loss '", scored, "' is ", type.ToString(), ", no scalar"));
+        absl::StrCat("the loss ", QuotedUserName(scored), " is ", type.ToString(), ", no scalar"));
   }
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   ONWARD_RETURN_IF_ERROR(sink.status());

@@ -12,8 +12,8 @@ namespace onward {
 
 // What a checkpoint says of its training, as TrainingState::values: "config" (text format, in one
 // line), "directory" and "data_directory" (below which relative paths of its model and its data
-// are), "contents" (what its data and its model are, see DataIdentity), and the few settings without
-// which no step can be repeated.
+// are), "contents" (what its data and its model are, see DataIdentity), and the few settings
+// without which no step can be repeated.
 std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
                                                     const std::string& directory,
                                                     const std::string& data_directory);

@@ -9,6 +9,7 @@
 #include "training/data/model_notes.h"
 #include "training/step_outputs.h"
 #include "training/trainer.h"
+#include "training/training_names.h"
 
 namespace onward {
 namespace {
@@ -36,7 +37,7 @@ absl::Status Trainer::CheckEvaluation() const {
   if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
   const std::string& name = config_.loss().target();
   for (const ValueInfo& input : session_->inputs(phases_.evaluate)) {
-    if (input.name != name || IsInteger(input.type.dtype)) continue;
+    if (UserName(input.name) != name || IsInteger(input.type.dtype)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name,
                      "' is ", input.type.ToString(), " (metric: \"loss\" fits)"));

@@ -20,7 +20,25 @@ bool HasTrainingPrefix(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+// No exporter writes it.
+constexpr std::string_view kSuffix = "/onward.own";
+
 }  // namespace
+
+std::string NameInTraining(const Graph& graph, std::string_view user_name) {
+  return graph.UniqueName(absl::StrCat(std::string(user_name), std::string(kSuffix)));
+}
+
+std::string UserName(std::string_view name) {
+  return std::string(name.substr(0, name.find(kSuffix)));
+}
+
+std::string QuotedUserName(std::string_view name) {
+  const std::string user_name = UserName(name);
+  return absl::StrCat(
+      user_name.size() < name.size() && !IsTrainingName(user_name) ? "output '" : "'", user_name,
+      "'");
+}
 
 bool IsTrainingName(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
@@ -34,14 +52,14 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
     const std::string name = graph.value(id).name;
     const bool exact = IsTrainingName(name);
     if (!exact && !HasTrainingPrefix(name)) continue;
-    const bool input = graph.is_input(id);
-    if (input || std::find(initializers.begin(), initializers.end(), name) != initializers.end()) {
+    if (graph.is_input(id) && !exact) continue;
+    if (std::find(initializers.begin(), initializers.end(), name) != initializers.end()) {
       if (!exact) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the model's ", input ? "input" : "initializer", " '", name,
+          absl::StrCat("the model's initializer '", name,
                        "' has the name of a value that training adds; rename it in the model"));
     }
-    graph.Rename(id, graph.UniqueName(name + "/model"));
+    graph.Rename(id, NameInTraining(graph, name));
     if (name == scored) score = graph.value(id).name;
   }
   return score;

@@ -14,10 +14,17 @@ namespace onward {
 // "loss", "gradient_norm", "optimizer/step": one value in all phases (training/phases.h).
 bool IsTrainingName(std::string_view name);
 
-// Renames what the model computes under such names, its outputs included, which a training leaves
-// out; `scored` is the output that the loss is of, and the result its name from now on.
-// InvalidArgument: an input or one of the `initializers` has such a name, which users write in
-// configs and data.
+// What a value of the model, or a field of the data, is called where a name is another value's:
+// UserName() is the name that its user gave it.
+std::string NameInTraining(const Graph& graph, std::string_view user_name);
+std::string UserName(std::string_view name);
+// The same for messages: "output 'y'" for a value of the model that gave its name to a field.
+std::string QuotedUserName(std::string_view name);
+
+// Gives the model's inputs and what it computes under such names others (NameInTraining), its
+// outputs included, which a training leaves out; `scored` is the output that the loss is of, and
+// the result its name from now on. InvalidArgument: one of the `initializers` has such a name, by
+// which configs and checkpoints know it.
 absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
                                               absl::Span<const std::string> initializers);
 

@@ -1,6 +1,7 @@
 // Models whose values have the names that training gives to its own.
 #include "training/training_names.h"
 
+#include "onnx_io/safetensors.h"
 #include "tests/training/trainer_fixture.h"
 
 namespace onward {
@@ -68,18 +69,88 @@ TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
   }
 }
 
-TEST_F(TrainingNamesTest, NamesThatUsersWriteAreRefused) {
+TEST_F(TrainingNamesTest, NamesOfWeightsAreRefused) {
   Write("a", "b", "logits", "c", "loss");
   EXPECT_THAT(Error(Detailed("logits")),
               HasSubstr("the model's initializer 'loss' has the name of a value that training "
                         "adds; rename it in the model"));
-  Write("a", "b", "logits", "c", "fc1.weight", "prediction");
-  EXPECT_THAT(Error(Detailed("logits")), HasSubstr("the model's input 'prediction' has the name"));
-  TrainConfig config = Config("steps: 1");
-  config.mutable_loss()->set_target("loss");
-  Write("a", "b", "logits", "c");
-  config.mutable_loss()->set_output("logits");
-  EXPECT_THAT(Error(config), HasSubstr("loss.target: 'loss' is the name of a value"));
+}
+
+// Of inputs and of fields of the data: users go on writing them.
+TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
+  const auto plain = Train(Detailed("logits"));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const auto expected = Weights(**plain, "fc1.weight");
+  const auto evaluation = (*plain)->Evaluate();
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  for (const std::string name : {"prediction", "loss", "optimizer/step", "average/weight"}) {
+    SCOPED_TRACE(name);
+    Write("a", "b", "logits", "c", "fc1.weight", name);
+    TrainConfig config = Detailed("logits");
+    EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("nothing feeds the model's input '", name,
+                                                      "' (float32[batch,1,6,6])")));
+    for (DataConfig* data : {config.mutable_data(), config.mutable_evaluation()->mutable_data()})
+      (*data->mutable_inputs())[name] = "image";
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ(Weights(**trainer, "fc1.weight"), expected);
+    EXPECT_EQ((*trainer)->Evaluate()->loss, evaluation->loss);
+    EXPECT_EQ((*trainer)->Evaluate()->right, evaluation->right);
+    const auto model = (*trainer)->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->graph.value(model->graph.inputs()[0]).name, name);
+  }
+  // A target: of a column, say, that is called so.
+  Write("a", "loss", "logits", "c");
+  Safetensors data;
+  data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
+  for (const char* name : {"loss", "label"})
+    data.tensors[name] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
+  ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+  std::vector<double> rights, losses;
+  for (const char* target : {"label", "loss"}) {
+    TrainConfig config = Detailed("logits");
+    for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
+      each->clear_mnist();
+      each->mutable_safetensors()->add_path("data.safetensors");
+    }
+    config.mutable_loss()->set_target(target);
+    config.mutable_evaluation()->set_metric("accuracy");
+    config.set_batch_size(4);
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    losses.push_back((*trainer)->Evaluate()->loss);
+    EXPECT_EQ((*trainer)->Evaluate()->targets, 12);
+    rights.push_back(*(*trainer)->Evaluate()->accuracy());
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_EQ(rights[0], rights[1]);
+}
+
+// An output that has the name of the target is called by it in messages.
+TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
+  for (const char* shape : {"batch", "N"}) {
+    GraphBuilder builder("line");
+    const Expr x = builder.Input("x", DType::kFloat32, {shape, 2});
+    builder.Output("y", MatMul(x, builder.Constant(Normal({2, 1}, 1, 4), "weight")));
+    ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path("mlp.onnx")).ok());
+    Safetensors data;
+    data.tensors["x"] = Normal({8, 2}, 1, 5);
+    data.tensors["y"] = Normal({8}, 1, 6);
+    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    TrainConfig config = Config("steps: 1");
+    config.clear_evaluation();
+    config.mutable_data()->clear_mnist();
+    config.mutable_data()->mutable_safetensors()->add_path("data.safetensors");
+    config.mutable_loss()->set_kind("mse");
+    config.set_batch_size(4);
+    config.mutable_loss()->set_target("y");
+    EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("the target 'y' has the shape [", shape,
+                                                      "], output 'y' has [", shape, ",1]")));
+    data.tensors["y"] = Normal({8, 1}, 1, 6);
+    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    EXPECT_EQ(Error(config), "OK");
+  }
 }
 
 }  // namespace

@@ -9,13 +9,14 @@
 #include "graph/base/dtype.h"
 #include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "training/training_names.h"
 
 namespace onward::loss {
 namespace {
 
 using expr::Shape;
 
-std::string Name(const Expr& x) { return absl::StrCat("'", x.sink()->NameOf(x.id()), "'"); }
+std::string Name(const Expr& x) { return QuotedUserName(x.sink()->NameOf(x.id())); }
 
 std::string DimsText(const SymbolicDims& dims) {
   return absl::StrCat(
