@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -57,8 +58,12 @@ absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const
 absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
                                          const DataConfig& data) {
   Session::Inputs given;
+  // Of fields that have a weight's name; the weight is not fed.
+  std::set<std::string> taken;
+  for (const ValueInfo& input : inputs)
+    if (UserName(input.name) != input.name) taken.insert(UserName(input.name));
   for (const ValueInfo& input : inputs) {
-    if (IsTrainingName(input.name)) continue;  // the training's own
+    if (IsTrainingName(input.name) || taken.contains(input.name)) continue;
     const std::string name = UserName(input.name);
     const auto named = data.inputs().find(name);
     const std::string& field = named == data.inputs().end() ? name : named->second;

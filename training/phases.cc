@@ -56,7 +56,10 @@ absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& l
 absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std::string& name,
                                    absl::Span<const Field> fields) {
   const ValueId known = graph.FindValue(name);
-  if (known.valid() && graph.is_input(known)) return known;
+  // A weight, which is or becomes state by that name.
+  const bool is_weight =
+      (known.valid() && graph.is_constant(known)) || graph.FindValue(kAveragePrefix + name).valid();
+  if (known.valid() && graph.is_input(known) && !is_weight) return known;
   for (const ValueId input : graph.inputs())
     if (IsTrainingName(name) && UserName(graph.value(input).name) == name) return input;
   std::vector<std::string> names;
@@ -73,7 +76,7 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
       }
     }
     type.shape->insert(type.shape->begin(), batch);
-    if (IsTrainingName(name)) return graph.AddInput(NameInTraining(graph, name), type);
+    if (is_weight || IsTrainingName(name)) return graph.AddInput(NameInTraining(graph, name), type);
     if (known.valid()) graph.Rename(known, NameInTraining(graph, name));
     return graph.AddInput(name, type);
   }

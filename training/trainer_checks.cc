@@ -36,11 +36,15 @@ absl::Status Trainer::CheckEvaluation() const {
   ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
   if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
   const std::string& name = config_.loss().target();
+  const ValueInfo* target = nullptr;  // its name here is the longer one where a weight has it too
   for (const ValueInfo& input : session_->inputs(phases_.evaluate)) {
-    if (UserName(input.name) != name || IsInteger(input.type.dtype)) continue;
+    if (UserName(input.name) != name) continue;
+    if (target == nullptr || input.name.size() > target->name.size()) target = &input;
+  }
+  if (target != nullptr && !IsInteger(target->type.dtype)) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name,
-                     "' is ", input.type.ToString(), " (metric: \"loss\" fits)"));
+                     "' is ", target->type.ToString(), " (metric: \"loss\" fits)"));
   }
   return absl::OkStatus();
 }
