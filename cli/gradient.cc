@@ -80,6 +80,7 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   GradientModelOptions gradient;
   gradient.of = SplitNames(model.graph, options.of);
   gradient.allow_onward_ops = options.allow_onward_ops;
+  gradient.initializers = initializers;
   ONWARD_ASSIGN_OR_RETURN(gradient.wrt,
                           WithTrainable(model, SplitNames(model.graph, options.wrt), initializers));
   if (gradient.of.empty()) return absl::InvalidArgumentError("--of names no tensor");

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/match.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -100,10 +101,21 @@ T Beside(double bound, T to) {
                                                : next;
 }
 
+// A bound, or the number in it: exporters write CastLike(number, x), which depends on x in form
+// only.
+ValueId GivenNumber(const GradientScope& s, int bound) {
+  const Graph& graph = s.sink().graph();
+  const ValueId id = s.input(bound).id();
+  const NodeId producer = graph.value(id).producer;
+  const bool cast = producer.valid() && graph.node(producer).op_type == "CastLike";
+  return cast ? graph.node(producer).inputs[0] : id;
+}
+
 // Where a Clip to the floats inside the bounds leaves x as it is: it lies between them. Not valid()
 // where the bounds are no numbers of a dtype that is known here.
 Expr UnchangedBetween(const GradientScope& s, const Expr& x) {
-  const std::optional<double> low = ConstantScalar(s, 1), high = ConstantScalar(s, 2);
+  const std::optional<double> low = ScalarValue(s.sink().graph(), GivenNumber(s, 1)),
+                              high = ScalarValue(s.sink().graph(), GivenNumber(s, 2));
   const bool wide = x.dtype() == DType::kFloat64;
   if (!low || !high || (!wide && x.dtype() != DType::kFloat32)) return {};
   constexpr float kFar = std::numeric_limits<float>::infinity();
@@ -129,17 +141,15 @@ Expr ClippedByNumbers(const GradientScope& s) {
   return Masked(unchanged.valid() ? unchanged : And(Greater(y, low), Less(y, high)), dy);
 }
 
-// Whether the bound's gradient is wanted. Exporters write a number as CastLike(number, x), which
-// depends on x in form only.
+// Whether the bound's gradient is wanted, and it is more than a number.
 bool IsVariable(const GradientScope& s, int bound) {
   if (!s.wants(bound)) return false;
   const Graph& graph = s.sink().graph();
-  const NodeId producer = graph.value(s.input(bound).id()).producer;
-  if (!producer.valid() || graph.node(producer).op_type != "CastLike") return true;
-  const ValueId source = graph.node(producer).inputs[0];
-  const NodeId constant = graph.value(source).producer;
-  return !graph.is_constant(source) &&
-         !(constant.valid() && graph.node(constant).op_type == "Constant");
+  const ValueId source = GivenNumber(s, bound);
+  const NodeId producer = graph.value(source).producer;
+  return source == s.input(bound).id() ||
+         (!graph.is_constant(source) &&
+          !(producer.valid() && graph.node(producer).op_type == "Constant"));
 }
 
 // max(x, low), then min with high: equal operands share the gradient; where the bounds cross it

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/evaluate.h"
 #include "executors/session.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/passes/passes.h"
 #include "training/gradient/expand_gradient.h"
 #include "training/gradient/plain_identities.h"
+#include "training/state.h"
 #include "training/stop_gradients.h"
 
 namespace onward {
@@ -71,8 +73,50 @@ absl::Status SimplifyShapeArithmetic(Model& model) {
   return RunPasses(model, passes, PassOptions()).status();
 }
 
+namespace {
+
+// Makes inputs of the weights, so that no pass computes with their values; returns their names.
+std::vector<std::string> HoldWeights(Graph& graph, const GradientModelOptions& options,
+                                     int num_values) {
+  std::vector<std::string> held;
+  for (int i = 0; i < num_values; ++i) {
+    const ValueId id{i};
+    const std::string name = graph.value(id).name;
+    if (!graph.is_constant(id) || graph.is_input(id) || !graph.type(id).is_tensor() ||
+        !IsFloating(graph.type(id).dtype))
+      continue;
+    const auto named = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (!options.initializers.empty() && !named(options.initializers) && !named(options.wrt))
+      continue;
+    ConstantToState(graph, id);
+    held.push_back(name);
+  }
+  return held;
+}
+
+// Leaves out what constants other than weights compute, and what changes nothing.
+absl::Status Simplify(Model& model, const GradientModelOptions& options, int num_values) {
+  const std::vector<std::string> held = HoldWeights(model.graph, options, num_values);
+  const std::vector<Pass> passes = {{"simplify_shapes", SimplifyShapes},
+                                    {"eliminate_identity", EliminateIdentity},
+                                    {"merge_chains", MergeChains},
+                                    {"fold_constants", FoldConstants},
+                                    {"common_subexpressions", CommonSubexpressions},
+                                    {"eliminate_dead", EliminateDead}};
+  PassOptions evaluating;
+  evaluating.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
+  ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, evaluating).status());
+  for (const std::string& name : held) model.graph.RemoveInput(model.graph.FindValue(name));
+  return RunPasses(model, {{"eliminate_dead", EliminateDead}}, PassOptions()).status();
+}
+
+}  // namespace
+
 absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientModelOptions& options) {
   Graph& graph = model.graph;
+  const int num_values = graph.num_values();
   ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(graph));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> of, Find(graph, options.of));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> wrt, Find(graph, options.wrt));
@@ -96,7 +140,7 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
     names.outputs.push_back(std::move(name));
   }
   if (!options.allow_onward_ops) MakePlainIdentities(graph);
-  ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(model));
+  ONWARD_RETURN_IF_ERROR(Simplify(model, options, num_values));
   return names;
 }
 

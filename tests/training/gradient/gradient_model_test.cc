@@ -167,6 +167,39 @@ TEST(GradientModel, ClipBetweenNumbersPassesWhatLiesStrictlyBetween) {
   }
 }
 
+// As PyTorch's exporter with dynamo=True and optimize=False writes bounds and a missing bias.
+// What is computed from a weight stays computed, whether its gradient is wanted or not.
+TEST(GradientModel, WhatNumbersComputeIsFolded) {
+  Model model = Parsed(R"(
+    g (float[1,2,4,4] x, float[3,2,1,1] v) => (float[1,3,4,4] y)
+    <double six = {6}, float zero = {0}, float[1] frozen = {2}, float[1] w = {3}> {
+      channels = Shape<start = 0, end = 1>(v)
+      low = CastLike(zero, x)
+      high = CastLike(six, x)
+      c = Clip(x, low, high)
+      cast = CastLike(zero, c)
+      bias = Expand(cast, channels)
+      d = Conv(c, v, bias)
+      root = Sqrt(frozen)
+      square = Mul(w, w)
+      e = Mul(d, root)
+      y = Mul(e, square)
+    })");
+  GradientModelOptions options{{"y"}, {"x", "v", "w"}};
+  options.initializers = {"frozen", "w"};
+  ASSERT_TRUE(MakeGradientModel(model, options).ok());
+  const std::map<std::string, int> counts = CountOps(model.graph);
+  for (const char* folded : {"CastLike", "Cast", "Expand", "Shape", "Greater", "And"})
+    EXPECT_FALSE(counts.contains(folded)) << folded;
+  EXPECT_EQ(counts.at("Sqrt"), 1);
+  EXPECT_EQ(counts.at("Clip"), 2);
+  for (const char* weight : {"frozen", "w"}) {
+    const ValueId id = model.graph.FindValue(weight);
+    EXPECT_TRUE(model.graph.is_constant(id) && !model.graph.is_input(id)) << weight;
+  }
+  EXPECT_THAT(Names(model.graph, model.graph.inputs()), ElementsAre("x", "v", "grad/y"));
+}
+
 TEST(GradientModel, UnknownNamesAreAnswered) {
   Model model = Parsed(kTwoOutputs);
   EXPECT_THAT(std::string(MakeGradientModel(model, {{"out/z"}, {"x"}}).status().message()),
