@@ -2,6 +2,7 @@
 // it keeps to a budget.
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,8 +15,17 @@
 namespace onward {
 namespace {
 
-// How often the forward pass is cut; 0: nothing is computed again.
-constexpr int kSegments[] = {0, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};
+// The numbers of parts that the forward pass is cut into, in the order in which they are tried; 0:
+// nothing is computed again. The least of all of them is wanted where a budget is tight: the others
+// come after a choice of few.
+std::vector<int> SegmentCounts() {
+  constexpr int kMost = 64;
+  std::vector<int> counts = {0, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, kMost};
+  const std::set<int> few(counts.begin(), counts.end());
+  for (int count = 2; count < kMost; ++count)
+    if (!few.contains(count)) counts.push_back(count);
+  return counts;
+}
 
 struct Batches {
   Batch first;
@@ -64,7 +74,8 @@ absl::Status Trainer::FitSession() {
   }
   const bool named = config_.recompute().segment_size() > 0;
   int64_t least = 0;
-  for (const int segments : kSegments) {
+  int unmeasured = 0;
+  for (const int segments : SegmentCounts()) {
     segments_ = segments;
     session_.reset();
     memory_->ResetPeak();
@@ -75,12 +86,18 @@ absl::Status Trainer::FitSession() {
       if (planned_.sized_at_run == 0) planned_.held = memory_->used();
       return CheckLimit();
     }
-    if (segments == 0 || planned_.total() < least) least = planned_.total();
+    if (segments == 0 || planned_.total() < least) {
+      least = planned_.total();
+      unmeasured = planned_.measured == 0 ? planned_.sized_at_run : 0;
+    }
     if (named) break;
   }
   return absl::ResourceExhaustedError(absl::StrCat(
-      "recompute.memory_budget: the training needs ", least, " bytes at least, with ",
-      named ? "the segments that the config names" : "every part of the forward pass",
+      "recompute.memory_budget: the training needs ", least, " bytes at least",
+      unmeasured == 0
+          ? ""
+          : absl::StrCat(" and what ", unmeasured, " nodes take whose sizes data decides"),
+      ", with ", named ? "the segments that the config names" : "every part of the forward pass",
       " computed again; the budget is ", BytesText(budget), " (a smaller batch_size needs less)"));
 }
 

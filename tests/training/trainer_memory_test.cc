@@ -41,26 +41,42 @@ TEST_F(TrainerMemoryTest, StepsWhileACheckpointIsWritten) {
   ExpectPlanned(Gpt("steps: 5 checkpoint { every_steps: 2 }"), options);
 }
 
-// A budget between what a step needs without and with recomputation.
-TEST_F(TrainerMemoryTest, ABudgetIsKept) {
-  const auto whole = RunTrainer(Gpt("steps: 3"), scratch_.path(), {});
-  ASSERT_TRUE(whole.ok()) << whole.status();
-  TrainConfig tight = Gpt("steps: 3");
-  tight.mutable_recompute()->set_memory_budget("100kB");
-  const auto refused = RunTrainer(tight, scratch_.path(), {});
-  const std::string message(refused.status().message());
+// What a refusal of a budget says to be the least.
+int64_t LeastOf(const absl::Status& refused) {
+  const std::string message(refused.message());
   EXPECT_THAT(message, HasSubstr("recompute.memory_budget: the training needs "));
-  // What is said to be the least is enough.
   const size_t begin = message.find("needs ") + 6;
-  const std::string least = message.substr(begin, message.find(" bytes at least") - begin);
-  const auto bytes = ParseBytes("least", least);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
-  EXPECT_LT(*bytes, (*whole)->planned_bytes() * 8 / 10);
-  tight.mutable_recompute()->set_memory_budget(absl::StrCat(*bytes));
-  const auto kept = RunTrainer(tight, scratch_.path(), {});
-  ASSERT_TRUE(kept.ok()) << kept.status();
-  EXPECT_GT((*kept)->recomputed_segments(), 0);
-  EXPECT_LE((*kept)->peak_bytes(), *bytes);
+  const auto bytes =
+      ParseBytes("least", message.substr(begin, message.find(" bytes at least") - begin));
+  EXPECT_TRUE(bytes.ok()) << message;
+  return bytes.value_or(0);
+}
+
+// Between what a step needs without and with recomputation.
+TEST_F(TrainerMemoryTest, TheLeastBudgetIsKept) {
+  for (const bool is_plain : {true, false}) {
+    const char* more =
+        is_plain ? "steps: 3" : "steps: 3 accumulate: 2 precision { autocast: FLOAT16 }";
+    SCOPED_TRACE(more);
+    const auto whole = RunTrainer(Gpt(more), scratch_.path(), {});
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    TrainConfig tight = Gpt(more);
+    tight.mutable_recompute()->set_memory_budget("100kB");
+    const int64_t least = LeastOf(RunTrainer(tight, scratch_.path(), {}).status());
+    EXPECT_LT(least, (*whole)->planned_bytes() * (is_plain ? 8 : 10) / 10);
+    for (const int64_t budget : {least, least + least / 20}) {
+      tight.mutable_recompute()->set_memory_budget(absl::StrCat(budget));
+      const auto kept = RunTrainer(tight, scratch_.path(), {});
+      ASSERT_TRUE(kept.ok()) << kept.status();
+      EXPECT_GT((*kept)->recomputed_segments(), 0);
+      EXPECT_LE((*kept)->planned_bytes(), budget);
+      EXPECT_LE((*kept)->peak_bytes(), budget);
+      EXPECT_GE((*kept)->peak_bytes(), (*kept)->planned_bytes() * 95 / 100);
+    }
+    if (!is_plain) continue;
+    tight.mutable_recompute()->set_memory_budget(absl::StrCat(least - 1));
+    EXPECT_EQ(LeastOf(RunTrainer(tight, scratch_.path(), {}).status()), least);
+  }
 }
 
 }  // namespace
