@@ -15,14 +15,7 @@
 namespace onward::cli {
 namespace {
 
-// The memory that a run with the given shapes needs.
-struct Plan {
-  RunMemory memory;
-  std::vector<std::string> taken_as_one;  // symbols without a size
-  std::string unknown;                    // why there is no plan; "": there is one
-};
-
-nlohmann::json Document(const Session& session, const Plan& plan) {
+nlohmann::json Document(const Session& session, const PlannedRun& plan) {
   nlohmann::json document = {{"passes", nlohmann::json::array()},
                              {"nodes", nlohmann::json::array()}};
   for (const PassReport& pass : session.passes())
@@ -45,7 +38,7 @@ nlohmann::json Document(const Session& session, const Plan& plan) {
   return document;
 }
 
-void Print(const Session& session, const Plan& plan) {
+void Print(const Session& session, const PlannedRun& plan) {
   std::printf("passes:\n");
   for (const PassReport& pass : session.passes())
     std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
@@ -77,17 +70,7 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
                      const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           LoadSession(model, common.session()));
-  InputOptions random = inputs;
-  random.random = true;
-  ONWARD_RETURN_IF_ERROR(ParseShapes(session->inputs(), inputs.shapes).status());
-  Plan plan;
-  const absl::StatusOr<Session::Inputs> fed =
-      MakeInputs(session->inputs(), random, &plan.taken_as_one);
-  if (fed.ok()) {
-    ONWARD_ASSIGN_OR_RETURN(plan.memory, MemoryOfRun(*session, *fed));
-  } else {
-    plan.unknown = std::string(fed.status().message());
-  }
+  ONWARD_ASSIGN_OR_RETURN(const PlannedRun plan, PlanRun(*session, inputs));
   if (common.json) {
     std::printf("%s\n", Document(*session, plan).dump(2).c_str());
   } else {

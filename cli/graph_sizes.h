@@ -18,8 +18,8 @@ absl::StatusOr<SymbolSizes> ApplyShapes(const std::vector<std::string>& shapes, 
 // Symbols that the types of the graph's inputs have and `sizes` has not.
 std::vector<std::string> SymbolsWithoutSize(const Graph& graph, const SymbolSizes& sizes);
 
-// The peak of the bytes of activations that are alive at once, in the order of the file. Symbols
-// without a size count as 1.
+// The peak of the bytes of activations that are alive at once, in the order of the file: of models
+// that cannot be compiled (see PlanRun). Symbols without a size count as 1.
 int64_t PeakActivationBytes(const Graph& graph, const SymbolSizes& sizes);
 
 // "batch = 1, sequence = 1".

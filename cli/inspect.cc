@@ -1,12 +1,15 @@
 // onward inspect: what is in a model file.
 #include <cstdio>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/graph_sizes.h"
+#include "cli/load_session.h"
 #include "cli/parameter_choices.h"
+#include "cli/run_memory.h"
 #include "graph/base/status.h"
 #include "graph/builder/nn/module.h"
 #include "graph/builder/nn/parameters.h"
@@ -73,7 +76,20 @@ struct Inspected {
   Model model;
   std::map<std::string, int64_t> opsets;  // of the file
   SymbolSizes sizes;                      // that --shape gives
+  PlannedRun plan;                        // as `explain` has it
 };
+
+absl::StatusOr<PlannedRun> PlanOf(const std::string& path, const std::vector<std::string>& shapes,
+                                  const CommonOptions& common) {
+  InputOptions inputs;
+  inputs.shapes = shapes;
+  try {
+    ONWARD_ASSIGN_OR_RETURN(const auto session, LoadSession(path, common.session()));
+    return PlanRun(*session, inputs, /*may_run=*/false);
+  } catch (const std::bad_alloc& error) {
+    return absl::ResourceExhaustedError(error.what());
+  }
+}
 
 // By the names that people write: "" is ai.onnx.
 std::map<std::string, int64_t> ByDomain(const std::map<std::string, int64_t>& opsets) {
@@ -87,24 +103,34 @@ nlohmann::json Document(const Inspected& inspected) {
   Counts counts;
   Count(model.graph, counts);
   const GraphCost cost = CostOf(model.graph, inspected.sizes);
-  return {{"producer", model.producer_name},
-          {"producer_version", model.producer_version},
-          {"ir_version", model.ir_version},
-          {"opsets", ByDomain(inspected.opsets)},
-          {"opsets_inside", ByDomain(model.opsets)},
-          {"graph", model.graph.name},
-          {"metadata", model.metadata},
-          {"inputs", ValuesJson(model.graph, model.graph.inputs(), true)},
-          {"outputs", ValuesJson(model.graph, model.graph.outputs(), false)},
-          {"nodes", model.graph.node_ids().size()},
-          {"parameters", counts.parameters},
-          {"parameter_bytes", ConstantBytes(model.graph)},
-          {"ops", counts.ops},
-          {"flops", cost.flops},
-          {"flops_formula", cost.flops_formula},
-          {"taken_as_one", SymbolsTakenAsOne(model.graph, inspected.sizes, cost)},
-          {"values_without_shape", counts.values_without_shape},
-          {"peak_activation_bytes", PeakActivationBytes(model.graph, inspected.sizes)}};
+  nlohmann::json document = {
+      {"producer", model.producer_name},
+      {"producer_version", model.producer_version},
+      {"ir_version", model.ir_version},
+      {"opsets", ByDomain(inspected.opsets)},
+      {"opsets_inside", ByDomain(model.opsets)},
+      {"graph", model.graph.name},
+      {"metadata", model.metadata},
+      {"inputs", ValuesJson(model.graph, model.graph.inputs(), true)},
+      {"outputs", ValuesJson(model.graph, model.graph.outputs(), false)},
+      {"nodes", model.graph.node_ids().size()},
+      {"parameters", counts.parameters},
+      {"parameter_bytes", ConstantBytes(model.graph)},
+      {"ops", counts.ops},
+      {"flops", cost.flops},
+      {"flops_formula", cost.flops_formula},
+      {"taken_as_one", SymbolsTakenAsOne(model.graph, inspected.sizes, cost)},
+      {"values_without_shape", counts.values_without_shape},
+      {"peak_activation_bytes", nullptr}};
+  const PlannedRun& plan = inspected.plan;
+  if (plan.unknown.empty()) {
+    document["peak_activation_bytes"] = plan.memory.values + plan.memory.outputs;
+    document["memory"] = plan.memory.json();
+  } else {
+    document["peak_activation_bytes"] = PeakActivationBytes(model.graph, inspected.sizes);
+    document["no_plan"] = plan.unknown;
+  }
+  return document;
 }
 
 std::string OpsetText(const nlohmann::json& opsets) {
@@ -125,7 +151,8 @@ std::string SizesText(const nlohmann::json& document) {
   return text;
 }
 
-void PrintText(const Model& model, const nlohmann::json& document) {
+void PrintText(const Inspected& inspected, const nlohmann::json& document) {
+  const Model& model = inspected.model;
   std::printf("producer:   %s %s\nir version: %d\n", model.producer_name.c_str(),
               model.producer_version.c_str(), static_cast<int>(model.ir_version));
   const std::string opsets = OpsetText(document["opsets"]);
@@ -150,6 +177,12 @@ void PrintText(const Model& model, const nlohmann::json& document) {
               sizes.c_str(), formula.empty() ? "" : absl::StrCat(": ", formula, " FLOP").c_str());
   std::printf("activations: %.4g MB at the peak%s\n",
               document["peak_activation_bytes"].get<double>() * 1e-6, sizes.c_str());
+  if (inspected.plan.unknown.empty()) {
+    std::printf("memory:     %s\n", inspected.plan.memory.text().c_str());
+  } else {
+    std::printf("            in the order of the file; a run has no plan: %s\n",
+                inspected.plan.unknown.c_str());
+  }
   if (!SymbolsWithoutSize(model.graph, {}).empty())
     std::printf("            --shape NAME=DIMS gives the inputs sizes\n");
   std::printf("nodes: %d\n", document["nodes"].get<int>());
@@ -217,6 +250,12 @@ nlohmann::json ParametersJson(const std::vector<nn::ParameterInfo>& parameters) 
 absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes, bool values,
                      bool parameters, const CommonOptions& common) {
   Inspected inspected;
+  // First, while nothing else takes memory.
+  absl::StatusOr<PlannedRun> plan = PlanOf(path, shapes, common);
+  if (plan.ok())
+    inspected.plan = *std::move(plan);
+  else
+    inspected.plan.unknown = std::string(plan.status().message());
   std::vector<std::string> initializers;
   ImportOptions options;
   options.for_inspection = true;
@@ -233,7 +272,7 @@ absl::Status Inspect(const std::string& path, const std::vector<std::string>& sh
                 document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return absl::OkStatus();
   }
-  PrintText(model, document);
+  PrintText(inspected, document);
   if (parameters) std::printf("%s", nn::ParameterTable(ParametersOf(model, initializers)).c_str());
   if (values) PrintValues(model.graph, "");
   return absl::OkStatus();

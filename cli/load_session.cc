@@ -12,8 +12,10 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const Sessio
 }
 
 absl::StatusOr<std::unique_ptr<Session>> LoadSession(const std::string& path,
-                                                     const SessionOptions& options) {
+                                                     const SessionOptions& options,
+                                                     Metadata* metadata) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
+  if (metadata != nullptr) *metadata = model.metadata;
   SessionOptions again = options;
   again.import_again = [path]() -> absl::StatusOr<Model> {
     ImportOptions separate;

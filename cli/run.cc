@@ -84,13 +84,12 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
-  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
-  InputOptions input_options = options.inputs;
-  ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, model.metadata));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
-                          ReadClassesNote(model.metadata));
+  Metadata metadata;
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          CreateSession(std::move(model), session_options));
+                          LoadSession(options.model, session_options, &metadata));
+  InputOptions input_options = options.inputs;
+  ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, metadata));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes, ReadClassesNote(metadata));
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));

@@ -43,7 +43,8 @@ std::string RunMemory::text() const {
   return text;
 }
 
-absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs) {
+absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs,
+                                      bool may_run) {
   RunMemory memory;
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session.PlanMemory(inputs));
   for (const auto& [name, value] : inputs)
@@ -55,6 +56,10 @@ absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& i
   memory.outputs = planned.outputs + planned.updates + planned.copied_updates;
   memory.sized_at_run = planned.sized_at_run;
   if (memory.sized_at_run == 0) return memory;
+  if (!may_run) {
+    memory.unmeasured = "the model is not run";
+    return memory;
+  }
   const int64_t before = limit.used();
   limit.ResetPeak();
   const auto outputs = session.Run(inputs);
@@ -64,6 +69,20 @@ absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& i
   }
   memory.measured = std::max<int64_t>(0, limit.peak() - before - memory.values - memory.outputs);
   return memory;
+}
+
+absl::StatusOr<PlannedRun> PlanRun(Session& session, InputOptions inputs, bool may_run) {
+  ONWARD_RETURN_IF_ERROR(ParseShapes(session.inputs(), inputs.shapes).status());
+  inputs.random = true;
+  PlannedRun plan;
+  const absl::StatusOr<Session::Inputs> fed =
+      MakeInputs(session.inputs(), inputs, &plan.taken_as_one);
+  if (!fed.ok()) {
+    plan.unknown = std::string(fed.status().message());
+    return plan;
+  }
+  ONWARD_ASSIGN_OR_RETURN(plan.memory, MemoryOfRun(session, *fed, may_run));
+  return plan;
 }
 
 }  // namespace onward::cli

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/inputs.h"
 #include "executors/session.h"
 
 namespace onward::cli {
@@ -26,7 +28,19 @@ struct RunMemory {
   std::string text() const;  // "12.5 MB: 8.1 MB of weights, ..."
 };
 
-// Of a run with inputs of these shapes. Where the plan does not have all, the model is run once.
-absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs);
+// Of a run with inputs of these shapes. Where the plan does not have all, the model is run once if
+// `may_run`.
+absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs,
+                                      bool may_run = true);
+
+// The memory that a run with the given shapes needs.
+struct PlannedRun {
+  RunMemory memory;
+  std::vector<std::string> taken_as_one;  // symbols without a size
+  std::string unknown;                    // why there is no plan; "": there is one
+};
+
+// Of inputs that are drawn, of the shapes that `inputs` gives. Errors as MemoryOfRun.
+absl::StatusOr<PlannedRun> PlanRun(Session& session, InputOptions inputs, bool may_run = true);
 
 }  // namespace onward::cli

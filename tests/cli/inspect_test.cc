@@ -86,7 +86,9 @@ TEST(InspectCommand, SaysWhichSizesAreTakenAsOne) {
   EXPECT_EQ(document["taken_as_one"], nlohmann::json({"batch", "length"}));
   EXPECT_EQ(document["flops_formula"], "8*batch*length");
   EXPECT_EQ(document["flops"], 8);
-  EXPECT_EQ(document["peak_activation_bytes"], 2 * 64);  // two outputs in blocks of a cache line
+  EXPECT_EQ(document["peak_activation_bytes"],
+            document["memory"]["values_bytes"].get<int64_t>() +
+                document["memory"]["outputs_bytes"].get<int64_t>());
 
   const std::string shaped = Output(directory, path + " --shape x=3x5x2");
   EXPECT_THAT(shaped, AllOf(HasSubstr("arithmetic: 1.2e-07 GFLOP per run\n"),
@@ -97,6 +99,38 @@ TEST(InspectCommand, SaysWhichSizesAreTakenAsOne) {
   EXPECT_EQ(document["taken_as_one"].size(), 0u);
   EXPECT_GE(document["peak_activation_bytes"], 300 * 500 * 2 * 4);
   EXPECT_EQ(document["outputs"][0]["shape"], nlohmann::json({300, 500, 2}));
+}
+
+TEST(InspectCommand, SaysTheMemoryThatExplainSays) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  for (const char* shape : {"", " --shape x=300x500x2"}) {
+    const std::string arguments = absl::StrCat(path, " --json", shape);
+    const auto inspected = nlohmann::json::parse(Output(directory, arguments));
+    const auto explained = nlohmann::json::parse(Output(directory, arguments, 0, "explain"));
+    EXPECT_EQ(inspected["memory"], explained["memory"]);
+    if (*shape == 0) continue;
+    const auto ran = nlohmann::json::parse(Output(directory, arguments + " --random", 0, "run"));
+    EXPECT_NEAR(inspected["memory"]["total_bytes"].get<double>(), ran["peak_bytes"].get<double>(),
+                0.05 * ran["peak_bytes"].get<double>() + 256);
+  }
+}
+
+// What cannot be compiled is estimated in the order of the file, and why is said.
+TEST(InspectCommand, EstimatesWhatCannotBeCompiled) {
+  const testing::ScratchDirectory directory;
+  const std::string path = directory.path("unknown.onnx");
+  std::ofstream(path, std::ios::binary)
+      << testing::ProtoFromText(
+             "<ir_version: 10, opset_import: [\"\" : 21, \"other\" : 1]>"
+             "g (float[64] x) => (float[64] y) { h = Relu (x) y = other.Unknown (h) }")
+             .SerializeAsString();
+  EXPECT_THAT(Output(directory, path),
+              AllOf(HasSubstr("in the order of the file"), HasSubstr("Unknown")));
+  const auto document = nlohmann::json::parse(Output(directory, path + " --json"));
+  EXPECT_GE(document["peak_activation_bytes"], 64 * 4);
+  EXPECT_FALSE(document.contains("memory"));
+  EXPECT_THAT(document["no_plan"].get<std::string>(), HasSubstr("Unknown"));
 }
 
 TEST(InspectCommand, RefusesShapesThatDoNotFit) {
