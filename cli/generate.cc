@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
 #include "graph/base/status.h"
-#include "graph/builder/models/models.h"
+#include "nn/models/models.h"
 #include "onnx_io/import.h"
 #include "onnx_io/vocabulary.h"
 #include "training/data/model_notes.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
 #include "graph/base/status.h"
-#include "graph/builder/nn/module.h"
+#include "nn/module.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/gradient/gradient_model.h"

@@ -11,9 +11,9 @@
 #include "cli/parameter_choices.h"
 #include "cli/run_memory.h"
 #include "graph/base/status.h"
-#include "graph/builder/nn/module.h"
-#include "graph/builder/nn/parameters.h"
 #include "graph/infer/cost.h"
+#include "nn/module.h"
+#include "nn/parameters.h"
 #include "onnx_io/import.h"
 
 namespace onward::cli {

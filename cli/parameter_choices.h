@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/builder/nn/parameters.h"
+#include "nn/parameters.h"
 #include "training/trainable.h"
 
 namespace onward::cli {

@@ -20,7 +20,7 @@
 #include "cli/train_records.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
-#include "graph/builder/nn/parameters.h"
+#include "nn/parameters.h"
 #include "training/config/read_config.h"
 #include "training/data/sources.h"
 #include "training/loss_scale.h"

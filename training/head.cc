@@ -6,9 +6,9 @@
 #include "executors/session.h"
 #include "graph/base/dtype.h"
 #include "graph/base/status.h"
-#include "graph/builder/nn/dropout.h"
-#include "graph/builder/nn/linear.h"
 #include "graph/rewrite/keep_outputs.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
 
 namespace onward {
 namespace {

@@ -3,9 +3,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder/functions.h"
-#include "graph/builder/nn/normalization.h"
-#include "graph/builder/nn/shape_of.h"
 #include "graph/rewrite/match.h"
+#include "nn/normalization.h"
+#include "nn/shape_of.h"
 
 namespace onward {
 namespace {

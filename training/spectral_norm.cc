@@ -4,8 +4,8 @@
 #include "absl/strings/str_split.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
-#include "graph/builder/nn/spectral_norm.h"
 #include "graph/ops/onward_schemas.h"
+#include "nn/spectral_norm.h"
 #include "training/state.h"
 
 namespace onward {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
-#include "graph/builder/nn/parameters.h"
+#include "nn/parameters.h"
 #include "onnx_io/safetensors.h"
 
 namespace onward {

@@ -16,7 +16,7 @@ namespace onward {
 
 using StateDict = std::map<std::string, Tensor>;
 
-// Parameters and buffers (graph/builder/nn/parameters.h) as they are; buffers of memory are shared.
+// Parameters and buffers (nn/parameters.h) as they are; buffers of memory are shared.
 StateDict StateDictOf(const Model& model);
 
 struct LoadOptions {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
-#include "graph/builder/models/models.h"
 #include "gtest/gtest.h"
+#include "nn/models/models.h"
 #include "onnx_io/export.h"
 #include "tests/support/scratch_directory.h"
 

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/builder/models/models.h"
-#include "graph/builder/nn/parameters.h"
 #include "gtest/gtest.h"
+#include "nn/models/models.h"
+#include "nn/parameters.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export.h"
 #include "tests/support/proto_text.h"

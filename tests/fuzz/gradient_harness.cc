@@ -4,7 +4,7 @@
 
 #include "executors/generation/beam_search.h"
 #include "executors/generation/generate.h"
-#include "graph/builder/models/models.h"
+#include "nn/models/models.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"

@@ -22,10 +22,11 @@ const fs::path kRoot = ONWARD_SOURCE_DIR;
 // What each top folder may include besides itself: the picture in docs/architecture.md.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"graph", {}},
+    {"nn", {"graph"}},
     {"onnx_io", {"graph"}},
     {"kernels", {"graph"}},
     {"executors", {"kernels", "graph", "onnx_io"}},
-    {"training", {"executors", "kernels", "graph", "onnx_io"}},
+    {"training", {"nn", "executors", "kernels", "graph", "onnx_io"}},
     {"serving", {"executors", "kernels", "graph", "onnx_io"}},
 };
 
@@ -77,7 +78,7 @@ TEST(Tree, CudaHeadersStayWithCuda) {
 
 TEST(Tree, ModelProtoStaysInOnnxIo) {
   static const std::regex proto("\\b(ModelProto|GraphProto)\\b");
-  for (const std::string folder : {"graph", "kernels", "executors", "training", "cli"}) {
+  for (const std::string folder : {"graph", "nn", "kernels", "executors", "training", "cli"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       for (const std::string& line : Lines(source)) {
         EXPECT_FALSE(std::regex_search(line, proto)) << fs::relative(source, kRoot) << ": " << line;
@@ -87,7 +88,7 @@ TEST(Tree, ModelProtoStaysInOnnxIo) {
 }
 
 TEST(Tree, FilesAreShort) {
-  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+  for (const std::string folder : {"graph", "nn", "onnx_io", "kernels", "executors", "training",
                                    "serving", "cli", "tests", "benchmarks", "examples"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_LE(Lines(source).size(), 600u) << fs::relative(source, kRoot);
@@ -103,7 +104,7 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
   static const std::regex type(
       "^(struct|class|union|enum class|enum) ([A-Za-z0-9_]+)( final)?( :[^:].*)?( \\{.*)?$");
   std::map<std::string, std::string> defined_in;
-  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+  for (const std::string folder : {"graph", "nn", "onnx_io", "kernels", "executors", "training",
                                    "serving", "cli", "tests", "benchmarks"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       std::vector<std::string> scope;
@@ -129,7 +130,7 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
 TEST(Tree, NamesSayWhatIsInside) {
   static const std::regex empty_word(
       "(^common\\.|(^|_)(manager|helper|helpers|util|utils|impl|info|misc)(_|\\.|$))");
-  for (const std::string folder : {"graph", "onnx_io", "kernels", "executors", "training",
+  for (const std::string folder : {"graph", "nn", "onnx_io", "kernels", "executors", "training",
                                    "serving", "cli", "tests", "benchmarks"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_FALSE(std::regex_search(source.filename().string(), empty_word))

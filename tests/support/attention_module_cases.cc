@@ -1,6 +1,6 @@
 // The modules of attention among those of tests/training/modules/make_cases.py.
-#include "graph/builder/nn/attention.h"
-#include "graph/builder/nn/transformer.h"
+#include "nn/attention.h"
+#include "nn/transformer.h"
 #include "tests/support/module_cases.h"
 
 namespace onward::testing {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/builder/nn/module.h"
+#include "nn/module.h"
 
 namespace onward::testing {
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
-#include "graph/builder/models/models.h"
 #include "graph/passes/passes.h"
 #include "gtest/gtest.h"
+#include "nn/models/models.h"
 #include "tests/support/text_model.h"
 #include "training/loss_scale.h"
 #include "training/phases.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
-#include "graph/builder/models/models.h"
+#include "nn/models/models.h"
 #include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
 #include "training/state_dict.h"

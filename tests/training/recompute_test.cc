@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
-#include "graph/builder/models/models.h"
 #include "gtest/gtest.h"
+#include "nn/models/models.h"
 #include "training/phases.h"
 #include "training/training_session.h"
 

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/builder/nn/embedding.h"
-#include "graph/builder/nn/linear.h"
-#include "graph/builder/nn/normalization.h"
+#include "nn/embedding.h"
+#include "nn/linear.h"
+#include "nn/normalization.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {

@@ -8,8 +8,8 @@
 #include "graph/base/status.h"
 #include "graph/builder/expr.h"
 #include "graph/builder/formula.h"
-#include "graph/builder/nn/row_norm.h"
 #include "graph/ops/onward_schemas.h"
+#include "nn/row_norm.h"
 #include "training/state.h"
 
 namespace onward {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "executors/session.h"
-#include "graph/builder/models/models.h"
 #include "graph/ir/verify.h"
+#include "nn/models/models.h"
 #include "tests/support/text_model.h"
 
 namespace onward::generation {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/models/models.h"
 #include "graph/infer/infer.h"
+#include "nn/models/models.h"
 #include "onnx_io/npy.h"
 #include "training/state_dict.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/session.h"
 #include "graph/base/name_pattern.h"
-#include "graph/builder/models/models.h"
+#include "nn/models/models.h"
 #include "onnx_io/npy.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"

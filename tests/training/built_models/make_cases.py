@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The models of graph/builder/models as torchvision, transformers and PyTorch have them, small and in double, for
+"""The models of nn/models as torchvision, transformers and PyTorch have them, small and in double, for
 built_models_test: state_dict, input, logits, a cotangent and the gradients of the smaller parameters. Run by the Python of
 `scripts/peers torch`: make_cases.py [FILE]."""
 import os

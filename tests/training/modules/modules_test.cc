@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executors/session.h"
-#include "graph/builder/nn/dropout.h"
+#include "nn/dropout.h"
 #include "onnx_io/npy.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"

@@ -7,12 +7,12 @@
 
 #include "executors/session.h"
 #include "graph/builder/builder.h"
-#include "graph/builder/nn/activation.h"
-#include "graph/builder/nn/dropout.h"
-#include "graph/builder/nn/fractional_max_pool.h"
-#include "graph/builder/nn/linear.h"
-#include "graph/builder/nn/normalization.h"
-#include "graph/builder/nn/spectral_norm.h"
+#include "nn/activation.h"
+#include "nn/dropout.h"
+#include "nn/fractional_max_pool.h"
+#include "nn/linear.h"
+#include "nn/normalization.h"
+#include "nn/spectral_norm.h"
 #include "training/gradient/gradient_model.h"
 #include "training/mode.h"
 

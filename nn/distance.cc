@@ -1,0 +1,34 @@
+#include "nn/distance.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builder/functions.h"
+
+namespace onward::nn {
+
+Expr CosineSimilarity::operator()(const Expr& a, const Expr& b) const {
+  if (!a.valid() || !b.valid()) return {};
+  const auto direction = [&](const Expr& x) {
+    const Expr length = Sqrt(ReduceSum(x * x, {axis}));
+    return x / Max(length, ScalarLike(x, eps));
+  };
+  return ReduceSum(direction(a) * direction(b), {axis}, false);
+}
+
+Expr PairwiseDistance::operator()(const Expr& a, const Expr& b) const {
+  if (!a.valid() || !b.valid()) return {};
+  if (!(norm >= 1)) {
+    a.sink()->Fail(absl::InvalidArgumentError(
+        absl::StrCat("a distance by norm ", norm, " is none: give 1 on")));
+    return {};
+  }
+  const Expr difference = a - b + eps;
+  if (norm == 2) return Sqrt(ReduceSum(difference * difference, {-1}, keep_axis));
+  if (norm == 1) return ReduceSum(Abs(difference), {-1}, keep_axis);
+  if (std::isinf(norm)) return ReduceMax(Abs(difference), {-1}, keep_axis);
+  const Expr power = ReduceSum(Pow(Abs(difference), ScalarLike(a, norm)), {-1}, keep_axis);
+  return Pow(power, ScalarLike(a, 1 / norm));
+}
+
+}  // namespace onward::nn
