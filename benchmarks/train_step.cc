@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "files/npy.h"
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
-#include "onnx_io/npy.h"
 #include "training/config/read_config.h"
 #include "training/loss_scale.h"
 #include "training/phases.h"

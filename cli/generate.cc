@@ -11,10 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
+#include "files/vocabulary.h"
 #include "graph/base/status.h"
 #include "nn/models/models.h"
 #include "onnx_io/import.h"
-#include "onnx_io/vocabulary.h"
 #include "training/data/model_notes.h"
 
 namespace onward::cli {

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/image_inputs.h"
+#include "files/npy.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
 #include "graph/infer/cost.h"
-#include "onnx_io/npy.h"
 #include "onnx_io/tensor_proto.h"
 
 namespace onward::cli {

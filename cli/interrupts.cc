@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "cli/exit_code.h"
-#include "onnx_io/write_file.h"
+#include "files/write_file.h"
 
 namespace onward::cli {
 namespace {

@@ -13,11 +13,11 @@
 #include "cli/latency.h"
 #include "cli/load_session.h"
 #include "cli/summary.h"
+#include "files/npy.h"
+#include "files/write_file.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
-#include "onnx_io/npy.h"
-#include "onnx_io/write_file.h"
 
 namespace onward::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "files/write_file.h"
 #include "graph/base/status.h"
-#include "onnx_io/write_file.h"
 
 namespace onward::cli {
 namespace {

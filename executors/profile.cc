@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "files/write_file.h"
 #include "graph/base/status.h"
-#include "onnx_io/write_file.h"
 
 namespace onward {
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
+#include "files/write_file.h"
 #include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
@@ -16,8 +18,6 @@
 #include "onnx_io/export_graph.h"
 #include "onnx_io/import.h"
 #include "onnx_io/lower_opset.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/write_file.h"
 
 namespace onward {
 namespace {

@@ -16,10 +16,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "files/utf8.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "onnx_io/mapped_file.h"
+#include "files/mapped_file.h"
 
 namespace onnx {
 class TensorProto;

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "files/file_kind.h"
+#include "files/mapped_file.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "graph/base/status.h"
@@ -15,10 +17,8 @@
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
-#include "onnx_io/file_kind.h"
 #include "onnx_io/import_graph.h"
 #include "onnx_io/import_training.h"
-#include "onnx_io/mapped_file.h"
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/upgrade.h"

@@ -1,10 +1,10 @@
 #include "onnx_io/import_attributes.h"
 
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "graph/base/status.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/check_type.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {

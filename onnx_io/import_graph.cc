@@ -1,9 +1,9 @@
 #include "onnx_io/import_graph.h"
 
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "onnx_io/check_type.h"
 #include "onnx_io/import_attributes.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 

@@ -3,12 +3,12 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "graph/infer/misread_defaults.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
 #include "onnx_io/upgrade/upgrade.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "onnx_io/utf8.h"
+#include "files/utf8.h"
 
 namespace onward {
 namespace {

@@ -2,10 +2,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
 #include "graph/base/status.h"
 #include "onnx/onnx-data.pb.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/mapped_file.h"
 #include "onnx_io/tensor_proto.h"
 
 namespace onward {

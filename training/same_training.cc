@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "files/utf8.h"
 #include "google/protobuf/text_format.h"
-#include "onnx_io/utf8.h"
 #include "training/config/config_differences.h"
 #include "training/data/data_identity.h"
 

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "files/safetensors.h"
 #include "graph/base/name_pattern.h"
 #include "graph/base/status.h"
 #include "nn/parameters.h"
-#include "onnx_io/safetensors.h"
 
 namespace onward {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "executors/session.h"
+#include "files/image/read_image.h"
 #include "graph/base/status.h"
-#include "onnx_io/image.h"
 
 namespace {
 

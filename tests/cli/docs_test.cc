@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "executors/session.h"
+#include "files/npy.h"
 #include "gmock/gmock.h"
 #include "graph/base/status.h"
 #include "graph/builder/builder.h"
@@ -18,7 +19,6 @@
 #include "nn/models/models.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export.h"
-#include "onnx_io/npy.h"
 #include "tests/cli/markdown.h"
 #include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"

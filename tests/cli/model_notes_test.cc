@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "files/image/read_image.h"
 #include "gmock/gmock.h"
 #include "graph/builder/builder.h"
 #include "gtest/gtest.h"
 #include "onnx_io/export.h"
-#include "onnx_io/image.h"
 #include "onnx_io/import.h"
 #include "tests/support/scratch_directory.h"
 

@@ -3,7 +3,7 @@
 
 #include "executors/provider.h"
 #include "executors/session.h"
-#include "onnx_io/image.h"
+#include "files/image/read_image.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/test_data.h"
 

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "files/image/read_image.h"
 #include "graph/builder/builder.h"
 #include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/image.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward {

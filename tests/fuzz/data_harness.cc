@@ -1,10 +1,10 @@
+#include "files/tar.h"
+#include "files/vocabulary.h"
 #include "google/protobuf/text_format.h"
-#include "onnx_io/vocabulary.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/manifest.h"
 #include "training/data/dataset.h"
-#include "training/data/tar.h"
 
 namespace onward::fuzz {
 namespace {

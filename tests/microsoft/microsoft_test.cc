@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "executors/session.h"
-#include "onnx_io/npy.h"
+#include "files/npy.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
 

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "files/npy.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
-#include "onnx_io/npy.h"
 #include "tests/support/text_model.h"
 #include "training/gradient/gradient.h"
 

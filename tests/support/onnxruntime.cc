@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "files/npy.h"
 #include "graph/base/status.h"
 #include "onnx_io/export.h"
-#include "onnx_io/npy.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward::testing {

@@ -1,5 +1,5 @@
 // A label or a token that is out of range is named by its place in the data, for every source.
-#include "onnx_io/safetensors.h"
+#include "files/safetensors.h"
 #include "tests/training/trainer_fixture.h"
 #include "training/trainer.h"
 

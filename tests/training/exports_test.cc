@@ -12,10 +12,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "files/npy.h"
 #include "graph/ir/verify.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
-#include "onnx_io/npy.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "training/gradient/gradient_model.h"

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
 #include "nn/models/models.h"
-#include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
 #include "training/state_dict.h"
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "onnx_io/npy.h"
+#include "files/npy.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "files/npy.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
 #include "onnx_io/import.h"
-#include "onnx_io/npy.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"

@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "files/npy.h"
+#include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
 #include "graph/builder/builder.h"
 #include "graph/builder/functions.h"
 #include "onnx_io/export.h"
-#include "onnx_io/npy.h"
-#include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/training/trainer_fixture.h"
 #include "training/trainer.h"

@@ -1,7 +1,7 @@
 // Models whose values have the names that training gives to its own.
 #include "training/training_names.h"
 
-#include "onnx_io/safetensors.h"
+#include "files/safetensors.h"
 #include "tests/training/trainer_fixture.h"
 
 namespace onward {

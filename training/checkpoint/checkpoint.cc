@@ -10,11 +10,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "files/mapped_file.h"
+#include "files/safetensors.h"
+#include "files/write_file.h"
 #include "graph/base/crc32c.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/safetensors.h"
-#include "onnx_io/write_file.h"
 #include "training/checkpoint/manifest.h"
 
 namespace onward {

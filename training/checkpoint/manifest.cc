@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "graph/base/crc32c.h"
 #include "graph/base/status.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "files/file_kind.h"
+#include "files/mapped_file.h"
+#include "files/npy.h"
+#include "files/safetensors.h"
 #include "graph/base/status.h"
-#include "onnx_io/file_kind.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/npy.h"
-#include "onnx_io/safetensors.h"
 #include "training/data/sources.h"
 #include "training/data/views.h"
 

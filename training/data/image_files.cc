@@ -9,12 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "files/gzip.h"
+#include "files/mapped_file.h"
+#include "files/tar.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
-#include "training/data/gzip.h"
 #include "training/data/sources.h"
-#include "training/data/tar.h"
 
 namespace onward {
 namespace {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/image/codec.h"
 #include "graph/base/status.h"
-#include "kernels/image/codec.h"
 #include "training/data/image_files.h"
 #include "training/data/image_steps.h"
 #include "training/data/pixels.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
 #include "training/data/record_field.h"
 #include "training/data/sources.h"
 

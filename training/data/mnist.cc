@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/gzip.h"
 #include "graph/base/checked.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
-#include "training/data/gzip.h"
 #include "training/data/sources.h"
 
 namespace onward {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "files/image/codec.h"
+#include "files/utf8.h"
 #include "graph/base/status.h"
-#include "kernels/image/codec.h"
-#include "onnx_io/utf8.h"
 #include "training/config/make_loss.h"
 #include "training/data/image_steps.h"
 #include "training/data/pixels.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "files/image/codec.h"
 #include "graph/base/tensor.h"
-#include "kernels/image/codec.h"
 
 namespace onward {
 

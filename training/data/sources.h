@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "onnx_io/vocabulary.h"
+#include "files/vocabulary.h"
 #include "training/data/dataset.h"
 
 namespace onward {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
+#include "files/vocabulary.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/vocabulary.h"
 #include "training/data/sources.h"
 
 namespace onward {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "onnx_io/utf8.h"
+#include "files/utf8.h"
 
 namespace onward {
 namespace {

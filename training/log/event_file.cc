@@ -11,9 +11,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
 #include "graph/base/crc32c.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
 #include "training/log/event.pb.h"
 #include "training/log/log_file.h"
 

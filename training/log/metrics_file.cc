@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
 
 namespace onward {
 namespace {

@@ -1,7 +1,7 @@
 // ImageDecoder: an encoded image to [height, width, channels].
 #include "absl/strings/str_cat.h"
+#include "files/image/codec.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/image/codec.h"
 
 namespace onward::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "files/npy.h"
 #include "graph/infer/infer.h"
 #include "nn/models/models.h"
-#include "onnx_io/npy.h"
 #include "training/state_dict.h"
 
 namespace onward::generation {

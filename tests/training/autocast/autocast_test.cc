@@ -8,12 +8,12 @@
 #include <cmath>
 #include <string_view>
 
+#include "files/npy.h"
 #include "google/protobuf/text_format.h"
 #include "graph/builder/builder.h"
 #include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
-#include "onnx_io/npy.h"
 #include "tests/support/text_model.h"
 #include "training/loss_scale.h"
 #include "training/phases.h"

@@ -1,9 +1,9 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
 #include "training/data/dataset.h"
 #include "training/data/loader.h"

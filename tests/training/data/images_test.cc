@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "files/npy.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "onnx_io/npy.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 #include "training/data/dataset.h"

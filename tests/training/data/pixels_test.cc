@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "files/npy.h"
 #include "gtest/gtest.h"
-#include "onnx_io/npy.h"
 
 namespace onward {
 namespace {

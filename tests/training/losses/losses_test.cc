@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "executors/session.h"
+#include "files/npy.h"
 #include "graph/builder/functions.h"
-#include "onnx_io/npy.h"
 #include "training/gradient/gradient.h"
 #include "training/losses/loss.h"
 

@@ -1,8 +1,8 @@
 // Embeddings with a largest norm are trained as PyTorch trains them (make_embedding_steps.py): an
 // optimizer steps from the rows that lookups have scaled, those of every batch of a step.
+#include "files/npy.h"
+#include "files/safetensors.h"
 #include "nn/embedding.h"
-#include "onnx_io/npy.h"
-#include "onnx_io/safetensors.h"
 #include "tests/training/trainer_fixture.h"
 #include "training/trainer.h"
 

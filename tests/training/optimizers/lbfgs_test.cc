@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "executors/session.h"
+#include "files/npy.h"
 #include "gmock/gmock.h"
 #include "graph/builder/builder.h"
 #include "gtest/gtest.h"
-#include "onnx_io/npy.h"
 #include "training/gradient/gradient.h"
 #include "training/losses/loss.h"
 

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "files/npy.h"
 #include "graph/passes/pass.h"
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
-#include "onnx_io/npy.h"
 #include "training/optimizers/optimizer.h"
 #include "training/training_session.h"
 

@@ -1,4 +1,4 @@
-#include "onnx_io/file_kind.h"
+#include "files/file_kind.h"
 
 #include <algorithm>
 

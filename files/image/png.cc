@@ -4,7 +4,7 @@
 #include <csetjmp>
 #include <cstring>
 
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_io/write_file.h"
+#include "files/write_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 
 #include <csetjmp>
 
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 namespace {

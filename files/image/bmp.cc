@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 namespace {

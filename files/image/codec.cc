@@ -1,4 +1,4 @@
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-#include "onnx_io/vocabulary.h"
+#include "files/vocabulary.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

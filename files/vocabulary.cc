@@ -1,4 +1,4 @@
-#include "onnx_io/vocabulary.h"
+#include "files/vocabulary.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
+#include "files/utf8.h"
+#include "files/write_file.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/utf8.h"
-#include "onnx_io/write_file.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_io/npy.h"
+#include "files/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "onnx_io/safetensors.h"
+#include "files/safetensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "files/file_kind.h"
+#include "files/mapped_file.h"
+#include "files/safetensors_header.h"
+#include "files/utf8.h"
+#include "files/write_file.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
-#include "onnx_io/file_kind.h"
-#include "onnx_io/mapped_file.h"
-#include "onnx_io/safetensors_header.h"
-#include "onnx_io/utf8.h"
-#include "onnx_io/write_file.h"
 
 namespace onward {
 namespace {

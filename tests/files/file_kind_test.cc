@@ -1,10 +1,10 @@
 // Files of other formats are named, with what to do, where a model, weights or a config is read.
-#include "onnx_io/file_kind.h"
+#include "files/file_kind.h"
 
+#include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx_io/import.h"
-#include "onnx_io/safetensors.h"
 #include "tests/support/scratch_directory.h"
 #include "training/config/read_config.h"
 

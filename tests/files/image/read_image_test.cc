@@ -1,4 +1,4 @@
-#include "onnx_io/image.h"
+#include "files/image/read_image.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "training/data/tar.h"
+#include "files/tar.h"
 
 #include <algorithm>
 #include <charconv>

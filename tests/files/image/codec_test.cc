@@ -1,5 +1,5 @@
 // Damaged files end in a status, whatever the library behind the decoder makes of them.
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "onnx_io/npy.h"
+#include "files/npy.h"
 
 #include <zip.h>
 
@@ -14,10 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "files/write_file.h"
 #include "graph/base/checked.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/status.h"
-#include "onnx_io/write_file.h"
 
 namespace onward {
 namespace {

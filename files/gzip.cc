@@ -1,4 +1,4 @@
-#include "training/data/gzip.h"
+#include "files/gzip.h"
 
 #include <zlib.h>
 
@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "files/mapped_file.h"
 #include "graph/base/status.h"
-#include "onnx_io/mapped_file.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_io/safetensors_header.h"
+#include "files/safetensors_header.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "graph/base/checked.h"
 #include "graph/base/status.h"
-#include "onnx_io/utf8.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_io/image.h"
+#include "files/image/read_image.h"
 
 #include <cstdio>
 // jpeglib.h needs stdio's types.

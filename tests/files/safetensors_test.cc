@@ -1,4 +1,4 @@
-#include "onnx_io/safetensors.h"
+#include "files/safetensors.h"
 
 #include <filesystem>
 #include <fstream>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::ScratchDirectory;
 
 std::string Golden(std::string_view name) {
-  return absl::StrCat(ONWARD_SOURCE_DIR, "/tests/onnx_io/data/", std::string(name), ".safetensors");
+  return absl::StrCat(ONWARD_SOURCE_DIR, "/tests/files/data/", std::string(name), ".safetensors");
 }
 
 std::string FileBytes(const std::string& path) {

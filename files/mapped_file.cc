@@ -1,4 +1,4 @@
-#include "onnx_io/mapped_file.h"
+#include "files/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

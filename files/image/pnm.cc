@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 namespace {

@@ -1,4 +1,4 @@
-#include "onnx_io/utf8.h"
+#include "files/utf8.h"
 
 #include <cstdint>
 #include <cstdio>

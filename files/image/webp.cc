@@ -1,7 +1,7 @@
 // WebP through libwebp.
 #include <webp/decode.h>
 
-#include "kernels/image/codec.h"
+#include "files/image/codec.h"
 
 namespace onward::image {
 
