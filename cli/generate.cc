@@ -1,5 +1,5 @@
 // onward generate: text that follows a prompt.
-#include "executors/generation/generate.h"
+#include "generation/generate.h"
 
 #include <chrono>
 #include <cstdio>

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "executors/generation/beam_search.h"
-#include "executors/generation/generate.h"
+#include "generation/beam_search.h"
+#include "generation/generate.h"
 #include "nn/models/models.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export.h"

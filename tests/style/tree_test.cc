@@ -27,6 +27,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"onnx_io", {"files", "graph"}},
     {"kernels", {"files", "graph"}},
     {"executors", {"kernels", "files", "graph", "onnx_io"}},
+    {"generation", {"executors", "kernels", "files", "graph"}},
     {"training", {"nn", "executors", "kernels", "files", "graph", "onnx_io"}},
     {"serving", {"executors", "kernels", "files", "graph", "onnx_io"}},
 };
@@ -79,7 +80,8 @@ TEST(Tree, CudaHeadersStayWithCuda) {
 
 TEST(Tree, ModelProtoStaysInOnnxIo) {
   static const std::regex proto("\\b(ModelProto|GraphProto)\\b");
-  for (const std::string folder : {"graph", "nn", "kernels", "executors", "training", "cli"}) {
+  for (const std::string folder :
+       {"graph", "nn", "kernels", "executors", "generation", "training", "cli"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       for (const std::string& line : Lines(source)) {
         EXPECT_FALSE(std::regex_search(line, proto)) << fs::relative(source, kRoot) << ": " << line;
@@ -90,8 +92,8 @@ TEST(Tree, ModelProtoStaysInOnnxIo) {
 
 TEST(Tree, FilesAreShort) {
   for (const std::string folder :
-       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "training", "serving", "cli",
-        "tests", "benchmarks", "examples"}) {
+       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
+        "serving", "cli", "tests", "benchmarks", "examples"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_LE(Lines(source).size(), 600u) << fs::relative(source, kRoot);
     }
@@ -106,8 +108,9 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
   static const std::regex type(
       "^(struct|class|union|enum class|enum) ([A-Za-z0-9_]+)( final)?( :[^:].*)?( \\{.*)?$");
   std::map<std::string, std::string> defined_in;
-  for (const std::string folder : {"graph", "files", "nn", "onnx_io", "kernels", "executors",
-                                   "training", "serving", "cli", "tests", "benchmarks"}) {
+  for (const std::string folder :
+       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
+        "serving", "cli", "tests", "benchmarks"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       std::vector<std::string> scope;
       for (const std::string& line : Lines(source)) {
@@ -132,8 +135,9 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
 TEST(Tree, NamesSayWhatIsInside) {
   static const std::regex empty_word(
       "(^common\\.|(^|_)(manager|helper|helpers|util|utils|impl|info|misc)(_|\\.|$))");
-  for (const std::string folder : {"graph", "files", "nn", "onnx_io", "kernels", "executors",
-                                   "training", "serving", "cli", "tests", "benchmarks"}) {
+  for (const std::string folder :
+       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
+        "serving", "cli", "tests", "benchmarks"}) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_FALSE(std::regex_search(source.filename().string(), empty_word))
           << fs::relative(source, kRoot);

@@ -1,5 +1,5 @@
 // Generation gives the tokens that transformers gives (make_cases.py), with a cache and without.
-#include "executors/generation/generate.h"
+#include "generation/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/executors/generation/");
+const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/");
 
 const nlohmann::json& Golden() {
   static const auto* const cases = [] {

@@ -1,4 +1,4 @@
-#include "executors/generation/generate.h"
+#include "generation/generate.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What a decoder feeds: tokens, positions, masks and caches, in models that show them.
-#include "executors/generation/decoder.h"
+#include "generation/decoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

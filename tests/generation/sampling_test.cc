@@ -1,5 +1,5 @@
 // Scores are filtered as transformers' warpers do it, and draws have the probabilities.
-#include "executors/generation/sampling.h"
+#include "generation/sampling.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace onward::generation {
 namespace {
 
 TEST(Sampling, FiltersAreTransformers) {
-  std::ifstream file(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/executors/generation/cases.json"));
+  std::ifstream file(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/cases.json"));
   const nlohmann::json cases = nlohmann::json::parse(file);
   ASSERT_GT(cases["filters"].size(), 5u);
   for (const auto& each : cases["filters"]) {

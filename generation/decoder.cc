@@ -1,4 +1,4 @@
-#include "executors/generation/decoder.h"
+#include "generation/decoder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "executors/generation/fixed_cache.h"
+#include "generation/fixed_cache.h"
 #include "graph/base/status.h"
 
 namespace onward::generation {

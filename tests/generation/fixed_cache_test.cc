@@ -1,5 +1,5 @@
 // Caches become ones that are written in place where that is certainly the same.
-#include "executors/generation/fixed_cache.h"
+#include "generation/fixed_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "executors/generation/generate.h"
+#include "generation/generate.h"
 #include "onnx_io/import.h"
 #include "tests/support/test_data.h"
 
@@ -34,7 +34,7 @@ class ZooGenerationTest : public ::testing::TestWithParam<bool> {};
 TEST_P(ZooGenerationTest, GreedyTokensAreOnnxRuntimes) {
   const std::string zoo = testing::DirectoryFrom("ONWARD_ZOO");
   ONWARD_NEEDS_DATA(zoo, "ONWARD_ZOO");
-  std::ifstream file(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/executors/generation/zoo.json"));
+  std::ifstream file(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/zoo.json"));
   const nlohmann::json cases = nlohmann::json::parse(file);
   std::string loaded;
   std::unique_ptr<Decoder> decoder;

@@ -1,4 +1,4 @@
-#include "executors/generation/beam_search.h"
+#include "generation/beam_search.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/generation/decoder.h"
-#include "executors/generation/sampling.h"
+#include "generation/decoder.h"
+#include "generation/sampling.h"
 
 namespace onward::generation {
 

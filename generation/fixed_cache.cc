@@ -1,4 +1,4 @@
-#include "executors/generation/fixed_cache.h"
+#include "generation/fixed_cache.h"
 
 #include <algorithm>
 #include <limits>

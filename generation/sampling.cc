@@ -1,4 +1,4 @@
-#include "executors/generation/sampling.h"
+#include "generation/sampling.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "executors/generation/decoder_signature.h"
 #include "executors/session.h"
+#include "generation/decoder_signature.h"
 
 namespace onward::generation {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/generation/beam_search.h"
-#include "executors/generation/decoder.h"
-#include "executors/generation/sampling.h"
+#include "generation/beam_search.h"
+#include "generation/decoder.h"
+#include "generation/sampling.h"
 
 namespace onward::generation {
 

@@ -1,11 +1,11 @@
-#include "executors/generation/decoder_signature.h"
+#include "generation/decoder_signature.h"
 
 #include <algorithm>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "executors/generation/fixed_cache.h"
+#include "generation/fixed_cache.h"
 #include "graph/base/status.h"
 
 namespace onward::generation {
