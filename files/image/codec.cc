@@ -78,7 +78,8 @@ absl::StatusOr<Pixels> DecodeImage(std::string_view bytes) {
         absl::StrCat("this build has no decoder for ", std::string(format.name),
                      ": its library was not found when it was configured"));
   }
-  return absl::InvalidArgumentError("the stream is no image of a known format");
+  return absl::InvalidArgumentError(
+      "the file is not an image of a known format: JPEG, PNG, BMP, PNM, WebP, TIFF or JPEG 2000");
 }
 
 }  // namespace onward::image

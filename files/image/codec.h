@@ -16,6 +16,11 @@ struct Pixels {
   std::vector<uint8_t> rgb;
 };
 
+// Luma of ITU-R BT.601 in 16 binary places, rounded; three equal samples keep their value.
+inline uint8_t Luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
+}
+
 // Allocates an image. InvalidArgument where a side is not positive or the image has more than 2^28
 // pixels.
 absl::StatusOr<Pixels> MakePixels(int64_t height, int64_t width);

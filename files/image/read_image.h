@@ -1,4 +1,4 @@
-// PNG and JPEG files as tensors.
+// Image files as tensors.
 #pragma once
 
 #include <string>
@@ -8,8 +8,10 @@
 
 namespace onward {
 
-// uint8 [height, width, channels] with 1 (`gray`) or 3 channels. Images of more than 2^28 pixels
-// are refused before memory is taken. InvalidArgument names the file and the codec's complaint.
+// uint8 [height, width, channels] with 1 (`gray`) or 3 channels, of any format that codec.h
+// decodes, by its content. Alpha is dropped. NotFound; InvalidArgument names the file and the
+// codec's complaint, images of more than 2^28 pixels included; Unimplemented: a format that this
+// build does not decode.
 absl::StatusOr<Tensor> ReadImage(const std::string& path, bool gray);
 
 }  // namespace onward

@@ -48,9 +48,7 @@ class ImageDecoder : public Kernel {
       if (format_ == PixelFormat::kBgr) {
         for (size_t c = 0; c < 3; ++c) out[i + c] = rgb[i + 2 - c];
       } else {
-        // Luma of ITU-R BT.601 in 16 binary places, rounded.
-        out[i / 3] = static_cast<uint8_t>(
-            (19595u * rgb[i] + 38470u * rgb[i + 1] + 7471u * rgb[i + 2] + 0x8000u) >> 16);
+        out[i / 3] = image::Luma(&rgb[i]);
       }
     }
   }

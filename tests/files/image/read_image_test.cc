@@ -1,5 +1,6 @@
 #include "files/image/read_image.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -10,6 +11,8 @@
 
 namespace onward {
 namespace {
+
+using ::testing::ElementsAre;
 
 std::string Jpeg() {
   std::ifstream file(
@@ -36,6 +39,29 @@ TEST(ReadImage, JpegWithoutHeaderIsRefused) {
   const auto image = ReadImage(directory.Write("x.jpg", "\xff\xd8\xff\xd9"), true);
   ASSERT_FALSE(image.ok());
   EXPECT_NE(image.status().message().find("x.jpg"), std::string::npos) << image.status();
+}
+
+// 0.299, 0.587 and 0.114 of (10, 200, 30) are 123.81, of (255, 3, 254) 106.96.
+TEST(ReadImage, AnyFormatAndGrayByItsContent) {
+  const testing::ScratchDirectory directory;
+  const std::string path =
+      directory.Write("named.png", std::string("P6 2 1 255\n\x0a\xc8\x1e\xff\x03\xfe"));
+  const auto color = ReadImage(path, false);
+  ASSERT_TRUE(color.ok()) << color.status();
+  EXPECT_EQ(color->dims(), Dims({1, 2, 3}));
+  EXPECT_THAT(color->span<uint8_t>(), ElementsAre(10, 200, 30, 255, 3, 254));
+  const auto gray = ReadImage(path, true);
+  ASSERT_TRUE(gray.ok()) << gray.status();
+  EXPECT_EQ(gray->dims(), Dims({1, 2, 1}));
+  EXPECT_THAT(gray->span<uint8_t>(), ElementsAre(124, 107));
+}
+
+TEST(ReadImage, FilesThatAreNotImagesAndMissingOnes) {
+  const testing::ScratchDirectory directory;
+  const auto text = ReadImage(directory.Write("x.png", "hello"), false);
+  EXPECT_NE(text.status().message().find("x.png': the file is not an image"), std::string::npos)
+      << text.status();
+  EXPECT_TRUE(absl::IsNotFound(ReadImage(directory.path() + "/none.png", false).status()));
 }
 
 }  // namespace
