@@ -96,7 +96,7 @@ std::string ClosestName(std::string_view name, absl::Span<const std::string> can
 }
 
 absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
-                                               const Session::Inputs& named) {
+                                               const std::map<std::string, Value>& named) {
   std::vector<std::string> names;
   for (const ValueInfo& info : declared) names.push_back(info.name);
   for (const auto& [name, value] : named) {

@@ -6,7 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
-#include "executors/session.h"
+#include "executors/session_options.h"
+#include "graph/passes/pass.h"
 
 namespace onward {
 

@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "executors/session.h"
+#include "executors/session_options.h"
+#include "executors/value_info.h"
+#include "graph/ir/graph.h"
 
 namespace onward {
 

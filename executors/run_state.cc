@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -129,9 +130,21 @@ void RunState::SetOutput(int32_t index, void* data) {
     slots_[static_cast<size_t>(slot)].tensor.data = data;
 }
 
-absl::Status RunState::Run(uint64_t run_index) {
+absl::Status RunState::CheckEnd() const {
+  if (options_->cancel.stop_requested()) return absl::CancelledError("the run was cancelled");
+  if (options_->deadline && std::chrono::steady_clock::now() >= *options_->deadline)
+    return absl::DeadlineExceededError("the run is past its deadline (RunOptions::deadline)");
+  return absl::OkStatus();
+}
+
+absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
   run_index_ = run_index;
   ++serial_;
+  if (top_ == this) {
+    const bool may_end =
+        options != nullptr && (options->deadline || options->cancel.stop_possible());
+    options_ = may_end ? options : nullptr;
+  }
   const auto num_steps = static_cast<int32_t>(program_.steps.size());
   if (top_ == this) executed_nodes_ = 0;
   top_->executed_nodes_ += num_steps + 1;
@@ -142,6 +155,7 @@ absl::Status RunState::Run(uint64_t run_index) {
   }
   for (int32_t s = 0; s < num_steps; ++s) {
     const StepPlan& plan = binding_->steps[static_cast<size_t>(s)];
+    if (top_->options_ != nullptr) ONWARD_RETURN_IF_ERROR(top_->CheckEnd());
     if (plan.mode != StepPlan::Mode::kSkip) {
       const absl::Status status = RunStep(s, plan);
       if (!status.ok())

@@ -11,6 +11,7 @@
 
 #include "executors/plan/binding.h"
 #include "executors/profile.h"
+#include "executors/run_options.h"
 #include "executors/shared_arena.h"
 
 namespace onward {
@@ -69,8 +70,9 @@ class RunState : public RunServices {
   void SetInput(int32_t index, const SlotValue& value);
   void SetOutput(int32_t index, void* data);
 
-  // Runs every step. Errors name the node.
-  absl::Status Run(uint64_t run_index);
+  // Runs every step. Errors name the node. `options`: of the model's run, also while its bodies
+  // run; must outlive the run. Null: of a body, or nobody ends it.
+  absl::Status Run(uint64_t run_index, const RunOptions* options = nullptr);
 
   // An output as it stands after Run; valid until the next Prepare or Run.
   const SlotValue& result(int32_t index) const {
@@ -99,6 +101,7 @@ class RunState : public RunServices {
     Value value;  // strings, sequences, optionals, maps
   };
 
+  absl::Status CheckEnd() const;  // whether the options end the run now
   absl::Status RunStep(int32_t s, const StepPlan& plan);
   absl::Status ShowOutputs(int32_t s) const;
   absl::Status RunDynamic(int32_t s);
@@ -118,9 +121,10 @@ class RunState : public RunServices {
   ThreadPool* pool_;
   ProfileLog* profile_;
   RunState* const parent_;                  // that this body runs within; null: the model's
-  RunState* const top_;                     // of the model; itself when this is no body
-  int64_t max_executed_nodes_ = INT64_MAX;  // both of top_ alone
+  RunState* const top_;                     // the model's state; `this` when not running a body
+  int64_t max_executed_nodes_ = INT64_MAX;  // of top_ alone, as what follows
   int64_t executed_nodes_ = 0;
+  const RunOptions* options_ = nullptr;  // of top_, while it runs; null: nothing may end the run
   std::shared_ptr<const Binding> binding_;
   std::vector<SlotValue> slots_;
   std::vector<Owned> owned_;

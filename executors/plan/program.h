@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executors/explanation.h"
 #include "executors/provider.h"
-#include "executors/session.h"
+#include "executors/session_options.h"
 #include "graph/ir/graph.h"
 #include "kernels/kernel.h"
 

@@ -1,0 +1,294 @@
+#include "executors/compiled_session.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executors/check_inputs.h"
+#include "graph/base/status.h"
+#include "graph/infer/dim_names.h"
+
+namespace onward {
+namespace {
+
+SlotValue SlotOf(const Value& value) {
+  SlotValue slot;
+  slot.present = true;
+  if (value.is_tensor()) {
+    slot.tensor = value.tensor().view();
+  } else {
+    slot.object = &value;
+  }
+  return slot;
+}
+
+// Keeps the output's tensor if it fits and is nobody else's, else replaces it.
+absl::Status MakeRoom(DType dtype, DimsView dims, absl::Span<const SlotValue> inputs,
+                      Value& output) {
+  if (output.is_tensor()) {
+    const Tensor& tensor = output.tensor();
+    const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const SlotValue& input) {
+      return input.tensor.data == tensor.raw_data();
+    });
+    if (tensor.dtype() == dtype && tensor.dims() == dims && tensor.unique() && !is_input)
+      return absl::OkStatus();
+  }
+  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
+  output = Value(std::move(tensor));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status StatusOf(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      dynamic_cast<const std::length_error*>(&error) != nullptr) {
+    return absl::ResourceExhaustedError(error.what());
+  }
+  return absl::InternalError(error.what());
+}
+
+CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& options,
+                                 const KernelOptions& kernel_options,
+                                 std::shared_ptr<MemoryLimit> memory,
+                                 std::vector<int32_t> updated_input, std::optional<Graph> source)
+    : passes_(std::move(compiled.passes)),
+      options_(options),
+      kernel_options_(kernel_options),
+      memory_(std::move(memory)),
+      inputs_(InputsOf(compiled.program->graph)),
+      dim_names_(inputs_),
+      updated_input_(std::move(updated_input)),
+      pool_(kernel_options.num_threads),
+      source_(std::move(source)) {
+  plan_.program = std::move(compiled.program);
+  const Graph& graph = plan_.program->graph;
+  for (ValueId id : graph.outputs())
+    outputs_.push_back({graph.value(id).name, graph.type(id), false});
+}
+
+absl::Status CompiledSession::Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
+                                  const RunOptions& options) {
+  const MemoryScope scope(memory_);
+  try {
+    return RunChecked(inputs, outputs, options);
+  } catch (const std::exception& error) {
+    return StatusOf(error);
+  }
+}
+
+absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::Span<Value> outputs,
+                                         const RunOptions& options) {
+  if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", inputs_.size(), " inputs and ",
+                                                   outputs_.size(), " outputs, got ", inputs.size(),
+                                                   " and ", outputs.size()));
+  }
+  ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
+  ONWARD_ASSIGN_OR_RETURN(Bound bound, FindBinding(slots));
+  std::unique_ptr<RunState> state = TakeState(*bound.plan);
+  ONWARD_RETURN_IF_ERROR(RunIn(*state, bound, slots, outputs, options));
+  GiveState(*bound.plan, std::move(state));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlannedMemory> CompiledSession::PlanMemory(const Inputs& named) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs, OrderInputs(inputs_, named));
+  ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
+  const MemoryScope scope(memory_);
+  try {
+    ONWARD_ASSIGN_OR_RETURN(const Bound bound, FindBinding(slots));
+    return MemoryOf(*bound.plan->program, *bound.binding);
+  } catch (const std::exception& error) {
+    return StatusOf(error);
+  }
+}
+
+absl::Status CompiledSession::WriteProfile(const std::string& path) const {
+  if (!options_.profile)
+    return absl::FailedPreconditionError("the session was made without SessionOptions::profile");
+  return profile_.WriteChromeTrace(path);
+}
+
+std::optional<MemoryPeak> CompiledSession::RecordedPeak() const {
+  const std::optional<ProfileEvent> peak = profile_.Peak();
+  if (!peak) return std::nullopt;
+  return MemoryPeak{peak->live_bytes, peak->name};
+}
+
+absl::StatusOr<CompiledSession::InputSlots> CompiledSession::CheckedSlots(
+    absl::Span<const Value> inputs) const {
+  InputSlots slots;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Graph& graph = plan_.program->graph;
+    const Tensor* preset = graph.constant(graph.inputs()[i]);
+    const bool use_default = !inputs[i].has_value() && preset != nullptr;
+    slots.push_back(use_default ? SlotValue{preset->view(), nullptr, true} : SlotOf(inputs[i]));
+  }
+  ONWARD_RETURN_IF_ERROR(CheckInputs(inputs_, slots));
+  return slots;
+}
+
+PlannedMemory CompiledSession::MemoryOf(const Program& program, const Binding& bound) const {
+  PlannedMemory memory;
+  for (const int64_t arena : bound.arena_bytes) memory.arena += arena;
+  for (const StepPlan& step : bound.steps)
+    memory.sized_at_run += step.mode == StepPlan::Mode::kDynamic;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const auto slot = static_cast<size_t>(program.outputs[i]);
+    if (bound.slots[slot].place == SlotPlan::Place::kUnknown) continue;
+    const int64_t bytes = bound.values[slot].tensor.byte_size();
+    if (updated_input_[i] < 0) {
+      memory.outputs += bytes;
+    } else {
+      const bool over = bound.over_input[i] == updated_input_[i];
+      (over ? memory.updates : memory.copied_updates) += bytes;
+    }
+  }
+  return memory;
+}
+
+absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
+                                    absl::Span<const SlotValue> slots, absl::Span<Value> outputs,
+                                    const RunOptions& options) {
+  const Program& program = *found.plan->program;
+  const Binding& bound = *found.binding;
+  ONWARD_RETURN_IF_ERROR(state.Prepare(found.binding));
+  for (size_t i = 0; i < slots.size(); ++i) state.SetInput(static_cast<int32_t>(i), slots[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto slot = static_cast<size_t>(program.outputs[i]);
+    const SlotPlan& plan = bound.slots[slot];
+    if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
+      continue;
+    const TensorView& view = bound.values[slot].tensor;
+    if (!IsUpdatedInPlace(bound, i, slots, outputs[i]))
+      ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
+    state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
+  }
+  state.SetProfile(IsRecorded() ? &profile_ : nullptr);
+  ONWARD_RETURN_IF_ERROR(state.Run(
+      options.run_index ? *options.run_index : run_index_.fetch_add(1, std::memory_order_relaxed),
+      &options));
+  return CopyOutputs(state, bound, slots, outputs);
+}
+
+bool CompiledSession::IsRecorded() {
+  return options_.profile &&
+         (options_.profile_runs == 0 ||
+          recorded_runs_.fetch_add(1, std::memory_order_relaxed) < options_.profile_runs);
+}
+
+absl::Status CompiledSession::CopyOutputs(const RunState& state, const Binding& bound,
+                                          absl::Span<const SlotValue> slots,
+                                          absl::Span<Value> outputs) {
+  for (int32_t index : bound.copied_outputs) {
+    const SlotValue& result = state.result(index);
+    Value& output = outputs[static_cast<size_t>(index)];
+    if (result.object != nullptr) {
+      output = *result.object;
+    } else {
+      ONWARD_RETURN_IF_ERROR(MakeRoom(result.tensor.dtype, result.tensor.dims, slots, output));
+      CopyElements(result.tensor, output.tensor().view());
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool CompiledSession::IsUpdatedInPlace(const Binding& bound, size_t output,
+                                       absl::Span<const SlotValue> inputs,
+                                       const Value& value) const {
+  const int32_t input = updated_input_[output];
+  return input >= 0 && bound.over_input[output] == input && value.is_tensor() &&
+         value.tensor().raw_data() == inputs[static_cast<size_t>(input)].tensor.data;
+}
+
+absl::StatusOr<CompiledSession::Bound> CompiledSession::FindBinding(
+    absl::Span<const SlotValue> slots) {
+  thread_local std::vector<int64_t> key;
+  key.clear();
+  AppendBindingKey(slots, &key);
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = bindings_.begin(); it != bindings_.end(); ++it) {
+      if (it->binding->key != key) continue;
+      bindings_.splice(bindings_.begin(), bindings_, it);
+      return bindings_.front();
+    }
+  }
+  ONWARD_ASSIGN_OR_RETURN(Plan * plan, PlanFor(slots));
+  std::shared_ptr<const Binding> similar;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = bindings_.begin(); it != bindings_.end() && similar == nullptr; ++it)
+      if (it->plan == plan) similar = it->binding;
+  }
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
+                          BindProgram(*plan->program, slots, pool_.num_threads(), similar));
+  std::lock_guard lock(mutex_);
+  bindings_.push_front({plan, std::move(binding)});
+  Bound bound = bindings_.front();
+  while (bindings_.size() > static_cast<size_t>(std::max(1, options_.max_bindings)))
+    bindings_.pop_back();
+  return bound;
+}
+
+absl::StatusOr<CompiledSession::Plan*> CompiledSession::PlanFor(absl::Span<const SlotValue> slots) {
+  const absl::Status differ = dim_names_.Check(slots);
+  if (differ.ok()) return &plan_;
+  std::lock_guard lock(separate_mutex_);
+  if (separate_.program != nullptr) return &separate_;
+  const bool can_import = options_.import_again != nullptr;
+  if (!options_.names_may_differ || (!can_import && !source_)) return differ;
+  if (options_.warn != nullptr)
+    options_.warn(absl::StrCat(std::string(differ.message()),
+                               "; the names of the model's dims are not relied upon"));
+  Graph graph;
+  if (can_import) {
+    ONWARD_ASSIGN_OR_RETURN(Model model, options_.import_again());
+    graph = std::move(model.graph);
+  } else {
+    graph = *std::exchange(source_, std::nullopt);
+    SeparateInputNames(graph);
+  }
+  if (!SameInterface(graph))
+    return absl::FailedPreconditionError("the model's file has changed since it was loaded");
+  ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
+                          CompileModel(std::move(graph), options_, kernel_options_));
+  separate_.program = std::move(compiled.program);
+  return &separate_;
+}
+
+bool CompiledSession::SameInterface(const Graph& graph) const {
+  const auto same = [&](const std::vector<ValueId>& ids, const std::vector<ValueInfo>& infos) {
+    return std::equal(
+        ids.begin(), ids.end(), infos.begin(), infos.end(), [&](ValueId id, const ValueInfo& info) {
+          return graph.value(id).name == info.name && graph.type(id).dtype == info.type.dtype;
+        });
+  };
+  return same(graph.inputs(), inputs_) && same(graph.outputs(), outputs_);
+}
+
+std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!plan.idle.empty()) {
+      std::unique_ptr<RunState> state = std::move(plan.idle.back());
+      plan.idle.pop_back();
+      return state;
+    }
+  }
+  auto state = std::make_unique<RunState>(*plan.program, &pool_, nullptr);
+  state->SetArena(options_.arena.get());
+  if (options_.watch != nullptr) state->SetWatch(&options_.watch);
+  if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
+  return state;
+}
+
+void CompiledSession::GiveState(Plan& plan, std::unique_ptr<RunState> state) {
+  std::lock_guard lock(mutex_);
+  plan.idle.push_back(std::move(state));
+}
+
+}  // namespace onward

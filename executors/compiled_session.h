@@ -1,0 +1,105 @@
+// The Session that runs on a compiled program: cached bindings, idle run states, a thread pool.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "executors/compile.h"
+#include "executors/dim_names.h"
+#include "executors/profile.h"
+#include "executors/run_state.h"
+#include "executors/session.h"
+
+namespace onward {
+
+class CompiledSession : public Session {
+ public:
+  // `updated_input`: per output, the position of the input that it updates, or -1. `source`: what
+  // the program is made of again where names of dims do not hold (SourceWithoutNames).
+  CompiledSession(Compiled compiled, const SessionOptions& options,
+                  const KernelOptions& kernel_options, std::shared_ptr<MemoryLimit> memory,
+                  std::vector<int32_t> updated_input, std::optional<Graph> source);
+
+  const std::vector<ValueInfo>& inputs() const override { return inputs_; }
+  const std::vector<ValueInfo>& outputs() const override { return outputs_; }
+  void set_run_index(uint64_t index) override { run_index_ = index; }
+
+  using Session::Run;
+  absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
+                   const RunOptions& options) override;
+
+  const Graph& graph() const override { return plan_.program->graph; }
+  const std::vector<PassReport>& passes() const override { return passes_; }
+  std::vector<NodeExplanation> Explain() const override { return plan_.program->explanations; }
+  absl::StatusOr<PlannedMemory> PlanMemory(const Inputs& named) override;
+  MemoryLimit& memory() const override { return *memory_; }
+  absl::Status WriteProfile(const std::string& path) const override;
+  std::optional<MemoryPeak> RecordedPeak() const override;
+
+ private:
+  using InputSlots = absl::InlinedVector<SlotValue, 16>;
+
+  // A program with the run states that nobody uses now.
+  struct Plan {
+    std::shared_ptr<const Program> program;
+    std::vector<std::unique_ptr<RunState>> idle;
+  };
+  // A program for inputs of some sizes.
+  struct Bound {
+    Plan* plan;
+    std::shared_ptr<const Binding> binding;
+  };
+
+  absl::Status RunChecked(absl::Span<const Value> inputs, absl::Span<Value> outputs,
+                          const RunOptions& options);
+  // The inputs by position, with their defaults where none is given, checked against the model.
+  absl::StatusOr<InputSlots> CheckedSlots(absl::Span<const Value> inputs) const;
+  PlannedMemory MemoryOf(const Program& program, const Binding& bound) const;
+  absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
+                     absl::Span<Value> outputs, const RunOptions& options);
+  bool IsRecorded();
+  // Outputs that no step wrote into the caller's memory.
+  absl::Status CopyOutputs(const RunState& state, const Binding& bound,
+                           absl::Span<const SlotValue> slots, absl::Span<Value> outputs);
+  // Whether the caller gives one tensor as the state and as the output that updates it, and the
+  // program may write the one over the other.
+  bool IsUpdatedInPlace(const Binding& bound, size_t output, absl::Span<const SlotValue> inputs,
+                        const Value& value) const;
+  absl::StatusOr<Bound> FindBinding(absl::Span<const SlotValue> slots);
+  // The program whose assumptions the inputs' sizes keep.
+  absl::StatusOr<Plan*> PlanFor(absl::Span<const SlotValue> slots);
+  bool SameInterface(const Graph& graph) const;
+  std::unique_ptr<RunState> TakeState(Plan& plan);
+  void GiveState(Plan& plan, std::unique_ptr<RunState> state);
+
+  std::vector<PassReport> passes_;
+  SessionOptions options_;
+  KernelOptions kernel_options_;
+  std::shared_ptr<MemoryLimit> memory_;
+  std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> outputs_;
+  DimNames dim_names_;
+  std::vector<int32_t> updated_input_;
+  ThreadPool pool_;
+  ProfileLog profile_;
+  std::atomic<uint64_t> run_index_{0};
+  std::atomic<int64_t> recorded_runs_{0};
+  // The plan that runs where the dims' names hold, and the one, made on demand, that runs
+  // elsewhere.
+  Plan plan_, separate_;
+  std::optional<Graph> source_;  // what separate_ is made of where the model is not imported again
+  std::mutex separate_mutex_;    // guards the making of separate_
+  std::mutex mutex_;             // guards the plans' idle states and the bindings
+  std::list<Bound> bindings_;    // most recently used first
+};
+
+// Exceptions of libraries, and of constructors that find no memory, as statuses.
+absl::Status StatusOf(const std::exception& error);
+
+}  // namespace onward

@@ -1,0 +1,93 @@
+// Runs that another thread or a deadline ends, and runs by number.
+#include "executors/run_options.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "executors/session.h"
+#include "gtest/gtest.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using testing::ModelFromText;
+
+std::unique_ptr<Session> SessionOf(const std::string& text) {
+  absl::StatusOr<Model> model = ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(model));
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+// A loop that takes years for the largest number of trips.
+std::unique_ptr<Session> Loop() {
+  return SessionOf(
+      "g (int64 trips, float[n] x) => (float[n] y) <bool go = {1}> {"
+      "  y = Loop (trips, go, x) <body = b (int64 i, bool c, float[n] v) => (bool d, float[n] w)"
+      "  { d = Identity (c) w = Sin (v) }> }");
+}
+
+Session::Inputs Trips(int64_t trips) {
+  Tensor x(DType::kFloat32, {1000});
+  std::fill_n(x.mutable_data<float>(), 1000, 0.5f);
+  return {{"trips", Tensor::Scalar(trips)}, {"x", x}};
+}
+
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
+TEST(RunOptionsTest, ARunCancelledBeforeItBeginsDoesNothing) {
+  const auto session = SessionOf("g (float[2] x) => (float[2] y) { y = Neg (x) }");
+  std::stop_source stop;
+  stop.request_stop();
+  const auto ran =
+      session->Run({{"x", Tensor::Of<float>({2}, {1, 2})}}, {.cancel = stop.get_token()});
+  EXPECT_TRUE(absl::IsCancelled(ran.status())) << ran.status();
+}
+
+TEST(RunOptionsTest, AnotherThreadEndsALoopWhoseMemoryIsGivenBack) {
+  const auto session = Loop();
+  ASSERT_TRUE(session->PlanMemory(Trips(1)).ok());  // what is bound for these sizes stays
+  const int64_t before = session->memory().used();
+  std::stop_source stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  const auto ran = session->Run(Trips(kForever), {.cancel = stop.get_token()});
+  other.join();
+  EXPECT_TRUE(absl::IsCancelled(ran.status())) << ran.status();
+  EXPECT_EQ(session->memory().used(), before);
+  const auto again = session->Run(Trips(1));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_NEAR(again->at("y").tensor().data<float>()[0], 0.4794255, 1e-6);
+}
+
+TEST(RunOptionsTest, ADeadlineEndsALoop) {
+  const auto session = Loop();
+  const auto late =
+      session->Run(Trips(kForever), {.deadline = Clock::now() + std::chrono::milliseconds(20)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late.status())) << late.status();
+  const auto past = session->Run(Trips(1), {.deadline = Clock::now() - std::chrono::seconds(1)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(past.status())) << past.status();
+  const auto in_time = session->Run(Trips(1), {.deadline = Clock::now() + std::chrono::hours(1)});
+  EXPECT_TRUE(in_time.ok()) << in_time.status();
+}
+
+TEST(RunOptionsTest, RunsOfOneNumberDrawTheSame) {
+  const auto session = SessionOf("g () => (float[8] y) { y = RandomNormal <shape = [8]> () }");
+  const auto draw = [&](const RunOptions& options) {
+    return session->Run({}, options)->at("y").tensor();
+  };
+  const Tensor first = draw({.run_index = 7}), second = draw({.run_index = 7}),
+               other = draw({.run_index = 8});
+  EXPECT_TRUE(std::equal(first.data<float>(), first.data<float>() + 8, second.data<float>()));
+  EXPECT_FALSE(std::equal(first.data<float>(), first.data<float>() + 8, other.data<float>()));
+}
+
+}  // namespace
+}  // namespace onward
