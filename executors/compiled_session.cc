@@ -52,6 +52,7 @@ absl::Status StatusOf(const std::exception& error) {
 
 CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& options,
                                  const KernelOptions& kernel_options,
+                                 std::shared_ptr<ThreadPool> pool,
                                  std::shared_ptr<MemoryLimit> memory,
                                  std::vector<int32_t> updated_input, std::optional<Graph> source)
     : passes_(std::move(compiled.passes)),
@@ -61,7 +62,7 @@ CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& option
       inputs_(InputsOf(compiled.program->graph)),
       dim_names_(inputs_),
       updated_input_(std::move(updated_input)),
-      pool_(kernel_options.num_threads),
+      pool_(std::move(pool)),
       source_(std::move(source)) {
   plan_.program = std::move(compiled.program);
   const Graph& graph = plan_.program->graph;
@@ -225,7 +226,7 @@ absl::StatusOr<CompiledSession::Bound> CompiledSession::FindBinding(
       if (it->plan == plan) similar = it->binding;
   }
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
-                          BindProgram(*plan->program, slots, pool_.num_threads(), similar));
+                          BindProgram(*plan->program, slots, pool_->num_threads(), similar));
   std::lock_guard lock(mutex_);
   bindings_.push_front({plan, std::move(binding)});
   Bound bound = bindings_.front();
@@ -279,7 +280,7 @@ std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan) {
       return state;
     }
   }
-  auto state = std::make_unique<RunState>(*plan.program, &pool_, nullptr);
+  auto state = std::make_unique<RunState>(*plan.program, pool_.get(), nullptr);
   state->SetArena(options_.arena.get());
   if (options_.watch != nullptr) state->SetWatch(&options_.watch);
   if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);

@@ -23,8 +23,9 @@ class CompiledSession : public Session {
   // `updated_input`: per output, the position of the input that it updates, or -1. `source`: what
   // the program is made of again where names of dims do not hold (SourceWithoutNames).
   CompiledSession(Compiled compiled, const SessionOptions& options,
-                  const KernelOptions& kernel_options, std::shared_ptr<MemoryLimit> memory,
-                  std::vector<int32_t> updated_input, std::optional<Graph> source);
+                  const KernelOptions& kernel_options, std::shared_ptr<ThreadPool> pool,
+                  std::shared_ptr<MemoryLimit> memory, std::vector<int32_t> updated_input,
+                  std::optional<Graph> source);
 
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
@@ -86,7 +87,7 @@ class CompiledSession : public Session {
   std::vector<ValueInfo> outputs_;
   DimNames dim_names_;
   std::vector<int32_t> updated_input_;
-  ThreadPool pool_;
+  std::shared_ptr<ThreadPool> pool_;
   ProfileLog profile_;
   std::atomic<uint64_t> run_index_{0};
   std::atomic<int64_t> recorded_runs_{0};

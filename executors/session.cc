@@ -19,6 +19,12 @@ std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
                                                               : MachineMemory());
 }
 
+std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
+  if (options.pool != nullptr) return options.pool;
+  return std::make_shared<ThreadPool>(options.num_threads > 0 ? options.num_threads
+                                                              : PhysicalCores());
+}
+
 // The position of the input that each output updates, or -1.
 std::vector<int32_t> UpdatedInputs(const Model& model) {
   const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
@@ -43,7 +49,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   kernel_options.precision = options.precision;
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
-  kernel_options.num_threads = options.num_threads > 0 ? options.num_threads : PhysicalCores();
+  const std::shared_ptr<ThreadPool> pool = PoolOf(options);
+  kernel_options.num_threads = pool->num_threads();
   std::shared_ptr<MemoryLimit> memory = MemoryOf(options);
   const MemoryScope scope(memory);
   try {
@@ -51,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
     std::optional<Graph> source = SourceWithoutNames(model.graph, options);
     ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
                             CompileModel(std::move(model.graph), options, kernel_options));
-    return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options,
+    return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options, pool,
                                              std::move(memory), std::move(updated_input),
                                              std::move(source));
   } catch (const std::exception& error) {

@@ -19,7 +19,7 @@ class SharedArena;  // executors/shared_arena.h
 
 struct SessionOptions {
   std::string provider = "cpu";  // "cpu" or "cuda"
-  int num_threads = 0;           // 0: the physical cores
+  int num_threads = 0;           // 0: the physical cores; `pool` has its own number
   Precision precision = Precision::kDefault;
   bool deterministic = false;
   uint64_t seed = 0;
@@ -32,6 +32,9 @@ struct SessionOptions {
   int64_t max_memory = 0;
   // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
   int64_t max_executed_nodes = 0;
+  // The threads that compute, where sessions share them: a loop that finds them busy runs in its
+  // caller alone. Null: threads of the session's own.
+  std::shared_ptr<ThreadPool> pool = nullptr;
   // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
   std::shared_ptr<MemoryLimit> memory = nullptr;
   // Where runs compute, for sessions of which one runs at a time; null: memory of its own.

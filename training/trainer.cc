@@ -102,7 +102,8 @@ absl::Status Trainer::OpenData() {
 
 absl::Status Trainer::MakeSession(std::vector<Model> models) {
   SessionOptions session;
-  session.num_threads = config_.threads();
+  session.pool =
+      std::make_shared<ThreadPool>(config_.threads() > 0 ? config_.threads() : PhysicalCores());
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
   session.precision = SessionPrecision(config_);
