@@ -12,7 +12,7 @@
 #include "graph/base/status.h"
 #include "kernels/cpu/thread_pool.h"
 #include "training/optimizers/optimizer.h"
-#include "training/training_session.h"
+#include "training/step/training_session.h"
 
 namespace onward {
 namespace {

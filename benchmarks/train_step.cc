@@ -14,9 +14,9 @@
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
 #include "training/config/read_config.h"
-#include "training/loss_scale.h"
-#include "training/phases.h"
-#include "training/training_session.h"
+#include "training/rewrite/loss_scale.h"
+#include "training/step/phases.h"
+#include "training/step/training_session.h"
 
 namespace onward {
 namespace {

@@ -14,7 +14,7 @@
 #include "training/config/set_field.h"
 #include "training/data/model_notes.h"
 #include "training/log/confusion_table.h"
-#include "training/trainer.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/output_directory.h"
 #include "graph/base/status.h"
-#include "training/checkpoint_model.h"
 #include "training/config/read_config.h"
-#include "training/trained_model.h"
+#include "training/trainer/checkpoint_model.h"
+#include "training/trainer/trained_model.h"
 
 namespace onward::cli {
 namespace {

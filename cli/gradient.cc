@@ -9,10 +9,10 @@
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/gradient/gradient_model.h"
-#include "training/restore_source.h"
-#include "training/stop_gradients.h"
-#include "training/torch_export.h"
-#include "training/trainable.h"
+#include "training/prepare/restore_source.h"
+#include "training/prepare/trainable.h"
+#include "training/source/stop_gradients.h"
+#include "training/source/torch_export.h"
 
 namespace onward::cli {
 namespace {

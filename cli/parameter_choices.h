@@ -5,7 +5,7 @@
 
 #include "absl/types/span.h"
 #include "nn/parameters.h"
-#include "training/trainable.h"
+#include "training/prepare/trainable.h"
 
 namespace onward::cli {
 

@@ -23,8 +23,8 @@
 #include "nn/parameters.h"
 #include "training/config/read_config.h"
 #include "training/data/sources.h"
-#include "training/loss_scale.h"
-#include "training/trainer.h"
+#include "training/rewrite/loss_scale.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "training/trainer.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 

@@ -12,7 +12,7 @@
 #include "training/log/curve_plot.h"
 #include "training/log/event_file.h"
 #include "training/log/metrics_file.h"
-#include "training/trainer.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 

@@ -1,4 +1,4 @@
-// Dropout, as nodes that do nothing until training/mode.h makes them train.
+// Dropout, as nodes that do nothing until training/prepare/mode.h makes them train.
 #pragma once
 
 #include "nn/module.h"

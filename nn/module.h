@@ -13,8 +13,8 @@
 //
 // A parameter is a constant of the graph from the module's construction on, named as PyTorch's
 // state_dict names it ("fc1.weight"), and starts as PyTorch starts it. Calling a module twice uses
-// the same parameters. Graphs are in the form for inference; training/mode.h makes them train. What
-// is wrong with a module's arguments is kept by the sink (GraphBuilder::Build says it).
+// the same parameters. Graphs are in the form for inference; training/prepare/mode.h makes them
+// train. What is wrong with a module's arguments is kept by the sink (GraphBuilder::Build says it).
 //
 // What has no parameters (activations, pooling, dropout, ...) is a function object: nn::ReLU()(x).
 #pragma once

@@ -99,8 +99,8 @@ struct InstanceNormOptions {
   bool track_running_stats = false;
 };
 
-// In the metadata of a BatchNormalization that training/mode.h makes an InstanceNormalization while
-// the model trains, whose running statistics are means over the batch.
+// In the metadata of a BatchNormalization that training/prepare/mode.h makes an
+// InstanceNormalization while the model trains, whose running statistics are means over the batch.
 inline constexpr char kPerInstanceKey[] = "onward.per_instance";
 
 class InstanceNorm : public Layer {

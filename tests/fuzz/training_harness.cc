@@ -12,7 +12,7 @@
 #include "training/config/check_config.h"
 #include "training/config/read_config.h"
 #include "training/config/set_field.h"
-#include "training/trainer.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::fuzz {
 namespace {

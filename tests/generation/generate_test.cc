@@ -12,7 +12,7 @@
 #include "files/npy.h"
 #include "graph/infer/infer.h"
 #include "nn/models/models.h"
-#include "training/state_dict.h"
+#include "training/prepare/state_dict.h"
 
 namespace onward::generation {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "tests/support/test_data.h"
-#include "tests/training/trainer_fixture.h"
+#include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward {
 namespace {

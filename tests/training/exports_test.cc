@@ -19,10 +19,10 @@
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "training/gradient/gradient_model.h"
-#include "training/restore_source.h"
-#include "training/stop_gradients.h"
-#include "training/torch_export.h"
-#include "training/trainable.h"
+#include "training/prepare/restore_source.h"
+#include "training/prepare/trainable.h"
+#include "training/source/stop_gradients.h"
+#include "training/source/torch_export.h"
 
 namespace onward {
 namespace {

@@ -9,7 +9,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 #include "training/config/read_config.h"
-#include "training/trainer.h"
+#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

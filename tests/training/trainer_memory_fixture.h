@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "tests/training/trainer_fixture.h"
+#include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward::testing {
 

@@ -7,7 +7,7 @@
 #include "training/gradient/cotangent.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/path.h"
-#include "training/stop_gradients.h"
+#include "training/source/stop_gradients.h"
 
 namespace onward {
 namespace {

@@ -104,9 +104,10 @@ struct GradientTarget {
 // of what it differentiates; a value without a path to a target gets zeros. Existing values keep
 // their ids and meaning; on the paths, nodes without a rule become their formula or function body,
 // and loops get outputs for the states that their gradient needs. Where the file of an import says
-// that its PyTorch source detaches, no gradient passes (training/stop_gradients.h). Time and nodes
-// are linear in the graph. Errors name the node, the reason and the path: Unimplemented for an op
-// without rule on a path, InvalidArgument for a target or a value that cannot be differentiated.
+// that its PyTorch source detaches, no gradient passes (training/source/stop_gradients.h). Time and
+// nodes are linear in the graph. Errors name the node, the reason and the path: Unimplemented for
+// an op without rule on a path, InvalidArgument for a target or a value that cannot be
+// differentiated.
 absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
                                                   absl::Span<const GradientTarget> targets,
                                                   absl::Span<const ValueId> wrt,

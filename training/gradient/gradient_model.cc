@@ -9,10 +9,10 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/state.h"
 #include "training/gradient/expand_gradient.h"
 #include "training/gradient/plain_identities.h"
-#include "training/state.h"
-#include "training/stop_gradients.h"
+#include "training/source/stop_gradients.h"
 
 namespace onward {
 namespace {

@@ -1,7 +1,7 @@
 #include "training/gradient/plain_identities.h"
 
 #include "graph/ops/onward_schemas.h"
-#include "training/stop_gradients.h"
+#include "training/source/stop_gradients.h"
 
 namespace onward {
 namespace {

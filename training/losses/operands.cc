@@ -9,7 +9,7 @@
 #include "graph/base/dtype.h"
 #include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
-#include "training/training_names.h"
+#include "training/rewrite/training_names.h"
 
 namespace onward::loss {
 namespace {

@@ -9,8 +9,8 @@
 #include "graph/builder/expr.h"
 #include "graph/builder/formula.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/state.h"
 #include "nn/row_norm.h"
-#include "training/state.h"
 
 namespace onward {
 namespace {

@@ -15,8 +15,8 @@
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "training/gradient/gradient_model.h"
-#include "training/mode.h"
-#include "training/state_dict.h"
+#include "training/prepare/mode.h"
+#include "training/prepare/state_dict.h"
 
 namespace onward {
 namespace {

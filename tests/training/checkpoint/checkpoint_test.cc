@@ -12,10 +12,10 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/checkpoint_writer.h"
-#include "training/checkpoint_model.h"
 #include "training/gradient/gradient.h"
 #include "training/optimizers/optimizer.h"
-#include "training/training_session.h"
+#include "training/step/training_session.h"
+#include "training/trainer/checkpoint_model.h"
 
 namespace onward {
 namespace {

@@ -3,8 +3,8 @@
 #include "files/npy.h"
 #include "files/safetensors.h"
 #include "nn/embedding.h"
-#include "tests/training/trainer_fixture.h"
-#include "training/trainer.h"
+#include "tests/training/trainer/trainer_fixture.h"
+#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

@@ -14,7 +14,7 @@
 #include "nn/normalization.h"
 #include "nn/spectral_norm.h"
 #include "training/gradient/gradient_model.h"
-#include "training/mode.h"
+#include "training/prepare/mode.h"
 
 namespace onward {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "graph/base/shape.h"
 #include "training/optimizers/optimizer.h"
-#include "training/training_session.h"
+#include "training/step/training_session.h"
 
 namespace onward {
 namespace {

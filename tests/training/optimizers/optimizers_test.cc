@@ -12,7 +12,7 @@
 #include "onnx_io/export.h"
 #include "onnx_io/import.h"
 #include "training/optimizers/optimizer.h"
-#include "training/training_session.h"
+#include "training/step/training_session.h"
 
 namespace onward {
 namespace {

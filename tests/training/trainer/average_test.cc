@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "tests/training/trainer/cases.h"
-#include "training/checkpoint_model.h"
+#include "training/trainer/checkpoint_model.h"
 
 namespace onward {
 namespace {

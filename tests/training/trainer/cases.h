@@ -11,8 +11,8 @@
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
 #include "tests/support/scratch_directory.h"
-#include "tests/training/trainer_fixture.h"
-#include "training/trainer.h"
+#include "tests/training/trainer/trainer_fixture.h"
+#include "training/trainer/trainer.h"
 
 namespace onward::testing {
 

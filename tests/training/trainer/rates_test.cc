@@ -1,7 +1,7 @@
 // Rates of groups of parameters, plateaus, and metrics that are NaN.
 #include <cmath>
 
-#include "tests/training/trainer_fixture.h"
+#include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward {
 namespace {

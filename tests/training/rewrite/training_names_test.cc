@@ -1,0 +1,160 @@
+// Models whose values have the names that training gives to its own.
+#include "training/rewrite/training_names.h"
+
+#include "files/safetensors.h"
+#include "tests/training/trainer/trainer_fixture.h"
+
+namespace onward {
+namespace {
+
+using namespace expr;  // NOLINT
+using ::testing::HasSubstr;
+using testing::kSide;
+using testing::Normal;
+
+class TrainingNamesTest : public testing::TrainerTest {
+ protected:
+  // The fixture's network, whose values are named in turn.
+  void Write(const std::string& hidden, const std::string& active, const std::string& logits,
+             const std::string& more, const std::string& weight = "fc1.weight",
+             const std::string& input = "image") {
+    GraphBuilder builder("mlp");
+    const Expr image = builder.Input(input, DType::kFloat32, {"batch", 1, kSide, kSide});
+    const Expr before =
+        Gemm(Op("Flatten", {image}), builder.Constant(Normal({36, 8}, 0.2, 1), weight),
+             builder.Constant(Normal({8}, 0.1, 2), "fc1.bias"));
+    const Expr after = Relu(before);
+    builder.Output(logits, Gemm(after, builder.Constant(Normal({8, 3}, 0.3, 3), "fc2.weight"),
+                                builder.Constant(Normal({3}, 0.1, 4), "fc2.bias")));
+    builder.Output(more, Shape(after));
+    absl::StatusOr<Model> model = builder.Build();
+    ASSERT_TRUE(model.ok()) << model.status();
+    model->graph.Rename(before.id(), hidden);
+    model->graph.Rename(after.id(), active);
+    ASSERT_TRUE(ExportFile(*model, scratch_.path() + "/mlp.onnx").ok());
+  }
+
+  TrainConfig Detailed(const std::string& output) {
+    TrainConfig config = Config(
+        "epochs: 2 average { decay: 0.5 } clip { global_norm: 1 } log { gradient_norms: true }");
+    config.mutable_loss()->set_output(output);
+    return config;
+  }
+};
+
+TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
+  const auto plain = Train(Detailed("logits"));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const auto expected = Weights(**plain, "fc1.weight");
+  const char* const kNames[][4] = {
+      {"loss", "average/weight", "prediction", "gradient_norm"},
+      {"optimizer/step", "next/fc1.weight", "loss", "prediction"},
+      {"average/fc1.weight", "loss", "gradient_norm", "gradients_finite"},
+      {"scaler/scale", "gradient_norm/fc1.bias", "logits", "loss"},
+  };
+  for (const auto& names : kNames) {
+    SCOPED_TRACE(names[0]);
+    Write(names[0], names[1], names[2], names[3]);
+    const auto trainer = Train(Detailed(names[2]));
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ(Weights(**trainer, "fc1.weight"), expected);
+    const auto evaluation = (*trainer)->Evaluate();
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+    EXPECT_EQ(evaluation->loss, (*plain)->Evaluate()->loss);
+    // The trained model has its own names.
+    const auto model = (*trainer)->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->graph.value(model->graph.outputs()[0]).name, names[2]);
+    EXPECT_EQ(model->graph.value(model->graph.outputs()[1]).name, names[3]);
+  }
+}
+
+TEST_F(TrainingNamesTest, NamesOfWeightsAreRefused) {
+  Write("a", "b", "logits", "c", "loss");
+  EXPECT_THAT(Error(Detailed("logits")),
+              HasSubstr("the model's initializer 'loss' has the name of a value that training "
+                        "adds; rename it in the model"));
+}
+
+// Of inputs and of fields of the data: users go on writing them.
+TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
+  const auto plain = Train(Detailed("logits"));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const auto expected = Weights(**plain, "fc1.weight");
+  const auto evaluation = (*plain)->Evaluate();
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  for (const std::string name : {"prediction", "loss", "optimizer/step", "average/weight"}) {
+    SCOPED_TRACE(name);
+    Write("a", "b", "logits", "c", "fc1.weight", name);
+    TrainConfig config = Detailed("logits");
+    EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("nothing feeds the model's input '", name,
+                                                      "' (float32[batch,1,6,6])")));
+    for (DataConfig* data : {config.mutable_data(), config.mutable_evaluation()->mutable_data()})
+      (*data->mutable_inputs())[name] = "image";
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ(Weights(**trainer, "fc1.weight"), expected);
+    EXPECT_EQ((*trainer)->Evaluate()->loss, evaluation->loss);
+    EXPECT_EQ((*trainer)->Evaluate()->right, evaluation->right);
+    const auto model = (*trainer)->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->graph.value(model->graph.inputs()[0]).name, name);
+  }
+  // A target: of a column, say, that is called so.
+  Write("a", "loss", "logits", "c");
+  Safetensors data;
+  data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
+  for (const char* name : {"loss", "label", "fc2.bias"})
+    data.tensors[name] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
+  std::vector<double> rights, losses;
+  for (const char* target : {"label", "loss", "fc2.bias"}) {
+    Safetensors fields;
+    for (const char* name : {"image", target}) fields.tensors[name] = data.tensors.at(name);
+    ASSERT_TRUE(WriteSafetensors(fields, scratch_.path("data.safetensors")).ok());
+    TrainConfig config = Detailed("logits");
+    for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
+      each->clear_mnist();
+      each->mutable_safetensors()->add_path("data.safetensors");
+    }
+    config.mutable_loss()->set_target(target);
+    config.mutable_evaluation()->set_metric("accuracy");
+    config.set_batch_size(4);
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ((*trainer)->parameters().size(), 4u);
+    losses.push_back((*trainer)->Evaluate()->loss);
+    EXPECT_EQ((*trainer)->Evaluate()->targets, 12);
+    rights.push_back(*(*trainer)->Evaluate()->accuracy());
+  }
+  EXPECT_THAT(losses, ::testing::Each(losses[0]));
+  EXPECT_THAT(rights, ::testing::Each(rights[0]));
+}
+
+// An output that has the name of the target is called by it in messages.
+TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
+  for (const char* shape : {"batch", "N"}) {
+    GraphBuilder builder("line");
+    const Expr x = builder.Input("x", DType::kFloat32, {shape, 2});
+    builder.Output("y", MatMul(x, builder.Constant(Normal({2, 1}, 1, 4), "weight")));
+    ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path("mlp.onnx")).ok());
+    Safetensors data;
+    data.tensors["x"] = Normal({8, 2}, 1, 5);
+    data.tensors["y"] = Normal({8}, 1, 6);
+    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    TrainConfig config = Config("steps: 1");
+    config.clear_evaluation();
+    config.mutable_data()->clear_mnist();
+    config.mutable_data()->mutable_safetensors()->add_path("data.safetensors");
+    config.mutable_loss()->set_kind("mse");
+    config.set_batch_size(4);
+    config.mutable_loss()->set_target("y");
+    EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("the target 'y' has the shape [", shape,
+                                                      "], output 'y' has [", shape, ",1]")));
+    data.tensors["y"] = Normal({8, 1}, 1, 6);
+    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    EXPECT_EQ(Error(config), "OK");
+  }
+}
+
+}  // namespace
+}  // namespace onward

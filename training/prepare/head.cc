@@ -1,0 +1,77 @@
+#include "training/prepare/head.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "executors/session.h"
+#include "graph/base/dtype.h"
+#include "graph/base/status.h"
+#include "graph/rewrite/keep_outputs.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+namespace onward {
+namespace {
+
+absl::StatusOr<ValueId> FindBase(const Graph& graph, const std::string& name) {
+  const ValueId base = graph.FindValue(name);
+  if (!base.valid()) {
+    std::vector<std::string> names;
+    for (const NodeId id : graph.node_ids()) {
+      for (const ValueId output : graph.node(id).outputs)
+        if (output.valid()) names.push_back(graph.value(output).name);
+    }
+    const std::string closest = ClosestName(name, names);
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has no value '", name, "'",
+                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+  }
+  const Type& type = graph.type(base);
+  if (!type.is_tensor() || !IsFloating(type.dtype) || !type.shape || type.shape->empty() ||
+      !type.shape->back().known() || type.shape->back().value() < 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", name, "' is ", type.ToString(),
+                     "; a head stands on a float tensor whose last dim is known"));
+  return base;
+}
+
+absl::StatusOr<std::vector<std::string>> Write(const HeadConfig& config, uint64_t seed,
+                                               Model& model) {
+  Graph& graph = model.graph;
+  ONWARD_ASSIGN_OR_RETURN(const ValueId base, FindBase(graph, config.of()));
+  if (config.outputs() < 1)
+    return absl::InvalidArgumentError(absl::StrCat(config.outputs(), " outputs are none"));
+  if (config.dropout() < 0 || config.dropout() >= 1)
+    return absl::InvalidArgumentError(absl::StrCat("dropout is in [0, 1), not ", config.dropout()));
+  const bool of_modules = graph.metadata.contains(nn::kModulesKey);
+  GraphSink sink(graph);
+  Expr x = sink.Value(base);
+  nn::Module root(sink, {x.dtype(), seed});
+  if (config.dropout() > 0) x = nn::Dropout{config.dropout()}(x);
+  nn::Linear layer(root, config.name(), x.type().shape->back().value(), config.outputs());
+  const Expr y = layer(x);
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  // An imported model's other parameters do not say that they are some.
+  if (!of_modules) graph.metadata.erase(nn::kModulesKey);
+  if (graph.FindValue(config.name()).valid())
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has a value '", config.name(), "' already"));
+  graph.Rename(y.id(), config.name());
+  graph.AddOutput(y.id());
+  const std::vector<std::string> names = {graph.value(layer.weight.id()).name,
+                                          graph.value(layer.bias.id()).name};
+  const int last = static_cast<int>(graph.outputs().size()) - 1;
+  ONWARD_ASSIGN_OR_RETURN(graph, KeepOutputs(std::move(graph), {last}));
+  return names;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> AddHead(const HeadConfig& config, uint64_t seed,
+                                                 Model& model) {
+  auto names = Write(config, seed, model);
+  if (!names.ok()) return Annotate(names.status(), "head:");
+  return names;
+}
+
+}  // namespace onward

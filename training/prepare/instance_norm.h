@@ -1,0 +1,32 @@
+// Normalisations of each example by itself that keep running statistics (nn::InstanceNorm): the
+// part of training/prepare/mode.h that is theirs.
+#pragma once
+
+#include "graph/builder/expr.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// Whether the node is such a normalization in its training form.
+bool IsTrainingInstanceNorm(const Node& node);
+
+// What takes the place of the BatchNormalization `id`, in training: the normalised examples, and
+// what the batch adds to the running mean and variance (unbiased, means over the examples).
+struct TrainedInstanceNorm {
+  Expr y, mean_part, variance_part;
+};
+TrainedInstanceNorm TrainInstanceNorm(GraphSink& sink, NodeId id);
+
+// Notes in the training form `y` which states it has, so that InferInstanceNorm finds them.
+void NoteInstanceNormStates(Graph& graph, const Expr& y, ValueId mean, ValueId variance,
+                            double momentum);
+
+// The BatchNormalization of the running statistics that takes the place of the training form `id`.
+// Not valid when a state is gone.
+struct InferredInstanceNorm {
+  Expr y;
+  ValueId mean, variance;
+};
+InferredInstanceNorm InferInstanceNorm(GraphSink& sink, NodeId id);
+
+}  // namespace onward

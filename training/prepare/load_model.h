@@ -1,0 +1,21 @@
+// The model that a configuration trains, with the weights that it starts with.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "training/config/train_config.pb.h"
+#include "training/step/phases.h"
+
+namespace onward {
+
+// From the file, or built. Relative paths are below `directory`. `warn`, where given, hears what a
+// partial load of weights left out, what of a file's source came back or did not
+// (restore_source.h), and that weights of 16 bits have masters (master_weights.h). Errors as
+// ImportFile, BuildModel, LoadStateDict and AddHead.
+absl::StatusOr<TrainableModel> LoadModel(
+    const TrainConfig& config, const std::string& directory,
+    const std::function<void(const std::string& message)>& warn = nullptr);
+
+}  // namespace onward

@@ -1,0 +1,110 @@
+#include "training/rewrite/keep_narrow.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/builder/expr.h"
+#include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/add_cast.h"
+#include "training/rewrite/recompute.h"
+
+namespace onward {
+namespace {
+
+constexpr int64_t kLeastBytes = 64 * 1024;  // less does not pay for the rounding
+
+// Ops of the domain `onward` whose first input may be of 16 bits beside float32 ones.
+constexpr std::string_view kTakesNarrow[] = {"BatchNormalizationGradient", "ClipGradient",
+                                             "ConvWeightGradient", "MaxPoolGradient",
+                                             "ReluGradient"};
+
+bool ReadsNarrow(const Node& node, ValueId value) {
+  return node.domain == kOnwardDomain && node.subgraphs.empty() &&
+         std::find(std::begin(kTakesNarrow), std::end(kTakesNarrow), node.op_type) !=
+             std::end(kTakesNarrow) &&
+         std::count(node.inputs.begin(), node.inputs.end(), value) == 1 && node.inputs[0] == value;
+}
+
+bool IsLarge(const Type& type) {
+  const std::optional<Dims> dims = type.static_dims();
+  return !dims || ByteSize(type.dtype, NumElements(*dims)) >= kLeastBytes;
+}
+
+class Keeper {
+ public:
+  Keeper(Graph& graph, const std::vector<NodeId>& forward)
+      : graph_(graph), forward_(forward.begin(), forward.end()) {}
+
+  absl::Status Keep(NodeId producer) {
+    const Metadata& metadata = graph_.node(producer).metadata;
+    const auto narrow = metadata.find(kNarrowKey);
+    if (narrow == metadata.end()) return absl::OkStatus();
+    const std::optional<DType> dtype = DTypeFromName(narrow->second);
+    const std::vector<ValueId> outputs = graph_.node(producer).outputs;
+    for (const ValueId output : outputs) {
+      if (!dtype || !output.valid() || graph_.is_output(output)) continue;
+      const Type& type = graph_.type(output);
+      if (!type.is_tensor() || type.dtype != DType::kFloat32 || !IsLarge(type)) continue;
+      ONWARD_RETURN_IF_ERROR(Round(output, *dtype));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Round(ValueId wide, DType dtype) {
+    std::vector<NodeId> readers, late;
+    for (const NodeId user : graph_.users(wide)) {
+      if (forward_.count(user) > 0) {
+        readers.push_back(user);
+      } else if (ReadsNarrow(graph_.node(user), wide)) {
+        late.push_back(user);
+      } else {
+        return absl::OkStatus();
+      }
+    }
+    if (late.empty()) return absl::OkStatus();
+    Type type = graph_.type(wide);
+    type.dtype = dtype;
+    const std::string kept = absl::StrCat(graph_.value(wide).name, "/kept");
+    const ValueId narrow = graph_.AddValue(graph_.UniqueName(kept), std::move(type));
+    const std::string producer = graph_.node(graph_.value(wide).producer).name;
+    // By its name what is computed again is chosen: so are the nodes that are its own.
+    graph_.mutable_node(AddCast(graph_, wide, narrow, "keep_narrow")).name = producer;
+    for (const NodeId reader : late) graph_.SetInput(reader, 0, narrow);
+    if (readers.empty()) return absl::OkStatus();
+    // The forward pass waits until the value is rounded; then its memory may go.
+    GraphSink sink(graph_, absl::StrCat(kept, "/"));
+    const Expr after = sink.Op("After", {sink.Value(wide), sink.Value(narrow)}, {}, kOnwardDomain);
+    ONWARD_RETURN_IF_ERROR(sink.status());
+    graph_.mutable_node(graph_.value(after.id()).producer).name = producer;
+    for (const NodeId reader : readers) Retarget(reader, wide, after.id());
+    return absl::OkStatus();
+  }
+
+  void Retarget(NodeId reader, ValueId from, ValueId to) {
+    for (size_t i = 0; i < graph_.node(reader).inputs.size(); ++i) {
+      if (graph_.node(reader).inputs[i] == from) graph_.SetInput(reader, static_cast<int>(i), to);
+    }
+  }
+
+  Graph& graph_;
+  const std::set<NodeId> forward_;
+};
+
+}  // namespace
+
+absl::Status KeepNarrow(Graph& graph, ValueId loss) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> forward, ForwardNodes(graph, loss));
+  Keeper keeper(graph, forward);
+  for (const NodeId id : forward) ONWARD_RETURN_IF_ERROR(keeper.Keep(id));
+  return absl::OkStatus();
+}
+
+}  // namespace onward

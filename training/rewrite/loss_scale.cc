@@ -1,0 +1,67 @@
+#include "training/rewrite/loss_scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "graph/base/status.h"
+#include "graph/builder/functions.h"
+#include "graph/rewrite/state.h"
+#include "training/step/phases.h"
+
+namespace onward {
+
+using namespace expr;  // NOLINT: reads as formulas
+
+bool ScalesLoss(const TrainConfig& config) {
+  return config.precision().autocast() == PrecisionConfig::FLOAT16;
+}
+
+Precision SessionPrecision(const TrainConfig& config) {
+  const PrecisionConfig& precision = config.precision();
+  if (precision.arithmetic() == PrecisionConfig::STRICT) return Precision::kStrict;
+  const bool fast =
+      precision.arithmetic() == PrecisionConfig::FAST ||
+      (!precision.has_arithmetic() && precision.autocast() == PrecisionConfig::BFLOAT16);
+  return fast ? Precision::kFast : Precision::kDefault;
+}
+
+double LeastLossScale(const PrecisionConfig& config) {
+  return std::min(config.least_loss_scale(), config.loss_scale());
+}
+
+LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite) {
+  const auto times = [&](double factor) {
+    return static_cast<double>(static_cast<float>(scale.scale * factor));
+  };
+  if (!finite) return {std::max(times(config.backoff()), LeastLossScale(config)), 0};
+  if (scale.steps + 1 < config.growth_interval()) return {scale.scale, scale.steps + 1};
+  const double grown = times(config.growth());
+  return {std::isfinite(grown) ? grown : scale.scale, 0};
+}
+
+bool GradientsFinite(const Session::Outputs& outputs) {
+  const auto finite = outputs.find(kGradientsFinite);
+  return finite == outputs.end() || finite->second.tensor().data<bool>()[0];
+}
+
+Expr LossScaleInput(GraphSink& sink) {
+  const ValueId known = sink.graph().FindValue(kLossScaleInput);
+  return sink.Value(known.valid() ? known
+                                  : AddState(sink.graph(), kLossScaleInput, Tensor::Scalar(1.0f)));
+}
+
+UnscaledGradients Unscale(GraphSink& sink, const std::vector<Expr>& gradients) {
+  const Expr factor = Reciprocal(LossScaleInput(sink));
+  UnscaledGradients unscaled;
+  std::vector<Expr> zeros;  // NaN where a gradient is not finite
+  for (const Expr& gradient : gradients) {
+    unscaled.gradients.push_back(gradient * Cast(factor, gradient.dtype()));
+    const Expr zero = ReduceSum(gradient * ScalarLike(gradient, 0), {}, false);
+    zeros.push_back(Unsqueeze(Cast(zero, DType::kFloat32), {0}));
+  }
+  unscaled.finite = Not(Op("IsNaN", {ReduceSum(expr::Concat(zeros, 0), {}, false)}));
+  return unscaled;
+}
+
+}  // namespace onward

@@ -1,0 +1,51 @@
+// Dynamic scaling of the loss, so that gradients in float16 do not underflow
+// (torch.amp.GradScaler).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/builder/expr.h"
+#include "training/config/train_config.pb.h"
+#include "training/step/training_session.h"
+
+namespace onward {
+
+inline constexpr char kLossScaleInput[] = "scaler/scale";       // float32 scalar
+inline constexpr char kGradientsFinite[] = "gradients_finite";  // bool scalar
+
+struct LossScale {
+  double scale = 1;   // a float32 number
+  int64_t steps = 0;  // with finite gradients since the scale changed
+};
+
+// Float16 scales the loss; bfloat16 has the range of float32.
+bool ScalesLoss(const TrainConfig& config);
+
+// Of the session that runs the phases: products of a training in bfloat16 round their operands.
+Precision SessionPrecision(const TrainConfig& config);
+
+// Under which the scale does not fall.
+double LeastLossScale(const PrecisionConfig& config);
+
+// After a step whose gradients were `finite` or not.
+LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite);
+
+// What a run computed says so, or does not say.
+bool GradientsFinite(const Session::Outputs& outputs);
+
+// --- in the graph
+
+// The input "scaler/scale", of 1 by default.
+expr::Expr LossScaleInput(expr::GraphSink& sink);
+
+struct UnscaledGradients {
+  std::vector<expr::Expr> gradients;
+  expr::Expr finite;  // whether all elements of all of them are
+};
+
+UnscaledGradients Unscale(expr::GraphSink& sink, const std::vector<expr::Expr>& gradients);
+
+}  // namespace onward

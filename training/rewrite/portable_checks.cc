@@ -1,0 +1,126 @@
+#include "training/rewrite/portable_checks.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/builder/functions.h"
+#include "graph/ops/onward_schemas.h"
+
+namespace onward {
+namespace {
+
+using namespace expr;  // NOLINT: reads as formulas
+
+// `expected`, or an index out of bounds where the dims `got` are others; a runtime's error names
+// the node, and so says `what`. Ranks that differ are for the Reshape to `expected` to find.
+Expr Checked(GraphSink& sink, const Expr& got, const Expr& expected, const std::string& what) {
+  const Expr equal = ReduceMin(Cast(Op("Equal", {got, expected}), DType::kInt64), {}, false);
+  const Expr checked = Gather(Unsqueeze(expected, {0}), sink.Scalar(1, DType::kInt64) - equal, 0);
+  if (checked.valid()) {
+    Graph& graph = sink.graph();
+    graph.mutable_node(graph.value(checked.id()).producer).name = what;
+  }
+  return checked;
+}
+
+// "loss mse: the target 'label' does not have the shape that it must have".
+std::string WhatIsWrong(const std::string& message) {
+  const size_t end = message.find(" has the shape {got}");
+  return absl::StrCat(message.substr(0, end), " does not have the shape that it must have");
+}
+
+absl::Status CheckRequired(Graph& graph, NodeId id) {
+  GraphSink sink(graph, "check/");
+  const Node& old = graph.node(id);
+  const std::string what = WhatIsWrong(old.attributes.String("message", ""));
+  const bool broadcasts = old.attributes.Int("broadcasts", 0) != 0;
+  const ValueId output = old.outputs[0];
+  const Expr x = sink.Value(old.inputs[0]), expected = sink.Value(old.inputs[1]);
+  // What does not broadcast to `expected` alone has more elements.
+  const Expr fitted = broadcasts ? Reshape(Expand(x, expected), expected, true)
+                                 : Reshape(x, Checked(sink, Shape(x), expected, what), true);
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  graph.mutable_value(fitted.id()).type = graph.type(output);
+  if (broadcasts) graph.mutable_node(graph.value(fitted.id()).producer).name = what;
+  graph.ReplaceUses(output, fitted.id());
+  graph.RemoveNode(id);
+  return absl::OkStatus();
+}
+
+// The first axis of `inputs` whose dim is `dim`, as a value; none before axis `end` of the last.
+Expr SizeOf(GraphSink& sink, const std::vector<ValueId>& inputs, const Dim& dim, size_t end,
+            std::string* where) {
+  for (const ValueId input : inputs) {
+    const SymbolicDims& shape = *sink.graph().type(input).shape;
+    const size_t axes = input == inputs.back() ? end : shape.size();
+    for (size_t j = 0; dim.symbolic() && j < axes; ++j) {
+      if (!shape[j].SameAs(dim)) continue;
+      *where = sink.graph().value(input).name;
+      const auto axis = static_cast<int64_t>(j);
+      return Shape(sink.Value(input), axis, axis + 1);
+    }
+  }
+  return {};
+}
+
+absl::Status CheckInput(Graph& graph, const std::vector<ValueId>& inputs) {
+  const ValueId input = inputs.back();
+  GraphSink sink(graph, "check/");
+  const Expr x = sink.Value(input);
+  const Type type = graph.type(input);
+  std::vector<Expr> expected;
+  std::string what;
+  for (size_t i = 0; i < type.shape->size(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    std::string where;
+    const Expr size = SizeOf(sink, inputs, (*type.shape)[i], i, &where);
+    if (size.valid()) {
+      absl::StrAppend(&what, what.empty() ? "" : ", ", "axis ", i, " of the input '",
+                      graph.value(input).name, "' is another '", (*type.shape)[i].ToString(),
+                      "' than that of '", where, "'");
+    }
+    expected.push_back(size.valid() ? size : Shape(x, axis, axis + 1));
+  }
+  if (what.empty()) return absl::OkStatus();
+  const Expr own = Shape(x);
+  const Expr fitted = Reshape(x, Checked(sink, own, expr::Concat(expected, 0), what), true);
+  ONWARD_RETURN_IF_ERROR(sink.status());
+  graph.mutable_value(fitted.id()).type = type;
+  const auto reads = [&](const Expr& made) { return graph.value(made.id()).producer; };
+  std::vector<NodeId> checks = {reads(own), reads(fitted)};
+  for (const Expr& each : expected) checks.push_back(reads(each));
+  graph.ReplaceUses(input, fitted.id());
+  for (const NodeId id : checks)
+    if (graph.node(id).inputs[0] == fitted.id()) graph.SetInput(id, 0, input);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRequiredShapes(Graph& graph) {
+  for (const NodeId id : graph.node_ids()) {
+    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
+      ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(*subgraph.graph));
+    const Node& node = graph.node(id);
+    if (node.domain == kOnwardDomain && node.op_type == "RequireShape")
+      ONWARD_RETURN_IF_ERROR(CheckRequired(graph, id));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNamedDims(Graph& graph) {
+  std::vector<ValueId> inputs;
+  const std::vector<ValueId> all = graph.inputs();
+  for (const ValueId id : all) {
+    const Type& type = graph.type(id);
+    if (graph.is_constant(id) || !type.is_tensor() || !type.shape) continue;
+    inputs.push_back(id);
+    ONWARD_RETURN_IF_ERROR(CheckInput(graph, inputs));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onward

@@ -1,0 +1,68 @@
+#include "training/rewrite/training_names.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward {
+namespace {
+
+constexpr std::string_view kNames[] = {
+    "loss",         "prediction",     "gradient_norm", "gradients_finite", "average/weight",
+    "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference"};
+// Before the name of a parameter.
+constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",
+                                          "average/",       "gradient/",       "next/",
+                                          "statistic/"};
+
+bool HasTrainingPrefix(std::string_view name) {
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// No exporter writes it.
+constexpr std::string_view kSuffix = "/onward.own";
+
+}  // namespace
+
+std::string NameInTraining(const Graph& graph, std::string_view user_name) {
+  return graph.UniqueName(absl::StrCat(std::string(user_name), std::string(kSuffix)));
+}
+
+std::string UserName(std::string_view name) {
+  return std::string(name.substr(0, name.find(kSuffix)));
+}
+
+std::string QuotedUserName(std::string_view name) {
+  const std::string user_name = UserName(name);
+  return absl::StrCat(
+      user_name.size() < name.size() && !IsTrainingName(user_name) ? "output '" : "'", user_name,
+      "'");
+}
+
+bool IsTrainingName(std::string_view name) {
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
+                                              absl::Span<const std::string> initializers) {
+  std::string score = scored;
+  for (int i = 0; i < graph.num_values(); ++i) {
+    const ValueId id{i};
+    const std::string name = graph.value(id).name;
+    const bool exact = IsTrainingName(name);
+    if (!exact && !HasTrainingPrefix(name)) continue;
+    if (graph.is_input(id) && !exact) continue;
+    if (std::find(initializers.begin(), initializers.end(), name) != initializers.end()) {
+      if (!exact) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model's initializer '", name,
+                       "' has the name of a value that training adds; rename it in the model"));
+    }
+    graph.Rename(id, NameInTraining(graph, name));
+    if (name == scored) score = graph.value(id).name;
+  }
+  return score;
+}
+
+}  // namespace onward

@@ -1,0 +1,31 @@
+// Names of the values that training adds to a model, and models that use them for others.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// "loss", "gradient_norm", "optimizer/step": one value in all phases (training/step/phases.h).
+bool IsTrainingName(std::string_view name);
+
+// What a value of the model, or a field of the data, is called where a name is another value's:
+// UserName() is the name that its user gave it.
+std::string NameInTraining(const Graph& graph, std::string_view user_name);
+std::string UserName(std::string_view name);
+// The same for messages: "output 'y'" for a value of the model that gave its name to a field.
+std::string QuotedUserName(std::string_view name);
+
+// Gives the model's inputs and what it computes under such names others (NameInTraining), its
+// outputs included, which a training leaves out; `scored` is the output that the loss is of, and
+// the result its name from now on. InvalidArgument: one of the `initializers` has such a name, by
+// which configs and checkpoints know it.
+absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
+                                              absl::Span<const std::string> initializers);
+
+}  // namespace onward

@@ -1,0 +1,179 @@
+#include "training/source/merged_weights.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/dtype.h"
+#include "graph/base/name_pattern.h"
+#include "training/source/operand_weights.h"
+
+namespace onward {
+namespace {
+
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// "blk.0_2" is the third call of "blk.0".
+std::string WithoutCall(const std::string& part) {
+  size_t end = part.size();
+  while (end > 0 && IsDigit(part[end - 1])) --end;
+  return end > 1 && end < part.size() && part[end - 1] == '_' ? part.substr(0, end - 1) : part;
+}
+
+// The module that has the node, as "layers.0.norm1"; empty where nothing tells.
+std::string ModuleOf(const Node& node) {
+  const auto scopes = node.metadata.find("pkg.torch.onnx.name_scopes");
+  if (scopes != node.metadata.end()) {  // "['', 'layers.0', 'layers.0.norm1', 'layer_norm']"
+    const std::vector<std::string> parts = absl::StrSplit(scopes->second, '\'');
+    return parts.size() < 5 ? "" : parts[parts.size() - 4];
+  }
+  if (!absl::StartsWith(node.name, "/")) return "";
+  std::vector<std::string> parts = absl::StrSplit(node.name.substr(1), '/');
+  parts.pop_back();
+  for (std::string& part : parts) part = WithoutCall(part);
+  return absl::StrJoin(parts, ".");
+}
+
+bool IsNormalization(const Node& node) {
+  return node.domain.empty() && absl::EndsWith(node.op_type, "Normalization");
+}
+
+std::string WithoutDigits(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    if (!IsDigit(c)) result += c;
+  }
+  return result;
+}
+
+bool AllEqual(const Tensor& tensor) {
+  bool equal = true;
+  DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto all = tensor.span<T>();
+    equal = std::all_of(all.begin(), all.end(), [&](const T& each) {
+      return static_cast<float>(each) == static_cast<float>(all[0]);
+    });
+  });
+  return equal;
+}
+
+struct Use {
+  NodeId node;
+  int input = 0;
+};
+
+struct Users {
+  std::string module;
+  int place = 0;      // of a normalization's inputs
+  std::string alias;  // name that an Identity kept
+  std::vector<Use> uses;
+};
+
+// By module and place, or by the name that an Identity kept; false where they cannot be told apart.
+bool CollectUsers(const Graph& graph, ValueId weight, const std::string& alias,
+                  std::map<std::pair<std::string, int>, Users>& all) {
+  if (graph.is_output(weight) || graph.is_input(weight)) return false;
+  for (const NodeId id : graph.users(weight)) {
+    const Node& node = graph.node(id);
+    if (!node.subgraphs.empty()) return false;
+    if (node.domain.empty() && node.op_type == "Identity") {
+      if (!CollectUsers(graph, node.outputs[0], graph.value(node.outputs[0]).name, all))
+        return false;
+      continue;
+    }
+    const std::string module = ModuleOf(node);
+    if (module.empty()) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != weight) continue;
+      const int place = IsNormalization(node) ? static_cast<int>(i) : 0;
+      const bool named = !alias.empty() && !absl::StartsWith(alias, "onnx::");
+      Users& users = named ? all[{absl::StrCat("/", alias), 0}] : all[{module, place}];
+      users.module = module;
+      users.place = place;
+      if (users.alias.empty()) users.alias = alias;
+      users.uses.push_back({id, static_cast<int>(i)});
+    }
+  }
+  return true;
+}
+
+std::string NameOf(const Graph& graph, const std::string& merged, const Users& users) {
+  if (!users.alias.empty()) return users.alias;
+  if (IsGeneratedName(merged)) return graph.UniqueName(merged);
+  const std::string last = merged.substr(merged.rfind('.') + 1);
+  const std::string kind = users.place == 1 ? "weight" : users.place == 2 ? "bias" : last;
+  return graph.UniqueName(absl::StrCat(users.module, ".", kind));
+}
+
+// The users that the name of the weight speaks of: those of the innermost module that it begins
+// with, else the first.
+size_t Owner(const std::string& name, const std::vector<Users>& users) {
+  size_t owner = 0, longest = 0;
+  for (size_t i = 0; i < users.size(); ++i) {
+    const std::string& module = users[i].module;
+    if (users[i].alias.empty() && module.size() > longest &&
+        absl::StartsWith(name, absl::StrCat(module, "."))) {
+      owner = i;
+      longest = module.size();
+    }
+  }
+  if (longest > 0) return owner;
+  const auto unnamed = std::find_if(users.begin(), users.end(),
+                                    [](const Users& each) { return each.alias.empty(); });
+  return unnamed == users.end() ? 0 : static_cast<size_t>(unnamed - users.begin());
+}
+
+bool AreApart(const Graph& graph, ValueId weight, const std::vector<Users>& users) {
+  if (AllEqual(*graph.constant(weight))) return true;
+  return std::all_of(users.begin(), users.end(), [&](const Users& each) {
+    return WithoutDigits(each.module) == WithoutDigits(users[0].module);
+  });
+}
+
+}  // namespace
+
+bool IsGeneratedName(const std::string& name) {
+  if (absl::StartsWith(name, "/")) return absl::StrContains(name, "Constant");
+  return absl::StartsWith(name, "val_") && name.size() > 4 && IsDigit(name[4]);
+}
+
+std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
+                                                   std::vector<std::string>& initializers,
+                                                   absl::Span<const std::string> shared) {
+  std::set<std::string> settled;
+  std::vector<SeparatedWeight> separated = SeparateByOperands(graph, initializers, shared, settled);
+  for (const std::string& name : std::vector<std::string>(initializers)) {
+    const ValueId weight = graph.FindValue(name);
+    if (!graph.is_constant(weight) || MatchesAny(name, shared) || settled.contains(name)) continue;
+    const Tensor data = *graph.constant(weight);
+    if (!IsFloating(data.dtype()) || data.num_elements() < 2) continue;
+    std::map<std::pair<std::string, int>, Users> all;
+    if (!CollectUsers(graph, weight, "", all) || all.size() < 2) continue;
+    std::vector<Users> users;
+    for (auto& [key, each] : all) users.push_back(std::move(each));
+    if (!AreApart(graph, weight, users)) continue;
+    const size_t owner = Owner(name, users);
+    for (size_t i = 0; i < users.size(); ++i) {
+      ValueId own = weight;
+      if (i != owner) {
+        const std::string own_name = NameOf(graph, name, users[i]);
+        const ValueId alias = graph.FindValue(own_name);
+        if (alias.valid()) graph.Rename(alias, graph.UniqueName(absl::StrCat(own_name, "/shared")));
+        own = graph.AddConstant(own_name, data);
+        initializers.push_back(own_name);
+        separated.push_back({own_name, name});
+      }
+      for (const Use& use : users[i].uses) graph.SetInput(use.node, use.input, own);
+    }
+  }
+  return separated;
+}
+
+}  // namespace onward

@@ -1,0 +1,179 @@
+#include "training/step/phase_update.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/dtype.h"
+#include "graph/base/name_pattern.h"
+#include "graph/base/status.h"
+#include "graph/builder/functions.h"
+#include "graph/rewrite/state.h"
+#include "training/rewrite/clip.h"
+#include "training/rewrite/loss_scale.h"
+
+namespace onward {
+namespace {
+
+using namespace expr;  // NOLINT: reads as formulas
+
+// What changes between steps, of the kinds that the config asks for.
+class UpdateWriter {
+ public:
+  UpdateWriter(Model& model, const TrainConfig& config, bool portable)
+      : model_(model), config_(config), portable_(portable) {}
+
+  // `gradients` are in the order of `parameters`.
+  absl::Status Write(const std::vector<ValueId>& parameters, const std::vector<ValueId>& gradients,
+                     TrainingPhases& phases) {
+    GraphSink sink(model_.graph, "update/");
+    std::vector<Expr> clipped;
+    for (const ValueId id : gradients) clipped.push_back(sink.Value(id));
+    if (ScalesLoss(config_)) {
+      UnscaledGradients unscaled = Unscale(sink, clipped);
+      clipped = std::move(unscaled.gradients);
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, unscaled.finite, kGradientsFinite));
+    }
+    if (config_.log().gradient_norms()) {
+      for (size_t i = 0; i < clipped.size(); ++i) {
+        const Expr square = clipped[i] * clipped[i];
+        const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
+        ONWARD_RETURN_IF_ERROR(sink.status());
+        ONWARD_RETURN_IF_ERROR(
+            NameOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
+      }
+    }
+    if (config_.log().has_histogram_steps()) {
+      for (size_t i = 0; i < clipped.size(); ++i) {
+        const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
+        ONWARD_RETURN_IF_ERROR(sink.status());
+        ONWARD_RETURN_IF_ERROR(
+            NameOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
+      }
+    }
+    const ClipConfig& clip = config_.clip();
+    if (clip.has_value()) clipped = ClipByValue(clipped, clip.value());
+    if (clip.has_norm()) clipped = ClipEachByNorm(clipped, clip.norm());
+    if (clip.has_global_norm()) {
+      ClippedGradients by_norm = ClipByGlobalNorm(clipped, clip.global_norm());
+      clipped = std::move(by_norm.gradients);
+      const Expr norm = by_norm.norm.dtype() == DType::kFloat32
+                            ? by_norm.norm
+                            : Cast(by_norm.norm, DType::kFloat32);
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, norm, "gradient_norm"));
+    }
+    ONWARD_RETURN_IF_ERROR(sink.status());
+    if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);
+    ONWARD_RETURN_IF_ERROR(WriteGroups(parameters, clipped, phases));
+    return config_.has_average() ? WriteAverages(phases) : absl::OkStatus();
+  }
+
+ private:
+  bool IsIn(const ParameterGroupConfig& group, ValueId parameter) const {
+    const std::vector<std::string> patterns(group.parameters().begin(), group.parameters().end());
+    const auto rank = static_cast<int32_t>(model_.graph.type(parameter).shape->size());
+    return (patterns.empty() || MatchesAny(model_.graph.value(parameter).name, patterns)) &&
+           (!group.has_least_rank() || rank >= group.least_rank()) &&
+           (!group.has_most_rank() || rank <= group.most_rank());
+  }
+
+  // Parameters are state that each run leaves as it is.
+  absl::Status WriteForLbfgs(GraphSink& sink, const std::vector<ValueId>& parameters,
+                             const std::vector<Expr>& gradients, TrainingPhases& phases) {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Expr gradient = Identity(gradients[i]);
+      const ValueId state = ConstantToState(model_.graph, parameters[i]);
+      const Expr same = Identity(sink.Value(state));
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      ONWARD_RETURN_IF_ERROR(
+          NameOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i]));
+      AddUpdate(model_, state, same.id());
+    }
+    const auto& options = config_.optimizer().options();
+    const auto rate = options.find("lr");
+    phases.groups = {{"", {"lr"}, {rate == options.end() ? 1.0 : rate->second}}};
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteGroups(const std::vector<ValueId>& parameters,
+                           const std::vector<Expr>& gradients, TrainingPhases& phases) {
+    const auto& configs = config_.optimizer().group();
+    std::vector<ParameterGroup> groups(static_cast<size_t>(configs.size()) + 1);
+    for (int i = 0; i < configs.size(); ++i) {
+      groups[static_cast<size_t>(i)].name = absl::StrCat("group", i);
+      groups[static_cast<size_t>(i)].options = {configs[i].options().begin(),
+                                                configs[i].options().end()};
+    }
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      size_t chosen = 0;
+      while (chosen + 1 < groups.size() && !IsIn(configs[static_cast<int>(chosen)], parameters[p]))
+        ++chosen;
+      groups[chosen].parameters.push_back(parameters[p]);
+      groups[chosen].gradients.push_back(gradients[p].id());
+    }
+    for (int i = 0; i < configs.size(); ++i)
+      if (groups[static_cast<size_t>(i)].parameters.empty()) phases.empty_groups.push_back(i);
+    OptimizerConfig optimizer;
+    optimizer.portable = portable_;
+    optimizer.name = config_.optimizer().name();
+    optimizer.options = {config_.optimizer().options().begin(),
+                         config_.optimizer().options().end()};
+    ONWARD_ASSIGN_OR_RETURN(phases.groups, AddOptimizer(model_, optimizer, groups));
+    return absl::OkStatus();
+  }
+
+  // average += weight * (next - average), of every trained parameter. Of exponential averages also
+  // of the buffers; uniform ones take the buffers as they are (AveragedModel's use_buffers).
+  absl::Status WriteAverages(const TrainingPhases& phases) {
+    Graph& graph = model_.graph;
+    GraphSink sink(graph, "average/");
+    const Expr weight = sink.Value(AddState(graph, "average/weight", Tensor::Scalar(0.0)));
+    const Expr any = Greater(weight, ScalarLike(weight, 0));
+    const bool uniform = config_.average().kind() == AverageConfig::UNIFORM;
+    std::map<ValueId, ValueId> next_of;
+    for (const UpdateBinding& update : model_.updates) next_of[update.input] = update.output;
+    const auto write = [&](const std::string& name, bool copies) {
+      const ValueId source = graph.FindValue(name);
+      if (!IsFloating(graph.type(source).dtype)) return absl::OkStatus();
+      const ValueId average = AddState(graph, kAveragePrefix + name, *graph.constant(source));
+      const Expr old = sink.Value(average);
+      // What another phase updates is as that left it.
+      const auto next = next_of.find(source);
+      const Expr now = sink.Value(next == next_of.end() ? source : next->second);
+      const Expr value =
+          copies ? Where(any, now, old) : old + Cast(weight, old.dtype()) * (now - old);
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      AddUpdate(model_, average, value.id());
+      return absl::OkStatus();
+    };
+    for (const std::string& name : phases.parameters) ONWARD_RETURN_IF_ERROR(write(name, false));
+    for (const std::string& name : phases.buffers) ONWARD_RETURN_IF_ERROR(write(name, uniform));
+    return absl::OkStatus();
+  }
+
+  Model& model_;
+  const TrainConfig& config_;
+  const bool portable_;
+};
+
+}  // namespace
+
+bool IsLbfgs(const TrainConfig& config) { return config.optimizer().name() == "LBFGS"; }
+
+absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name) {
+  const ValueId old = graph.FindValue(name);
+  if (old.valid() && old != value.id()) graph.Rename(old, graph.UniqueName(name + "/model"));
+  graph.Rename(value.id(), name);
+  graph.AddOutput(value.id());
+  return absl::OkStatus();
+}
+
+absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
+                         const std::vector<ValueId>& parameters,
+                         const std::vector<ValueId>& gradients, TrainingPhases& phases) {
+  return UpdateWriter(model, config, portable).Write(parameters, gradients, phases);
+}
+
+}  // namespace onward

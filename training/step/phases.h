@@ -1,0 +1,71 @@
+// A model as the graphs that train it, which share their state in a TrainingSession.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/ir/graph.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/dataset.h"
+#include "training/optimizers/optimizer.h"
+#include "training/prepare/trainable.h"
+
+namespace onward {
+
+// LBFGS evaluates the loss as often as it likes: its step is no graph. A phase then computes loss
+// and gradients at the state's parameters, which it leaves as they are.
+bool IsLbfgs(const TrainConfig& config);
+
+// A model to be trained, in inference form.
+struct TrainableModel {
+  Model model;
+  std::vector<std::string> initializers;  // names of its weights
+};
+
+// Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
+// "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are
+// updated) and "prediction" (phase evaluate, where targets are classes); inputs "average/weight"
+// (the share of the new weights in their average) and "scaler/scale" (of the loss, float16), with
+// defaults.
+struct TrainingPhases {
+  // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow,
+  // those that evaluate last.
+  std::vector<Model> models;
+  std::optional<size_t> apply;             // adds nothing up any more: updates the weights
+  size_t evaluate = 0;                     // loss and prediction of the weights in inference form
+  std::optional<size_t> evaluate_average;  // the same of the averaged weights
+  // Statistics of a batch with the averaged weights (training/step/running_statistics.h): of
+  // uniform averages, where the model has BatchNormalizations that train.
+  std::optional<size_t> statistics;
+  std::vector<GroupSettings> groups;    // in the order of the config's, the default one last
+  std::vector<int> empty_groups;        // of the config's: no trained parameter is in them
+  std::vector<std::string> parameters;  // those that are trained
+  std::vector<WeightChoice> choices;    // of all float initializers, with the reasons
+  std::vector<std::string> buffers;     // running statistics and what else a run of it updates
+};
+
+inline constexpr char kAveragePrefix[] = "average/";
+// State of trainings that add gradients up over several batches.
+inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
+inline constexpr char kGradientValuePrefix[] = "gradient_value/";
+// Outputs of a training with LBFGS: what its closure answers.
+inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
+
+// `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
+// target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,
+// AddGradients and AddOptimizer. `portable`: in ops of the standard alone, for other runtimes.
+absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
+                                                  const TrainConfig& config,
+                                                  absl::Span<const Field> fields,
+                                                  bool portable = false);
+
+// TrainingPhases::statistics, whose `averaged` constants are state by the names of their averages;
+// nothing where the model has no statistics.
+absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
+                                                     const TrainConfig& config,
+                                                     const std::vector<std::string>& averaged);
+
+}  // namespace onward

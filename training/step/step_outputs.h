@@ -1,0 +1,28 @@
+// What a run of a training phase says. Included by trainer*.cc alone.
+#pragma once
+
+#include "executors/session.h"
+#include "training/trainer/trainer.h"
+
+namespace onward {
+
+double Now();  // seconds of a steady clock
+
+double LossOf(const Session::Outputs& outputs);
+
+// The loss of a step's batches, which add up: over the targets of all of them, or their sum where
+// the config says so.
+class LossMean {
+ public:
+  void Add(const Session::Outputs& outputs);
+  double value() const { return counted_ ? sum_ / count_ : sum_; }
+
+ private:
+  double sum_ = 0, count_ = 0;
+  bool counted_ = false;
+};
+
+// Norms and values of gradients, where the phase has them.
+void ReadGradients(const Session::Outputs& outputs, StepReport& report);
+
+}  // namespace onward

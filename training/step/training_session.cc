@@ -1,0 +1,247 @@
+#include "training/step/training_session.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/rewrite/keep_narrow.h"
+
+namespace onward {
+namespace {
+
+absl::Status CheckFits(const ValueInfo& input, const Tensor& value) {
+  const std::optional<Dims> dims = input.type.static_dims();
+  if (input.type.dtype == value.dtype() && (!dims || DimsView(*dims) == value.dims()))
+    return absl::OkStatus();
+  const Type got = Type::Tensor(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", input.name, "' is ", input.type.ToString(), ", got ", got.ToString()));
+}
+
+// The position of the output "loss", where it is one number.
+std::optional<size_t> LossOutput(const Graph& graph) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const ValueData& output = graph.value(graph.outputs()[i]);
+    const auto dims = output.type.static_dims();
+    if (output.name == "loss" && dims && NumElements(*dims) == 1) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
+    Model step, const SessionOptions& options) {
+  std::vector<Model> phases;
+  phases.push_back(std::move(step));
+  return Create(std::move(phases), {options});
+}
+
+absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
+    std::vector<Model> phases, absl::Span<const SessionOptions> options) {
+  std::unique_ptr<TrainingSession> made(new TrainingSession());
+  for (const Model& model : phases) {
+    for (const UpdateBinding& update : model.updates) {
+      const ValueData& input = model.graph.value(update.input);
+      if (!input.constant) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "'", input.name, "' is updated by the step and has no value to start with"));
+      }
+      if (made->state_index_.emplace(input.name, made->state_.size()).second)
+        made->state_.push_back(*input.constant);
+    }
+  }
+  // No graph keeps a second copy of the state as its inputs' defaults.
+  for (Model& model : phases) {
+    for (const ValueId input : model.graph.inputs()) {
+      if (made->state_index_.contains(model.graph.value(input).name))
+        model.graph.mutable_value(input).constant.reset();
+    }
+  }
+  made->SeparateState();
+  for (size_t i = 0; i < phases.size(); ++i) {
+    ONWARD_RETURN_IF_ERROR(
+        made->AddPhase(std::move(phases[i]), i < options.size() ? options[i] : SessionOptions()));
+  }
+  return made;
+}
+
+void TrainingSession::SeparateState() {
+  std::set<const void*> seen;
+  for (Value& state : state_) {
+    if (!seen.insert(state.tensor().raw_data()).second) state = Value(state.tensor().Clone());
+  }
+}
+
+absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options) {
+  std::map<std::string, size_t> updated;  // name of the output -> state
+  for (const UpdateBinding& update : model.updates) {
+    updated[model.graph.value(update.output).name] =
+        state_index_.at(model.graph.value(update.input).name);
+  }
+  Phase phase;
+  SessionOptions keeping = options;
+  // The gradients were written for the names that the step's inputs share.
+  keeping.names_may_differ = false;
+  // An output, by position: inside, a model may have given the name to anything.
+  const std::optional<size_t> loss = LossOutput(model.graph);
+  keeping.rewrite = [rewrite = options.rewrite, loss](Graph& graph) {
+    if (loss) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, graph.outputs()[*loss]));
+    return rewrite == nullptr ? absl::OkStatus() : rewrite(graph);
+  };
+  ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), keeping));
+  const std::vector<ValueInfo>& outputs = phase.session->outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto update = updated.find(outputs[i].name);
+    phase.is_state.push_back(update != updated.end());
+    if (update != updated.end()) phase.updates.push_back({update->second, i});
+  }
+  phase.inputs = phase.session->inputs();
+  std::vector<ValueInfo>& inputs = phase.inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    phase.input_index[inputs[i].name] = i;
+    const auto state = state_index_.find(inputs[i].name);
+    if (state == state_index_.end()) continue;
+    ONWARD_RETURN_IF_ERROR(CheckFits(inputs[i], state_[state->second].tensor()));
+    phase.reads.emplace_back(state->second, i);
+    inputs[i].optional = true;
+  }
+  phase.set.resize(inputs.size());
+  phase.results.resize(outputs.size());
+  phases_.push_back(std::move(phase));
+  return absl::OkStatus();
+}
+
+absl::Status TrainingSession::Give(const Session::Inputs& inputs, Phase& phase) const {
+  phase.given = phase.set;
+  for (const auto& [state, input] : phase.reads) phase.given[input] = state_[state];
+  for (const auto& [name, value] : inputs) {
+    const auto it = phase.input_index.find(name);
+    if (it == phase.input_index.end())
+      return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
+    phase.given[it->second] = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
+                                                       const Accept& accept) {
+  Session::Outputs outputs;
+  ONWARD_RETURN_IF_ERROR(Step(inputs, outputs, phase, accept));
+  return outputs;
+}
+
+absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outputs& outputs,
+                                   size_t phase, const Accept& accept) {
+  Phase& run = phases_.at(phase);
+  // In place: one tensor is input and output. Else the output has memory of its own, which changes
+  // places with the state's.
+  for (Update& update : run.updates) {
+    update.over = accept == nullptr && update.in_place && state_[update.state].tensor().unique();
+  }
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
+  for (const Update& update : run.updates)
+    if (update.over) run.results[update.output] = state_[update.state];
+  const std::vector<ValueInfo>& names = run.session->outputs();
+  for (size_t i = 0; i < run.results.size(); ++i) {
+    if (run.is_state[i]) continue;
+    const auto before = outputs.find(names[i].name);
+    if (before != outputs.end()) run.results[i] = std::move(before->second);
+  }
+  ONWARD_RETURN_IF_ERROR(run.session->Run(run.given, absl::MakeSpan(run.results)));
+  // The old state is ours alone again: the next step writes into it.
+  for (Value& given : run.given) given = Value();
+  for (size_t i = 0; i < run.results.size(); ++i)
+    if (!run.is_state[i]) outputs[names[i].name] = std::exchange(run.results[i], Value());
+  if (accept != nullptr && !accept(outputs)) return absl::OkStatus();
+  for (Update& update : run.updates) {
+    Value& result = run.results[update.output];
+    Value& state = state_[update.state];
+    if (update.over) update.in_place = result.tensor().raw_data() == state.tensor().raw_data();
+    std::swap(state, result);
+    if (update.over) result = Value();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlannedMemory> TrainingSession::PlanMemory(const Session::Inputs& inputs,
+                                                          size_t phase) {
+  Phase& run = phases_.at(phase);
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
+  Session::Inputs named;
+  for (size_t i = 0; i < run.given.size(); ++i) {
+    if (run.given[i].has_value()) named[run.inputs[i].name] = std::exchange(run.given[i], Value());
+  }
+  return run.session->PlanMemory(named);
+}
+
+absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inputs, size_t phase) {
+  ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, PlanMemory(inputs, phase));
+  return planned.arena;
+}
+
+absl::StatusOr<int64_t> TrainingSession::MeasureMemory(const Session::Inputs& inputs,
+                                                       size_t phase) {
+  Phase& run = phases_.at(phase);
+  MemoryLimit& memory = run.session->memory();
+  ONWARD_RETURN_IF_ERROR(Give(inputs, run));
+  const int64_t before = memory.used();
+  memory.ResetPeak();
+  std::vector<Value> results(run.results.size());
+  const absl::Status status = run.session->Run(run.given, absl::MakeSpan(results));
+  for (Value& given : run.given) given = Value();
+  ONWARD_RETURN_IF_ERROR(status);
+  return memory.peak() - before;
+}
+
+std::vector<std::string> TrainingSession::state_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, index] : state_index_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<Tensor> TrainingSession::State(const std::string& name) const {
+  const auto it = state_index_.find(name);
+  if (it == state_index_.end())
+    return absl::InvalidArgumentError(absl::StrCat("the step has no state '", name, "'"));
+  return state_[it->second].tensor();
+}
+
+absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
+  bool found = false;
+  for (Phase& phase : phases_) {
+    const auto it = phase.input_index.find(name);
+    if (it == phase.input_index.end()) continue;
+    found = true;
+    ONWARD_RETURN_IF_ERROR(CheckFits(phase.inputs[it->second], value));
+  }
+  if (!found) return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
+  const auto state = state_index_.find(name);
+  if (state != state_index_.end()) {
+    state_[state->second] = std::move(value);
+    return absl::OkStatus();
+  }
+  for (Phase& phase : phases_) {
+    const auto it = phase.input_index.find(name);
+    if (it != phase.input_index.end()) phase.set[it->second] = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,
+                                         const SessionOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(initialization.model, options));
+  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(Session::Inputs()));
+  for (const auto& [initializer, output] : initialization.bindings) {
+    const Value& value = outputs.at(output);
+    if (!value.has_value() || !value.is_tensor())
+      return absl::InvalidArgumentError(
+          absl::StrCat("initialization of '", initializer, "': '", output, "' is no tensor"));
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(Set(initializer, value.tensor().Clone()), "the initialization graph:"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onward

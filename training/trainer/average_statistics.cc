@@ -1,0 +1,64 @@
+#include "training/trainer/average_statistics.h"
+
+#include <optional>
+#include <utility>
+
+#include "graph/base/status.h"
+#include "training/data/loader.h"
+#include "training/rewrite/loss_scale.h"
+#include "training/step/running_statistics.h"
+#include "training/trainer/evaluation.h"
+
+namespace onward {
+
+absl::StatusOr<std::map<std::string, Tensor>> StatisticsOverEpoch(
+    const TrainConfig& config, const std::shared_ptr<const Dataset>& data,
+    const std::vector<ValueInfo>& inputs, const RunStatistics& run) {
+  ONWARD_ASSIGN_OR_RETURN(LoaderOptions options, OptionsOf(config.data(), *data, true));
+  options.batch_size = config.batch_size();
+  options.seed = config.seed();
+  ONWARD_ASSIGN_OR_RETURN(const auto loader, Loader::Create(data, options));
+  StatisticsMean mean;
+  Session::Outputs outputs;
+  for (int64_t i = 0; i < loader->batches_per_epoch() && loader->position().epoch == 0; ++i) {
+    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader->Next());
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, config.data()));
+    ONWARD_RETURN_IF_ERROR(NamePlace(run(given, outputs), batch, loader->places()));
+    mean.Add(outputs);
+  }
+  return mean.Means();
+}
+
+absl::StatusOr<bool> HasStaleStatistics(const TrainConfig& config, const TrainingProgress& progress,
+                                        const TrainableModel& model) {
+  if (!config.has_average() || config.average().kind() != AverageConfig::UNIFORM ||
+      progress.averaged == 0 || progress.statistics_of == progress.averaged)
+    return false;
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<Model> phase, StatisticsPhase(model, config, {}));
+  return phase.has_value();
+}
+
+absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_directory,
+                             TrainableModel& model) {
+  ONWARD_ASSIGN_OR_RETURN(std::optional<Model> phase, StatisticsPhase(model, config, {}));
+  if (!phase) return absl::OkStatus();
+  SessionOptions options;
+  options.num_threads = config.threads();
+  options.seed = config.seed();
+  options.deterministic = config.deterministic();
+  options.precision = SessionPrecision(config);
+  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(*std::move(phase), options));
+  ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config.data(), data_directory));
+  const auto run = [&](const Session::Inputs& inputs, Session::Outputs& outputs) -> absl::Status {
+    ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));
+    return absl::OkStatus();
+  };
+  ONWARD_ASSIGN_OR_RETURN(const auto statistics,
+                          StatisticsOverEpoch(config, data, session->inputs(), run));
+  Graph& graph = model.model.graph;
+  for (const auto& [name, value] : statistics)
+    graph.mutable_value(graph.FindValue(name)).constant = value;
+  return absl::OkStatus();
+}
+
+}  // namespace onward

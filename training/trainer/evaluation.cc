@@ -1,0 +1,121 @@
+#include "training/trainer/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/rewrite/accumulation.h"
+#include "training/rewrite/training_names.h"
+
+namespace onward {
+namespace {
+
+// Targets and predictions as int64, in the order of their elements.
+absl::StatusOr<std::vector<int64_t>> Classes(const Tensor& tensor) {
+  std::vector<int64_t> classes(static_cast<size_t>(tensor.num_elements()));
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (tensor.dtype() == DType::kInt64)
+      classes[i] = tensor.data<int64_t>()[i];
+    else if (tensor.dtype() == DType::kInt32)
+      classes[i] = tensor.data<int32_t>()[i];
+    else if (tensor.dtype() == DType::kUint8)
+      classes[i] = tensor.data<uint8_t>()[i];
+    else
+      return absl::InvalidArgumentError(absl::StrCat("classes must be int64, int32 or uint8, got ",
+                                                     std::string(DTypeName(tensor.dtype()))));
+  }
+  return classes;
+}
+
+absl::Status Count(const Tensor& target, const Tensor& prediction, const LossConfig& loss,
+                   Evaluation& evaluation) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, Classes(target));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> predictions, Classes(prediction));
+  if (targets.size() != predictions.size()) return absl::OkStatus();  // targets are probabilities
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] == loss.ignore_index()) continue;
+    ++evaluation.targets;
+    evaluation.right += targets[i] == predictions[i];
+    ++evaluation.confusion[{targets[i], predictions[i]}];
+  }
+  return absl::OkStatus();
+}
+
+// A value that is not finite (log.detect_anomaly) with the place of the data that were so already.
+absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const Loader& loader) {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  const std::string where = NonFinitePlace(batch, loader.places());
+  if (where.empty()) return status;
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), "; the data are not finite already: ", where));
+}
+
+}  // namespace
+
+absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
+                                         const DataConfig& data) {
+  Session::Inputs given;
+  // Of fields that have a weight's name; the weight is not fed.
+  std::set<std::string> taken;
+  for (const ValueInfo& input : inputs)
+    if (UserName(input.name) != input.name) taken.insert(UserName(input.name));
+  for (const ValueInfo& input : inputs) {
+    if (IsTrainingName(input.name) || taken.contains(input.name)) continue;
+    const std::string name = UserName(input.name);
+    const auto named = data.inputs().find(name);
+    const std::string& field = named == data.inputs().end() ? name : named->second;
+    const auto it = batch.find(field);
+    if (it != batch.end()) {
+      given[input.name] = it->second;
+      continue;
+    }
+    if (input.optional) continue;
+    std::string fields;
+    for (const auto& [each, tensor] : batch)
+      absl::StrAppend(&fields, fields.empty() ? "" : ", ", each);
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.inputs: nothing feeds the model's input '", name, "' (",
+                     input.type.ToString(), "): the data has no field '", field, "' but ", fields));
+  }
+  return given;
+}
+
+absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
+                                    const std::vector<ValueInfo>& inputs, const RunBatch& run) {
+  Evaluation evaluation;
+  loader.Seek(0, 0);
+  double sum = 0, count = 0;
+  for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
+    ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
+    const absl::StatusOr<Session::Outputs> ran = run(given);
+    if (!ran.ok())
+      return NamePlace(NameNonFinite(ran.status(), batch, loader), batch, loader.places());
+    const Session::Outputs& outputs = *ran;
+    const int64_t examples = batch.begin()->second.dims()[0];
+    const auto value = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+    if (!std::isfinite(value) && evaluation.not_finite.empty())
+      evaluation.not_finite = NonFinitePlace(batch, loader.places());
+    const auto counted = outputs.find(kLossCount);
+    const bool adds_up = counted != outputs.end() || loss.sum();
+    sum += adds_up ? value : value * static_cast<double>(examples);
+    count += counted != outputs.end() ? counted->second.tensor().data<double>()[0]
+                                      : static_cast<double>(examples);
+    evaluation.examples += examples;
+    const auto prediction = outputs.find("prediction");
+    const auto target = std::find_if(given.begin(), given.end(), [&](const auto& each) {
+      return UserName(each.first) == loss.target();
+    });
+    if (prediction == outputs.end() || target == given.end()) continue;
+    if (!IsInteger(target->second.tensor().dtype())) continue;
+    ONWARD_RETURN_IF_ERROR(
+        Count(target->second.tensor(), prediction->second.tensor(), loss, evaluation));
+  }
+  if (evaluation.examples > 0) evaluation.loss = sum / count;
+  return evaluation;
+}
+
+}  // namespace onward

@@ -1,0 +1,60 @@
+#include "training/trainer/trained_model.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "graph/passes/pass.h"
+#include "graph/passes/passes.h"
+#include "onnx_io/export.h"
+#include "training/data/model_notes.h"
+#include "training/step/phases.h"
+
+namespace onward {
+namespace {
+
+std::string TypeOf(const Tensor& tensor) {
+  return absl::StrCat(std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()));
+}
+
+}  // namespace
+
+absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model) {
+  int count = 0;
+  for (const auto& [name, value] : state) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!id.valid() || !model.graph.is_constant(id)) continue;
+    const auto average = state.find(kAveragePrefix + name);
+    const Tensor& weight = averaged && average != state.end() ? average->second : value;
+    std::optional<Tensor>& constant = model.graph.mutable_value(id).constant;
+    if (TypeOf(weight) != TypeOf(*constant)) {
+      return absl::InvalidArgumentError(absl::StrCat("of another model: '", name, "' is ",
+                                                     TypeOf(weight), " there and ",
+                                                     TypeOf(*constant), " in the config's model"));
+    }
+    constant = weight.Clone();
+    ++count;
+  }
+  if (count > 0 || state.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "of another model: it has none of the weights of the config's model");
+}
+
+void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,
+              Model& model) {
+  // The names of a model's classes do not fit another head.
+  if (config.has_head()) model.metadata.erase(kClassesNote);
+  for (const auto& [key, value] : notes) model.metadata[key] = value;
+}
+
+absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const std::string& path) {
+  if (config.export_().fold_batch_norm()) {
+    const std::vector<Pass> passes = {{"fuse_batch_norm", FuseBatchNorm},
+                                      {"eliminate_dead", EliminateDead}};
+    ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, PassOptions()).status());
+  }
+  return ExportFile(model, path);
+}
+
+}  // namespace onward

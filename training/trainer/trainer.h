@@ -1,0 +1,307 @@
+// A whole training, as a configuration says: data, steps, schedules, evaluation, the trained model.
+//
+//   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig("mnist.textproto"));
+//   ONWARD_ASSIGN_OR_RETURN(auto trainer, Trainer::Create(config, {.directory = "examples"}));
+//   ONWARD_RETURN_IF_ERROR(trainer->Run());
+//   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
+//
+// With a directory of checkpoints a training that was cut off goes on bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "training/checkpoint/checkpoint_writer.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/batch_sizes.h"
+#include "training/data/loader.h"
+#include "training/optimizers/lbfgs.h"
+#include "training/schedules/schedule.h"
+#include "training/step/phases.h"
+#include "training/step/training_session.h"
+#include "training/trainer/evaluation.h"
+#include "training/trainer/progress.h"
+
+namespace onward {
+
+struct StepReport {
+  int64_t step = 0;  // from 1 on
+  int64_t epoch = 0;
+  double loss = 0;                               // mean over the targets of all accumulated batches
+  double rate = 0;                               // of the default group
+  std::vector<double> rates;                     // of all, in the config's order, the default last
+  std::optional<double> gradient_norm;           // of all together, before it is bounded
+  std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
+  std::optional<double> loss_scale;              // of the step, where the loss is scaled
+  bool skipped = false;       // the loss was not finite, or a gradient of a scaled one
+  int64_t skipped_steps = 0;  // since the training began, this one included
+  // By parameter, each log.histogram_steps: gradients before they are bounded, weights after.
+  std::map<std::string, Tensor> gradients, weights;
+  int64_t broken_examples = 0;  // left out so far, where data.skip_broken says so
+  int64_t examples = 0;
+  double seconds = 0;       // of the step with its data
+  double data_seconds = 0;  // of those, waiting for data
+};
+
+struct EvaluationReport {
+  int64_t step = 0;
+  int64_t epoch = 0;  // epochs that are done
+  Evaluation evaluation;
+  bool best = false;
+};
+
+// Why Trainer::Run came to its end.
+enum class TrainingEnd : uint8_t {
+  kSteps,     // all steps are done
+  kPatience,  // `evaluation.patience` evaluations were no better than the best one
+  kStopped,   // by TrainerOptions::stop or ::interrupted
+};
+
+// The evaluation that was the best so far, by `evaluation.metric`.
+struct BestEvaluation {
+  int64_t step = 0;
+  double metric = 0;
+};
+
+struct TrainerOptions {
+  std::string directory;       // a relative path of the model is below it
+  std::string data_directory;  // relative paths of data are below it; "": `directory`
+  std::function<void(const StepReport&)> on_step = nullptr;
+  std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
+  // What does not end the training: a checkpoint that could not be written or is damaged.
+  std::function<void(const std::string& message)> on_warning = nullptr;
+  // Asked after each step; true ends the training early, with a checkpoint.
+  std::function<bool()> stop = nullptr;
+  // The same, but asked between the batches of a step and of an evaluation too: true ends the
+  // training as soon as its work can be saved. What it was doing is done again by a training that
+  // resumes. Once true it stays so.
+  std::function<bool()> interrupted = nullptr;
+  std::string checkpoint_directory;  // "": none are written
+  // Where checkpoints go that find no room there; "": nowhere.
+  std::string second_checkpoint_directory;
+  bool resume = false;  // from the newest whole checkpoint, if there is one
+  // Checkpoints of an earlier training go once the first of this one is durable. Without it and
+  // without `resume` a directory that has some is refused.
+  bool overwrite = false;
+  // Resume although the data are not those of the checkpoint.
+  bool allow_other_data = false;
+  int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
+};
+
+// What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
+// MemoryLimit).
+struct TrainingMemory {
+  int64_t held = 0;       // there already: state, frozen weights, what kernels packed, data
+  int64_t state = 0;      // of that, what steps update
+  int64_t arena = 0;      // where steps and evaluations compute
+  int64_t outputs = 0;    // of theirs
+  int64_t plans = 0;      // for batches of other dims
+  int64_t copies = 0;     // of state: while a checkpoint is written, or for steps that are skipped
+  int64_t optimizer = 0;  // the history of LBFGS and what it works with
+  int64_t batches = 0;    // read, and read ahead
+  int64_t measured = 0;  // what `sized_at_run` nodes took beside that in a run of the largest batch
+  int64_t creation = 0;  // the peak until here
+  int sized_at_run = 0;  // nodes whose sizes data decides, or that run a body
+  int64_t total() const {
+    return std::max(creation,
+                    held + arena + outputs + plans + copies + optimizer + batches + measured);
+  }
+};
+
+// Not thread-safe.
+class Trainer {
+ public:
+  // InvalidArgument: a configuration that ValidateTrainConfig refuses, or that does not fit the
+  // model or the data; others as reading either.
+  static absl::StatusOr<std::unique_ptr<Trainer>> Create(const TrainConfig& config,
+                                                         TrainerOptions options);
+
+  // Trains to the end. Errors: data (see Dataset), a loss that is not finite (FailedPrecondition,
+  // names the step) unless the config skips it.
+  absl::Status Run();
+
+  absl::StatusOr<Evaluation> Evaluate();
+  // The trained model in inference form, with the weights of `exported_step`, as averages where the
+  // config has such and a step has counted. Uniform averages of models with BatchNormalizations go
+  // through the training data once, for their running statistics. Its metadata says how images
+  // become its input, the names of its classes and the vocabulary of its text, where the data have
+  // such (training/data/model_notes.h).
+  absl::StatusOr<Model> TrainedModel() const;
+  absl::Status Export(const std::string& path) const;
+  // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
+  // and the state as it stands, outputs the loss and "next/<state>". FailedPrecondition: gradients
+  // are accumulated over several batches.
+  absl::Status ExportStep(const std::string& path) const;
+
+  int64_t steps_done() const { return progress_.step; }
+  // The training was interrupted before the evaluation after that step; Run makes it first.
+  bool evaluation_due() const { return progress_.evaluation_due.has_value(); }
+  // Why the last Run came to its end.
+  TrainingEnd end() const { return end_; }
+  // The error of the checkpoint after the last step, which Run tried for `checkpoint.wait_seconds`.
+  const absl::Status& checkpoint_status() const { return checkpoint_status_; }
+  // Makes room on a full disk: removes the oldest checkpoint that is neither the best nor the
+  // newest whole one. False: there is none.
+  bool RemoveOldCheckpoint() { return checkpoints_ != nullptr && checkpoints_->GiveWay(); }
+  // Nothing where no evaluation has been made, or all were NaN.
+  std::optional<BestEvaluation> best() const;
+  // The step after which the weights of TrainedModel were: once Run has come to its end the best
+  // one, where the config has an evaluation and does not ask for the last weights (export.weights).
+  int64_t exported_step() const { return best_weights_ ? best_weights_->step : progress_.step; }
+  int64_t total_steps() const { return total_steps_; }
+  int64_t steps_per_epoch() const;
+  const TrainingMemory& planned_memory() const { return planned_; }
+  int64_t planned_bytes() const { return planned_.total(); }
+  int64_t state_bytes() const { return planned_.state; }
+  int64_t peak_bytes() const { return memory_->peak(); }  // of tensors, so far
+  // Of the first TrainerOptions::profiled_batches, with the update of the weights where that is a
+  // graph of its own, see Session.
+  absl::Status WriteProfile(const std::string& path) const;
+  std::optional<MemoryPeak> RecordedPeak() const;
+  int recomputed_segments() const { return segments_; }
+  const std::vector<std::string>& parameters() const { return phases_.parameters; }
+  // Names of the classes that targets count, where the data has names for them.
+  std::vector<std::string> class_names() const;
+  // Of all float initializers: whether each is trained, and why.
+  const std::vector<WeightChoice>& choices() const { return phases_.choices; }
+  TrainingSession& session() { return *session_; }
+
+ private:
+  Trainer(const TrainConfig& config, TrainerOptions options)
+      : config_(config), options_(std::move(options)) {}
+
+  absl::Status Open();
+  absl::Status RunSteps();
+  absl::Status OpenData();
+  absl::Status MakeSession(std::vector<Model> models);
+  absl::Status FitSession();
+  absl::Status PlanMemory(int64_t budget);
+  absl::Status PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
+                         PlannedMemory* sum);
+  absl::Status MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
+                            const BatchSizes& sizes);
+  absl::StatusOr<Lbfgs::Memory> PlanLbfgs() const;
+  bool ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const;
+  bool SavesBeforeTheEnd() const;
+  absl::Status CheckLimit() const;
+  int64_t TotalSteps() const;
+  void ReleaseWeights();
+  // `state`: null: as the session has it.
+  absl::StatusOr<Model> ModelWithWeights(bool averaged,
+                                         const std::map<std::string, Tensor>* state) const;
+  absl::Status MakeSchedules();
+  absl::Status SetRates();
+  ScheduleValue ValueOf(size_t group) const;
+  void ReportRates(StepReport& report) const;
+  void NotePlateaus(double metric, bool maximize);
+  absl::Status SetAverageWeight();
+  void WarnOfLateAverage() const;
+  bool HasAverage() const;
+  absl::Status UpdateAverageStatistics() const;
+  absl::Status SetLossScale();
+  void NoteGradients(bool finite);
+  bool ScalerHandles() const;
+  void WarnOfLeastScale();
+  std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
+  absl::Status JudgeAnomaly(bool skipped);
+  void WarnOfEmptyGroups() const;
+  absl::Status CheckEvaluation() const;
+  void WarnOfUncountedTargets() const;
+  absl::Status CheckEvaluationClasses() const;
+  std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
+  absl::Status RefuseNonFiniteData(const Batch& batch) const;
+  absl::Status RefuseNonFiniteWeights() const;
+  void NoteNonFiniteData(const Batch& batch);
+  absl::Status AtStep(const absl::Status& status) const;  // names the step that runs
+  absl::Status NonFiniteLoss(double loss) const;
+  void WarnOfSkippedData(bool skipped);
+  absl::Status ReadWeights(StepReport& report) const;
+  const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
+  bool SkipsSteps() const;
+  absl::StatusOr<StepReport> MakeStep();
+  absl::Status OpenLbfgs();
+  absl::StatusOr<StepReport> MakeLbfgsStep();
+  // A batch, what of it the model is given, and where it is from.
+  struct GivenBatch {
+    Batch batch;
+    Session::Inputs inputs;
+    BatchPlaces places;
+  };
+  absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<GivenBatch>& batches,
+                                                    const Lbfgs::Tensors& at, StepReport* report);
+  absl::StatusOr<bool> RunBatches(StepReport& report);
+  bool TakesBatch(int64_t taken, int64_t epoch) const;
+  absl::Status AfterStep(int64_t epoch_before);
+  absl::Status EvaluateDue();
+  absl::StatusOr<EvaluationReport> EvaluateNow();
+  bool OutOfPatience() const;
+  bool ExportsBest() const;
+  void KeepBest();
+  void FindBest();
+  // What a step that is interrupted is undone to.
+  struct StepStart {
+    TrainingProgress progress;
+    std::map<std::string, Tensor> state;  // that batches change before the step is made
+    std::optional<Lbfgs> lbfgs;
+  };
+  bool Interrupted();
+  absl::StatusOr<StepStart> BeginStep() const;
+  absl::Status UndoStep(const StepStart& start);
+  absl::Status OpenCheckpoints();
+  absl::Status Resume();
+  void SaveCheckpoint(std::optional<double> metric);
+  void WaitForCheckpoint();
+  absl::Status SaveLastCheckpoint();
+  bool HasCheckpoint(int64_t step) const;
+  std::vector<std::string> CheckpointDirectories() const;
+  void Warn(const std::string& message) const;
+
+  const TrainConfig config_;
+  const TrainerOptions options_;
+  TrainableModel trained_;            // without the values of weights_
+  std::vector<std::string> weights_;  // constants of the model that are state
+  TrainingPhases phases_;
+  std::unique_ptr<TrainingSession> session_;
+  Session::Outputs batch_outputs_, update_outputs_;  // their memory is used again in each step
+  std::shared_ptr<const Dataset> data_;              // of the training
+  std::unique_ptr<Loader> loader_, evaluation_loader_;
+  std::vector<Field> fields_;
+  std::vector<Schedule> schedules_;  // per group
+  int64_t total_steps_ = 0;
+  TrainingMemory planned_;
+  bool waits_for_checkpoints_ = false;  // a step while one is written would take too much memory
+  int segments_ = 0;                    // that are computed again; 0: none
+
+  std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
+  TrainingProgress progress_;
+  mutable int64_t statistics_of_ = -1;  // progress_.averaged when they were computed
+  std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::map<std::string, std::string> description_;  // of the training, for checkpoints
+  int64_t saved_step_ = -1;
+  absl::Status checkpoint_status_;
+  std::shared_ptr<MemoryLimit> memory_;
+  std::shared_ptr<SharedArena> arena_;  // of the phases
+  bool warned_of_scale_ = false;
+  std::string anomaly_;   // the first of the step that runs, where the loss is scaled
+  std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
+  bool warned_of_data_ = false;
+  // Of the best evaluation: kept where no checkpoints are written, else found once Run ends.
+  struct BestWeights {
+    int64_t step;
+    bool averaged;  // the averages count
+    std::map<std::string, Tensor> state;
+  };
+  std::optional<BestWeights> best_weights_;
+  std::optional<double> metric_;          // of the evaluation after the last step, if there was one
+  bool is_best_ = false;                  // it was the best so far
+  std::vector<std::string> batch_state_;  // what the batches of a step change, but for gradients
+  TrainingEnd end_ = TrainingEnd::kSteps;
+  bool stop_ = false, interrupted_ = false;
+};
+
+}  // namespace onward

@@ -1,0 +1,77 @@
+// The averages of a trainer's weights: when they count, what they evaluate and export.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/trainer/average_statistics.h"
+#include "training/trainer/trainer.h"
+
+namespace onward {
+
+// The share of the coming weights in their average.
+absl::Status Trainer::SetAverageWeight() {
+  if (!config_.has_average()) return absl::OkStatus();
+  const AverageConfig& average = config_.average();
+  const bool counts = progress_.step >= average.start() &&
+                      (progress_.step - average.start()) % average.every() == 0;
+  double weight = 0;
+  if (counts) {
+    ++progress_.averaged;
+    weight = average.kind() == AverageConfig::UNIFORM
+                 ? 1.0 / static_cast<double>(progress_.averaged)
+             : progress_.averaged == 1 ? 1.0
+                                       : 1 - average.decay();
+  }
+  return session_->Set("average/weight", Tensor::Scalar(weight));
+}
+
+void Trainer::WarnOfLateAverage() const {
+  if (!config_.has_average() || total_steps_ == 0 || config_.average().start() < total_steps_)
+    return;
+  Warn(absl::StrCat("average.start: ", config_.average().start(), ", the training ends after ",
+                    total_steps_,
+                    " steps: nothing is averaged, the weights themselves are evaluated and "
+                    "exported"));
+}
+
+bool Trainer::HasAverage() const {
+  return phases_.evaluate_average.has_value() && progress_.averaged > 0;
+}
+
+absl::Status Trainer::UpdateAverageStatistics() const {
+  if (!phases_.statistics || !HasAverage() || statistics_of_ == progress_.averaged)
+    return absl::OkStatus();
+  const size_t phase = *phases_.statistics;
+  session_->session(phase).set_run_index(0);
+  ONWARD_ASSIGN_OR_RETURN(
+      const auto statistics,
+      StatisticsOverEpoch(config_, data_, session_->inputs(phase),
+                          [&](const Session::Inputs& inputs, Session::Outputs& outputs) {
+                            return session_->Step(inputs, outputs, phase);
+                          }));
+  for (const auto& [name, value] : statistics)
+    ONWARD_RETURN_IF_ERROR(session_->Set(kAveragePrefix + name, value));
+  statistics_of_ = progress_.averaged;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
+                                                const std::map<std::string, Tensor>* state) const {
+  Model model = trained_.model;
+  const std::vector<std::string> states = session_->state_names();
+  const std::set<std::string> known(states.begin(), states.end());
+  for (const std::string& name : weights_) {
+    const std::string average = kAveragePrefix + name;
+    const std::string& source = averaged && known.count(average) > 0 ? average : name;
+    std::optional<Tensor>& weight = model.graph.mutable_value(model.graph.FindValue(name)).constant;
+    if (state == nullptr) {
+      ONWARD_ASSIGN_OR_RETURN(weight, session_->State(source));
+    } else {
+      weight = state->at(source);
+    }
+  }
+  return model;
+}
+
+}  // namespace onward

@@ -1,0 +1,153 @@
+// What a trainer looks at besides its steps: whether an evaluation fits before the first one, where
+// values that are not finite come from, and what the trained model says of its data.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/data/model_notes.h"
+#include "training/rewrite/training_names.h"
+#include "training/step/anomaly.h"
+#include "training/step/step_outputs.h"
+#include "training/trainer/trainer.h"
+
+namespace onward {
+namespace {
+
+// Images whose size the data leave open have the one that the model takes.
+std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
+  for (Field& field : fields) {
+    auto& own = field.type.shape;
+    const ValueId input = graph.FindValue(field.name);
+    if (!own || own->size() != 3 || !input.valid() || !graph.is_input(input)) continue;
+    const auto& shape = graph.type(input).shape;
+    for (size_t i = 0; shape && shape->size() == 4 && i < 3; ++i)
+      if (!(*own)[i].known()) (*own)[i] = (*shape)[i + 1];
+  }
+  return fields;
+}
+
+}  // namespace
+
+// What PlanMemory, which reads the evaluation's first batch, has not looked at: a metric that does
+// not fit is refused now, not after the first epoch.
+absl::Status Trainer::CheckEvaluation() const {
+  if (evaluation_loader_ == nullptr) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
+  if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
+  const std::string& name = config_.loss().target();
+  const ValueInfo* target = nullptr;  // its name here is the longer one where a weight has it too
+  for (const ValueInfo& input : session_->inputs(phases_.evaluate)) {
+    if (UserName(input.name) != name) continue;
+    if (target == nullptr || input.name.size() > target->name.size()) target = &input;
+  }
+  if (target != nullptr && !IsInteger(target->type.dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name,
+                     "' is ", target->type.ToString(), " (metric: \"loss\" fits)"));
+  }
+  return absl::OkStatus();
+}
+
+// Beside the loss of such a model there is nothing that could be counted.
+void Trainer::WarnOfUncountedTargets() const {
+  if (config_.accumulate() == 1 || config_.loss().kind() != "output" || config_.loss().sum())
+    return;
+  Warn(absl::StrCat(
+      "accumulate: the model computes its loss itself, so that each of the ", config_.accumulate(),
+      " batches of a step counts by its examples; a loss that leaves targets out (ignored labels, "
+      "padding, weights of classes) is then not the mean of one large batch. A loss of the config "
+      "(loss.kind) counts targets"));
+}
+
+// Labels number the classes of their own data set: folders that one of two data sets lacks would
+// shift them.
+absl::Status Trainer::CheckEvaluationClasses() const {
+  const std::vector<std::string> trained = class_names();
+  std::vector<std::string> evaluated;
+  for (const Field& field : evaluation_loader_->places().data->fields())
+    if (field.name == config_.loss().target()) evaluated = field.classes;
+  for (size_t i = 0; i < std::min(trained.size(), evaluated.size()); ++i) {
+    if (trained[i] == evaluated[i]) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation.data: class ", i, " is '", evaluated[i], "', of the training's data it is '",
+        trained[i], "': name the classes in their order in both (images { class: ... })"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Trainer::class_names() const {
+  for (const Field& field : fields_)
+    if (field.name == config_.loss().target()) return field.classes;
+  return {};
+}
+
+std::map<std::string, std::string> Trainer::DataNotes() const {
+  const Graph& graph = trained_.model.graph;
+  std::vector<std::string> inputs;
+  for (const ValueId id : graph.inputs()) inputs.push_back(graph.value(id).name);
+  const std::string output = config_.loss().has_output() || graph.outputs().empty()
+                                 ? config_.loss().output()
+                                 : graph.value(graph.outputs()[0]).name;
+  const std::string& directory =
+      options_.data_directory.empty() ? options_.directory : options_.data_directory;
+  const absl::StatusOr<Notes> notes =
+      NotesOf(config_, WithSizesOf(graph, fields_), directory, inputs, output);
+  if (notes.ok()) return *notes;
+  Warn(absl::StrCat("the model is written without notes on its data: ", notes.status().message()));
+  return {};
+}
+
+// With log.detect_anomaly: what is not finite before the first node ran.
+absl::Status Trainer::RefuseNonFiniteData(const Batch& batch) const {
+  if (!config_.log().detect_anomaly()) return absl::OkStatus();
+  const std::string where = NonFinitePlace(batch, loader_->places());
+  if (where.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("log.detect_anomaly: step ", progress_.step + 1,
+                                                    ": the data are not finite already: ", where));
+}
+
+absl::Status Trainer::RefuseNonFiniteWeights() const {
+  if (!config_.log().detect_anomaly()) return absl::OkStatus();
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
+    const absl::Status finite = RefuseNonFinite(name, state.view());
+    if (finite.ok()) continue;
+    return Annotate(finite, "before the first step:");
+  }
+  return absl::OkStatus();
+}
+
+void Trainer::NoteNonFiniteData(const Batch& batch) {
+  if (!bad_data_.empty() || std::isfinite(LossOf(batch_outputs_))) return;
+  bad_data_ = NonFinitePlace(batch, loader_->places());
+}
+
+void Trainer::WarnOfEmptyGroups() const {
+  for (const int group : phases_.empty_groups) {
+    Warn(absl::StrCat("optimizer.group[", group,
+                      "] has no parameter: none that is trained matches it, or earlier groups have "
+                      "them all"));
+  }
+}
+
+absl::Status Trainer::AtStep(const absl::Status& status) const {
+  return Annotate(status, absl::StrCat("step ", progress_.step + 1, ":"));
+}
+
+absl::Status Trainer::NonFiniteLoss(double loss) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the loss of step ", progress_.step + 1, " is ", loss,
+      bad_data_.empty() ? " (log.detect_anomaly names the first value that is not finite)"
+                        : absl::StrCat(": the data are not finite, ", bad_data_),
+      "; checkpoints are of steps before it (non_finite: SKIP leaves such steps out)"));
+}
+
+// Once: the data are not finite in every epoch.
+void Trainer::WarnOfSkippedData(bool skipped) {
+  const std::string where = std::exchange(bad_data_, {});
+  if (!skipped || where.empty() || std::exchange(warned_of_data_, true)) return;
+  Warn(absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
+}
+
+}  // namespace onward
