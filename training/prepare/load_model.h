@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "training/config/train_config.pb.h"
-#include "training/step/phases.h"
+#include "training/prepare/trainable_model.h"
 
 namespace onward {
 

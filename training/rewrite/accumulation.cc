@@ -98,13 +98,4 @@ bool IsAccumulated(std::string_view state) {
   return state.starts_with(kSumPrefix) || state == kCount || state == kReference;
 }
 
-absl::Status ClearAccumulated(TrainingSession& session) {
-  for (const std::string& name : session.state_names()) {
-    if (!IsAccumulated(name)) continue;
-    ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(name));
-    ONWARD_RETURN_IF_ERROR(session.Set(name, Zeros(old.dtype(), old.dims())));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace onward

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "graph/builder/expr.h"
 #include "training/config/make_loss.h"
-#include "training/step/training_session.h"
 
 namespace onward {
 
@@ -39,8 +38,5 @@ absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums);
 
 // Whether a state is a sum over the batches of a step.
 bool IsAccumulated(std::string_view state);
-
-// Zeroes what a refused step leaves.
-absl::Status ClearAccumulated(TrainingSession& session);
 
 }  // namespace onward

@@ -7,7 +7,6 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/rewrite/state.h"
-#include "training/step/phases.h"
 
 namespace onward {
 
@@ -38,11 +37,6 @@ LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool fin
   if (scale.steps + 1 < config.growth_interval()) return {scale.scale, scale.steps + 1};
   const double grown = times(config.growth());
   return {std::isfinite(grown) ? grown : scale.scale, 0};
-}
-
-bool GradientsFinite(const Session::Outputs& outputs) {
-  const auto finite = outputs.find(kGradientsFinite);
-  return finite == outputs.end() || finite->second.tensor().data<bool>()[0];
 }
 
 Expr LossScaleInput(GraphSink& sink) {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "graph/builder/expr.h"
+#include "kernels/kernel.h"
 #include "training/config/train_config.pb.h"
-#include "training/step/training_session.h"
 
 namespace onward {
 
@@ -32,9 +32,6 @@ double LeastLossScale(const PrecisionConfig& config);
 
 // After a step whose gradients were `finite` or not.
 LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool finite);
-
-// What a run computed says so, or does not say.
-bool GradientsFinite(const Session::Outputs& outputs);
 
 // --- in the graph
 

@@ -12,18 +12,13 @@
 #include "training/data/dataset.h"
 #include "training/optimizers/optimizer.h"
 #include "training/prepare/trainable.h"
+#include "training/prepare/trainable_model.h"
 
 namespace onward {
 
 // LBFGS evaluates the loss as often as it likes: its step is no graph. A phase then computes loss
 // and gradients at the state's parameters, which it leaves as they are.
 bool IsLbfgs(const TrainConfig& config);
-
-// A model to be trained, in inference form.
-struct TrainableModel {
-  Model model;
-  std::vector<std::string> initializers;  // names of its weights
-};
 
 // Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
 // "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are

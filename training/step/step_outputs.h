@@ -1,14 +1,17 @@
-// What a run of a training phase says. Included by trainer*.cc alone.
+// What a run of a training phase says.
 #pragma once
 
 #include "executors/session.h"
-#include "training/trainer/trainer.h"
+#include "training/step/step_report.h"
 
 namespace onward {
 
 double Now();  // seconds of a steady clock
 
 double LossOf(const Session::Outputs& outputs);
+
+// Whether the gradients are, as far as the phase looks at them.
+bool GradientsFinite(const Session::Outputs& outputs);
 
 // The loss of a step's batches, which add up: over the targets of all of them, or their sum where
 // the config says so.

@@ -201,6 +201,15 @@ std::vector<std::string> TrainingSession::state_names() const {
   return names;
 }
 
+std::vector<std::string> TrainingSession::updated_names(size_t phase) const {
+  std::set<size_t> updated;
+  for (const Update& update : phases_.at(phase).updates) updated.insert(update.state);
+  std::vector<std::string> names;
+  for (const auto& [name, index] : state_index_)
+    if (updated.contains(index)) names.push_back(name);
+  return names;
+}
+
 absl::StatusOr<Tensor> TrainingSession::State(const std::string& name) const {
   const auto it = state_index_.find(name);
   if (it == state_index_.end())

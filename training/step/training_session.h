@@ -52,6 +52,8 @@ class TrainingSession {
   absl::StatusOr<int64_t> MeasureMemory(const Session::Inputs& inputs, size_t phase = 0);
 
   std::vector<std::string> state_names() const;
+  // Of the state that a run of a phase changes.
+  std::vector<std::string> updated_names(size_t phase = 0) const;
   absl::StatusOr<Tensor> State(const std::string& name) const;
   // Sets state, or the value that an input without one in Step has from now on (settings of an
   // optimizer), in all phases that have it. InvalidArgument: no such input, or another dtype or

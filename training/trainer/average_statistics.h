@@ -13,7 +13,7 @@
 #include "training/config/train_config.pb.h"
 #include "training/data/dataset.h"
 #include "training/step/phases.h"
-#include "training/trainer/progress.h"
+#include "training/step/progress.h"
 
 namespace onward {
 

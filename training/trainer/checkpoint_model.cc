@@ -13,8 +13,8 @@
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"
 #include "training/source/stop_gradients.h"
+#include "training/step/progress.h"
 #include "training/trainer/average_statistics.h"
-#include "training/trainer/progress.h"
 #include "training/trainer/same_training.h"
 #include "training/trainer/trained_model.h"
 

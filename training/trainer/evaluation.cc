@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,34 +53,6 @@ absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const
 }
 
 }  // namespace
-
-absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
-                                         const DataConfig& data) {
-  Session::Inputs given;
-  // Of fields that have a weight's name; the weight is not fed.
-  std::set<std::string> taken;
-  for (const ValueInfo& input : inputs)
-    if (UserName(input.name) != input.name) taken.insert(UserName(input.name));
-  for (const ValueInfo& input : inputs) {
-    if (IsTrainingName(input.name) || taken.contains(input.name)) continue;
-    const std::string name = UserName(input.name);
-    const auto named = data.inputs().find(name);
-    const std::string& field = named == data.inputs().end() ? name : named->second;
-    const auto it = batch.find(field);
-    if (it != batch.end()) {
-      given[input.name] = it->second;
-      continue;
-    }
-    if (input.optional) continue;
-    std::string fields;
-    for (const auto& [each, tensor] : batch)
-      absl::StrAppend(&fields, fields.empty() ? "" : ", ", each);
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.inputs: nothing feeds the model's input '", name, "' (",
-                     input.type.ToString(), "): the data has no field '", field, "' but ", fields));
-  }
-  return given;
-}
 
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
                                     const std::vector<ValueInfo>& inputs, const RunBatch& run) {

@@ -12,6 +12,7 @@
 #include "executors/session.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/loader.h"
+#include "training/step/batch_inputs.h"
 
 namespace onward {
 
@@ -35,11 +36,6 @@ struct Evaluation {
 
 // Runs the phase `evaluate` of MakeTrainingPhases on one batch.
 using RunBatch = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs& inputs)>;
-
-// The inputs of a graph from a batch, by `data.inputs` or equal names. InvalidArgument: an input
-// without default that no field feeds, with the fields.
-absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
-                                         const DataConfig& data);
 
 // One epoch of the loader, from its first batch.
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,

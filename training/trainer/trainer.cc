@@ -11,19 +11,11 @@
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
 #include "graph/base/status.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
 #include "training/config/check_config.h"
 #include "training/data/sources.h"
-#include "training/gradient/gradient_model.h"
 #include "training/prepare/load_model.h"
-#include "training/prepare/master_weights.h"
-#include "training/prepare/mode.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/rewrite/portable_checks.h"
 #include "training/rewrite/recompute.h"
-#include "training/source/stop_gradients.h"
-#include "training/trainer/trained_model.h"
 
 namespace onward {
 namespace {
@@ -50,6 +42,12 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& conf
   return made;
 }
 
+Trainer::Trainer(const TrainConfig& config, TrainerOptions options)
+    : config_(config),
+      options_(std::move(options)),
+      scaler_(config_, progress_, [this](const std::string& message) { Warn(message); }),
+      checks_(config_, progress_, scaler_, [this](const std::string& message) { Warn(message); }) {}
+
 absl::Status Trainer::Open() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
   memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
@@ -60,11 +58,9 @@ absl::Status Trainer::Open() {
   WarnOfEmptyGroups();
   WarnOfUncountedTargets();
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
-  ONWARD_RETURN_IF_ERROR(RefuseNonFiniteWeights());
+  ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   ReleaseWeights();
-  ONWARD_RETURN_IF_ERROR(MakeSchedules());
-  WarnOfLateAverage();
-  ONWARD_RETURN_IF_ERROR(OpenLbfgs());
+  ONWARD_RETURN_IF_ERROR(OpenSteps());
   return OpenCheckpoints();
 }
 
@@ -109,7 +105,6 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   session.precision = SessionPrecision(config_);
   session.memory = memory_;
   session.arena = arena_ = std::make_shared<SharedArena>();
-  if (ScalesLoss(config_)) progress_.loss_scale = config_.precision().loss_scale();
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;
@@ -120,7 +115,11 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
     update.profile &= update.profile_runs > 0;
   }
   if (config_.log().detect_anomaly()) {
-    for (size_t i = 0; i < options.size(); ++i) options[i].watch = AnomalyWatch(i);
+    for (size_t i = 0; i < options.size(); ++i) {
+      options[i].watch = checks_.Watch(i >= phases_.evaluate, [this, i]() -> const Graph& {
+        return session_->session(i).graph();
+      });
+    }
   }
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
@@ -129,9 +128,6 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
       return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
     };
   }
-  batch_state_.clear();
-  for (const UpdateBinding& update : models[0].updates)
-    batch_state_.push_back(models[0].graph.value(update.input).name);
   ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
   return absl::OkStatus();
 }
@@ -155,18 +151,19 @@ absl::Status Trainer::RunSteps() {
   stop_ |= OutOfPatience();  // a training that has ended so and is resumed
   while (progress_.step < total_steps_ && !stop_) {
     // A step that may be skipped keeps two states; a third would come of what is being written.
-    if (checkpoints_ != nullptr && SkipsSteps() && progress_.step == saved_step_ + 1)
+    if (checkpoints_ != nullptr && SkipsSteps(config_) && progress_.step == saved_step_ + 1)
       WaitForCheckpoint();
     const int64_t epoch = loader_->position().epoch;
-    ONWARD_ASSIGN_OR_RETURN(StepStart start, BeginStep());
-    absl::StatusOr<StepReport> report = lbfgs_ == nullptr ? MakeStep() : MakeLbfgsStep();
+    const TrainingProgress before = progress_;
+    ONWARD_RETURN_IF_ERROR(step_->Begin());
+    absl::StatusOr<StepReport> report = MakeStep();
     if (interrupted_ && absl::IsCancelled(report.status())) {
-      ONWARD_RETURN_IF_ERROR(UndoStep(start));
+      progress_ = before;
+      ONWARD_RETURN_IF_ERROR(step_->Undo());
       SaveCheckpoint(metric_);
       break;
     }
     if (!report.ok()) return report.status();
-    start = StepStart();
     progress_.skipped += report->skipped;
     report->skipped_steps = progress_.skipped;
     report->broken_examples = loader_->broken_examples() - broken_before;
@@ -265,62 +262,9 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   }
   progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
   stop_ |= OutOfPatience();
-  NotePlateaus(metric, maximize);
+  rates_->NotePlateaus(metric, maximize);
   if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
   return report;
-}
-
-// The session has them from now on, in memory that nothing else holds.
-void Trainer::ReleaseWeights() {
-  Graph& graph = trained_.model.graph;
-  for (const std::string& name : session_->state_names()) {
-    const ValueId id = graph.FindValue(name);
-    if (!graph.is_constant(id)) continue;
-    graph.mutable_value(id).constant.reset();
-    weights_.push_back(name);
-  }
-}
-
-absl::StatusOr<Model> Trainer::TrainedModel() const {
-  if (!best_weights_) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
-  ONWARD_ASSIGN_OR_RETURN(
-      Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
-                                 : ModelWithWeights(HasAverage(), nullptr));
-  ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
-  RoundMasterWeights(model.graph);
-  StopGradientsToIdentities(model.graph);
-  SetNotes(config_, DataNotes(), model);
-  return model;
-}
-
-absl::Status Trainer::Export(const std::string& path) const {
-  ONWARD_ASSIGN_OR_RETURN(Model model, TrainedModel());
-  return ExportTrainedModel(std::move(model), config_, path);
-}
-
-absl::Status Trainer::ExportStep(const std::string& path) const {
-  if (lbfgs_ != nullptr) {
-    return absl::FailedPreconditionError(
-        "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is "
-        "none");
-  }
-  if (phases_.apply) {
-    return absl::FailedPreconditionError(
-        "export.training_step: a step over several batches is no one graph; set accumulate to 1");
-  }
-  TrainableModel trained{Model(), trained_.initializers};
-  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false, nullptr));
-  ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
-                          MakeTrainingPhases(trained, config_, fields_, /*portable=*/true));
-  Model& step = portable.models[0];
-  for (const UpdateBinding& update : step.updates) {
-    ValueData& input = step.graph.mutable_value(update.input);
-    ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
-  }
-  ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
-  ONWARD_RETURN_IF_ERROR(CheckNamedDims(step.graph));
-  StopGradientsToIdentities(step.graph);
-  return ExportFile(step, path);
 }
 
 }  // namespace onward

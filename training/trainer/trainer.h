@@ -21,32 +21,17 @@
 #include "training/data/batch_sizes.h"
 #include "training/data/loader.h"
 #include "training/optimizers/lbfgs.h"
-#include "training/schedules/schedule.h"
+#include "training/step/finite_checks.h"
+#include "training/step/loss_scaler.h"
 #include "training/step/phases.h"
+#include "training/step/progress.h"
+#include "training/step/step.h"
+#include "training/step/step_report.h"
 #include "training/step/training_session.h"
 #include "training/trainer/evaluation.h"
-#include "training/trainer/progress.h"
+#include "training/trainer/rates.h"
 
 namespace onward {
-
-struct StepReport {
-  int64_t step = 0;  // from 1 on
-  int64_t epoch = 0;
-  double loss = 0;                               // mean over the targets of all accumulated batches
-  double rate = 0;                               // of the default group
-  std::vector<double> rates;                     // of all, in the config's order, the default last
-  std::optional<double> gradient_norm;           // of all together, before it is bounded
-  std::map<std::string, double> gradient_norms;  // by parameter, where log.gradient_norms asks
-  std::optional<double> loss_scale;              // of the step, where the loss is scaled
-  bool skipped = false;       // the loss was not finite, or a gradient of a scaled one
-  int64_t skipped_steps = 0;  // since the training began, this one included
-  // By parameter, each log.histogram_steps: gradients before they are bounded, weights after.
-  std::map<std::string, Tensor> gradients, weights;
-  int64_t broken_examples = 0;  // left out so far, where data.skip_broken says so
-  int64_t examples = 0;
-  double seconds = 0;       // of the step with its data
-  double data_seconds = 0;  // of those, waiting for data
-};
 
 struct EvaluationReport {
   int64_t step = 0;
@@ -172,8 +157,7 @@ class Trainer {
   TrainingSession& session() { return *session_; }
 
  private:
-  Trainer(const TrainConfig& config, TrainerOptions options)
-      : config_(config), options_(std::move(options)) {}
+  Trainer(const TrainConfig& config, TrainerOptions options);
 
   absl::Status Open();
   absl::Status RunSteps();
@@ -194,48 +178,18 @@ class Trainer {
   // `state`: null: as the session has it.
   absl::StatusOr<Model> ModelWithWeights(bool averaged,
                                          const std::map<std::string, Tensor>* state) const;
-  absl::Status MakeSchedules();
-  absl::Status SetRates();
-  ScheduleValue ValueOf(size_t group) const;
-  void ReportRates(StepReport& report) const;
-  void NotePlateaus(double metric, bool maximize);
   absl::Status SetAverageWeight();
   void WarnOfLateAverage() const;
   bool HasAverage() const;
   absl::Status UpdateAverageStatistics() const;
-  absl::Status SetLossScale();
-  void NoteGradients(bool finite);
-  bool ScalerHandles() const;
-  void WarnOfLeastScale();
-  std::function<absl::Status(std::string_view, const TensorView&)> AnomalyWatch(size_t phase);
-  absl::Status JudgeAnomaly(bool skipped);
   void WarnOfEmptyGroups() const;
   absl::Status CheckEvaluation() const;
   void WarnOfUncountedTargets() const;
   absl::Status CheckEvaluationClasses() const;
   std::map<std::string, std::string> DataNotes() const;  // for the trained model's metadata
-  absl::Status RefuseNonFiniteData(const Batch& batch) const;
-  absl::Status RefuseNonFiniteWeights() const;
-  void NoteNonFiniteData(const Batch& batch);
-  absl::Status AtStep(const absl::Status& status) const;  // names the step that runs
-  absl::Status NonFiniteLoss(double loss) const;
-  void WarnOfSkippedData(bool skipped);
   absl::Status ReadWeights(StepReport& report) const;
-  const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
-  bool SkipsSteps() const;
+  absl::Status OpenSteps();
   absl::StatusOr<StepReport> MakeStep();
-  absl::Status OpenLbfgs();
-  absl::StatusOr<StepReport> MakeLbfgsStep();
-  // A batch, what of it the model is given, and where it is from.
-  struct GivenBatch {
-    Batch batch;
-    Session::Inputs inputs;
-    BatchPlaces places;
-  };
-  absl::StatusOr<Lbfgs::Evaluation> EvaluateBatches(const std::vector<GivenBatch>& batches,
-                                                    const Lbfgs::Tensors& at, StepReport* report);
-  absl::StatusOr<bool> RunBatches(StepReport& report);
-  bool TakesBatch(int64_t taken, int64_t epoch) const;
   absl::Status AfterStep(int64_t epoch_before);
   absl::Status EvaluateDue();
   absl::StatusOr<EvaluationReport> EvaluateNow();
@@ -243,15 +197,7 @@ class Trainer {
   bool ExportsBest() const;
   void KeepBest();
   void FindBest();
-  // What a step that is interrupted is undone to.
-  struct StepStart {
-    TrainingProgress progress;
-    std::map<std::string, Tensor> state;  // that batches change before the step is made
-    std::optional<Lbfgs> lbfgs;
-  };
   bool Interrupted();
-  absl::StatusOr<StepStart> BeginStep() const;
-  absl::Status UndoStep(const StepStart& start);
   absl::Status OpenCheckpoints();
   absl::Status Resume();
   void SaveCheckpoint(std::optional<double> metric);
@@ -263,22 +209,23 @@ class Trainer {
 
   const TrainConfig config_;
   const TrainerOptions options_;
+  TrainingProgress progress_;
+  LossScaler scaler_;
+  FiniteChecks checks_;
   TrainableModel trained_;            // without the values of weights_
   std::vector<std::string> weights_;  // constants of the model that are state
   TrainingPhases phases_;
   std::unique_ptr<TrainingSession> session_;
-  Session::Outputs batch_outputs_, update_outputs_;  // their memory is used again in each step
-  std::shared_ptr<const Dataset> data_;              // of the training
+  std::shared_ptr<const Dataset> data_;  // of the training
   std::unique_ptr<Loader> loader_, evaluation_loader_;
+  std::optional<Rates> rates_;
+  std::unique_ptr<Step> step_;
   std::vector<Field> fields_;
-  std::vector<Schedule> schedules_;  // per group
   int64_t total_steps_ = 0;
   TrainingMemory planned_;
   bool waits_for_checkpoints_ = false;  // a step while one is written would take too much memory
   int segments_ = 0;                    // that are computed again; 0: none
 
-  std::unique_ptr<Lbfgs> lbfgs_;  // in place of the update in the graph
-  TrainingProgress progress_;
   mutable int64_t statistics_of_ = -1;  // progress_.averaged when they were computed
   std::unique_ptr<CheckpointWriter> checkpoints_;
   std::map<std::string, std::string> description_;  // of the training, for checkpoints
@@ -286,10 +233,6 @@ class Trainer {
   absl::Status checkpoint_status_;
   std::shared_ptr<MemoryLimit> memory_;
   std::shared_ptr<SharedArena> arena_;  // of the phases
-  bool warned_of_scale_ = false;
-  std::string anomaly_;   // the first of the step that runs, where the loss is scaled
-  std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
-  bool warned_of_data_ = false;
   // Of the best evaluation: kept where no checkpoints are written, else found once Run ends.
   struct BestWeights {
     int64_t step;
@@ -297,9 +240,8 @@ class Trainer {
     std::map<std::string, Tensor> state;
   };
   std::optional<BestWeights> best_weights_;
-  std::optional<double> metric_;          // of the evaluation after the last step, if there was one
-  bool is_best_ = false;                  // it was the best so far
-  std::vector<std::string> batch_state_;  // what the batches of a step change, but for gradients
+  std::optional<double> metric_;  // of the evaluation after the last step, if there was one
+  bool is_best_ = false;          // it was the best so far
   TrainingEnd end_ = TrainingEnd::kSteps;
   bool stop_ = false, interrupted_ = false;
 };

@@ -56,22 +56,4 @@ absl::Status Trainer::UpdateAverageStatistics() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
-                                                const std::map<std::string, Tensor>* state) const {
-  Model model = trained_.model;
-  const std::vector<std::string> states = session_->state_names();
-  const std::set<std::string> known(states.begin(), states.end());
-  for (const std::string& name : weights_) {
-    const std::string average = kAveragePrefix + name;
-    const std::string& source = averaged && known.count(average) > 0 ? average : name;
-    std::optional<Tensor>& weight = model.graph.mutable_value(model.graph.FindValue(name)).constant;
-    if (state == nullptr) {
-      ONWARD_ASSIGN_OR_RETURN(weight, session_->State(source));
-    } else {
-      weight = state->at(source);
-    }
-  }
-  return model;
-}
-
 }  // namespace onward

@@ -35,9 +35,9 @@ std::string RoomIn(const std::string& directory, int64_t bytes) {
 
 constexpr char kLbfgsPrefix[] = "lbfgs/";
 
-// Takes what LBFGS keeps out of `tensors`: how much it is changes from step to step.
-Lbfgs::Tensors TakeLbfgsState(std::map<std::string, Tensor>& tensors) {
-  Lbfgs::Tensors state;
+// Takes what a step of LBFGS keeps out of `tensors`: how much it is changes from step to step.
+Step::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
+  Step::Tensors state;
   for (auto it = tensors.begin(); it != tensors.end();) {
     const bool is_part = it->first.starts_with(kLbfgsPrefix);
     if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second;
@@ -93,7 +93,7 @@ absl::Status Trainer::Resume() {
   for (const std::string& damaged : loaded->damaged)
     Warn(absl::StrCat(damaged, "; going on from ", loaded->path));
   TrainingState& state = loaded->state;
-  const Lbfgs::Tensors lbfgs = TakeLbfgsState(state.tensors);
+  const Step::Tensors kept = TakeStepState(state.tensors);
   ONWARD_RETURN_IF_ERROR(
       Annotate(CheckSameTraining(state.values, description_, options_.allow_other_data,
                                  [this](const std::string& message) { Warn(message); }),
@@ -103,7 +103,7 @@ absl::Status Trainer::Resume() {
     ONWARD_ASSIGN_OR_RETURN(expected[name], session_->State(name));
   }
   ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTensors(state, expected), loaded->path));
-  if (lbfgs_ != nullptr) ONWARD_RETURN_IF_ERROR(Annotate(lbfgs_->SetState(lbfgs), loaded->path));
+  ONWARD_RETURN_IF_ERROR(Annotate(step_->SetState(kept), loaded->path));
   std::map<int64_t, PlateauState> fresh = std::move(progress_.plateaus);
   ONWARD_ASSIGN_OR_RETURN(progress_, ProgressOf(state.values));
   statistics_of_ = progress_.statistics_of.value_or(-1);
@@ -184,8 +184,7 @@ void Trainer::SaveCheckpoint(std::optional<double> metric) {
   state.values.insert(description_.begin(), description_.end());
   for (const std::string& name : session_->state_names())
     state.tensors[name] = *session_->State(name);
-  if (lbfgs_ != nullptr)
-    for (const auto& [name, tensor] : lbfgs_->State()) state.tensors[kLbfgsPrefix + name] = tensor;
+  for (const auto& [name, tensor] : step_->State()) state.tensors[kLbfgsPrefix + name] = tensor;
   saved_step_ = progress_.step;
   if (const absl::Status before = checkpoints_->Save(std::move(state)); !before.ok())
     Warn(std::string(before.message()));

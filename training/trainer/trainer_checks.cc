@@ -1,14 +1,9 @@
 // What a trainer looks at besides its steps: whether an evaluation fits before the first one, where
 // values that are not finite come from, and what the trained model says of its data.
-#include <cmath>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "training/data/model_notes.h"
 #include "training/rewrite/training_names.h"
-#include "training/step/anomaly.h"
-#include "training/step/step_outputs.h"
 #include "training/trainer/trainer.h"
 
 namespace onward {
@@ -98,56 +93,12 @@ std::map<std::string, std::string> Trainer::DataNotes() const {
   return {};
 }
 
-// With log.detect_anomaly: what is not finite before the first node ran.
-absl::Status Trainer::RefuseNonFiniteData(const Batch& batch) const {
-  if (!config_.log().detect_anomaly()) return absl::OkStatus();
-  const std::string where = NonFinitePlace(batch, loader_->places());
-  if (where.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("log.detect_anomaly: step ", progress_.step + 1,
-                                                    ": the data are not finite already: ", where));
-}
-
-absl::Status Trainer::RefuseNonFiniteWeights() const {
-  if (!config_.log().detect_anomaly()) return absl::OkStatus();
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    const absl::Status finite = RefuseNonFinite(name, state.view());
-    if (finite.ok()) continue;
-    return Annotate(finite, "before the first step:");
-  }
-  return absl::OkStatus();
-}
-
-void Trainer::NoteNonFiniteData(const Batch& batch) {
-  if (!bad_data_.empty() || std::isfinite(LossOf(batch_outputs_))) return;
-  bad_data_ = NonFinitePlace(batch, loader_->places());
-}
-
 void Trainer::WarnOfEmptyGroups() const {
   for (const int group : phases_.empty_groups) {
     Warn(absl::StrCat("optimizer.group[", group,
                       "] has no parameter: none that is trained matches it, or earlier groups have "
                       "them all"));
   }
-}
-
-absl::Status Trainer::AtStep(const absl::Status& status) const {
-  return Annotate(status, absl::StrCat("step ", progress_.step + 1, ":"));
-}
-
-absl::Status Trainer::NonFiniteLoss(double loss) const {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the loss of step ", progress_.step + 1, " is ", loss,
-      bad_data_.empty() ? " (log.detect_anomaly names the first value that is not finite)"
-                        : absl::StrCat(": the data are not finite, ", bad_data_),
-      "; checkpoints are of steps before it (non_finite: SKIP leaves such steps out)"));
-}
-
-// Once: the data are not finite in every epoch.
-void Trainer::WarnOfSkippedData(bool skipped) {
-  const std::string where = std::exchange(bad_data_, {});
-  if (!skipped || where.empty() || std::exchange(warned_of_data_, true)) return;
-  Warn(absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
 }
 
 }  // namespace onward

@@ -188,7 +188,7 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
   }
   planned_.batches = std::max(planned_.batches, batches.in_hand + batches.examples);
   planned_.outputs = step.outputs + std::max(evaluation.outputs, statistics.outputs);
-  planned_.copies = step.copied_updates + (SkipsSteps() ? step.updates : 0);
+  planned_.copies = step.copied_updates + (SkipsSteps(config_) ? step.updates : 0);
   planned_.sized_at_run = step.sized_at_run + evaluation.sized_at_run + statistics.sized_at_run;
   // The best weights are kept where no checkpoints have them and steps follow.
   const bool keeps_best =
@@ -222,7 +222,7 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
   }
   // A step that runs while a checkpoint is written leaves the state that is written as it is.
   waits_for_checkpoints_ = false;
-  if (SavesBeforeTheEnd() && !SkipsSteps()) {
+  if (SavesBeforeTheEnd() && !SkipsSteps(config_)) {
     waits_for_checkpoints_ = planned_.total() + written > most;
     if (!waits_for_checkpoints_) planned_.copies += written;
   }

@@ -5,8 +5,10 @@
 
 #include <limits>
 
+#include "executors/session.h"
 #include "files/npy.h"
 #include "tests/support/text_model.h"
+#include "training/step/step_outputs.h"
 
 namespace onward {
 namespace {
@@ -14,7 +16,8 @@ namespace {
 using namespace expr;  // NOLINT
 
 TEST(LossScale, HistoryIsPyTorchs) {
-  const auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/scaler.npz");
+  const auto arrays =
+      ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/scaler.npz");
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   std::map<std::string, Tensor> history(arrays->begin(), arrays->end());
   PrecisionConfig config;

@@ -1,4 +1,4 @@
-#include "training/trainer/progress.h"
+#include "training/step/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

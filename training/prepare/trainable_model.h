@@ -1,0 +1,17 @@
+// A model that is ready to be trained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/ir/graph.h"
+
+namespace onward {
+
+// In inference form; its metadata, notes and outputs are those of the source.
+struct TrainableModel {
+  Model model;
+  std::vector<std::string> initializers;  // names of its weights
+};
+
+}  // namespace onward

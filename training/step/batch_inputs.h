@@ -1,0 +1,18 @@
+// What of a batch a graph is given.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "executors/session.h"
+#include "training/config/train_config.pb.h"
+#include "training/data/loader.h"
+
+namespace onward {
+
+// The inputs of a graph from a batch, by `data.inputs` or equal names. InvalidArgument: an input
+// without default that no field feeds, with the fields.
+absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
+                                         const DataConfig& data);
+
+}  // namespace onward

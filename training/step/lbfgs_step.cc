@@ -1,0 +1,146 @@
+#include "training/step/lbfgs_step.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/rewrite/loss_scale.h"
+#include "training/step/accumulated_step.h"
+#include "training/step/anomaly.h"
+#include "training/step/batch_inputs.h"
+#include "training/step/step_outputs.h"
+
+namespace onward {
+namespace {
+
+bool AllFinite(const Lbfgs::Tensors& tensors) {
+  for (const auto& [name, tensor] : tensors)
+    if (!RefuseNonFinite(name, tensor.view()).ok()) return false;
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Step>> LbfgsStep::Create(const StepContext& context) {
+  const TrainConfig& config = context.config;
+  const auto refuse = [](const char* what) {
+    return absl::InvalidArgumentError(absl::StrCat("optimizer: LBFGS has no ", what));
+  };
+  if (config.optimizer().group_size() > 0) return refuse("groups of parameters");
+  if (config.has_average()) return refuse("averages of weights");
+  if (ScalesLoss(config)) return refuse("scaled loss: train in FLOAT32 or BFLOAT16");
+  const auto& options = config.optimizer().options();
+  ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Options made,
+                          Lbfgs::OptionsOf({options.begin(), options.end()}));
+  return std::unique_ptr<Step>(new LbfgsStep(context, made));
+}
+
+absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepReport& report) {
+  const double begin = Now();
+  std::vector<GivenBatch> batches;
+  const int64_t epoch = context_.loader.position().epoch;
+  for (int64_t i = 0; TakesBatch(context_, i, epoch); ++i) {
+    GivenBatch& given = batches.emplace_back();
+    ONWARD_ASSIGN_OR_RETURN(given.batch, context_.loader.Next());
+    given.places = context_.loader.places();
+    ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(given.batch, given.places));
+    report.examples += given.batch.begin()->second.dims()[0];
+    ONWARD_ASSIGN_OR_RETURN(
+        given.inputs, InputsOf(context_.session.inputs(), given.batch, context_.config.data()));
+  }
+  report.data_seconds = Now() - begin;
+  return batches;
+}
+
+absl::StatusOr<Step::Tensors> LbfgsStep::Parameters() const {
+  Tensors parameters;
+  for (const std::string& name : context_.phases.parameters) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor value, context_.session.State(name));
+    parameters[name] = value.Clone();
+  }
+  return parameters;
+}
+
+absl::Status LbfgsStep::SetParameters(const Tensors& values) {
+  for (const auto& [name, value] : values)
+    ONWARD_RETURN_IF_ERROR(context_.session.Set(name, value));
+  return absl::OkStatus();
+}
+
+// All evaluations of a step draw the same masks.
+absl::StatusOr<Lbfgs::Evaluation> LbfgsStep::Evaluate(const std::vector<GivenBatch>& batches,
+                                                      const Tensors& at, StepReport* report) {
+  ONWARD_RETURN_IF_ERROR(SetParameters(at));
+  TrainingSession& session = context_.session;
+  session.session().set_run_index(
+      static_cast<uint64_t>(context_.progress.step * context_.config.accumulate()));
+  LossMean mean;
+  Session::Outputs outputs;
+  for (const GivenBatch& given : batches) {
+    if (report == nullptr && context_.interrupted && context_.interrupted())
+      return absl::CancelledError("interrupted");
+    absl::StatusOr<Session::Outputs> ran = session.Step(given.inputs);
+    if (!ran.ok())
+      return NamePlace(AtStep(context_.progress, ran.status()), given.batch, given.places);
+    outputs = *std::move(ran);
+    mean.Add(outputs);
+  }
+  if (context_.phases.apply) {
+    ONWARD_ASSIGN_OR_RETURN(outputs, session.Step({}, *context_.phases.apply));
+  }
+  if (report != nullptr) ReadGradients(outputs, *report);
+  Lbfgs::Evaluation found;
+  found.loss = mean.value();
+  for (const std::string& name : context_.phases.parameters)
+    found.gradients[name] = outputs.at(kLbfgsGradientPrefix + name).tensor();
+  return found;
+}
+
+absl::StatusOr<bool> LbfgsStep::Make(StepReport& report) {
+  lbfgs_.set_lr(report.rate);
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<GivenBatch> batches, ReadBatches(report));
+  ONWARD_ASSIGN_OR_RETURN(Tensors parameters, Parameters());
+  const Tensors before = parameters;
+  bool first = true;
+  const auto closure = [&](const Tensors& at) {
+    return Evaluate(batches, at, std::exchange(first, false) ? &report : nullptr);
+  };
+  ONWARD_ASSIGN_OR_RETURN(report.loss, lbfgs_.Step(parameters, closure));
+  lbfgs_before_.reset();  // nothing interrupts the step from here on
+  before_.clear();
+  const bool finite = std::isfinite(report.loss) && AllFinite(parameters);
+  if (!finite) {
+    // NaN stands for the parameters' too: a loss that is finite may leave such.
+    for (const GivenBatch& given : batches)
+      context_.checks.NoteData(std::nan(""), given.batch, given.places);
+    if (context_.config.non_finite() == TrainConfig::STOP && std::isfinite(report.loss) &&
+        !context_.checks.data_are_bad()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the loss of step ", context_.progress.step + 1, " is ", report.loss,
+          " and LBFGS left its parameters not finite; checkpoints are of steps before it"));
+    }
+    lbfgs_.Restart();
+  }
+  ONWARD_RETURN_IF_ERROR(SetParameters(finite ? parameters : before));
+  return finite;
+}
+
+absl::Status LbfgsStep::Begin() {
+  if (context_.interrupted == nullptr) return absl::OkStatus();
+  lbfgs_before_ = lbfgs_;
+  ONWARD_ASSIGN_OR_RETURN(before_, BatchState(context_));
+  for (const std::string& name : context_.phases.parameters) {
+    ONWARD_ASSIGN_OR_RETURN(before_[name], context_.session.State(name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LbfgsStep::Undo() {
+  if (lbfgs_before_) lbfgs_ = *std::exchange(lbfgs_before_, std::nullopt);
+  ONWARD_RETURN_IF_ERROR(SetParameters(before_));
+  before_.clear();
+  return context_.phases.apply ? ClearAccumulated(context_.session) : absl::OkStatus();
+}
+
+}  // namespace onward

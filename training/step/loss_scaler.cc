@@ -1,0 +1,42 @@
+#include "training/step/loss_scaler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "training/rewrite/loss_scale.h"
+
+namespace onward {
+
+LossScaler::LossScaler(const TrainConfig& config, TrainingProgress& progress,
+                       std::function<void(const std::string&)> warn)
+    : config_(config), progress_(progress), warn_(std::move(warn)) {
+  if (scales()) progress_.loss_scale = config_.precision().loss_scale();
+}
+
+bool LossScaler::scales() const { return ScalesLoss(config_); }
+
+absl::Status LossScaler::Set(TrainingSession& session) const {
+  if (!scales()) return absl::OkStatus();
+  return session.Set(kLossScaleInput, Tensor::Scalar(static_cast<float>(progress_.loss_scale)));
+}
+
+bool LossScaler::Handles() const {
+  return scales() && progress_.loss_scale > LeastLossScale(config_.precision());
+}
+
+void LossScaler::Note(bool finite) {
+  if (!scales()) return;
+  const LossScale next =
+      NextLossScale(config_.precision(), {progress_.loss_scale, progress_.scale_steps}, finite);
+  progress_.loss_scale = next.scale;
+  progress_.scale_steps = next.steps;
+}
+
+void LossScaler::WarnOfLeast() {
+  if (std::exchange(warned_, true)) return;
+  warn_(absl::StrCat("step ", progress_.step + 1,
+                     " is skipped: its loss or a gradient is not finite at the least loss scale, ",
+                     progress_.loss_scale, " (log.detect_anomaly names the node)"));
+}
+
+}  // namespace onward

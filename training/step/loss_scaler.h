@@ -1,0 +1,39 @@
+// The scale of a training's loss from step to step (torch.amp.GradScaler).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "training/config/train_config.pb.h"
+#include "training/step/progress.h"
+#include "training/step/training_session.h"
+
+namespace onward {
+
+// Of trainings whose loss is not scaled all of it does nothing. Not thread-safe.
+class LossScaler {
+ public:
+  // The scale is a part of `progress`. Both, and what `warn` refers to, outlive the scaler.
+  LossScaler(const TrainConfig& config, TrainingProgress& progress,
+             std::function<void(const std::string&)> warn);
+
+  bool scales() const;
+  double scale() const { return progress_.loss_scale; }
+  // Gives the coming step its scale.
+  absl::Status Set(TrainingSession& session) const;
+  // Whether a step that overflows is skipped and the next one has a smaller scale.
+  bool Handles() const;
+  // After a step whose gradients were `finite` or not.
+  void Note(bool finite);
+  // Once: what overflows at the least scale may do so in every step.
+  void WarnOfLeast();
+
+ private:
+  const TrainConfig& config_;
+  TrainingProgress& progress_;
+  std::function<void(const std::string&)> warn_;
+  bool warned_ = false;
+};
+
+}  // namespace onward

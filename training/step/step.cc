@@ -1,0 +1,31 @@
+#include "training/step/step.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status.h"
+#include "training/rewrite/loss_scale.h"
+#include "training/step/accumulated_step.h"
+#include "training/step/graph_step.h"
+#include "training/step/lbfgs_step.h"
+
+namespace onward {
+
+absl::StatusOr<std::unique_ptr<Step>> Step::Create(const StepContext& context) {
+  if (IsLbfgs(context.config)) return LbfgsStep::Create(context);
+  if (context.phases.apply) return std::make_unique<AccumulatedStep>(context);
+  return std::make_unique<GraphStep>(context);
+}
+
+bool SkipsSteps(const TrainConfig& config) {
+  return config.non_finite() == TrainConfig::SKIP || ScalesLoss(config);
+}
+
+bool TakesBatch(const StepContext& context, int64_t taken, int64_t epoch) {
+  return taken == 0 ||
+         (taken < context.config.accumulate() && context.loader.position().epoch == epoch);
+}
+
+absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status) {
+  return Annotate(status, absl::StrCat("step ", progress.step + 1, ":"));
+}
+
+}  // namespace onward

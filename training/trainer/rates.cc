@@ -1,0 +1,93 @@
+#include "training/trainer/rates.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "graph/base/status.h"
+#include "training/config/make_schedule.h"
+
+namespace onward {
+namespace {
+
+bool IsPlateau(const ScheduleConfig* schedule) {
+  return schedule != nullptr && schedule->kind() == "plateau";
+}
+
+double BaseRate(const GroupSettings& group) {
+  const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
+  return rate == group.settings.end()
+             ? 0
+             : group.values[static_cast<size_t>(rate - group.settings.begin())];
+}
+
+}  // namespace
+
+absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<GroupSettings> groups,
+                                    int64_t total_steps, TrainingProgress& progress) {
+  Rates made(config, std::move(groups), progress);
+  for (size_t i = 0; i < made.groups_.size(); ++i) {
+    const double start = BaseRate(made.groups_[i]);
+    const ScheduleConfig* schedule = made.ScheduleOf(i);
+    if (schedule == nullptr) {
+      made.schedules_.push_back(ConstantSchedule(start));
+      continue;
+    }
+    // A plateau's schedule is a factor of the rate that its state has: 1, but for its warm-up.
+    const bool plateau = IsPlateau(schedule);
+    ONWARD_ASSIGN_OR_RETURN(Schedule rates,
+                            MakeSchedule(*schedule, plateau ? 1 : start, total_steps));
+    made.schedules_.push_back(std::move(rates));
+    if (schedule->warmup() >= total_steps && total_steps > 0 && made.late_warmup_ == 0)
+      made.late_warmup_ = schedule->warmup();
+    if (!plateau) continue;
+    if (!config.has_evaluation())
+      return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
+    progress.plateaus[static_cast<int64_t>(i)].rate = start;
+  }
+  return made;
+}
+
+const ScheduleConfig* Rates::ScheduleOf(size_t group) const {
+  const auto& groups = config_->optimizer().group();
+  if (group < static_cast<size_t>(groups.size()) && groups[static_cast<int>(group)].has_schedule())
+    return &groups[static_cast<int>(group)].schedule();
+  return config_->has_schedule() ? &config_->schedule() : nullptr;
+}
+
+ScheduleValue Rates::ValueOf(size_t group) const {
+  ScheduleValue value = schedules_[group](progress_->step);
+  const auto plateau = progress_->plateaus.find(static_cast<int64_t>(group));
+  if (IsPlateau(ScheduleOf(group)) && plateau != progress_->plateaus.end())
+    value.rate *= plateau->second.rate;
+  return value;
+}
+
+absl::Status Rates::Set(TrainingSession& session, StepReport& report) const {
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const GroupSettings& group = groups_[i];
+    const ScheduleValue value = ValueOf(i);
+    report.rates.push_back(value.rate);
+    if (group.input.empty()) continue;  // of LBFGS, which reads the report
+    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
+    for (size_t k = 0; k < group.values.size(); ++k) {
+      double& setting = settings.mutable_data<double>()[k] = group.values[k];
+      if (group.settings[k] == "lr") setting = value.rate;
+      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
+        setting = *value.momentum;
+    }
+    ONWARD_RETURN_IF_ERROR(session.Set(group.input, std::move(settings)));
+  }
+  report.rate = report.rates.back();
+  return absl::OkStatus();
+}
+
+void Rates::NotePlateaus(double metric, bool maximize) {
+  for (auto& [group, state] : progress_->plateaus) {
+    const ScheduleConfig* schedule = ScheduleOf(static_cast<size_t>(group));
+    if (!IsPlateau(schedule) || progress_->step < schedule->warmup()) continue;
+    state = NextPlateau(PlateauOf(*schedule, maximize), state, metric);
+  }
+}
+
+}  // namespace onward

@@ -1,0 +1,49 @@
+// The rates of a training's groups of parameters: their schedules, and what waits for a metric.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "training/config/train_config.pb.h"
+#include "training/optimizers/optimizer.h"
+#include "training/schedules/schedule.h"
+#include "training/step/progress.h"
+#include "training/step/step_report.h"
+#include "training/step/training_session.h"
+
+namespace onward {
+
+// Not thread-safe.
+class Rates {
+ public:
+  // `groups`: in the config's order, the default one last. Plateaus are a part of `progress`; it
+  // and `config` outlive the rates. InvalidArgument: a schedule that MakeSchedule refuses, or a
+  // plateau without an evaluation. `late_warmup`: whether a warm-up is as long as the training.
+  static absl::StatusOr<Rates> Create(const TrainConfig& config, std::vector<GroupSettings> groups,
+                                      int64_t total_steps, TrainingProgress& progress);
+
+  // The steps of a warm-up that ends no sooner than the training; 0: of none.
+  int64_t late_warmup() const { return late_warmup_; }
+  // Gives the coming step its rates, and reports them.
+  absl::Status Set(TrainingSession& session, StepReport& report) const;
+  // After an evaluation. Each group has its own state; evaluations while its rate warms up are not
+  // counted.
+  void NotePlateaus(double metric, bool maximize);
+
+ private:
+  Rates(const TrainConfig& config, std::vector<GroupSettings> groups, TrainingProgress& progress)
+      : config_(&config), groups_(std::move(groups)), progress_(&progress) {}
+
+  const ScheduleConfig* ScheduleOf(size_t group) const;  // null: the rate is constant
+  ScheduleValue ValueOf(size_t group) const;             // of the coming step
+
+  const TrainConfig* config_;
+  std::vector<GroupSettings> groups_;
+  TrainingProgress* progress_;
+  std::vector<Schedule> schedules_;  // per group
+  int64_t late_warmup_ = 0;
+};
+
+}  // namespace onward
