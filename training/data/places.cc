@@ -54,7 +54,9 @@ absl::Status NamePlace(const absl::Status& status, const Batch& batch, const Bat
 
 std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places) {
   const auto rows = static_cast<int64_t>(places.rows.size());
-  for (const auto& [field, tensor] : batch) {
+  for (const auto& named : batch) {
+    const std::string& field = named.first;
+    const Tensor& tensor = named.second;
     int64_t at = -1;
     double found = 0;
     DispatchDType(FloatTypes(), tensor.dtype(), [&](auto tag) {

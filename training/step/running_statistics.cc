@@ -56,14 +56,15 @@ void StatisticsMean::Add(const Session::Outputs& outputs) {
 
 std::map<std::string, Tensor> StatisticsMean::Means() const {
   std::map<std::string, Tensor> means;
-  for (const auto& [name, mean] : means_) {
+  for (const auto& named : means_) {
+    const Mean& mean = named.second;
     Tensor tensor(mean.dtype, mean.dims);
     DispatchDType(FloatTypes(), mean.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       for (size_t i = 0; i < mean.values.size(); ++i)
         tensor.template mutable_data<T>()[i] = static_cast<T>(mean.values[i]);
     });
-    means[name] = std::move(tensor);
+    means[named.first] = std::move(tensor);
   }
   return means;
 }
