@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "executors/value_info.h"
+#include "executors/interface.h"
 #include "graph/base/value.h"
 #include "kernels/kernel.h"
 

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "executors/interface.h"
 #include "executors/session_options.h"
-#include "executors/value_info.h"
 #include "graph/ir/graph.h"
 
 namespace onward {
