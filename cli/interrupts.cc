@@ -51,10 +51,9 @@ void Install() {
 
 void EndOnInterrupts() { Install(); }
 
-void NoteInterrupts() {
-  notes = 1;
-  std::signal(SIGPIPE, SIG_IGN);
-}
+void NoteInterrupts() { notes = 1; }
+
+void IgnoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 int Interrupted() { return noted; }
 

@@ -8,9 +8,12 @@ namespace onward::cli {
 void EndOnInterrupts();
 
 // From now on the first of them is noted, for a command that has work to save, and announced on
-// stderr; the second ends the process. Nor does a pipe whose reader is gone end it, as that of
-// `| tee log` is after Ctrl-C.
+// stderr; the second ends the process.
 void NoteInterrupts();
+
+// From now on a pipe whose reader is gone does not end the process, as that of `| tee log` is after
+// Ctrl-C.
+void IgnoreBrokenPipes();
 
 // The number of the signal that was noted; 0: none.
 int Interrupted();

@@ -163,6 +163,7 @@ class Training {
       : options_(options), common_(common) {}
 
   absl::Status Run() {
+    IgnoreBrokenPipes();
     ONWARD_RETURN_IF_ERROR(Open());
     ONWARD_RETURN_IF_ERROR(Announce(*trainer_, config_, options_, common_));
     if (!options_.overwrite) ONWARD_RETURN_IF_ERROR(BeginRecords());

@@ -66,8 +66,8 @@ absl::Status TrainRecords::Open(const std::filesystem::path& output, const LogCo
   if (done > 0) ReadHistory(path);
   if (!config.tensorboard()) return absl::OkStatus();
   const std::string events = output / "tensorboard";
-  absl::StatusOr<std::unique_ptr<EventFile>> made =
-      done > 0 ? EventFile::Continue(events, done, evaluated) : EventFile::Create(events);
+  // A training that was killed before its first checkpoint left events too.
+  absl::StatusOr<std::unique_ptr<EventFile>> made = EventFile::Continue(events, done, evaluated);
   if (!made.ok()) return made.status();
   events_ = *std::move(made);
   return absl::OkStatus();

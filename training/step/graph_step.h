@@ -6,7 +6,7 @@
 
 namespace onward {
 
-class GraphStep : public Step {
+class GraphStep : public TrainingStep {
  public:
   explicit GraphStep(const StepContext& context) : context_(context) {}
 

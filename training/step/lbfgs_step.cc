@@ -22,7 +22,7 @@ bool AllFinite(const Lbfgs::Tensors& tensors) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Step>> LbfgsStep::Create(const StepContext& context) {
+absl::StatusOr<std::unique_ptr<TrainingStep>> LbfgsStep::Create(const StepContext& context) {
   const TrainConfig& config = context.config;
   const auto refuse = [](const char* what) {
     return absl::InvalidArgumentError(absl::StrCat("optimizer: LBFGS has no ", what));
@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<Step>> LbfgsStep::Create(const StepContext& conte
   const auto& options = config.optimizer().options();
   ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Options made,
                           Lbfgs::OptionsOf({options.begin(), options.end()}));
-  return std::unique_ptr<Step>(new LbfgsStep(context, made));
+  return std::unique_ptr<TrainingStep>(new LbfgsStep(context, made));
 }
 
 absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepReport& report) {
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepRe
   return batches;
 }
 
-absl::StatusOr<Step::Tensors> LbfgsStep::Parameters() const {
+absl::StatusOr<TrainingStep::Tensors> LbfgsStep::Parameters() const {
   Tensors parameters;
   for (const std::string& name : context_.phases.parameters) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor value, context_.session.State(name));

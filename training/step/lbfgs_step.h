@@ -10,11 +10,11 @@
 
 namespace onward {
 
-class LbfgsStep : public Step {
+class LbfgsStep : public TrainingStep {
  public:
   // InvalidArgument: options that LBFGS does not know, and settings that it does not go with
   // (groups of parameters, averages, a scaled loss).
-  static absl::StatusOr<std::unique_ptr<Step>> Create(const StepContext& context);
+  static absl::StatusOr<std::unique_ptr<TrainingStep>> Create(const StepContext& context);
 
   absl::StatusOr<bool> Make(StepReport& report) override;
   absl::Status Begin() override;

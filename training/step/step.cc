@@ -9,7 +9,7 @@
 
 namespace onward {
 
-absl::StatusOr<std::unique_ptr<Step>> Step::Create(const StepContext& context) {
+absl::StatusOr<std::unique_ptr<TrainingStep>> TrainingStep::Create(const StepContext& context) {
   if (IsLbfgs(context.config)) return LbfgsStep::Create(context);
   if (context.phases.apply) return std::make_unique<AccumulatedStep>(context);
   return std::make_unique<GraphStep>(context);

@@ -33,12 +33,12 @@ struct StepContext {
 };
 
 // Not thread-safe.
-class Step {
+class TrainingStep {
  public:
-  virtual ~Step() = default;
+  virtual ~TrainingStep() = default;
   // The kind that `context.config` asks for. InvalidArgument: the optimizer and other settings do
   // not go together.
-  static absl::StatusOr<std::unique_ptr<Step>> Create(const StepContext& context);
+  static absl::StatusOr<std::unique_ptr<TrainingStep>> Create(const StepContext& context);
 
   // Takes its batches from the loader; the settings of the step (rates, scales) are in the session
   // and in `report`, which gets the loss, the gradients' norms and values, examples and the

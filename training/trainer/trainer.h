@@ -219,7 +219,7 @@ class Trainer {
   std::shared_ptr<const Dataset> data_;  // of the training
   std::unique_ptr<Loader> loader_, evaluation_loader_;
   std::optional<Rates> rates_;
-  std::unique_ptr<Step> step_;
+  std::unique_ptr<TrainingStep> step_;
   std::vector<Field> fields_;
   int64_t total_steps_ = 0;
   TrainingMemory planned_;

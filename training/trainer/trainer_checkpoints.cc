@@ -36,8 +36,8 @@ std::string RoomIn(const std::string& directory, int64_t bytes) {
 constexpr char kLbfgsPrefix[] = "lbfgs/";
 
 // Takes what a step of LBFGS keeps out of `tensors`: how much it is changes from step to step.
-Step::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
-  Step::Tensors state;
+TrainingStep::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
+  TrainingStep::Tensors state;
   for (auto it = tensors.begin(); it != tensors.end();) {
     const bool is_part = it->first.starts_with(kLbfgsPrefix);
     if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second;
@@ -93,7 +93,7 @@ absl::Status Trainer::Resume() {
   for (const std::string& damaged : loaded->damaged)
     Warn(absl::StrCat(damaged, "; going on from ", loaded->path));
   TrainingState& state = loaded->state;
-  const Step::Tensors kept = TakeStepState(state.tensors);
+  const TrainingStep::Tensors kept = TakeStepState(state.tensors);
   ONWARD_RETURN_IF_ERROR(
       Annotate(CheckSameTraining(state.values, description_, options_.allow_other_data,
                                  [this](const std::string& message) { Warn(message); }),

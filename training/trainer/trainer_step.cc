@@ -26,8 +26,9 @@ absl::Status Trainer::OpenSteps() {
   WarnOfLateAverage();
   std::function<bool()> interrupted;
   if (options_.interrupted != nullptr) interrupted = [this] { return Interrupted(); };
-  ONWARD_ASSIGN_OR_RETURN(step_, Step::Create({config_, phases_, *session_, *loader_, progress_,
-                                               checks_, std::move(interrupted)}));
+  ONWARD_ASSIGN_OR_RETURN(
+      step_, TrainingStep::Create({config_, phases_, *session_, *loader_, progress_, checks_,
+                                   std::move(interrupted)}));
   return absl::OkStatus();
 }
 

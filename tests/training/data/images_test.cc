@@ -107,7 +107,7 @@ TEST(ImagesTest, BrokenAndMissingFilesAreDataLoss) {
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_EQ((*data)->size(), 3);
   for (const auto& [index, why] : {std::pair(0, "x/a.jpg': Premature end"),
-                                   std::pair(1, "x/b.png': the stream is no image")}) {
+                                   std::pair(1, "x/b.png': the file is not an image")}) {
     const absl::Status status = (*data)->Read(index, 0).status();
     EXPECT_TRUE(absl::IsDataLoss(status));
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));

@@ -145,7 +145,8 @@ TEST(Autocast, OtherFloatsAndSequencesStay) {
 using Arrays = std::map<std::string, Tensor>;
 
 Arrays Case(const std::string& name) {
-  auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/" + name + ".npz");
+  auto arrays =
+      ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/" + name + ".npz");
   EXPECT_TRUE(arrays.ok()) << arrays.status();
   return {arrays->begin(), arrays->end()};
 }
