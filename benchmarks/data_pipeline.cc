@@ -26,7 +26,7 @@ absl::Status Measure(const std::string& path, const std::string& directory, int6
   text << std::ifstream(path).rdbuf();
   onward::DataConfig config;
   if (!google::protobuf::TextFormat::ParseFromString(text.str(), &config))
-    return absl::InvalidArgumentError("'" + path + "' is no onward.DataConfig");
+    return absl::InvalidArgumentError("'" + path + "' is not an onward.DataConfig");
   const auto opened = Clock::now();
   ONWARD_ASSIGN_OR_RETURN(const auto data, onward::OpenDataset(config, directory));
   std::printf("%lld examples, opened in %.2f s\n", static_cast<long long>(data->size()),

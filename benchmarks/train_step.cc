@@ -1,5 +1,5 @@
 // Milliseconds of training steps on one batch, on demand: each line "N" on the standard input runs
-// N steps and answers a line of JSON. compare_torch.py runs it and PyTorch in turn.
+// N steps and returns a line of JSON. compare_torch.py runs it and PyTorch in turn.
 //
 // Usage: train_step CONFIG BATCH.npz [THREADS [TRACE.json]]. Arrays of the batch are named as the
 // model's inputs and the loss's target.

@@ -63,8 +63,8 @@ absl::Status Conformance(const ConformanceOptions& options, const CommonOptions&
       }
     }
   } catch (const std::regex_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--filter '", options.filter, "' is no regular expression: ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--filter '", options.filter, "' is not a regular expression: ", error.what()));
   }
   if (cases.empty())
     return absl::NotFoundError(

@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<int64_t>> Numbers(const std::string& text, const char
     int64_t number = 0;
     if (!absl::SimpleAtoi(piece, &number)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(option, ": '", std::string(piece), "' is no number"));
+          absl::StrCat(option, ": '", std::string(piece), "' is not a number"));
     }
     numbers.push_back(number);
   }
@@ -215,7 +215,7 @@ void AddGenerate(CommandLine& line, CommonOptions& common) {
   command.Option("model", options->model, "ONNX file", {.required = true});
   command.Option("--prompt", options->prompt,
                  "text to continue; needs --vocab, or a model that brings its vocabulary");
-  command.Option("--prompt-ids", options->prompt_ids, "tokens to go on from, as 1,2,3",
+  command.Option("--prompt-ids", options->prompt_ids, "tokens to continue from, as 1,2,3",
                  {.excludes = "--prompt"});
   command.Option(
       "--vocab", options->vocabulary,

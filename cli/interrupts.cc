@@ -35,7 +35,7 @@ void Handle(int number) {
 void Install() {
   struct sigaction action = {};
   action.sa_handler = Handle;
-  // Reads and writes under way go on.
+  // Reads and writes under way continue.
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&action.sa_mask, number);

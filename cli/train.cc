@@ -244,7 +244,7 @@ class Training {
   // A disk that is full ends neither the training nor what it leaves.
   void Record(const absl::Status& status) {
     if (status.ok() || std::exchange(warned_, true)) return;
-    std::fprintf(stderr, "warning: %s; the training goes on without it\n",
+    std::fprintf(stderr, "warning: %s; the training continues without it\n",
                  std::string(status.message()).c_str());
   }
 

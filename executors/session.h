@@ -30,7 +30,7 @@ namespace onward {
 // bound): see MemoryLimit::used.
 struct PlannedMemory {
   int64_t arena = 0;           // values and scratch
-  int64_t outputs = 0;         // that are no updates of state
+  int64_t outputs = 0;         // that are not updates of state
   int64_t updates = 0;         // outputs that may be written over the state that they update
   int64_t copied_updates = 0;  // outputs that update state and may not
   // Steps whose sizes data decides, and bodies of control flow: they take memory while they run,

@@ -33,7 +33,7 @@ absl::StatusOr<Tensor> ReadEntry(const SafetensorsEntry& entry, std::string_view
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(entry.dtype, entry.dims));
   auto* to = static_cast<uint8_t*>(tensor.raw_mutable_data());
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-  // A bool that is neither 0 nor 1 is no bool to C++.
+  // A bool that is neither 0 nor 1 is not a bool to C++.
   if (entry.dtype == DType::kBool)
     for (size_t i = 0; i < bytes.size(); ++i) to[i] = to[i] != 0;
   return tensor;

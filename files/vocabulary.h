@@ -33,8 +33,8 @@ class Vocabulary {
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   const std::string& token(int64_t number) const { return tokens_[static_cast<size_t>(number)]; }
 
-  // From the front, always the longest token that the text goes on with. InvalidArgument names the
-  // byte where no token fits.
+  // From the front, always the longest token that the text continues with. InvalidArgument names
+  // the byte where no token fits.
   absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text) const;
   // OutOfRange: a number without a token.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> numbers) const;

@@ -49,7 +49,7 @@ class Search {
         beams_(static_cast<size_t>(options.beams)),
         options_(options) {}
 
-  // Adds what ends among the best, and goes on with the best that do not. False when none does.
+  // Adds what ends among the best, and continues with the best that do not. False when none does.
   bool Choose(const std::vector<Candidate>& candidates, absl::Span<const int64_t> stop_tokens,
               bool last) {
     next_.clear();

@@ -266,7 +266,7 @@ absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
   for (size_t i = 0; i < signature_.caches.size(); ++i)
     group.caches[i] = std::exchange(outputs_[signature_.caches[i].present], Value());
   const Value& scores = outputs_[signature_.scores];
-  if (!scores.is_tensor()) return absl::InvalidArgumentError("the scores are no tensor");
+  if (!scores.is_tensor()) return absl::InvalidArgumentError("the scores are not a tensor");
   const Tensor& tensor = scores.tensor();
   const int64_t rows = static_cast<int64_t>(group.rows.size());
   const int64_t length = tensor.rank() == 3 ? tensor.dims()[1] : 1;

@@ -22,7 +22,7 @@ class Decoder {
   static absl::StatusOr<std::unique_ptr<Decoder>> Create(Model model, const SessionOptions& options,
                                                          int64_t context = 0);
   // `context`: the most tokens that the model can see, 0 where there is no limit. InvalidArgument:
-  // the model is no decoder (see FindSignature).
+  // the model is not a decoder (see FindSignature).
   static absl::StatusOr<std::unique_ptr<Decoder>> Create(std::unique_ptr<Session> session,
                                                          int64_t context = 0);
 

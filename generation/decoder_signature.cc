@@ -57,7 +57,7 @@ absl::StatusOr<DecoderSignature::Cache> CacheOf(const ValueInfo& past, size_t at
   if (RankOf(type) < 2)
     return absl::InvalidArgumentError(
         absl::StrCat("the cache '", past.name, "' is ", type.ToString()));
-  // The length is the axis that is no fixed number, behind the batch.
+  // The length is the axis that is not a fixed number, behind the batch.
   cache.length_axis = -1;
   for (int64_t axis = 1; axis < RankOf(type); ++axis) {
     if (Known(type, axis)) continue;

@@ -27,7 +27,7 @@ struct DecoderSignature {
   // int64[batch], the tokens that are in the caches: those then have room for more and are written
   // in place (fixed_cache.h).
   std::optional<size_t> past_length;
-  bool any_batch = false;             // the batch is no fixed number
+  bool any_batch = false;             // the batch is not a fixed number
   int64_t batch = 1;                  // else this one
   std::optional<int64_t> length;      // the tokens that one run takes, where that is fixed
   std::optional<int64_t> vocabulary;  // where the model says it

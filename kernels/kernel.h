@@ -1,7 +1,7 @@
 // The contract between kernels and executors.
 //
 // A kernel's life: `make` looks at the node once per model (attributes, types, constants), packs
-// weights and decides the algorithm, or answers Unimplemented with a reason and the next entry of
+// weights and decides the algorithm, or returns Unimplemented with a reason and the next entry of
 // the provider's list is tried. `Bind` runs once per set of input shapes: it computes output
 // shapes, states scratch and keeps what it derived. `Run` only computes: no allocation, no
 // attribute lookup, no choice of dtype. Kernels are immutable after `make`: Bind and Run may be

@@ -24,7 +24,7 @@ Expr ScaledDotProductAttention(const Expr& query, const Expr& key, const Expr& v
 Expr PackedAttention(const Expr& query, const Expr& key, const Expr& value, int64_t query_heads,
                      int64_t key_heads, const AttentionOptions& options = {});
 
-// The same after keys and values of earlier positions, [batch, key_heads, past, size]; answers the
+// The same after keys and values of earlier positions, [batch, key_heads, past, size]; returns the
 // result, and keys and values with the new positions behind the earlier ones.
 struct CachedAttention {
   Expr result, keys, values;

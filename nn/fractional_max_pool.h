@@ -1,4 +1,4 @@
-// Pooling by a ratio that is no whole number (Graham, "Fractional Max-Pooling", 2014).
+// Pooling by a ratio that is not a whole number (Graham, "Fractional Max-Pooling", 2014).
 #pragma once
 
 #include <vector>

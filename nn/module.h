@@ -76,7 +76,7 @@ class Module {
   Expr AddParameter(std::string_view name, DimsView dims, const Init& init);
   // What is not trained but belongs to the state: running statistics.
   Expr AddBuffer(std::string_view name, Tensor value);
-  // Keeps an InvalidArgument that names this module; answers whether `condition` held.
+  // Keeps an InvalidArgument that names this module; returns whether `condition` held.
   bool Require(bool condition, std::string_view message);
 
   // While it lives, new values' names begin with the module's path, and errors name the module.

@@ -38,7 +38,7 @@ bool IsRunningStatistic(const Graph& graph, ValueId id);
 absl::Status Freeze(Model& model, absl::Span<const std::string> patterns);
 absl::Status Unfreeze(Model& model, absl::Span<const std::string> patterns);
 
-// Elements of all parameters that are no buffers, or of those that are trained.
+// Elements of all parameters that are not buffers, or of those that are trained.
 int64_t CountParameters(absl::Span<const ParameterInfo> parameters, bool trainable_alone = false);
 
 // A table with a line for each (name, shape, elements, trained or why not, how it started, what

@@ -73,7 +73,7 @@ void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& optio
   const std::string prefix = module.path().empty() ? "" : module.path() + ".";
   const Tensor* start = graph.constant(id);
   if (!module.Require(start != nullptr && name.starts_with(prefix) && graph.users(id).empty(),
-                      absl::StrCat("'", name, "' is no parameter of it that is not yet used")))
+                      absl::StrCat("'", name, "' is not an unused parameter of it")))
     return;
   const auto rank = static_cast<int64_t>(start->dims().size());
   if (!module.Require(

@@ -42,7 +42,7 @@ void WeightNorm(Module& module, Expr& weight, int64_t axis) {
   const std::string prefix = module.path().empty() ? "" : module.path() + ".";
   const Tensor* start = graph.constant(id);
   if (!module.Require(start != nullptr && name.starts_with(prefix) && graph.users(id).empty(),
-                      absl::StrCat("'", name, "' is no parameter of it that is not yet used")))
+                      absl::StrCat("'", name, "' is not an unused parameter of it")))
     return;
   const auto rank = static_cast<int64_t>(start->dims().size());
   if (!module.Require(axis >= 0 && axis < rank, absl::StrCat("axis ", axis, " of '", name,

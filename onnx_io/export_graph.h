@@ -27,7 +27,7 @@ struct ExportNames {
 // stands for each.
 using Overloads = std::map<const Node*, std::string>;
 
-// Writes the data of a large constant elsewhere, or answers false: it goes into the proto.
+// Writes the data of a large constant elsewhere, or returns false: it goes into the proto.
 class ExternalWriter {
  public:
   virtual ~ExternalWriter() = default;

@@ -14,8 +14,8 @@ class Problems {
   void Invalid(std::string message) { Add(std::move(message), true); }
   // Valid, but not supported: Unimplemented when there is nothing worse.
   void Unsupported(std::string message) { Add(std::move(message), false); }
-  // Either, by the status' code; `where` is put before its message. Memory that lacks is no fault
-  // of the model: the first such error becomes the whole, ResourceExhausted.
+  // Either, by the status' code; `where` is put before its message. Memory that lacks is not a
+  // fault of the model: the first such error becomes the whole, ResourceExhausted.
   void Add(std::string_view where, const absl::Status& status);
 
   int64_t count() const { return count_; }

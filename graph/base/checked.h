@@ -26,7 +26,7 @@ inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
 // Number of elements of `dims`; InvalidArgument when a dim is negative or the product overflows.
 absl::StatusOr<int64_t> CheckedNumElements(absl::Span<const int64_t> dims);
 
-// The same for the dims of a type, which nobody has validated; INT64_MAX where it answers an error.
+// The same for the dims of a type, which nobody has validated; INT64_MAX where it returns an error.
 inline int64_t SaturatedNumElements(absl::Span<const int64_t> dims) {
   return CheckedNumElements(dims).value_or(INT64_MAX);
 }

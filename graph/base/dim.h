@@ -49,7 +49,7 @@ using SymbolicDims = std::vector<Dim>;
 // "(height + 1)/2". A symbol that is not an identifier of letters, digits, '_', '.' and '#' stands
 // in backquotes.
 
-// The canonical form of `text`; a text that is no expression is one symbol, backquoted.
+// The canonical form of `text`; a text that is not an expression is one symbol, backquoted.
 Dim ParseDim(std::string_view text);
 // One symbol of that name, whatever characters it has.
 Dim SymbolDim(std::string_view name);

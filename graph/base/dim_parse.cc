@@ -123,7 +123,7 @@ class Parser {
       if (!next) return std::nullopt;
       number = *next;
     }
-    // "3x" is no expression.
+    // "3x" is not an expression.
     if (position_ < text_.size() && ContinuesIdentifier(text_[position_])) return std::nullopt;
     return DimPolynomial(number);
   }

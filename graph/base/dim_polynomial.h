@@ -67,10 +67,10 @@ MaybePolynomial Apply(std::string_view function, const DimPolynomial& a, const D
 // The symbol's canonical text: backquoted unless it is an identifier.
 std::string SymbolText(std::string_view name);
 
-// Nullopt when the text is no expression.
+// Nullopt when the text is not an expression.
 MaybePolynomial ParsePolynomial(std::string_view text);
 
-// The function ("/" for division) and operands of an atom that is no symbol.
+// The function ("/" for division) and operands of an atom that is not a symbol.
 struct DimAtomParts {
   std::string function;
   DimPolynomial first;

@@ -39,7 +39,7 @@ class Expr {
   ValueId id_;
 };
 
-// What a body of Loop or Scan computes: the condition to go on (omitted: stays as it is; Loop
+// What a body of Loop or Scan computes: the condition to continue (omitted: stays as it is; Loop
 // only), the next carried values and the values to collect.
 struct BodyResult {
   Expr condition;

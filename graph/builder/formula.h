@@ -81,7 +81,7 @@ bool HasFormula(const onnx::OpSchema& schema);
 // order of its outputs. The schema must have a formula.
 absl::StatusOr<std::vector<Expr>> WriteFormula(GraphSink& sink, const Node& node);
 
-// Replaces the node by its formula; answers false when its op has none.
+// Replaces the node by its formula; returns false when its op has none.
 absl::StatusOr<bool> ExpandFormula(Graph& graph, NodeId id);
 
 }  // namespace onward

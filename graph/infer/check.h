@@ -17,7 +17,7 @@ absl::Status CheckAgainstSchema(const Graph& graph, NodeId id);
 absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id);
 
 // Gives inferred types the dtype of the input that fixes their type parameter: some inference
-// functions answer that of another input, or none.
+// functions return that of another input, or none.
 void CorrectDTypes(const Graph& graph, const Node& node, std::vector<Type>& outputs);
 
 // The outputs' types, inferred or declared by the model, against the schema: a kernel writes what

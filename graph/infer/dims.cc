@@ -162,7 +162,7 @@ void FillTypes(const Graph& graph, NodeId id, const KnownElements& known,
     types[0] = Type::Sequence(graph.type(node.inputs[1]));
   }
   for (size_t i = 0; i < types.size(); ++i) {
-    // ONNX's function answers 0 for a hidden size that is not a number.
+    // ONNX's function returns 0 for a hidden size that is not a number.
     if (node.op_type == "Attention" && types[i].is_tensor()) types[i].shape.reset();
     // ... and takes products of sizes and scales without rounding them to float32.
     const bool scaled = node.op_type == "Resize" && !InferScope{graph, node, known}.HasInput(3);

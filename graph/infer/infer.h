@@ -24,9 +24,9 @@ absl::Status InferNode(Graph& graph, NodeId id, KnownElements* known = nullptr);
 // canonical form first, and gives unknown dims of inputs a name.
 absl::Status InferGraph(Graph& graph);
 
-// The same, but goes on after an error and answers all of them. What follows a bad node has unknown
-// types and is passed over. With `shapes_are_hints` the inferred shape is taken where the file
-// declares another one.
+// The same, but continues after an error and returns all of them. What follows a bad node has
+// unknown types and is passed over. With `shapes_are_hints` the inferred shape is taken where the
+// file declares another one.
 std::vector<absl::Status> InferGraphReportingAll(Graph& graph, bool shapes_are_hints);
 
 }  // namespace onward

@@ -137,7 +137,7 @@ class Estimator {
     return static_cast<double>(there) / static_cast<double>(out * kernel);
   }
 
-  // The share of a convolution's multiply-adds whose operand is no padding.
+  // The share of a convolution's multiply-adds whose operand is not padding.
   double ShareWithoutPadding(const Node& node) const {
     const std::string& op = node.op_type;
     const bool transposed = op == "ConvTranspose";

@@ -22,7 +22,7 @@ using Attribute = std::variant<int64_t, float, std::string, Tensor, Type, std::v
 bool SameAttribute(const Attribute& a, const Attribute& b);
 
 // A node's attributes by name. What the map and the variant instantiate stays in attribute.cc:
-// nearly every source would compile it again. Getters answer the given default when the attribute
+// nearly every source would compile it again. Getters return the given default when the attribute
 // is absent or of another kind (kinds are checked against the schema at import).
 class Attributes {
  public:

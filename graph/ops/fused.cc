@@ -45,7 +45,7 @@ float FloatOf(const FunctionBodyBuildContext& ctx, const char* name, float other
   return attribute == nullptr ? otherwise : attribute->f();
 }
 
-// Adds a scalar of the dtype of `like` and answers its name.
+// Adds a scalar of the dtype of `like` and returns its name.
 std::string AddScalar(const FunctionBodyBuildContext& ctx, FunctionBuilder& builder,
                       const std::string& name, float value, const std::string& like) {
   builder.Const(name, value);

@@ -10,7 +10,7 @@ namespace onward {
 
 namespace {
 
-// Copies the body's parts into the patch; answers the outer ids of the body's outputs.
+// Copies the body's parts into the patch; returns the outer ids of the body's outputs.
 class BodyCopy {
  public:
   BodyCopy(const Subgraph& body, Patch& patch) : body_(*body.graph), patch_(patch) {

@@ -116,7 +116,7 @@ std::optional<Patch> SqueezePair(const Graph& graph, NodeId root) {
   return patch;
 }
 
-// Bits of integer that the type holds exactly, its sign apart; 0 when it is no number of these.
+// Bits of integer that the type holds exactly, its sign apart; 0 when it is not a number of these.
 struct Exactness {
   int digits = 0;
   bool is_signed = false;

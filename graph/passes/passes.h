@@ -32,7 +32,7 @@ absl::StatusOr<int> FuseGemm(Graph& graph, const PassOptions& options, int& budg
 absl::StatusOr<int> FuseNormalization(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseGelu(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseActivations(Graph& graph, const PassOptions& options, int& budget);
-// Shape arithmetic that types already answer.
+// Shape arithmetic that types already give.
 absl::StatusOr<int> SimplifyShapes(Graph& graph, const PassOptions& options, int& budget);
 // The branch that a constant condition takes replaces its If.
 absl::StatusOr<int> InlineConstantIf(Graph& graph, const PassOptions& options, int& budget);

@@ -1,4 +1,4 @@
-// Shape arithmetic that types already answer: integers whose elements are all known become
+// Shape arithmetic that types already give: integers whose elements are all known become
 // constants, and so do the targets of Reshape and Expand where a 0, a 1 or one -1 can say the rest.
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 
 namespace onward {
 
-// A local rewrite: looks at one node and may answer a patch. It must make progress: a rule that
+// A local rewrite: looks at one node and may return a patch. It must make progress: a rule that
 // fires on its own result for ever is stopped with an error.
 struct Rule {
   std::string_view name;

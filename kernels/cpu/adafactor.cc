@@ -162,7 +162,7 @@ class AdafactorStep : public Kernel {
       all.parameter += scratch.pieces[i].parameter;
       all.change += scratch.pieces[i].change;
     }
-    // What is no number stays so.
+    // NaN stays NaN.
     const auto elements = static_cast<double>(context.input(0).num_elements());
     const double scale = std::max(std::sqrt(all.parameter / elements), settings[3]);
     const double excess = std::max(std::sqrt(all.change / elements) / settings[4], 1.0);

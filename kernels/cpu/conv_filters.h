@@ -9,12 +9,12 @@
 namespace onward::cpu {
 
 // The constant filters of a convolution (input 1, [filters, k] of each group) in the order in which
-// `form` reads them; the constant's memory can then be given back. Empty where they are no constant
-// or do not fit the groups.
+// `form` reads them; the constant's memory can then be given back. Empty where they are not
+// constant or do not fit the groups.
 absl::StatusOr<Tensor> PackConstantFilters(const NodeSpec& spec, const GemmTileKernels& tiles,
                                            ConvForm form, int64_t groups);
 
-// Narrows kernels and padding of `geometry` to the taps that meet the input, and answers the
+// Narrows kernels and padding of `geometry` to the taps that meet the input, and returns the
 // filters of `packed` for them, which live as long as the binding; null where all taps meet it or
 // `packed` is empty.
 const float* LeaveDeadTapsOut(BindContext& context, const GemmTileKernels& tiles, ConvForm form,

@@ -45,7 +45,7 @@ inline int64_t ReadLabel(const TensorView& labels, int64_t i) {
                                        : labels.as<const int32_t>()[i];
 }
 
-// The labels [begin, end). Return the first one whose label is no class, or -1.
+// The labels [begin, end). Return the first one whose label is not a class, or -1.
 using LossLoop = int64_t (*)(const LossPlan& plan, const LossData& data, int64_t begin,
                              int64_t end);
 using LossGradientLoop = int64_t (*)(const LossPlan& plan, const LossGradientData& data,

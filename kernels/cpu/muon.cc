@@ -81,7 +81,7 @@ class MuonStep : public Kernel {
     });
     double squares = 0;
     for (int64_t i = 0; i < plan.blocks; ++i) squares += sums[i];
-    // What is no number stays so.
+    // NaN stays NaN.
     const T size = static_cast<T>(std::max(std::sqrt(squares), settings[2]));
     ForBlocks(context, plan,
               [&](int64_t, int64_t at, int64_t count) { loops_.divide(x + at, size, count); });

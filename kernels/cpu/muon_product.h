@@ -15,7 +15,7 @@ struct MuonProduct {
   bool a_transposed = false, b_transposed = false;
   bool symmetric = false;  // C is: chunks below its diagonal are copied
 
-  // Plans the product for floats; answers the floats of scratch.
+  // Plans the product for floats; returns the floats of scratch.
   int64_t Plan(const GemmTileKernels& float_tiles, int num_workers);
 
   bool Skips(int64_t chunk) const;  // as it lies below the diagonal

@@ -141,7 +141,7 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
 
 ModelEntry GptEntry() {
   return {"gpt",
-          "a decoder of text as GPT-2; with \"cache\" it goes on from keys and values of earlier "
+          "a decoder of text as GPT-2; with \"cache\" it continues from keys and values of earlier "
           "tokens",
           {{"vocabulary", 65, 1, 1 << 24},
            {"layers", 4, 1, 1000},

@@ -93,7 +93,7 @@ absl::Status CastTargetToNumber(NodeUpgrade& u) {
   const std::string name = absl::AsciiStrToUpper(u.attributes().String("to"));
   onnx::TensorProto_DataType dtype;
   if (!onnx::TensorProto_DataType_Parse(name, &dtype)) {
-    return absl::InvalidArgumentError(absl::StrCat("'", name, "' in `to` is no element type"));
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' in `to` is not an element type"));
   }
   u.attributes().Set("to", static_cast<int64_t>(dtype));
   return absl::OkStatus();

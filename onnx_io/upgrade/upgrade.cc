@@ -45,8 +45,8 @@ bool AnyApplies(std::string_view domain, std::string_view op, int64_t since) {
   return false;
 }
 
-// Applies the rules of the node's op in order; a rule that makes another op of it goes on with that
-// op's later rules.
+// Applies the rules of the node's op in order; a rule that makes another op of it continues with
+// that op's later rules.
 absl::Status ApplyRules(NodeUpgrade& upgrade, int64_t since) {
   int64_t done = since;
   for (bool changed = true; changed && !upgrade.dropped();) {

@@ -95,7 +95,7 @@ TEST_F(GenerateCommandTest, BeamsAndStops) {
   EXPECT_EQ(nlohmann::json::parse(out_)["finish"], "context");
 }
 
-// A text that repeats itself is learned, and goes on from a prompt.
+// A text that repeats itself is learned, and continues from a prompt.
 TEST_F(GenerateCommandTest, WhatATrainingLeaves) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "abcdefgh\n";
@@ -129,7 +129,8 @@ TEST_F(GenerateCommandTest, RefusesWithAReason) {
   EXPECT_THAT(refusal(model_, 2), HasSubstr("--prompt-ids or --prompt is required\n"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --prompt a", 2), HasSubstr("--prompt"));
   EXPECT_THAT(refusal(model_ + " --prompt a"), HasSubstr("--prompt needs --vocab"));
-  EXPECT_THAT(refusal(model_ + " --prompt-ids 1,x"), HasSubstr("--prompt-ids: 'x' is no number"));
+  EXPECT_THAT(refusal(model_ + " --prompt-ids 1,x"),
+              HasSubstr("--prompt-ids: 'x' is not a number"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 7"), HasSubstr("token 7 is not in the model's"));
   EXPECT_THAT(refusal(model_ + " --prompt xyz --vocab " + vocabulary_), HasSubstr("byte"));
   EXPECT_THAT(refusal(model_ + " --prompt a --vocab nowhere.txt"), HasSubstr("nowhere.txt"));

@@ -1,4 +1,4 @@
-// onward train: what it leaves, what it refuses, and that a killed training goes on bit for bit.
+// onward train: what it leaves, what it refuses, and that a killed training resumes bit for bit.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -217,7 +217,7 @@ TEST_F(TrainCommandTest, ProfileHasTheUpdateOfAccumulatedGradients) {
   EXPECT_GT(ops["AdamStep"], 0);
 }
 
-// One of ten lines is no number.
+// One of ten lines is not a number.
 TEST_F(TrainCommandTest, BrokenLinesAreCounted) {
   std::string lines = "a,b,label\n";
   for (int i = 0; i < 40; ++i)
@@ -238,7 +238,7 @@ TEST_F(TrainCommandTest, BrokenLinesAreCounted) {
   EXPECT_EQ(Call(absl::StrCat(config, " --set data.skip_broken=false --output-dir ",
                               directory_.path("strict"))),
             1);
-  EXPECT_THAT(log_, HasSubstr("line 5: column 0, field 'features': 'x' is no number"));
+  EXPECT_THAT(log_, HasSubstr("line 5: column 0, field 'features': 'x' is not a number"));
 }
 
 // Files may not grow beyond 40 kB: as on a full disk, metrics and checkpoints fail on the way.
@@ -252,7 +252,7 @@ TEST_F(TrainCommandTest, GoesOnWhereTheDiskIsFull) {
   const int status = std::system(absl::StrCat("sh -c \"", command, "\"").c_str());
   log_ = ReadFile(log);
   EXPECT_EQ(WEXITSTATUS(status), 0) << log_;
-  EXPECT_THAT(log_, HasSubstr("metrics.jsonl': File too large; the training goes on without it"));
+  EXPECT_THAT(log_, HasSubstr("metrics.jsonl': File too large; the training continues without it"));
   EXPECT_THAT(log_, HasSubstr("the checkpoint was not written"));
   EXPECT_THAT(log_, HasSubstr("400 of 400 steps"));
   EXPECT_TRUE(std::filesystem::exists(output + "/model.onnx"));

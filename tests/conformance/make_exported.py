@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes tests/conformance/exported: small models as converters write them, with what ONNX Runtime
-answers, in the layout of the standard's cases.
+returns, in the layout of the standard's cases.
 
 Usage: make_exported.py [CASE...] with a Python that has scikit-learn 1.9.1, skl2onnx 1.20.0,
 lightgbm 4.7.0, onnxmltools 1.16.0, onnxruntime 1.31.1 and, for cases pt_*, torch 2.15.0 with

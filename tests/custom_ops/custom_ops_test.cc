@@ -113,7 +113,7 @@ TEST(CustomOpsLibrary, WhatIsNoLibraryIsNamed) {
               HasSubstr("no_such_library.so"));
 }
 
-// Runs the command and answers what it printed, stderr included, with the exit code at the end.
+// Runs the command and returns what it printed, stderr included, with the exit code at the end.
 std::string Command(const std::string& arguments) {
   const std::string command = absl::StrCat(ONWARD_PROGRAM, " ", arguments, " 2>&1; echo exit $?");
   FILE* pipe = popen(command.c_str(), "r");

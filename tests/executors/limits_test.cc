@@ -1,4 +1,4 @@
-// A run that would take too much is refused with a status, and the session goes on.
+// A run that would take too much is refused with a status, and the session continues.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// What is found among inputs and outputs, and what is said of models that are no decoders.
+// What is found among inputs and outputs, and what is said of models that are not decoders.
 #include "generation/decoder_signature.h"
 
 #include <gmock/gmock.h>

@@ -29,8 +29,8 @@ const nlohmann::json& Golden() {
   return *cases;
 }
 
-// How the model is written: it sees everything in each step, or goes on from a cache, any number of
-// tokens at a time or one of one row; the cache grows or is written in place.
+// How the model is written: it sees everything in each step, or continues from a cache, any number
+// of tokens at a time or one of one row; the cache grows or is written in place.
 enum class Form { kWhole, kCache, kOneByOne, kFixed, kFixedOneByOne };
 
 void MakeOneByOne(Graph& graph) {
@@ -161,7 +161,7 @@ TEST(Generate, StreamsAndStopsForItsCaller) {
   EXPECT_EQ(made->finish, Finish::kCaller);
 }
 
-// A cache that is full ends the text; a model that sees everything goes on with the last tokens.
+// A cache that is full ends the text; a model that sees everything continues with the last tokens.
 TEST(Generate, EndsWithTheContext) {
   GenerateOptions options;
   options.max_new_tokens = 10;

@@ -12,7 +12,7 @@ RandomStream Stream(uint32_t key0, uint32_t key1, uint32_t c2, uint32_t c3) {
   return {uint64_t{key1} << 32 | key0, c2, c3};
 }
 
-// The known answers that the authors publish with Random123.
+// The values that the authors publish with Random123.
 TEST(Philox, GivesTheKnownAnswers) {
   const RandomBlock zero = Philox(Stream(0, 0, 0, 0), 0);
   EXPECT_EQ(zero.word[0], 0x6627e8d5u);

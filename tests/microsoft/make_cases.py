@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/microsoft/cases: calls of com.microsoft ops with what ONNX Runtime answers.
+"""Makes tests/microsoft/cases: calls of com.microsoft ops with what ONNX Runtime returns.
 
 Usage: make_cases.py [FAMILY...] with the Python of `scripts/peers onnxruntime`. Each family is a
 module beside this file, cases_<family>.py, whose cases() yields Case objects. Written are
@@ -47,7 +47,7 @@ def graph_text(case, outputs):
 
 
 def run(case):
-    """What ONNX Runtime's CPU provider answers, unoptimised."""
+    """What ONNX Runtime's CPU provider returns, unoptimised."""
     untyped = {name: np.zeros((), np.float32) for name in case.outputs}
     model = onnx.parser.parse_model(
         '<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>\n' + graph_text(case, untyped))

@@ -1,4 +1,4 @@
-// The ops of com.microsoft against what ONNX Runtime answers: the cases that make_cases.py makes.
+// The ops of com.microsoft against what ONNX Runtime returns: the cases that make_cases.py makes.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -62,9 +62,10 @@ TEST(Models, SayWhatIsThere) {
   EXPECT_THAT(message("resnet19", {}), HasSubstr("there is no model 'resnet19'; there are mlp, "));
   EXPECT_THAT(message("mlp", {{"hiden", 3}}),
               HasSubstr("model mlp has no option 'hiden'; it has features, channels"));
-  EXPECT_THAT(message("mlp", {{"hidden", 0}}), HasSubstr("hidden = 0 is no whole number in [1, "));
-  EXPECT_THAT(message("mlp", {{"hidden", 2.5}}), HasSubstr("hidden = 2.5 is no whole number"));
-  EXPECT_THAT(message("gpt", {{"dropout", 1}}), HasSubstr("dropout = 1 is no number in [0, "));
+  EXPECT_THAT(message("mlp", {{"hidden", 0}}),
+              HasSubstr("hidden = 0 is not a whole number in [1, "));
+  EXPECT_THAT(message("mlp", {{"hidden", 2.5}}), HasSubstr("hidden = 2.5 is not a whole number"));
+  EXPECT_THAT(message("gpt", {{"dropout", 1}}), HasSubstr("dropout = 1 is not a number in [0, "));
   EXPECT_THAT(message("gpt", {{"heads", 3}}),
               HasSubstr("model gpt: module 'h.0.attn': the heads must divide the width"));
   EXPECT_THAT(message("unet", {{"size", 20}}), HasSubstr("size 20 cannot be halved 3 times"));

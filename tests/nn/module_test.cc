@@ -208,7 +208,7 @@ TEST(Module, SaysWhatIsWrong) {
                 WeightNorm(linear, linear.weight);
                 return y;
               }),
-              HasSubstr("module 'l': 'l.weight' is no parameter of it that is not yet used"));
+              HasSubstr("module 'l': 'l.weight' is not an unused parameter of it"));
   EXPECT_THAT(
       message([](Module& r, const Expr& x) { return Linear(r, "", 6, 2)(x); }, DType::kInt8),
       HasSubstr("parameters are float, double, float16 or bfloat16"));

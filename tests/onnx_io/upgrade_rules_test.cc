@@ -24,7 +24,7 @@ struct Unchanged {
 // Wider types, better words, and options whose default is the old meaning. Not as plain as that:
 // - AveragePool 22, MaxPool 22: windows that start in the far padding are ignored. What the
 // versions
-//   before said of them was no usable value, and runtimes ignored them before.
+//   before said of them was not a usable value, and runtimes ignored them before.
 // - ConvTranspose 11: version 1 told SAME_UPPER in two ways; the newer one follows one of them.
 // - Range 27: stash_type is for float16 and bfloat16, which version 11 did not take.
 // - Attention 24, 25: corrections of the text apply to all versions alike.

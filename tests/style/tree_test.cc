@@ -10,6 +10,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace onward {
@@ -31,6 +32,11 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"training", {"nn", "executors", "kernels", "files", "graph", "onnx_io"}},
     {"serving", {"executors", "kernels", "files", "graph", "onnx_io"}},
 };
+
+// What holds sources.
+const char* const kFolders[] = {"graph",     "files",      "nn",       "onnx_io", "kernels",
+                                "executors", "generation", "training", "serving", "cli",
+                                "tests",     "benchmarks", "examples"};
 
 std::vector<fs::path> Sources(const fs::path& folder) {
   std::vector<fs::path> sources;
@@ -91,9 +97,7 @@ TEST(Tree, ModelProtoStaysInOnnxIo) {
 }
 
 TEST(Tree, FilesAreShort) {
-  for (const std::string folder :
-       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
-        "serving", "cli", "tests", "benchmarks", "examples"}) {
+  for (const std::string folder : kFolders) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_LE(Lines(source).size(), 600u) << fs::relative(source, kRoot);
     }
@@ -108,9 +112,7 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
   static const std::regex type(
       "^(struct|class|union|enum class|enum) ([A-Za-z0-9_]+)( final)?( :[^:].*)?( \\{.*)?$");
   std::map<std::string, std::string> defined_in;
-  for (const std::string folder :
-       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
-        "serving", "cli", "tests", "benchmarks"}) {
+  for (const std::string folder : kFolders) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       std::vector<std::string> scope;
       for (const std::string& line : Lines(source)) {
@@ -135,14 +137,43 @@ TEST(Tree, TypesOfOneNamespaceHaveNamesOfTheirOwn) {
 TEST(Tree, NamesSayWhatIsInside) {
   static const std::regex empty_word(
       "(^common\\.|(^|_)(manager|helper|helpers|util|utils|impl|info|misc)(_|\\.|$))");
-  for (const std::string folder :
-       {"graph", "files", "nn", "onnx_io", "kernels", "executors", "generation", "training",
-        "serving", "cli", "tests", "benchmarks"}) {
+  for (const std::string folder : kFolders) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       EXPECT_FALSE(std::regex_search(source.filename().string(), empty_word))
           << fs::relative(source, kRoot);
     }
   }
+}
+
+// Habits of language that native readers stumble over, for: returns; continues or resumes; is not
+// a.
+TEST(Tree, CommentsAndMessagesAreInPlainEnglish) {
+  static constexpr std::string_view kOdd[] = {
+      " answers ",      " goes on",      " is no number", " is no integer", " is no class",
+      " is no regular", " is no scalar", " is no tensor", " is no decoder", " are no floats"};
+  for (const std::string folder : kFolders) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      if (source.filename() == "tree_test.cc") continue;
+      for (const std::string& line : Lines(source)) {
+        for (const std::string_view odd : kOdd)
+          EXPECT_EQ(line.find(odd), line.npos) << fs::relative(source, kRoot) << ": " << line;
+      }
+    }
+  }
+}
+
+// A comment of a header is a sentence with a subject: the number of those that begin with a case
+// ending instead only falls.
+TEST(Tree, CommentsOfHeadersHaveSubjects) {
+  static const std::regex headless("^ *// (Of|What) ");
+  int found = 0;
+  for (const std::string folder : kFolders) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      if (source.extension() != ".h") continue;
+      for (const std::string& line : Lines(source)) found += std::regex_search(line, headless);
+    }
+  }
+  EXPECT_LE(found, 181);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Cases of gradients with what PyTorch's autograd answers: tests/training/gradient/make_cases.py.
+// Cases of gradients with what PyTorch's autograd returns: tests/training/gradient/make_cases.py.
 #pragma once
 
 #include <map>

@@ -50,7 +50,7 @@ TEST_F(BadLabelTest, OfMnist) {
   EXPECT_THAT(Error(config), HasSubstr(place));
 }
 
-// A negative label is no class from behind.
+// A negative label is not a class from behind.
 TEST_F(BadLabelTest, OfEveryLossOfClasses) {
   WriteModel({"batch", 2}, 2);
   scratch_.Write("data.csv", "a,b,label\n1,2,0\n3,4,-2\n5,6,2\n7,8,1\n");

@@ -1,4 +1,4 @@
-// Checkpoints: what a training needs to go on bit for bit. A checkpoint is a directory
+// Checkpoints: what a training needs to resume bit for bit. A checkpoint is a directory
 // <sequence>-step-<step> with state.safetensors (the tensors) and manifest.json (the rest, and
 // checksums of everything); it appears whole or not at all, and is durable once it has its name.
 #pragma once

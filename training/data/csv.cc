@@ -17,7 +17,7 @@ namespace {
 using Values = std::vector<std::string>;
 
 // Takes one record and the line end after it off the front of `rest`; false when a quoted value is
-// not closed, or goes on after its closing quote. `values` may be null.
+// not closed, or continues after its closing quote. `values` may be null.
 bool TakeRecord(std::string_view& rest, char delimiter, Values* values) {
   size_t i = 0;
   bool good = true;

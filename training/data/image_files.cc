@@ -87,7 +87,7 @@ absl::StatusOr<std::pair<std::string, int64_t>> ParseLine(std::string_view line,
   int64_t label;
   const bool number = absl::SimpleAtoi(name, &label) && label >= 0 &&
                       (classes.empty() || label < static_cast<int64_t>(classes.size()));
-  if (!number) return absl::InvalidArgumentError(absl::StrCat("'", name, "' is no class"));
+  if (!number) return absl::InvalidArgumentError(absl::StrCat("'", name, "' is not a class"));
   return std::pair(path, label);
 }
 

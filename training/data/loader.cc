@@ -111,7 +111,7 @@ class BatchMaker {
   std::vector<std::pair<int64_t, Order>> orders_;
 };
 
-// Batches are numbered from the last Seek on; workers make them in any order, Next() answers them
+// Batches are numbered from the last Seek on; workers make them in any order, Next() returns them
 // in theirs.
 class PrefetchingLoader : public Loader {
  public:
@@ -256,8 +256,8 @@ absl::StatusOr<std::vector<double>> WeightsOf(const Dataset& data, const Samplin
     ONWARD_ASSIGN_OR_RETURN(const Tensor label, data.ReadField(i, field));
     if (label.num_elements() != 1 || !IsInteger(label.dtype()) || IsSubByte(label.dtype())) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "sampling: '", sampling.field(), "' is no class: ", std::string(DTypeName(label.dtype())),
-          DimsString(label.dims())));
+          "sampling: '", sampling.field(),
+          "' is not a class: ", std::string(DTypeName(label.dtype())), DimsString(label.dims())));
     }
     classes.push_back(ToInt64(label.view())[0]);
     ++counts[classes.back()];

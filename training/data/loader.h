@@ -1,6 +1,6 @@
 // Batches of a data set, read ahead by worker threads. The order is a pure function of seed and
-// epoch, so that a resumed training needs no more than (epoch, batch) to go on with the very same
-// batches.
+// epoch, so that a resumed training needs no more than (epoch, batch) to continue with the very
+// same batches.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ class Loader {
 
   virtual const LoaderOptions& options() const = 0;
   virtual int64_t batches_per_epoch() const = 0;
-  // Next() answers batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
+  // Next() returns batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
   virtual void Seek(int64_t epoch, int64_t batch) = 0;
   // Stops reading ahead and frees what is ready, until the next Seek. Returns when no worker reads.
   virtual void Rest() = 0;
@@ -83,18 +83,18 @@ class Loader {
   // examples beside it until it is put together.
   virtual int64_t read_ahead() const = 0;
   virtual int64_t made_at_a_time() const = 0;
-  // What Next() answers: Seek(epoch, batch) in another loader goes on from here.
+  // What Next() returns: Seek(epoch, batch) in another loader continues from here.
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;
   };
   virtual Position position() const = 0;
   // The next batch; the epoch after follows the last one of an epoch by itself. Batches of broken
-  // examples alone are passed over. After an error the next call answers the batch that follows.
+  // examples alone are passed over. After an error the next call returns the batch that follows.
   virtual absl::StatusOr<Batch> Next() = 0;
-  // Of the batch that Next() answered last.
+  // Of the batch that Next() returned last.
   virtual const BatchPlaces& places() const = 0;
-  // Left out of the batches that Next() answered so far.
+  // Left out of the batches that Next() returned so far.
   virtual int64_t broken_examples() const = 0;
 };
 

@@ -102,7 +102,7 @@ absl::Status RecordElements::SetMissing(int64_t index, Tensor& tensor) const {
     return absl::OkStatus();
   }
   if (!(std::abs(*missing_) < 0x1p62))
-    return absl::InvalidArgumentError(absl::StrCat("missing: ", *missing_, " is no integer"));
+    return absl::InvalidArgumentError(absl::StrCat("missing: ", *missing_, " is not an integer"));
   return SetInteger(std::llround(*missing_), index, tensor);
 }
 

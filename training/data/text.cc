@@ -63,7 +63,7 @@ OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>&
       const int64_t width = config.tokens() == TextData::UINT16 ? 2 : 4;
       if (bytes % width != 0)
         return absl::InvalidArgumentError(
-            absl::StrCat(bytes, " bytes are no whole number of tokens of ", width));
+            absl::StrCat(bytes, " bytes are not a whole number of tokens of ", width));
       if (width == 2) return std::make_shared<Numbers<uint16_t>>(text.data(), bytes / 2, file);
       return std::make_shared<Numbers<uint32_t>>(text.data(), bytes / 4, file);
     }

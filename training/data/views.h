@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> RandomSplit(
 
 using Example = std::vector<Tensor>;
 
-// Every example through `map`, which is called from many threads at once and answers one tensor for
+// Every example through `map`, which is called from many threads at once and returns one tensor for
 // each of `fields`. `random` is that of Dataset::Read.
 std::shared_ptr<const Dataset> Map(
     std::shared_ptr<const Dataset> data, std::vector<Field> fields,

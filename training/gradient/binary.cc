@@ -112,7 +112,7 @@ ValueId GivenNumber(const GradientScope& s, int bound) {
 }
 
 // Where a Clip to the floats inside the bounds leaves x as it is: it lies between them. Not valid()
-// where the bounds are no numbers of a dtype that is known here.
+// where the bounds are not numbers of a dtype that is known here.
 Expr UnchangedBetween(const GradientScope& s, const Expr& x) {
   const std::optional<double> low = ScalarValue(s.sink().graph(), GivenNumber(s, 1)),
                               high = ScalarValue(s.sink().graph(), GivenNumber(s, 2));

@@ -1,4 +1,4 @@
-// Ops that are constant almost everywhere, or whose results are no floats: their inputs get none.
+// Ops that are constant almost everywhere, or whose results are not floats: their inputs get none.
 #include "training/gradient/families.h"
 
 namespace onward::gradient {

@@ -105,7 +105,7 @@ absl::Status GiveDrawn(const GradientScope& s, std::vector<Branch>& branches) {
   return absl::OkStatus();
 }
 
-// The branch of the backward If: recomputes the branch and answers a gradient for each captured
+// The branch of the backward If: recomputes the branch and returns a gradient for each captured
 // value, zeros for those it does not use.
 absl::StatusOr<Subgraph> WriteBranch(const GradientScope& s, const Branch& branch,
                                      const Subgraph& forward, const Captured& captured) {

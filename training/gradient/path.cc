@@ -37,7 +37,7 @@ bool Any(const std::vector<bool>& marked, absl::Span<const ValueId> values) {
                      [&](ValueId id) { return id.valid() && marked[At(id)]; });
 }
 
-// A shortest chain of values from `start` to one of `ends`; `next` answers the neighbours.
+// A shortest chain of values from `start` to one of `ends`; `next` returns the neighbours.
 std::vector<ValueId> Chain(ValueId start, const std::unordered_set<int32_t>& ends,
                            const std::function<std::vector<ValueId>(ValueId)>& next) {
   std::unordered_map<int32_t, ValueId> from = {{start.index, ValueId()}};

@@ -44,7 +44,7 @@ class RecurrentDirection {
   // The next state where the candidate multiplies twice.
   Expr GruStep(const Expr& x, const Expr& h) const;
 
-  // Whether each sequence goes on at time `time`: bool[batch, 1].
+  // Whether each sequence continues at time `time`: bool[batch, 1].
   Expr GoesOn(const Expr& time) const;
   // The numbers of the steps: int64[steps].
   Expr Times() const;

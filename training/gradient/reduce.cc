@@ -48,7 +48,7 @@ Expr SumSquareSlope(const GradientScope&, const Expr& x, const Expr&, const Expr
 Expr L1Slope(const GradientScope&, const Expr& x, const Expr&, const Expr& dy) {
   return Sign(x) * dy;
 }
-// 0 where the norm is. Differentiated once more with respect to x it is no number there, as
+// 0 where the norm is. Differentiated once more with respect to x it is not a number there, as
 // PyTorch's is.
 Expr L2Slope(const GradientScope&, const Expr& x, const Expr& y, const Expr& dy) {
   return Masked(Not(Equal(y, ScalarLike(y, 0))), x / y) * dy;

@@ -150,7 +150,7 @@ struct Lbfgs::Run {
     return point;
   }
 
-  // Moves x and answers the loss and gradient there; without a line search the last move of a step
+  // Moves x and returns the loss and gradient there; without a line search the last move of a step
   // is not looked at.
   absl::StatusOr<LinePoint> Move(LinePoint from, bool last, int64_t most) {
     const Options& options = optimizer.options_;

@@ -1,5 +1,5 @@
 // L-BFGS: minimises a function of which loss and gradient are computed together, again and again at
-// points of the optimizer's choice, so that it is no rewrite of a graph. Names, defaults and
+// points of the optimizer's choice, so that it is not a rewrite of a graph. Names, defaults and
 // numbers are PyTorch's torch.optim.LBFGS; the arithmetic is in double whatever the parameters are.
 //
 //   Lbfgs optimizer({.line_search = Lbfgs::LineSearch::kStrongWolfe});
@@ -43,9 +43,9 @@ class Lbfgs {
 
   explicit Lbfgs(const Options& options) : options_(options) {}
 
-  // Moves `parameters` along up to max_iterations directions and answers the loss where they were.
+  // Moves `parameters` along up to max_iterations directions and returns the loss where they were.
   // What was learned of the curvature is kept for the next step. InvalidArgument: options out of
-  // range, parameters that are no floats or not those of the step before, gradients that are
+  // range, parameters that are not floats or not those of the step before, gradients that are
   // missing or of another shape; else the closure's errors. `parameters` stay when a step fails,
   // and the next one starts anew.
   absl::StatusOr<double> Step(Tensors& parameters, const Closure& closure);
@@ -56,7 +56,7 @@ class Lbfgs {
   static absl::StatusOr<Options> OptionsOf(const std::map<std::string, double>& values);
 
   void set_lr(double lr) { options_.lr = lr; }
-  // What is kept between steps, as tensors of double; SetState goes on from it bit for bit.
+  // What is kept between steps, as tensors of double; SetState continues from it bit for bit.
   // InvalidArgument: a tensor is missing or does not fit the others.
   Tensors State() const;
   absl::Status SetState(const Tensors& state);

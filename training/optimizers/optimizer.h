@@ -75,7 +75,7 @@ struct GroupSettings {
 // Adds the update of every parameter. A parameter becomes an input with its value as default and
 // gets the output "next/<name>"; state is "optimizer/<name>/<kind>", the number of the coming step
 // "optimizer/step" (int64, 1 at first). InvalidArgument: an unknown optimizer or option (with the
-// known ones), a value out of range, a parameter that is no float tensor of known dims.
+// known ones), a value out of range, a parameter that is not a float tensor of known dims.
 absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const OptimizerConfig& config,
                                                         absl::Span<const ParameterGroup> groups);
 

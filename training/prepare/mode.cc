@@ -266,7 +266,7 @@ absl::Status TrainBatchNormalizations(Model& model, const TrainingModeOptions& o
     change.batch_normalizations += trains;
     if (!trains) {
       change.left.push_back(
-          absl::StrCat(description, " has running statistics that are no initializers"));
+          absl::StrCat(description, " has running statistics that are not initializers"));
     }
   }
   trainer.AddUpdates();

@@ -31,7 +31,7 @@ absl::StatusOr<StateDict> Renamed(const StateDict& values, const LoadOptions& op
     }
   } catch (const std::regex_error& error) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a rename is no regular expression: ", error.what()));
+        absl::StrCat("a rename is not a regular expression: ", error.what()));
   }
   return renamed;
 }
@@ -47,7 +47,7 @@ void ConvertElements(const Tensor& from, Tensor& to) {
                  });
 }
 
-// `from` in another float dtype; nothing for what is no float.
+// `from` in another float dtype; nothing for what is not a float.
 std::optional<Tensor> Converted(const Tensor& from, DType dtype) {
   if (from.dtype() == dtype) return from;
   Tensor to(dtype, from.dims());

@@ -66,7 +66,7 @@ Schedule WarmupStableDecaySchedule(const WarmupStableDecay& phases);
 
 // `parts[i]` from milestone i - 1 on, each counting from its own beginning.
 Schedule SequentialSchedule(std::vector<Schedule> parts, std::vector<int64_t> milestones);
-// `rate` times what `factor` answers.
+// `rate` times what `factor` returns.
 Schedule LambdaSchedule(double rate, std::function<double(int64_t steps)> factor);
 // Chained: the factors that the parts put on `rate` multiply.
 Schedule ProductSchedule(double rate, std::vector<Schedule> parts);

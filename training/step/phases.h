@@ -16,8 +16,8 @@
 
 namespace onward {
 
-// LBFGS evaluates the loss as often as it likes: its step is no graph. A phase then computes loss
-// and gradients at the state's parameters, which it leaves as they are.
+// LBFGS evaluates the loss as often as it likes: its step is not a graph. A phase then computes
+// loss and gradients at the state's parameters, which it leaves as they are.
 bool IsLbfgs(const TrainConfig& config);
 
 // Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
@@ -46,11 +46,11 @@ inline constexpr char kAveragePrefix[] = "average/";
 // State of trainings that add gradients up over several batches.
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";
-// Outputs of a training with LBFGS: what its closure answers.
+// Outputs of a training with LBFGS: what its closure returns.
 inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
-// target or a parameter that is not there, a loss that is no scalar; others as MakeLoss,
+// target or a parameter that is not there, a loss that is not a scalar; others as MakeLoss,
 // AddGradients and AddOptimizer. `portable`: in ops of the standard alone, for other runtimes.
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   const TrainConfig& config,

@@ -246,7 +246,7 @@ absl::Status TrainingSession::Initialize(const TrainingInitialization& initializ
     const Value& value = outputs.at(output);
     if (!value.has_value() || !value.is_tensor())
       return absl::InvalidArgumentError(
-          absl::StrCat("initialization of '", initializer, "': '", output, "' is no tensor"));
+          absl::StrCat("initialization of '", initializer, "': '", output, "' is not a tensor"));
     ONWARD_RETURN_IF_ERROR(
         Annotate(Set(initializer, value.tensor().Clone()), "the initialization graph:"));
   }

@@ -30,7 +30,7 @@ class TrainingSession {
   // Whether the state may take what a run computed.
   using Accept = std::function<bool(const Session::Outputs& outputs)>;
 
-  // Runs a phase once and answers the outputs that are no state. With `accept` state keeps its
+  // Runs a phase once and returns the outputs that are not state. With `accept` state keeps its
   // value when the run fails or `accept` refuses it; without, state is written in place where the
   // program can do that and nobody else holds it, and is lost when the run fails. Inputs with a
   // default that are not given have their default (see Set).

@@ -5,7 +5,7 @@
 //   ONWARD_RETURN_IF_ERROR(trainer->Run());
 //   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
 //
-// With a directory of checkpoints a training that was cut off goes on bit for bit.
+// With a directory of checkpoints a training that was cut off resumes bit for bit.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What Trainer writes to checkpoints and goes on from.
+// What Trainer writes to checkpoints and continues from.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -91,7 +91,7 @@ absl::Status Trainer::Resume() {
   if (absl::IsNotFound(loaded.status())) return absl::OkStatus();
   if (!loaded.ok()) return loaded.status();
   for (const std::string& damaged : loaded->damaged)
-    Warn(absl::StrCat(damaged, "; going on from ", loaded->path));
+    Warn(absl::StrCat(damaged, "; continuing from ", loaded->path));
   TrainingState& state = loaded->state;
   const TrainingStep::Tensors kept = TakeStepState(state.tensors);
   ONWARD_RETURN_IF_ERROR(

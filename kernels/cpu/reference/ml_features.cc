@@ -278,7 +278,7 @@ class OneHotEncoder : public Kernel {
  private:
   auto Find(const T& value) const {
     if constexpr (std::is_floating_point_v<T>) {
-      // What no integer holds is no category.
+      // What no integer holds is not a category.
       if (!(value >= T{-0x1p63} && value < T{0x1p63})) return places_.end();
     }
     return places_.find(static_cast<Key>(value));

@@ -47,7 +47,7 @@ struct PatchSource {
   int64_t taps = 1;
   int64_t out_w = 1;
   int64_t row = 1;  // floats from one output row to the next
-  // Where pixels go on in the next image: output rows and floats of one; else 0.
+  // Where pixels continue in the next image: output rows and floats of one; else 0.
   int64_t rows = 0;
   int64_t image = 0;
 };

@@ -85,7 +85,7 @@ struct ScaledStepLoops {
   Apply units_apply;
   Squares tiny_squares;  // of matrices of at most kTinyMatrix elements
   Apply tiny_apply;
-  // Writes the sums of the gradient's squares of each row and column; answers those of p.
+  // Writes the sums of the gradient's squares of each row and column; returns those of p.
   double (*block_squares)(const AdafactorBlock<T>& b, T* row_sums, T* column_sums);
   // roots[i] = 1 / sqrt(x[i])
   void (*inverse_roots)(const T* x, int64_t count, T* roots);
@@ -93,7 +93,7 @@ struct ScaledStepLoops {
   double (*block_changes)(const AdafactorBlock<T>& b, const AdafactorRoots<T>& roots);
   void (*block_apply)(const AdafactorBlock<T>& b, const AdafactorRoots<T>& roots, T shrink, T rate);
 
-  // Writes the next momentum and x = the direction; answers the squares of x.
+  // Writes the next momentum and x = the direction; returns the squares of x.
   double (*muon_direction)(T weight, T momentum, bool nesterov, T sign, const T* g, const T* state,
                            T* next, T* x, int64_t count);
   void (*divide)(T* x, T by, int64_t count);

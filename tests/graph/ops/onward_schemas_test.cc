@@ -10,7 +10,7 @@
 namespace onward {
 namespace {
 
-// Replaces every onward op by its body and answers the type that output 0 has then.
+// Replaces every onward op by its body and returns the type that output 0 has then.
 std::string TypeOfBody(GraphBuilder& b, const Expr& y) {
   EXPECT_TRUE(b.status().ok()) << b.status();
   const std::string type = y.type().ToString();

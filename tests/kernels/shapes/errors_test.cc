@@ -1,4 +1,4 @@
-// What convolutions, pools, products, recurrences and attention answer to inputs that do not fit.
+// What convolutions, pools, products, recurrences and attention return for inputs that do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

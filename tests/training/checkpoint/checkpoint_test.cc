@@ -88,7 +88,7 @@ TEST(CheckpointTest, KeepsTheNewestTheBestAndMilestones) {
   for (int i = 0; i < 7; ++i) Write(*writer, State(10 * (i + 1), losses[i]));
   EXPECT_THAT(Steps(scratch.path()), ElementsAre(70, 60, 50, 30));
   writer.reset();
-  // A new writer goes on from what is there.
+  // A new writer continues from what is there.
   writer = Open(options);
   Write(*writer, State(80));
   EXPECT_THAT(Steps(scratch.path()), ElementsAre(80, 70, 50, 30));
@@ -193,7 +193,7 @@ TEST(CheckpointTest, TheTrainingGoesOnMeanwhile) {
     for (const double x : state->tensors.at("w").span<double>())
       ASSERT_NEAR(x, -0.1 * static_cast<double>(entry.step), 1e-9);
   }
-  // A session goes on from tensors in the mapped file, which it does not change.
+  // A session continues from tensors in the mapped file, which it does not change.
   const auto newest = LoadNewestCheckpoint(scratch.path());
   auto resumed = Falling(50000);
   for (const auto& [name, tensor] : newest->state.tensors)

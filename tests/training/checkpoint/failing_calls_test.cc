@@ -30,7 +30,7 @@ bool Fails() {
   return calls_left >= 0 && calls_left-- == 0;
 }
 
-// What the system's calls answer.
+// What the system's calls return.
 long Answer(long number, long a, long b, long c) {
   if (!Fails()) return syscall(number, a, b, c);
   errno = reason;

@@ -141,7 +141,7 @@ TEST(ReadTrainConfig, AnOverrideReplacesAndAnEmptyOneClears) {
   EXPECT_EQ(Overridden({"optimizer.group+={least_rank: 2}"}).optimizer().group_size(), 2);
   EXPECT_FALSE(Overridden({"schedule="}).has_schedule());
   EXPECT_EQ(Overridden({"schedule.warmup="}).schedule().has_warmup(), false);
-  // What is not there stays away, and is no half message.
+  // What is not there stays away, and is not a half message.
   EXPECT_FALSE(Overridden({"evaluation.patience="}).has_evaluation());
   EXPECT_FALSE(Overridden({"clip.norm="}).has_clip());
 }

@@ -89,10 +89,10 @@ TEST_F(CsvTest, MissingValues) {
 TEST_F(CsvTest, BrokenRecordsNameTheirLine) {
   const std::string x = "field { name: 'x' } ";
   EXPECT_THAT(Error("x,y\n1,2\n3,abc\n", "field { name: 'y' }", 1),
-              HasSubstr("x.csv' line 3: column 1, field 'y': 'abc' is no number"));
+              HasSubstr("x.csv' line 3: column 1, field 'y': 'abc' is not a number"));
   EXPECT_THAT(Error("x,y\n1,2,3\n", x), HasSubstr("line 2: 3 values where the first line has 2"));
   EXPECT_THAT(Error("x\n1\n\n\n1x\n", x, 1),
-              HasSubstr("line 5: column 0, field 'x': '1x' is no number"));
+              HasSubstr("line 5: column 0, field 'x': '1x' is not a number"));
   EXPECT_THAT(Error("x,y\n\"a\nb\",1\n,2\n", "field { name: 'y' element: INT32 } " + x, 1),
               HasSubstr("line 4: column 0, field 'x': the value is missing"));
   EXPECT_THAT(Error("x\n\"1\n2\n", x),
@@ -101,13 +101,13 @@ TEST_F(CsvTest, BrokenRecordsNameTheirLine) {
   EXPECT_THAT(Error("x\n3000000000\n", "field { name: 'x' element: INT32 }"),
               HasSubstr("'3000000000' is no 32-bit integer"));
   EXPECT_THAT(Error("x\n99999999999999999999\n", "field { name: 'x' element: INT64 }"),
-              HasSubstr("is no integer"));
+              HasSubstr("is not an integer"));
   EXPECT_THAT(Error("x\n1.5\n", "field { name: 'x' element: INT64 }"),
-              HasSubstr("'1.5' is no integer"));
+              HasSubstr("'1.5' is not an integer"));
   EXPECT_THAT(Error("x\nyes\n", "field { name: 'x' element: BOOL }"),
-              HasSubstr("'yes' is no bool"));
+              HasSubstr("'yes' is not a bool"));
   EXPECT_THAT(Error("x\nbird\n", "field { name: 'x' class: 'cat' }"),
-              HasSubstr("'bird' is no class"));
+              HasSubstr("'bird' is not a class"));
 }
 
 TEST_F(CsvTest, BrokenRecordsAreSkippedWhereAsked) {

@@ -88,8 +88,8 @@ TEST(ImagesTest, Lists) {
     ASSERT_TRUE(example.ok()) << example.status();
     EXPECT_EQ(example->at(1).data<int64_t>()[0], labels[i]);
   }
-  EXPECT_THAT(Error(list), HasSubstr("list' line 4: 'dog' is no class"));
-  EXPECT_THAT(Error(list + "class: 'dog'"), HasSubstr("list' line 1: '1' is no class"));
+  EXPECT_THAT(Error(list), HasSubstr("list' line 4: 'dog' is not a class"));
+  EXPECT_THAT(Error(list + "class: 'dog'"), HasSubstr("list' line 1: '1' is not a class"));
   scratch.Write("list", "a.png 0\nb.png\n");
   EXPECT_THAT(Error(list), HasSubstr("list' line 2: needs a path and a class"));
   scratch.Write("list", "\n");

@@ -76,11 +76,11 @@ TEST_F(JsonlTest, BrokenLinesAreNamed) {
   EXPECT_THAT(Error("{\"x\":1}\n\n{\"x\":1\n", x, 1), HasSubstr("x.jsonl' line 3: no JSON"));
   EXPECT_THAT(Error("[1]\n", x), HasSubstr("line 1: no JSON object"));
   EXPECT_THAT(Error("{\"y\":1}\n", x), HasSubstr("'x': there is no such member"));
-  EXPECT_THAT(Error("{\"x\":1.5}\n", x), HasSubstr("'x': '1.5' is no integer"));
-  EXPECT_THAT(Error("{\"x\":18446744073709551615}\n", x), HasSubstr("is no integer"));
-  EXPECT_THAT(Error("{\"x\":[1]}\n", x), HasSubstr("'[1]' is no integer"));
+  EXPECT_THAT(Error("{\"x\":1.5}\n", x), HasSubstr("'x': '1.5' is not an integer"));
+  EXPECT_THAT(Error("{\"x\":18446744073709551615}\n", x), HasSubstr("is not an integer"));
+  EXPECT_THAT(Error("{\"x\":[1]}\n", x), HasSubstr("'[1]' is not an integer"));
   EXPECT_THAT(Error("{\"x\":null}\n", x), HasSubstr("the value is missing"));
-  EXPECT_THAT(Error("{\"x\":\"1\"}\n", x), HasSubstr("is no integer"));
+  EXPECT_THAT(Error("{\"x\":\"1\"}\n", x), HasSubstr("is not an integer"));
   const std::string list = "field { name: 'x' dim: -1 dim: -1 }";
   EXPECT_EQ(Error("{\"x\":[[1,2],[3,4]]}\n", list), "OK");
   EXPECT_THAT(Error("{\"x\":[[1,2],[3]]}\n", list), HasSubstr("the lists differ in length"));

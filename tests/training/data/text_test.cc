@@ -111,7 +111,7 @@ TEST(TextTest, BadTextsAndConfigs) {
   EXPECT_THAT(error(Config(0)), HasSubstr("must be positive"));
   DataConfig config = Config(1);
   config.mutable_text()->set_tokens(TextData::UINT32);
-  EXPECT_THAT(error(config), HasSubstr("3 bytes are no whole number of tokens of 4"));
+  EXPECT_THAT(error(config), HasSubstr("3 bytes are not a whole number of tokens of 4"));
   config.mutable_text()->set_tokens(TextData::VOCABULARY);
   EXPECT_THAT(error(config), HasSubstr("needs vocabulary"));
   scratch.Write("v", "a\nb\n");

@@ -60,7 +60,7 @@ def cases():
     yield Case("det_batches", "y = Det (x)", {"x": numbers(2, 1, 3, 3)}, torch.linalg.det, sizes=("x",))
     yield Case("det_zeros", "y = Det (x)", {"x": np.zeros((3, 3))}, torch.linalg.det, sizes=("x",), smooth=False)
     singular = np.array([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]])
-    # torch's det of a singular matrix answers cofactors too; here in closed form.
+    # torch's det of a singular matrix returns cofactors too; here in closed form.
     yield Case("det_singular", "y = Det (x)", {"x": singular},
                lambda x: (x[0] * torch.linalg.cross(x[1], x[2])).sum(), sizes=("x",))
     yield Case("inverse", "y = com.microsoft.Inverse (x)", {"x": numbers(2, 3, 3)}, torch.linalg.inv)

@@ -142,7 +142,7 @@ TEST_P(GradientCasesTest, RunInEveryFloat) {
   });
 }
 
-// What a session answers for `name`: the sum of all elements of double outputs times weights.
+// What a session returns for `name`: the sum of all elements of double outputs times weights.
 class Function {
  public:
   Function(Session& session, std::map<std::string, Tensor> weights)

@@ -1,5 +1,5 @@
 // Gradients of LSTM, GRU and RNN: finite differences of our kernels in every variant, and ONNX
-// Runtime. What PyTorch answers for the cells that it has is in cases/recurrent.txt.
+// Runtime. What PyTorch returns for the cells that it has is in cases/recurrent.txt.
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"

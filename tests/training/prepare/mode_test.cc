@@ -165,7 +165,7 @@ TEST(TrainingMode, SaysWhatItLeaves) {
   const ModeChange change = Train(model);
   EXPECT_EQ(change.batch_normalizations, 0);
   ASSERT_EQ(change.left.size(), 1u);
-  EXPECT_THAT(change.left[0], HasSubstr("running statistics that are no initializers"));
+  EXPECT_THAT(change.left[0], HasSubstr("running statistics that are not initializers"));
 }
 
 TEST(TrainingMode, DropoutsDrawAnewInEachRun) {

@@ -87,7 +87,7 @@ TEST(StateDict, NamesThatOthersGive) {
 
   options.renames = {{"(", ""}};
   EXPECT_THAT(std::string(LoadStateDict(model, values, options).status().message()),
-              HasSubstr("a rename is no regular expression"));
+              HasSubstr("a rename is not a regular expression"));
   options.renames = {{"weight|bias", "x"}};
   EXPECT_THAT(std::string(LoadStateDict(model, values, options).status().message()),
               HasSubstr("two values are named 'module.net."));

@@ -76,7 +76,7 @@ TEST_F(TrainingNamesTest, NamesOfWeightsAreRefused) {
                         "adds; rename it in the model"));
 }
 
-// Of inputs and of fields of the data: users go on writing them.
+// Of inputs and of fields of the data: users continue writing them.
 TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   const auto plain = Train(Detailed("logits"));
   ASSERT_TRUE(plain.ok()) << plain.status();

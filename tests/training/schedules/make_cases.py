@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch's schedules answer, for schedules_test: a line a case of name and values, step 0 first. Run by the Python
+"""What PyTorch's schedules return, for schedules_test: a line a case of name and values, step 0 first. Run by the Python
 of `scripts/peers torch`: make_cases.py > cases.txt"""
 import torch
 from torch.optim import SGD

@@ -1,4 +1,4 @@
-// Schedules answer what PyTorch's do (make_cases.py).
+// Schedules return what PyTorch's do (make_cases.py).
 #include <gtest/gtest.h>
 
 #include <cmath>

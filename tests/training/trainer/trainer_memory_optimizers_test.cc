@@ -42,7 +42,7 @@ TEST_F(TrainerMemoryTest, LastCheckpointOfLbfgs) {
   }
 }
 
-// How long the writing of a checkpoint goes on beside a step is a matter of time.
+// How long the writing of a checkpoint continues beside a step is a matter of time.
 TEST_F(TrainerMemoryTest, CheckpointsBesideStepsOfLbfgs) {
   TrainerOptions options;
   options.directory = scratch_.path();

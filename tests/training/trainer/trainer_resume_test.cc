@@ -1,4 +1,4 @@
-// A training that was cut off goes on to the same bits.
+// A training that was cut off continues to the same bits.
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/trainer/trainer.h"
 
