@@ -1,6 +1,5 @@
 #include "training/step/batch_inputs.h"
 
-#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +10,8 @@ namespace onward {
 absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
                                          const DataConfig& data) {
   Session::Inputs given;
-  // Of fields that have a weight's name; the weight is not fed.
-  std::set<std::string> taken;
-  for (const ValueInfo& input : inputs)
-    if (UserName(input.name) != input.name) taken.insert(UserName(input.name));
   for (const ValueInfo& input : inputs) {
-    if (IsTrainingName(input.name) || taken.contains(input.name)) continue;
+    if (IsTrainingName(input.name)) continue;
     const std::string name = UserName(input.name);
     const auto named = data.inputs().find(name);
     const std::string& field = named == data.inputs().end() ? name : named->second;

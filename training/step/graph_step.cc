@@ -22,7 +22,7 @@ absl::StatusOr<bool> GraphStep::RunBatch(StepReport& report, LossMean& mean) {
   const BatchPlaces& places = context_.loader.places();
   TrainingSession& session = context_.session;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                          InputsOf(session.inputs(), batch, context_.config.data()));
+                          InputsOf(session.data_inputs(), batch, context_.config.data()));
   ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(batch, places));
   ONWARD_RETURN_IF_ERROR(NamePlace(
       AtStep(context_.progress, session.Step(given, outputs_, 0, accept)), batch, places));

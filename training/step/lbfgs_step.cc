@@ -46,8 +46,8 @@ absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepRe
     given.places = context_.loader.places();
     ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(given.batch, given.places));
     report.examples += given.batch.begin()->second.dims()[0];
-    ONWARD_ASSIGN_OR_RETURN(
-        given.inputs, InputsOf(context_.session.inputs(), given.batch, context_.config.data()));
+    ONWARD_ASSIGN_OR_RETURN(given.inputs, InputsOf(context_.session.data_inputs(), given.batch,
+                                                   context_.config.data()));
   }
   report.data_seconds = Now() - begin;
   return batches;

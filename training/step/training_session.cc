@@ -195,6 +195,13 @@ absl::StatusOr<int64_t> TrainingSession::MeasureMemory(const Session::Inputs& in
   return memory.peak() - before;
 }
 
+std::vector<ValueInfo> TrainingSession::data_inputs(size_t phase) const {
+  std::vector<ValueInfo> inputs;
+  for (const ValueInfo& input : phases_.at(phase).inputs)
+    if (!state_index_.contains(input.name)) inputs.push_back(input);
+  return inputs;
+}
+
 std::vector<std::string> TrainingSession::state_names() const {
   std::vector<std::string> names;
   for (const auto& [name, index] : state_index_) names.push_back(name);

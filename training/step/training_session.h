@@ -43,6 +43,8 @@ class TrainingSession {
 
   // What Step takes; what has a value already, as state has, is optional.
   const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
+  // Those that are not state: what a batch may feed.
+  std::vector<ValueInfo> data_inputs(size_t phase = 0) const;
   // What a step with inputs of these shapes needs beside its state; their data is not read.
   absl::StatusOr<PlannedMemory> PlanMemory(const Session::Inputs& inputs, size_t phase = 0);
   // PlannedMemory::arena.

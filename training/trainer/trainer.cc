@@ -221,12 +221,13 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
     return absl::FailedPreconditionError("the config has no evaluation");
   ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
-  absl::StatusOr<Evaluation> evaluation = onward::Evaluate(
-      *evaluation_loader_, config_.evaluation().data(), config_.loss(), session_->inputs(phase),
-      [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
-        if (Interrupted()) return absl::CancelledError("interrupted");
-        return session_->Step(inputs, phase);
-      });
+  absl::StatusOr<Evaluation> evaluation =
+      onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
+                       session_->data_inputs(phase),
+                       [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
+                         if (Interrupted()) return absl::CancelledError("interrupted");
+                         return session_->Step(inputs, phase);
+                       });
   evaluation_loader_->Rest();
   if (evaluation.ok() && !evaluation->not_finite.empty())
     Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));

@@ -46,7 +46,7 @@ absl::Status Trainer::UpdateAverageStatistics() const {
   session_->session(phase).set_run_index(0);
   ONWARD_ASSIGN_OR_RETURN(
       const auto statistics,
-      StatisticsOverEpoch(config_, data_, session_->inputs(phase),
+      StatisticsOverEpoch(config_, data_, session_->data_inputs(phase),
                           [&](const Session::Inputs& inputs, Session::Outputs& outputs) {
                             return session_->Step(inputs, outputs, phase);
                           }));

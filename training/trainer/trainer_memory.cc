@@ -107,7 +107,7 @@ absl::Status Trainer::PlanPhase(size_t phase, const DataConfig& data, const Batc
   PlannedMemory most;
   const auto plan = [&](const Batch& batch) -> absl::StatusOr<int64_t> {
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                            InputsOf(session_->inputs(phase), batch, data));
+                            InputsOf(session_->data_inputs(phase), batch, data));
     const int64_t before = memory_->used();
     ONWARD_ASSIGN_OR_RETURN(const PlannedMemory needs, session_->PlanMemory(given, phase));
     most.arena = std::max(most.arena, needs.arena);
@@ -143,7 +143,7 @@ absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, Loader&
   if (!read.ok()) return absl::OkStatus();  // the step that reads it says what is wrong
   const Batch& batch = *read;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
-                          InputsOf(session_->inputs(phase), batch, data));
+                          InputsOf(session_->data_inputs(phase), batch, data));
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory needs, session_->PlanMemory(given, phase));
   if (needs.sized_at_run == 0) return absl::OkStatus();
   const absl::StatusOr<int64_t> taken = session_->MeasureMemory(given, phase);
@@ -171,9 +171,9 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
         ReadBatches(*evaluation_loader_, evaluation_loader_->batches_per_epoch(), 1);
     if (!read.ok()) return Annotate(read.status(), "evaluation.data:");
     evaluated = *std::move(read);
-    ONWARD_RETURN_IF_ERROR(
-        Annotate(InputsOf(session_->inputs(evaluate), evaluated.first, evaluation_data).status(),
-                 "evaluation:"));
+    ONWARD_RETURN_IF_ERROR(Annotate(
+        InputsOf(session_->data_inputs(evaluate), evaluated.first, evaluation_data).status(),
+        "evaluation:"));
     ONWARD_RETURN_IF_ERROR(Annotate(
         PlanPhase(evaluate, evaluation_data, evaluated.sizes, &evaluation), "evaluation.data:"));
     planned_.batches = batches.ahead + evaluated.in_hand + evaluated.examples;

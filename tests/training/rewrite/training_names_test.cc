@@ -130,6 +130,31 @@ TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   EXPECT_THAT(rights, ::testing::Each(rights[0]));
 }
 
+// A field that nobody asks for is not fed to the weight that has its name.
+TEST_F(TrainingNamesTest, AFieldNamedLikeAWeightFeedsNothing) {
+  Safetensors data;
+  data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
+  data.tensors["label"] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
+  std::vector<std::vector<float>> weights;
+  for (const char* extra : {"unused", "fc2.bias"}) {
+    // A batch of it has the shape of the bias.
+    data.tensors[extra] = Normal({12}, 1, 6);
+    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    data.tensors.erase(extra);
+    TrainConfig config = Config("epochs: 2");
+    for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
+      each->clear_mnist();
+      each->mutable_safetensors()->add_path("data.safetensors");
+    }
+    config.set_batch_size(3);
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    weights.push_back(Weights(**trainer, "fc2.bias"));
+    EXPECT_TRUE((*trainer)->Evaluate().ok());
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
 // An output that has the name of the target is called by it in messages.
 TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
   for (const char* shape : {"batch", "N"}) {
