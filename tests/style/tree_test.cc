@@ -72,6 +72,25 @@ TEST(Tree, IncludesGoOneWay) {
   }
 }
 
+// The stages of training, each with those that stand before it; training/README.md shows them.
+TEST(Tree, StagesOfTrainingGoOneWay) {
+  static const std::vector<std::string> kStages = {"source",  "gradient", "prepare",
+                                                   "rewrite", "step",     "trainer"};
+  static const std::regex include("^#include \"training/([a-z_]+)/.*\"");
+  for (size_t stage = 0; stage < kStages.size(); ++stage) {
+    for (const fs::path& source : Sources(kRoot / "training" / kStages[stage])) {
+      for (const std::string& line : Lines(source)) {
+        std::smatch match;
+        if (!std::regex_search(line, match, include)) continue;
+        const auto target = std::find(kStages.begin(), kStages.end(), match[1].str());
+        if (target == kStages.end()) continue;
+        EXPECT_LE(target - kStages.begin(), static_cast<std::ptrdiff_t>(stage))
+            << fs::relative(source, kRoot) << " includes " << match[1];
+      }
+    }
+  }
+}
+
 TEST(Tree, CudaHeadersStayWithCuda) {
   static const std::regex cuda("^#include [<\"](cuda|cublas|cudnn|nccl|nvrtc)");
   for (const auto& [folder, allowed] : kMayInclude) {

@@ -13,13 +13,13 @@
 #include "nn/module.h"
 #include "nn/parameters.h"
 #include "onnx_io/import.h"
+#include "training/config/precision.h"
 #include "training/data/sources.h"
 #include "training/prepare/head.h"
 #include "training/prepare/master_weights.h"
 #include "training/prepare/restore_source.h"
 #include "training/prepare/state_dict.h"
 #include "training/prepare/trainable.h"
-#include "training/rewrite/loss_scale.h"
 #include "training/source/stop_gradients.h"
 
 namespace onward {

@@ -12,19 +12,6 @@ namespace onward {
 
 using namespace expr;  // NOLINT: reads as formulas
 
-bool ScalesLoss(const TrainConfig& config) {
-  return config.precision().autocast() == PrecisionConfig::FLOAT16;
-}
-
-Precision SessionPrecision(const TrainConfig& config) {
-  const PrecisionConfig& precision = config.precision();
-  if (precision.arithmetic() == PrecisionConfig::STRICT) return Precision::kStrict;
-  const bool fast =
-      precision.arithmetic() == PrecisionConfig::FAST ||
-      (!precision.has_arithmetic() && precision.autocast() == PrecisionConfig::BFLOAT16);
-  return fast ? Precision::kFast : Precision::kDefault;
-}
-
 double LeastLossScale(const PrecisionConfig& config) {
   return std::min(config.least_loss_scale(), config.loss_scale());
 }

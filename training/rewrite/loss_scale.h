@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "graph/builder/expr.h"
-#include "kernels/kernel.h"
+#include "training/config/precision.h"
 #include "training/config/train_config.pb.h"
 
 namespace onward {
@@ -20,12 +20,6 @@ struct LossScale {
   double scale = 1;   // a float32 number
   int64_t steps = 0;  // with finite gradients since the scale changed
 };
-
-// Float16 scales the loss; bfloat16 has the range of float32.
-bool ScalesLoss(const TrainConfig& config);
-
-// Of the session that runs the phases: products of a training in bfloat16 round their operands.
-Precision SessionPrecision(const TrainConfig& config);
 
 // Under which the scale does not fall.
 double LeastLossScale(const PrecisionConfig& config);
