@@ -35,7 +35,7 @@ absl::StatusOr<ModelOptions> Complete(const ModelEntry& entry,
     }
     if (!(value >= option->least && value <= option->most) ||
         (option->whole && value != std::floor(value))) {
-      return absl::InvalidArgumentError(absl::StrCat(model, ": ", name, " = ", value, " is no ",
+      return absl::InvalidArgumentError(absl::StrCat(model, ": ", name, " = ", value, " is not a ",
                                                      option->whole ? "whole " : "", "number in [",
                                                      option->least, ", ", option->most, "]"));
     }

@@ -39,9 +39,9 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-absl::Status IsNo(std::string_view text, std::string_view what) {
+absl::Status IsNot(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("'", PrintableUtf8(text.substr(0, 80)), "' is no ", std::string(what)));
+      absl::StrCat("'", PrintableUtf8(text.substr(0, 80)), "' is not ", std::string(what)));
 }
 
 }  // namespace
@@ -80,14 +80,14 @@ absl::Status RecordElements::SetInteger(int64_t value, int64_t index, Tensor& te
     tensor.mutable_data<int64_t>()[index] = value;
     return absl::OkStatus();
   }
-  if (value != static_cast<int32_t>(value)) return IsNo(absl::StrCat(value), "32-bit integer");
+  if (value != static_cast<int32_t>(value)) return IsNot(absl::StrCat(value), "a 32-bit integer");
   tensor.mutable_data<int32_t>()[index] = static_cast<int32_t>(value);
   return absl::OkStatus();
 }
 
 absl::Status RecordElements::SetClass(std::string_view text, int64_t index, Tensor& tensor) const {
   const auto known = classes_.find(text);
-  if (known == classes_.end()) return IsNo(text, "class");
+  if (known == classes_.end()) return IsNot(text, "a class");
   return SetInteger(known->second, index, tensor);
 }
 
@@ -116,16 +116,16 @@ absl::Status RecordElements::FromText(std::string_view text, int64_t index, Tens
   if (!classes_.empty()) return SetClass(classes_.count(text) > 0 ? text : trimmed, index, tensor);
   if (is_float()) {
     const std::optional<double> value = Parse<double>(trimmed);
-    return value ? SetNumber(*value, index, tensor) : IsNo(text, "number");
+    return value ? SetNumber(*value, index, tensor) : IsNot(text, "a number");
   }
   if (dtype_ == DType::kBool) {
     const std::optional<bool> value = ParseBool(trimmed);
-    if (!value) return IsNo(text, "bool");
+    if (!value) return IsNot(text, "a bool");
     tensor.mutable_data<bool>()[index] = *value;
     return absl::OkStatus();
   }
   const std::optional<int64_t> value = Parse<int64_t>(trimmed);
-  return value ? SetInteger(*value, index, tensor) : IsNo(text, "integer");
+  return value ? SetInteger(*value, index, tensor) : IsNot(text, "an integer");
 }
 
 absl::Status RecordElements::FromJson(const nlohmann::json& value, int64_t index,
@@ -140,21 +140,21 @@ absl::Status RecordElements::FromJson(const nlohmann::json& value, int64_t index
     return SetClass(value.is_string() ? value.get_ref<const std::string&>() : text(), index,
                     tensor);
   if (dtype_ == DType::kString) {
-    if (!value.is_string()) return IsNo(text(), "string");
+    if (!value.is_string()) return IsNot(text(), "a string");
     tensor.mutable_data<std::string>()[index] = value.get_ref<const std::string&>();
     return absl::OkStatus();
   }
   if (dtype_ == DType::kBool) {
-    if (!value.is_boolean()) return IsNo(text(), "bool");
+    if (!value.is_boolean()) return IsNot(text(), "a bool");
     tensor.mutable_data<bool>()[index] = value.get<bool>();
     return absl::OkStatus();
   }
   if (is_float())
     return value.is_number() ? SetNumber(value.get<double>(), index, tensor)
-                             : IsNo(text(), "number");
+                             : IsNot(text(), "a number");
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-  return fits ? SetInteger(value.get<int64_t>(), index, tensor) : IsNo(text(), "integer");
+  return fits ? SetInteger(value.get<int64_t>(), index, tensor) : IsNot(text(), "an integer");
 }
 
 SymbolicDims RecordDims(const RecordField& field) {

@@ -99,7 +99,7 @@ TEST_F(CsvTest, BrokenRecordsNameTheirLine) {
               HasSubstr("line 2: a quoted value does not end as it should"));
   EXPECT_THAT(Error("x\n\"1\"2\n", x), HasSubstr("line 2: a quoted value"));
   EXPECT_THAT(Error("x\n3000000000\n", "field { name: 'x' element: INT32 }"),
-              HasSubstr("'3000000000' is no 32-bit integer"));
+              HasSubstr("'3000000000' is not a 32-bit integer"));
   EXPECT_THAT(Error("x\n99999999999999999999\n", "field { name: 'x' element: INT64 }"),
               HasSubstr("is not an integer"));
   EXPECT_THAT(Error("x\n1.5\n", "field { name: 'x' element: INT64 }"),
