@@ -1,4 +1,4 @@
-// What a configuration says of the arithmetic of a training.
+// The arithmetic that the configuration of a training asks for.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -9,7 +9,8 @@ namespace onward {
 // Float16 scales the loss; bfloat16 has the range of float32.
 bool ScalesLoss(const TrainConfig& config);
 
-// Of the session that runs the phases: products of a training in bfloat16 round their operands.
+// The precision of the session that runs the phases: a training in bfloat16 rounds the operands of
+// its products.
 Precision SessionPrecision(const TrainConfig& config);
 
 }  // namespace onward
