@@ -102,7 +102,10 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   for (size_t i = 0; i < inputs.size(); ++i) {
     phase.input_index[inputs[i].name] = i;
     const auto state = state_index_.find(inputs[i].name);
-    if (state == state_index_.end()) continue;
+    if (state == state_index_.end()) {
+      phase.data_inputs.push_back(inputs[i]);
+      continue;
+    }
     ONWARD_RETURN_IF_ERROR(CheckFits(inputs[i], state_[state->second].tensor()));
     phase.reads.emplace_back(state->second, i);
     inputs[i].optional = true;
@@ -193,13 +196,6 @@ absl::StatusOr<int64_t> TrainingSession::MeasureMemory(const Session::Inputs& in
   for (Value& given : run.given) given = Value();
   ONWARD_RETURN_IF_ERROR(status);
   return memory.peak() - before;
-}
-
-std::vector<ValueInfo> TrainingSession::data_inputs(size_t phase) const {
-  std::vector<ValueInfo> inputs;
-  for (const ValueInfo& input : phases_.at(phase).inputs)
-    if (!state_index_.contains(input.name)) inputs.push_back(input);
-  return inputs;
 }
 
 std::vector<std::string> TrainingSession::state_names() const {

@@ -44,7 +44,9 @@ class TrainingSession {
   // What Step takes; what has a value already, as state has, is optional.
   const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
   // Those that are not state: what a batch may feed.
-  std::vector<ValueInfo> data_inputs(size_t phase = 0) const;
+  const std::vector<ValueInfo>& data_inputs(size_t phase = 0) const {
+    return phases_[phase].data_inputs;
+  }
   // What a step with inputs of these shapes needs beside its state; their data is not read.
   absl::StatusOr<PlannedMemory> PlanMemory(const Session::Inputs& inputs, size_t phase = 0);
   // PlannedMemory::arena.
@@ -81,6 +83,7 @@ class TrainingSession {
   struct Phase {
     std::unique_ptr<Session> session;
     std::vector<ValueInfo> inputs;  // the session's; state is optional
+    std::vector<ValueInfo> data_inputs;
     std::map<std::string, size_t> input_index;
     std::vector<std::pair<size_t, size_t>> reads;  // position in state_, input
     std::vector<Update> updates;
