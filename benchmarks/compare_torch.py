@@ -43,8 +43,8 @@ np.savez(folder + "/batch.npz", **{k: v.numpy() for k, v in batch.items()})
 torch.onnx.export(model, (batch[given],), folder + "/model.onnx", input_names=[given], output_names=["logits"], dynamo=True,
                   external_data=False, verbose=False, optimize=False)
 axis = -1 if batch["label"].dim() == 2 else 1
-lines = ['model: "model.onnx"', 'loss { kind: "cross_entropy" class_axis: %d }' % axis, 'steps: 1', 'data {}',
-         'optimizer { name: "%s" %s }' % (optimizer, " ".join('options { key: "%s" value: %g }' % o for o in options.items()))]
+lines = ['model: "model.onnx"', 'loss { cross_entropy { class_axis: %d } }' % axis, 'steps: 1', 'data {}',
+         "optimizer { %s { %s } }" % (optimizer.lower(), " ".join("%s: %g" % o for o in options.items()))]
 if precision == "bf16":
     lines.append("precision { autocast: BFLOAT16 }")
 open(folder + "/config.textproto", "w").write("\n".join(lines) + "\n")

@@ -10,6 +10,7 @@
 #include "cli/train_records.h"
 #include "graph/base/status.h"
 #include "onnx_io/import.h"
+#include "training/config/kinds.h"
 #include "training/config/read_config.h"
 #include "training/config/set_field.h"
 #include "training/data/model_notes.h"
@@ -25,6 +26,13 @@ struct Options {
   int batch_size = 0;
 };
 
+absl::Status SetLoss(const std::string& kind, TrainConfig& config) {
+  for (const auto* each : KindsOf(*LossConfig::descriptor()))
+    if (each->name() == kind) return SetField(config, "loss." + kind, "{}");
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--loss: there is no loss '", kind, "'; there are ", KindNames(*LossConfig::descriptor())));
+}
+
 // A config whose only data are those of the evaluation, and whose only purpose it is.
 absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   TrainConfig config;
@@ -33,8 +41,8 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
       return absl::InvalidArgumentError(
           "--data is missing, such as --data 'npz { path: \"x.npz\" }'");
     config.set_model(std::filesystem::absolute(options.subject));
-    config.mutable_loss()->set_kind(options.loss);
-    config.mutable_optimizer()->set_name("SGD");
+    ONWARD_RETURN_IF_ERROR(SetLoss(options.loss, config));
+    config.mutable_optimizer()->mutable_sgd();
     config.set_steps(0);
   } else {
     ONWARD_ASSIGN_OR_RETURN(config, ReadTrainConfig(options.subject, options.set));

@@ -365,7 +365,7 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
   command.Option("config", options->config, "onward.TrainConfig as .textproto or .json",
                  {.required = true});
   command.Option("--set", options->set,
-                 "overrides of the config, as optimizer.options.lr=0.01; may be repeated");
+                 "overrides of the config, as optimizer.adamw.lr=0.01; may be repeated");
   command.Option("--output-dir", options->output_dir,
                  "where metrics, checkpoints and the trained model go (default: the config's)");
   command.Option("--second-dir", options->second_dir,

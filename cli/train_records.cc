@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/write_file.h"
 #include "graph/base/status.h"
+#include "training/config/make_loss.h"
 
 namespace onward::cli {
 namespace {
@@ -161,7 +162,7 @@ nlohmann::json TrainRecords::ConfusionSummary(const std::vector<std::string>& cl
 }
 
 bool ShowsConfusion(const TrainConfig& config) {
-  return !config.data().has_text() && config.loss().class_axis() != -1;
+  return !config.data().has_text() && ClassAxis(config.loss()) != -1;
 }
 
 nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::string>& classes) {

@@ -233,14 +233,14 @@ TEST_F(DocsTest, ConfigurationsTrain) {
   // What a block leaves out, by a field that only this block has.
   const std::pair<const char*, const char*> rest[] = {
       {"mnist_cnn", ""},
-      {"bert.onnx", R"(loss { kind: "cross_entropy" }
-          optimizer { name: "SGD" options { key: "lr" value: 0.1 } } batch_size: 4 steps: 2
+      {"bert.onnx", R"(loss { cross_entropy {} }
+          optimizer { sgd { lr: 0.1 } } batch_size: 4 steps: 2
           data { jsonl { path: "train.jsonl" field { name: "input_ids" element: INT64 dim: -1 }
                          field { name: "label" element: INT64 } } })"},
       {"cifar10_images", R"(built { name: "resnet_cifar" options { key: "width" value: 2 }
                                     options { key: "classes" value: 2 } }
-          loss { kind: "cross_entropy" } batch_size: 4 steps: 2
-          optimizer { name: "SGD" options { key: "lr" value: 0.1 } })"}};
+          loss { cross_entropy {} } batch_size: 4 steps: 2
+          optimizer { sgd { lr: 0.1 } })"}};
   size_t found = 0;
   for (const char* name : kPages) {
     for (const CodeBlock& block : ReadPage(Source(name)).blocks) {

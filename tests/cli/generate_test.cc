@@ -104,8 +104,8 @@ TEST_F(GenerateCommandTest, WhatATrainingLeaves) {
       built { name: "gpt" options { key: "vocabulary" value: 9 } options { key: "layers" value: 1 }
               options { key: "heads" value: 2 } options { key: "width" value: 16 }
               options { key: "context" value: 12 } }
-      loss { kind: "cross_entropy" class_axis: -1 }
-      optimizer { name: "AdamW" options { key: "lr" value: 0.02 } }
+      loss { cross_entropy { class_axis: -1 } }
+      optimizer { adamw { lr: 0.02 } }
       data { text { path: "text.txt" tokens: CHARACTERS window: 12 } }
       batch_size: 8 steps: 60 threads: 1)");
   const std::string output = directory_.path("trained"), log = directory_.path("log");

@@ -62,8 +62,8 @@ class ModelNotesTest : public ::testing::Test {
   void Train(const std::string& images, const std::string& more = "") {
     const std::string config = directory_.Write(
         "train.textproto",
-        absl::StrCat(R"(model: "picks.onnx" loss { kind: "cross_entropy" } steps: 1 batch_size: 3
-            optimizer { name: "SGD" options { key: "lr" value: 0 } }
+        absl::StrCat(R"(model: "picks.onnx" loss { cross_entropy {} } steps: 1 batch_size: 3
+            optimizer { sgd { lr: 0 } }
             data { images { directory: ")",
                      kFolders, "\" ", images, "} } ", more,
                      " evaluation { data { images { directory: \"", kFolders, "\" ", images,
@@ -221,8 +221,8 @@ TEST_F(ModelNotesTest, TextBringsItsVocabulary) {
       built { name: "gpt" options { key: "vocabulary" value: 4 } options { key: "layers" value: 1 }
               options { key: "width" value: 8 } options { key: "heads" value: 2 }
               options { key: "context" value: 8 } }
-      loss { kind: "cross_entropy" class_axis: -1 } steps: 2 batch_size: 2
-      optimizer { name: "SGD" options { key: "lr" value: 0.1 } }
+      loss { cross_entropy { class_axis: -1 } } steps: 2 batch_size: 2
+      optimizer { sgd { lr: 0.1 } }
       data { text { path: "text" tokens: CHARACTERS window: 8 } }
       evaluation { data { text { path: "text" tokens: CHARACTERS window: 8 } } })");
   const std::string log =

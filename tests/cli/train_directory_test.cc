@@ -75,8 +75,8 @@ TEST_F(TrainDirectoryTest, WhatDoesNotTrainReplacesNothing) {
   ASSERT_EQ(Train(), 0) << log_;
   const auto before = Files(output_);
   for (const char* wrong :
-       {"--set optimizer.name=Nadam2", "--set data.mnist.images=none", "--set loss.target=none",
-        "--set loss.kind=none", "--set optimizer.options.lr=nan",
+       {"--set optimizer.nadam2={}", "--set data.mnist.images=none", "--set loss.target=none",
+        "--set loss.none={}", "--set optimizer.adam.lr=nan",
         "--set evaluation.data.mnist.labels=none", "--max-memory 20KB"}) {
     SCOPED_TRACE(wrong);
     EXPECT_EQ(Train(absl::StrCat("--overwrite ", wrong)), 1) << log_;

@@ -45,7 +45,7 @@ class TrainCommandTest : public ::testing::Test {
     WriteImages("images", "labels", 1);
     config_ = directory_.Write("train.textproto", R"(
         built { name: "mlp" options { key: "hidden" value: 8 } }
-        loss { kind: "cross_entropy" } optimizer { name: "Adam" options { key: "lr" value: 0.01 } }
+        loss { cross_entropy {} } optimizer { adam { lr: 0.01 } }
         data { mnist { images: "images" labels: "labels" } }
         evaluation { data { mnist { images: "images" labels: "labels" } } every_steps: 20 }
         batch_size: 4 steps: 60 checkpoint { every_steps: 1 } threads: 1

@@ -31,14 +31,14 @@ TEST_F(TrainResumeTest, WhatHasChangedIsListed) {
   ASSERT_EQ(Train("--set steps=20"), 0) << log_;
   ASSERT_EQ(Train("--set steps=20 --resume"), 0) << log_;
   EXPECT_THAT(log_, Not(HasSubstr("has changed")));
-  ASSERT_EQ(Train("--set steps=25 --resume --set optimizer.options.lr=0.5 --precision strict"
-                  " --set loss.label_smoothing=0.1 --set schedule.kind=cosine"),
+  ASSERT_EQ(Train("--set steps=25 --resume --set optimizer.adam.lr=0.5 --precision strict"
+                  " --set loss.cross_entropy.label_smoothing=0.1 --set schedule.cosine={}"),
             0)
       << log_;
   EXPECT_THAT(log_, HasSubstr("since the checkpoint this has changed:"));
   for (const char* change :
-       {"loss.label_smoothing: nothing -> 0.1", "optimizer.options.lr: 0.01 -> 0.5",
-        "precision.arithmetic: nothing -> STRICT", "schedule.kind: nothing -> \"cosine\"",
+       {"loss.cross_entropy.label_smoothing: nothing -> 0.1", "optimizer.adam.lr: 0.01 -> 0.5",
+        "precision.arithmetic: nothing -> STRICT", "schedule.cosine: nothing -> {}",
         "steps: 20 -> 25"})
     EXPECT_THAT(log_, HasSubstr(change));
   for (const char* fixed : {"batch_size", "seed", "accumulate"}) {

@@ -101,8 +101,7 @@ TEST_F(TrainCommandTest, HistogramsScalesAndNormsAreRecorded) {
 
 TEST_F(TrainCommandTest, EachGroupsRateIsRecorded) {
   const std::string output = directory_.path("out");
-  const std::string group =
-      " --set \"optimizer.group={ most_rank: 1 options { key: 'lr' value: 0.25 } }\"";
+  const std::string group = " --set \"optimizer.group={ most_rank: 1 adam { lr: 0.25 } }\"";
   ASSERT_EQ(Call(absl::StrCat(config_, " --output-dir ", output, " --set steps=2", group)), 0)
       << log_;
   std::ifstream metrics(output + "/metrics.jsonl");
@@ -225,7 +224,7 @@ TEST_F(TrainCommandTest, BrokenLinesAreCounted) {
   directory_.Write("lines.csv", lines);
   const std::string config = directory_.Write("lines.textproto", R"(
       built { name: "mlp" options { key: "features" value: 2 } options { key: "hidden" value: 4 } }
-      loss { kind: "cross_entropy" } optimizer { name: "SGD" options { key: "lr" value: 0.01 } }
+      loss { cross_entropy {} } optimizer { sgd { lr: 0.01 } }
       data {
         csv { path: "lines.csv" field { name: "features" column: ["a", "b"] }
               field { name: "label" element: INT64 } }
@@ -359,7 +358,7 @@ TEST_F(TrainCommandTest, ExamplesTrain) {
 
 TEST_F(TrainCommandTest, Refusals) {
   EXPECT_EQ(Call(absl::StrCat(config_, " --set batch_sise=3")), 1);
-  EXPECT_THAT(log_, HasSubstr("there is no field 'batch_sise' in TrainConfig"));
+  EXPECT_THAT(log_, HasSubstr("batch_sise: no such field; did you mean batch_size? "));
   EXPECT_EQ(Call(directory_.path("no.textproto")), 1);
   EXPECT_THAT(log_, HasSubstr("cannot open the config"));
   EXPECT_EQ(Call(absl::StrCat(config_, " --set data.mnist.images=missing --output-dir ",

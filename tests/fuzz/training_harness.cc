@@ -20,24 +20,24 @@ namespace {
 // Small trainings of several kinds, which a fuzzer changes.
 constexpr const char* kConfigs[] = {
     R"(built { name: "mlp" options { key: "features" value: 3 } options { key: "classes" value: 2 } }
-       loss { kind: "cross_entropy" } optimizer { name: "Adam" options { key: "lr" value: 0.01 } }
+       loss { cross_entropy {} } optimizer { adam { lr: 0.01 } }
        data { csv { path: "t.csv" field { name: "features" column: "a" column: "b" column: "c" }
                     field { name: "label" column: "y" element: INT64 } } }
        batch_size: 2 steps: 2)",
     R"(built { name: "mlp" options { key: "features" value: 3 } options { key: "classes" value: 1 } }
-       loss { kind: "mse" } optimizer { name: "SGD" options { key: "lr" value: 0.1 }
-         group { parameters: "*bias" options { key: "weight_decay" value: 0 } } }
-       schedule { kind: "cosine" warmup: 1 } clip { global_norm: 1 } average { decay: 0.9 }
+       loss { mse {} } optimizer { sgd { lr: 0.1 }
+         group { parameters: "*bias" sgd { weight_decay: 0 } } }
+       schedule { cosine {} warmup: 1 } clip { global_norm: 1 } average { decay: 0.9 }
        data { jsonl { path: "t.jsonl" field { name: "features" dim: 3 } field { name: "label" dim: 1 } } }
        evaluation { data { jsonl { path: "t.jsonl" field { name: "features" dim: 3 } field { name: "label" dim: 1 } } } }
        batch_size: 2 epochs: 1 accumulate: 2)",
     R"(built { name: "gpt" options { key: "vocabulary" value: 8 } options { key: "width" value: 4 }
                options { key: "heads" value: 2 } options { key: "layers" value: 1 } options { key: "context" value: 4 } }
-       loss { kind: "cross_entropy" class_axis: -1 } optimizer { name: "AdamW" }
+       loss { cross_entropy { class_axis: -1 } } optimizer { adamw {} }
        data { text { path: "t.txt" window: 4 tokens: CHARACTERS } } batch_size: 2 steps: 1)",
     R"(built { name: "lstm_lm" options { key: "vocabulary" value: 8 } options { key: "width" value: 4 }
                options { key: "layers" value: 1 } }
-       loss { kind: "cross_entropy" class_axis: -1 } optimizer { name: "LBFGS" }
+       loss { cross_entropy { class_axis: -1 } } optimizer { lbfgs {} }
        data { text { path: "t.txt" window: 3 tokens: CHARACTERS } } batch_size: 2 steps: 1)",
 };
 

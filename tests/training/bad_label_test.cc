@@ -26,8 +26,8 @@ class BadLabelTest : public testing::TrainerTest {
   static TrainConfig Linear(const std::string& data, const std::string& more = "epochs: 1") {
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "linear.onnx" loss { kind: "cross_entropy" } batch_size: 4
-                        optimizer { name: "SGD" options { key: "lr" value: 0.1 } } data { shuffle: false )",
+        absl::StrCat(R"(model: "linear.onnx" loss { cross_entropy {} } batch_size: 4
+                        optimizer { sgd { lr: 0.1 } } data { shuffle: false )",
                      data, "} ", more),
         &config));
     return config;
@@ -46,7 +46,7 @@ TEST_F(BadLabelTest, OfMnist) {
   TrainConfig config = Config("epochs: 1 accumulate: 2");
   config.mutable_data()->mutable_part()->set_seed(3);
   EXPECT_THAT(Error(config), HasSubstr(place));
-  config.mutable_optimizer()->set_name("LBFGS");
+  config.mutable_optimizer()->mutable_lbfgs();
   EXPECT_THAT(Error(config), HasSubstr(place));
 }
 
@@ -54,15 +54,14 @@ TEST_F(BadLabelTest, OfMnist) {
 TEST_F(BadLabelTest, OfEveryLossOfClasses) {
   WriteModel({"batch", 2}, 2);
   scratch_.Write("data.csv", "a,b,label\n1,2,0\n3,4,-2\n5,6,2\n7,8,1\n");
-  for (const char* loss : {"cross_entropy", "nll", "multi_margin"}) {
+  for (const char* loss : {"cross_entropy {}", "nll {}", "multi_margin {}",
+                           "cross_entropy { label_smoothing: 0.1 }"}) {
+    SCOPED_TRACE(loss);
     TrainConfig config = Linear(R"(csv { path: "data.csv" field { name: "x" column: ["a", "b"] }
                         field { name: "label" element: INT64 } })");
-    config.mutable_loss()->set_kind(loss);
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(loss, config.mutable_loss()));
     EXPECT_THAT(Error(config), HasSubstr("label -2 at position 1 is out of range for 3 classes; it "
                                          "is 'label' of '"));
-    if (std::string(loss) != "cross_entropy") continue;
-    config.mutable_loss()->set_label_smoothing(0.1);
-    EXPECT_THAT(Error(config), HasSubstr("label -2 at position 1 is out of range for 3 classes"));
   }
 }
 

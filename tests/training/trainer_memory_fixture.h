@@ -35,10 +35,9 @@ class TrainerMemoryTest : public TrainerTest {
     scratch_.Write("lines.jsonl", lines);
   }
 
-  static constexpr char kOptimizer[] =
-      "optimizer { name: \"AdamW\" options { key: \"lr\" value: 1e-3 } } seed: 1 threads: 2 ";
+  static constexpr char kOptimizer[] = "optimizer { adamw { lr: 1e-3 } } seed: 1 threads: 2 ";
   static constexpr char kText[] =
-      "loss { kind: \"cross_entropy\" class_axis: -1 } batch_size: 16 "
+      "loss { cross_entropy { class_axis: -1 } } batch_size: 16 "
       "data { text { path: \"input.txt\" tokens: CHARACTERS window: 32 random: true } } ";
 
   static TrainConfig Gpt(const std::string& more) {

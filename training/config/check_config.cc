@@ -1,90 +1,19 @@
 #include "training/config/check_config.h"
 
-#include <cmath>
-#include <limits>
-
 #include "absl/strings/str_cat.h"
-#include "training/config/check_schedule.h"
+#include "training/config/check_parts.h"
+#include "training/config/checks.h"
+#include "training/config/kinds.h"
 #include "training/config/make_loss.h"
 #include "training/config/unused_fields.h"
 
 namespace onward {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Fields of a message, with their names; keeps the first problem.
-class Checks {
- public:
-  Checks(std::string prefix, ConfigProblem& problem)
-      : prefix_(std::move(prefix)), problem_(problem) {}
-
-  void Range(const char* field, double value, double least, double most = kInfinity) {
-    if (value >= least && value <= most) return;
-    Fail(field, most == kInfinity
-                    ? absl::StrCat("must be at least ", least, ", got ", value)
-                    : absl::StrCat("must be in [", least, ", ", most, "], got ", value));
-  }
-  void Positive(const char* field, double value) {
-    if (!(value > 0 && value < kInfinity))
-      Fail(field, absl::StrCat("must be above 0, got ", value));
-  }
-  void Fail(const std::string& field, std::string reason) {
-    if (problem_.field.empty()) problem_ = {absl::StrCat(prefix_, field), std::move(reason)};
-  }
-
- private:
-  std::string prefix_;
-  ConfigProblem& problem_;
-};
-
-void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
-                   ConfigProblem& problem) {
-  Checks check(prefix, problem);
-  check.Range("warmup", static_cast<double>(schedule.warmup()), 0);
-  check.Range("warmup_start", schedule.warmup_start(), 0, 1);
-  check.Range("total", static_cast<double>(schedule.total()), 0);
-  check.Range("every", static_cast<double>(schedule.every()), 1);
-  check.Range("multiplier", static_cast<double>(schedule.multiplier()), 1);
-  check.Range("stable", static_cast<double>(schedule.stable()), 0);
-  check.Range("decay", static_cast<double>(schedule.decay()), 0);
-  check.Range("least", schedule.least(), 0);
-  check.Range("rising", schedule.rising(), 0, 1);
-  check.Range("patience", static_cast<double>(schedule.patience()), 0);
-  check.Range("threshold", schedule.threshold(), 0);
-  check.Range("cooldown", static_cast<double>(schedule.cooldown()), 0);
-  if (schedule.threshold_mode() != "rel" && schedule.threshold_mode() != "abs")
-    check.Fail("threshold_mode",
-               absl::StrCat("is \"rel\" or \"abs\", not '", schedule.threshold_mode(), "'"));
-  const ConfigProblem unused = FindUnusedField(schedule);
-  if (!unused.field.empty()) check.Fail(unused.field, unused.reason);
-  int64_t last = -1;
-  for (const int64_t milestone : schedule.milestone()) {
-    if (milestone < last) check.Fail("milestone", "must not fall");
-    last = milestone;
-  }
-  if (schedule.kind() == "multistep" && schedule.milestone_size() == 0)
-    check.Fail("milestone", "is missing: multistep changes the rate at those steps");
-  if (schedule.kind() == "sequential" && schedule.part_size() != schedule.milestone_size() + 1)
-    check.Fail("part", absl::StrCat("needs one more part than milestones, got ",
-                                    schedule.part_size(), " and ", schedule.milestone_size()));
-  for (int i = 0; i < schedule.part_size(); ++i)
-    CheckSchedule(schedule.part(i), absl::StrCat(prefix, "part[", i, "]."), problem);
-}
-
 void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
-  if (config.has_loss()) {
-    Checks check("loss.", problem);
-    check.Range("label_smoothing", config.loss().label_smoothing(), 0, 1);
-    check.Range("delta", config.loss().delta(), 0);
-  }
+  CheckLoss(config.loss(), problem);
+  CheckOptimizer(config.optimizer(), problem);
   if (config.has_schedule()) CheckSchedule(config.schedule(), "schedule.", problem);
-  for (int i = 0; i < config.optimizer().group_size(); ++i) {
-    const ParameterGroupConfig& group = config.optimizer().group(i);
-    if (group.has_schedule()) {
-      CheckSchedule(group.schedule(), absl::StrCat("optimizer.group[", i, "].schedule."), problem);
-    }
-  }
   if (config.has_clip()) {
     Checks check("clip.", problem);
     if (config.clip().has_global_norm()) check.Positive("global_norm", config.clip().global_norm());
@@ -122,14 +51,14 @@ void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
   if (evaluation.metric() == "accuracy" && !HasClasses(config.loss())) {
     check.Fail("metric",
                absl::StrCat("accuracy needs a loss of classes (", LossesOfClasses(), "), not '",
-                            config.loss().kind(), "'; metric: \"loss\" fits"));
+                            KindName(config.loss()), "'; metric: \"loss\" fits"));
   }
 }
 
 void CheckExport(const TrainConfig& config, ConfigProblem& problem) {
   if (!config.export_().training_step()) return;
   Checks check("export.", problem);
-  if (config.optimizer().name() == "LBFGS")
+  if (config.optimizer().has_lbfgs())
     check.Fail("training_step",
                "needs a step that is one graph; LBFGS evaluates its graph as "
                "often as it likes");

@@ -1,4 +1,4 @@
-// What the fields of a training's configuration may be, beyond their types.
+// Checks of what the fields of a training's configuration may be, beyond their types.
 #pragma once
 
 #include <string>

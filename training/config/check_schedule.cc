@@ -1,67 +1,131 @@
-#include "training/config/check_schedule.h"
-
-#include <algorithm>
-#include <string_view>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
+#include "training/config/check_parts.h"
+#include "training/config/checks.h"
+#include "training/config/kinds.h"
 
 namespace onward {
 namespace {
 
-struct KindFields {
-  std::string_view kind;
-  std::vector<std::string> fields;
-};
-
-const std::vector<KindFields>& Table() {
-  static const auto* table = new std::vector<KindFields>{
-      {"constant", {"start_factor", "total"}},
-      {"cosine", {"total", "least"}},
-      {"cosine_restarts", {"every", "multiplier", "least"}},
-      {"exponential", {"gamma"}},
-      {"linear", {"start_factor", "end_factor", "total"}},
-      {"multistep", {"milestone", "gamma"}},
-      {"one_cycle", {"total", "rising"}},
-      {"plateau", {"gamma", "patience", "least", "threshold", "threshold_mode", "cooldown"}},
-      {"polynomial", {"total", "power"}},
-      {"sequential", {"part", "milestone", "total"}},
-      {"step", {"every", "gamma"}},
-      {"wsd", {"total", "stable", "decay", "least"}},
-  };
-  return *table;
+template <typename Milestones>
+void CheckMilestones(const Milestones& milestones, Checks& check) {
+  int64_t last = 0;
+  for (const int64_t milestone : milestones) {
+    if (milestone < last) check.Fail("milestones", "must not fall, and begin with 0 or more");
+    last = milestone;
+  }
 }
 
-// The fields of every kind.
-constexpr std::string_view kCommon[] = {"kind", "warmup", "warmup_start"};
+template <typename Kind>
+void CheckTotal(const Kind& kind, Checks& check) {
+  if (kind.has_total()) check.Count("total", kind.total(), 1);
+}
+
+void CheckConstant(const ScheduleConfig::Constant& constant, Checks& check) {
+  CheckTotal(constant, check);
+  if (constant.has_factor()) check.Range("factor", constant.factor(), 0);
+  if (constant.has_factor() && !constant.has_total())
+    check.Fail("factor", "does nothing: `total` says for how many steps it holds");
+  if (constant.has_total() && !constant.has_factor())
+    check.Fail("total", "does nothing: there is no `factor` for those steps");
+}
+
+void CheckOneCycle(const ScheduleConfig::OneCycle& cycle, Checks& check) {
+  CheckTotal(cycle, check);
+  check.Range("pct_start", cycle.pct_start(), 0, 1);
+  check.Positive("div_factor", cycle.div_factor());
+  check.Positive("final_div_factor", cycle.final_div_factor());
+  check.Range("base_momentum", cycle.base_momentum(), 0, 1);
+  check.Range("max_momentum", cycle.max_momentum(), 0, 1);
+  for (const auto& [field, given] : {std::pair{"base_momentum", cycle.has_base_momentum()},
+                                     {"max_momentum", cycle.has_max_momentum()}}) {
+    if (given && !cycle.cycle_momentum())
+      check.Fail(field, "does nothing: `cycle_momentum: false` leaves the momentum as it is");
+  }
+}
+
+void CheckPlateau(const ScheduleConfig::Plateau& plateau, Checks& check) {
+  check.Range("factor", plateau.factor(), 0);
+  check.Count("patience", plateau.patience(), 0);
+  check.Range("threshold", plateau.threshold(), 0);
+  check.Count("cooldown", plateau.cooldown(), 0);
+  check.Range("least", plateau.least(), 0);
+  check.Range("eps", plateau.eps(), 0);
+}
+
+void CheckSequential(const ScheduleConfig::Sequential& sequential, const std::string& prefix,
+                     ConfigProblem& problem) {
+  Checks check(prefix, problem);
+  CheckMilestones(sequential.milestones(), check);
+  if (sequential.schedule_size() != sequential.milestones_size() + 1) {
+    check.Fail("schedule",
+               absl::StrCat("needs one more schedule than milestones, got ",
+                            sequential.schedule_size(), " and ", sequential.milestones_size()));
+  }
+  for (int i = 0; i < sequential.schedule_size(); ++i) {
+    const std::string part = absl::StrCat("schedule[", i, "]");
+    if (sequential.schedule(i).has_plateau())
+      check.Fail(part, "is a plateau, which waits for evaluations and is no function of the step");
+    CheckSchedule(sequential.schedule(i), absl::StrCat(prefix, part, "."), problem);
+  }
+}
 
 }  // namespace
 
-ConfigProblem FindUnusedField(const ScheduleConfig& schedule) {
-  const auto entry = std::find_if(Table().begin(), Table().end(), [&](const KindFields& each) {
-    return each.kind == schedule.kind();
-  });
-  if (entry == Table().end()) return {};
-  if (schedule.has_warmup_start() && schedule.warmup() == 0)
-    return {"warmup_start", "is the share of lr that a warm-up starts with; there is no `warmup`"};
-  std::vector<const google::protobuf::FieldDescriptor*> given;
-  schedule.GetReflection()->ListFields(schedule, &given);
-  for (const auto* field : given) {
-    const std::string name(field->name());
-    if (std::find(std::begin(kCommon), std::end(kCommon), name) != std::end(kCommon)) continue;
-    if (std::find(entry->fields.begin(), entry->fields.end(), name) != entry->fields.end())
-      continue;
-    return {name, absl::StrCat("has no effect on the schedule '", schedule.kind(), "', which has ",
-                               absl::StrJoin(entry->fields, ", "), ", warmup and warmup_start")};
+void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
+                   ConfigProblem& problem) {
+  Checks common(prefix, problem);
+  common.Count("warmup", schedule.warmup(), 0);
+  common.Range("warmup_start", schedule.warmup_start(), 0, 1);
+  if (schedule.has_warmup_start() && schedule.warmup() == 0) {
+    common.Fail("warmup_start",
+                "is the share of lr that a warm-up starts with; there is no `warmup`");
   }
-  for (const ScheduleConfig& part : schedule.part()) {
-    if (part.kind() == "plateau")
-      return {"part", "is a plateau, which waits for evaluations and is no function of the step"};
+  const std::string path = absl::StrCat(prefix, KindName(schedule), ".");
+  Checks check(path, problem);
+  switch (schedule.kind_case()) {
+    case ScheduleConfig::kConstant:
+      return CheckConstant(schedule.constant(), check);
+    case ScheduleConfig::kCosine:
+      CheckTotal(schedule.cosine(), check);
+      return check.Range("least", schedule.cosine().least(), 0);
+    case ScheduleConfig::kCosineRestarts:
+      check.Count("t_0", schedule.cosine_restarts().t_0(), 1);
+      check.Count("t_mult", schedule.cosine_restarts().t_mult(), 1);
+      return check.Range("least", schedule.cosine_restarts().least(), 0);
+    case ScheduleConfig::kExponential:
+      return check.Range("gamma", schedule.exponential().gamma(), 0);
+    case ScheduleConfig::kLinear:
+      check.Range("start_factor", schedule.linear().start_factor(), 0);
+      check.Range("end_factor", schedule.linear().end_factor(), 0);
+      return CheckTotal(schedule.linear(), check);
+    case ScheduleConfig::kMultistep:
+      if (schedule.multistep().milestones().empty())
+        check.Fail("milestones", "is missing: multistep changes the rate at those steps");
+      CheckMilestones(schedule.multistep().milestones(), check);
+      return check.Range("gamma", schedule.multistep().gamma(), 0);
+    case ScheduleConfig::kOneCycle:
+      return CheckOneCycle(schedule.one_cycle(), check);
+    case ScheduleConfig::kPlateau:
+      return CheckPlateau(schedule.plateau(), check);
+    case ScheduleConfig::kPolynomial:
+      check.Range("power", schedule.polynomial().power(), 0);
+      return CheckTotal(schedule.polynomial(), check);
+    case ScheduleConfig::kSequential:
+      return CheckSequential(schedule.sequential(), path, problem);
+    case ScheduleConfig::kStep:
+      check.Count("step_size", schedule.step().step_size(), 1);
+      return check.Range("gamma", schedule.step().gamma(), 0);
+    case ScheduleConfig::kWsd:
+      check.Count("stable", schedule.wsd().stable(), 0);
+      check.Count("decay", schedule.wsd().decay(), 0);
+      return check.Range("least", schedule.wsd().least(), 0);
+    case ScheduleConfig::KIND_NOT_SET:
+      break;
   }
-  return {};
+  if (problem.field.empty()) {
+    problem = {prefix.substr(0, prefix.size() - 1),
+               absl::StrCat("names no kind; there are ", KindNames(*ScheduleConfig::descriptor()),
+                            ", as in schedule { cosine {} }")};
+  }
 }
 
 }  // namespace onward

@@ -1,24 +1,23 @@
-#include "training/config/json_places.h"
-
 #include <cctype>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/config/field_names.h"
+#include "training/config/field_places.h"
 
 namespace onward {
 namespace {
 
 namespace proto = google::protobuf;
-using Places = std::map<std::string, JsonPlaces::Place>;
 
 constexpr int kDeepest = 100;
 
 // Recursive descent over a text that a parser has accepted.
 class Scanner {
  public:
-  Scanner(const std::string& path, std::string_view text, Places& places)
-      : path_(path), text_(text), places_(places) {}
+  Scanner(const std::string& file, std::string_view text, FieldPlaces& places)
+      : file_(file), text_(text), places_(places) {}
 
   // `type`: of an object's fields; null: nobody looks at them.
   absl::Status Value(const proto::Descriptor* type, const std::string& name, int depth) {
@@ -59,8 +58,8 @@ class Scanner {
     return value;
   }
 
-  JsonPlaces::Place PlaceOf(size_t at) const {
-    JsonPlaces::Place place;
+  FieldPlaces::Place PlaceOf(size_t at) const {
+    FieldPlaces::Place place;
     for (size_t i = 0; i < at && i < text_.size(); ++i) {
       ++place.column;
       if (text_[i] == '\n') place = {place.line + 1, 0};
@@ -68,9 +67,18 @@ class Scanner {
     return place;
   }
   absl::Status Error(size_t at, const std::string& message) const {
-    const JsonPlaces::Place place = PlaceOf(at);
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ":", place.line + 1, ":", place.column + 1, ": ", message));
+    return ErrorAt(file_, PlaceOf(at), message);
+  }
+  // The string to come, for an error.
+  std::string Scalar() {
+    const size_t begin = at_;
+    SkipSpace();
+    const std::string value = Peek() == '"' ? String() : "";
+    at_ = begin;
+    return value;
+  }
+  static bool IsKey(const proto::FieldDescriptor* field, const std::string& key) {
+    return field->camelcase_name() == key || field->json_name() == key;
   }
 
   absl::Status Object(const proto::Descriptor* type, const std::string& name, int depth) {
@@ -87,16 +95,18 @@ class Scanner {
       SkipSpace();
       ++at_;  // the colon
       const proto::FieldDescriptor* field = nullptr;
+      std::string member = FieldPath(name, key);
       if (type != nullptr) {
-        field = type->FindFieldByName(key);
-        if (field == nullptr) field = type->FindFieldByCamelcaseName(key);
-        if (field == nullptr)
-          return Error(begin, absl::StrCat("Message type \"", type->full_name(),
-                                           "\" has no field named \"", key, "\"."));
+        std::string given = key;
+        for (int i = 0; i < type->field_count(); ++i)
+          if (IsKey(type->field(i), key)) given = type->field(i)->name();
+        auto found = places_.Enter(*type, name, given, Scalar(), PlaceOf(begin));
+        if (!found.ok()) return Error(begin, std::string(found.status().message()));
+        field = *found;
+        member = FieldPath(name, field->name());
+      } else {
+        places_.Note(member, PlaceOf(begin));
       }
-      const std::string member =
-          absl::StrCat(name, name.empty() ? "" : ".", field == nullptr ? key : field->name());
-      places_[member] = PlaceOf(begin);
       const bool fields = field != nullptr && !field->is_map();
       ONWARD_RETURN_IF_ERROR(Value(fields ? field->message_type() : nullptr, member, depth + 1));
     } while (More('}'));
@@ -114,33 +124,23 @@ class Scanner {
     do {
       SkipSpace();
       const std::string element = absl::StrCat(name, "[", index++, "]");
-      places_[element] = PlaceOf(at_);
+      places_.Note(element, PlaceOf(at_));
       ONWARD_RETURN_IF_ERROR(Value(type, element, depth + 1));
     } while (More(']'));
     return absl::OkStatus();
   }
 
-  const std::string& path_;
+  const std::string& file_;
   const std::string_view text_;
-  Places& places_;
+  FieldPlaces& places_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-absl::Status JsonPlaces::Scan(const std::string& path, std::string_view text,
-                              const proto::Descriptor& type) {
-  return Scanner(path, text, places_).Value(&type, "", 0);
-}
-
-JsonPlaces::Place JsonPlaces::Of(std::string field) const {
-  while (true) {
-    const auto it = places_.find(field);
-    if (it != places_.end()) return it->second;
-    const size_t last = field.find_last_of(".[");
-    if (last == std::string::npos) return {};
-    field.resize(last);
-  }
+absl::Status ScanJson(const std::string& file, std::string_view text, const proto::Descriptor& type,
+                      FieldPlaces& places) {
+  return Scanner(file, text, places).Value(&type, "", 0);
 }
 
 }  // namespace onward

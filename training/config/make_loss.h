@@ -10,17 +10,16 @@ namespace onward {
 // What a loss is of: the model's output and fields of the data.
 struct LossOperands {
   Expr scores, target;
-  Expr frames, lengths;  // of LossConfig's fields, or none
+  Expr frames, lengths;  // of ctc's fields, or none
 };
 
-// A scalar. InvalidArgument: no such kind (with the known ones), a setting that it has not, or
-// scores and target that do not go together.
+// A scalar. InvalidArgument: no kind, or scores and target that do not go together.
 absl::StatusOr<Expr> MakeLoss(const LossConfig& config, const LossOperands& operands);
 
 // The loss in parts that add up over batches: MakeLoss is sum / count.
 struct LossParts {
   Expr sum;
-  Expr count;  // float64: what the mean divides by; none where the config says `sum`
+  Expr count;  // float64: what the mean divides by; none where the config sums
 };
 // Errors as MakeLoss.
 absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOperands& operands);
@@ -28,6 +27,10 @@ absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOper
 // Whether targets are classes, so that predictions can be counted as right or wrong.
 bool HasClasses(const LossConfig& config);
 std::string LossesOfClasses();  // "cross_entropy, multi_margin, nll"
+
+bool SumsLoss(const LossConfig& config);
+int64_t ClassAxis(const LossConfig& config);      // of losses of classes and ctc; 1 of others
+int64_t IgnoredTarget(const LossConfig& config);  // a target that does not count
 
 // The class with the highest score: int64, the scores' shape without the class axis.
 Expr PredictedClass(const LossConfig& config, const Expr& scores);

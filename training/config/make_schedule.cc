@@ -3,103 +3,109 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-
 namespace onward {
 namespace {
 
-using Made = absl::StatusOr<Schedule>;
-using Make = Made (*)(const ScheduleConfig& config, double rate, int64_t total);
+// What the kind says, else what is left.
+template <typename Kind>
+int64_t TotalOf(const Kind& kind, int64_t left) {
+  return kind.has_total() ? kind.total() : left;
+}
 
-Made Constant(const ScheduleConfig& config, double rate, int64_t) {
-  return ConstantSchedule(rate, config.start_factor(), config.total());
-}
-Made Cosine(const ScheduleConfig& config, double rate, int64_t total) {
-  return CosineSchedule(rate, total, config.least(), /*hold=*/true);
-}
-Made CosineRestarts(const ScheduleConfig& config, double rate, int64_t) {
-  return CosineRestartsSchedule(rate, config.every(), config.multiplier(), config.least());
-}
-Made Exponential(const ScheduleConfig& config, double rate, int64_t) {
-  return ExponentialSchedule(rate, config.gamma());
-}
-Made Linear(const ScheduleConfig& config, double rate, int64_t total) {
-  return LinearSchedule(rate, config.start_factor(), config.end_factor(), total);
-}
-Made MultiStep(const ScheduleConfig& config, double rate, int64_t) {
-  return MultiStepSchedule(rate, {config.milestone().begin(), config.milestone().end()},
-                           config.gamma());
-}
-Made OneCycleOf(const ScheduleConfig& config, double rate, int64_t total) {
+Schedule OneCycleOf(const ScheduleConfig::OneCycle& config, double rate, int64_t left) {
   OneCycle cycle;
   cycle.most = rate;
-  cycle.total = total;
-  cycle.rising = config.rising();
+  cycle.total = TotalOf(config, left);
+  cycle.rising = config.pct_start();
+  cycle.linear = config.anneal_strategy() == ScheduleConfig::OneCycle::LINEAR;
+  cycle.three_phase = config.three_phase();
+  cycle.first_divisor = config.div_factor();
+  cycle.last_divisor = config.final_div_factor();
+  cycle.cycle_momentum = config.cycle_momentum();
+  cycle.least_momentum = config.base_momentum();
+  cycle.most_momentum = config.max_momentum();
   return OneCycleSchedule(cycle);
 }
-Made Polynomial(const ScheduleConfig& config, double rate, int64_t total) {
-  return PolynomialSchedule(rate, total, config.power());
-}
-Made Sequential(const ScheduleConfig& config, double rate, int64_t total) {
+
+Schedule SequentialOf(const ScheduleConfig::Sequential& config, double rate, int64_t left) {
   std::vector<Schedule> parts;
-  for (int i = 0; i < config.part_size(); ++i) {
-    const int64_t begin = i == 0 ? 0 : config.milestone(i - 1);
-    const int64_t end = i < config.milestone_size() ? config.milestone(i) : total;
-    ONWARD_ASSIGN_OR_RETURN(Schedule part, MakeSchedule(config.part(i), rate, end - begin));
-    parts.push_back(std::move(part));
+  for (int i = 0; i < config.schedule_size(); ++i) {
+    const int64_t begin = i == 0 ? 0 : config.milestones(i - 1);
+    const int64_t end = i < config.milestones_size() ? config.milestones(i) : left;
+    parts.push_back(MakeSchedule(config.schedule(i), rate, end - begin));
   }
   return SequentialSchedule(std::move(parts),
-                            {config.milestone().begin(), config.milestone().end()});
+                            {config.milestones().begin(), config.milestones().end()});
 }
-Made Step(const ScheduleConfig& config, double rate, int64_t) {
-  return StepSchedule(rate, config.every(), config.gamma());
-}
-Made Wsd(const ScheduleConfig& config, double rate, int64_t total) {
+
+Schedule WsdOf(const ScheduleConfig::WSD& config, double rate, int64_t left) {
   WarmupStableDecay phases;
   phases.rate = rate;
   phases.decay = config.decay();
-  phases.stable = config.has_stable() ? config.stable() : total - config.decay();
+  phases.stable = config.has_stable() ? config.stable() : left - config.decay();
   phases.least = config.least();
   return WarmupStableDecaySchedule(phases);
 }
 
-constexpr std::pair<std::string_view, Make> kSchedules[] = {
-    {"constant", Constant},       {"cosine", Cosine},    {"cosine_restarts", CosineRestarts},
-    {"exponential", Exponential}, {"linear", Linear},    {"multistep", MultiStep},
-    {"one_cycle", OneCycleOf},    {"plateau", Constant}, {"polynomial", Polynomial},
-    {"sequential", Sequential},   {"step", Step},        {"wsd", Wsd},
-};
+// `left`: the steps of the training after the warm-up.
+Schedule AfterWarmup(const ScheduleConfig& config, double rate, int64_t left) {
+  switch (config.kind_case()) {
+    case ScheduleConfig::kConstant:
+      return ConstantSchedule(rate, config.constant().factor(), config.constant().total());
+    case ScheduleConfig::kCosine:
+      return CosineSchedule(rate, TotalOf(config.cosine(), left), config.cosine().least(),
+                            /*hold=*/true);
+    case ScheduleConfig::kCosineRestarts:
+      return CosineRestartsSchedule(rate, config.cosine_restarts().t_0(),
+                                    config.cosine_restarts().t_mult(),
+                                    config.cosine_restarts().least());
+    case ScheduleConfig::kExponential:
+      return ExponentialSchedule(rate, config.exponential().gamma());
+    case ScheduleConfig::kLinear:
+      return LinearSchedule(rate, config.linear().start_factor(), config.linear().end_factor(),
+                            TotalOf(config.linear(), left));
+    case ScheduleConfig::kMultistep:
+      return MultiStepSchedule(
+          rate, {config.multistep().milestones().begin(), config.multistep().milestones().end()},
+          config.multistep().gamma());
+    case ScheduleConfig::kOneCycle:
+      return OneCycleOf(config.one_cycle(), rate, left);
+    case ScheduleConfig::kPolynomial:
+      return PolynomialSchedule(rate, TotalOf(config.polynomial(), left),
+                                config.polynomial().power());
+    case ScheduleConfig::kSequential:
+      return SequentialOf(config.sequential(), rate, left);
+    case ScheduleConfig::kStep:
+      return StepSchedule(rate, config.step().step_size(), config.step().gamma());
+    case ScheduleConfig::kWsd:
+      return WsdOf(config.wsd(), rate, left);
+    case ScheduleConfig::kPlateau:
+    case ScheduleConfig::KIND_NOT_SET:
+      break;
+  }
+  return ConstantSchedule(rate);
+}
 
 }  // namespace
 
-absl::StatusOr<Schedule> MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps) {
-  const auto* entry = std::find_if(std::begin(kSchedules), std::end(kSchedules),
-                                   [&](const auto& each) { return each.first == config.kind(); });
-  if (entry == std::end(kSchedules)) {
-    std::string known;
-    for (const auto& each : kSchedules)
-      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(each.first));
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no schedule '", config.kind(), "'; there are ", known));
-  }
+Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps) {
   const int64_t warmup = config.warmup();
-  const int64_t total = config.has_total() ? config.total() : std::max<int64_t>(1, steps - warmup);
-  ONWARD_ASSIGN_OR_RETURN(Schedule after, entry->second(config, rate, total));
+  Schedule after = AfterWarmup(config, rate, std::max<int64_t>(1, steps - warmup));
   if (warmup == 0) return after;
-  return SequentialSchedule({LinearSchedule(rate, config.warmup_start(), 1, warmup), after},
-                            {warmup});
+  return SequentialSchedule(
+      {LinearSchedule(rate, config.warmup_start(), 1, warmup), std::move(after)}, {warmup});
 }
 
-PlateauOptions PlateauOf(const ScheduleConfig& config, bool maximize) {
+PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize) {
   PlateauOptions options;
   options.maximize = maximize;
-  options.factor = config.gamma();
+  options.factor = config.factor();
   options.patience = config.patience();
   options.least = config.least();
   options.threshold = config.threshold();
-  options.relative = config.threshold_mode() != "abs";
+  options.relative = config.threshold_mode() == ScheduleConfig::Plateau::REL;
   options.cooldown = config.cooldown();
+  options.epsilon = config.eps();
   return options;
 }
 

@@ -3,17 +3,16 @@
 
 #include <cstdint>
 
-#include "absl/status/statusor.h"
 #include "training/config/train_config.pb.h"
 #include "training/schedules/plateau.h"
 #include "training/schedules/schedule.h"
 
 namespace onward {
 
-// `rate`: the optimizer's; `steps`: of the whole training. "plateau" is constant here (see
-// PlateauOf). InvalidArgument: no such kind, with the known ones.
-absl::StatusOr<Schedule> MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps);
+// The configuration is one that CheckTrainConfig accepts. `rate`: the optimizer's; `steps`: of the
+// whole training. A plateau is constant here (see PlateauOf).
+Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps);
 
-PlateauOptions PlateauOf(const ScheduleConfig& config, bool maximize);
+PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize);
 
 }  // namespace onward

@@ -10,10 +10,14 @@
 
 namespace onward {
 
-// Reads the file, applies the overrides ("optimizer.options.lr=0.1", see ApplyOverride) and checks
+// Reads the file, applies the overrides ("optimizer.adamw.lr=0.1", see ApplyOverride) and checks
 // what every field may be. InvalidArgument names the file with line and column (an override:
 // itself) and the field.
 absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
+
+// A whole config in text format, as checkpoints keep it. InvalidArgument: it is not one, such as
+// one in a spelling of an earlier version, which the message names.
+absl::StatusOr<TrainConfig> ParseTrainConfig(const std::string& text);
 
 }  // namespace onward

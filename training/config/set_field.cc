@@ -3,7 +3,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
-#include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -11,8 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "executors/session.h"
 #include "graph/base/status.h"
+#include "training/config/field_names.h"
+#include "training/config/field_places.h"
 
 namespace onward {
 namespace {
@@ -30,24 +31,6 @@ class Quiet : public proto::io::ErrorCollector {
  public:
   void AddError(int, int, const std::string&) override {}
 };
-
-std::vector<std::string> FieldNames(const proto::Descriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
-  return names;
-}
-
-absl::Status UnknownField(const std::string& name, const proto::Descriptor& type) {
-  const std::vector<std::string> names = FieldNames(type);
-  const auto begun = std::find_if(names.begin(), names.end(), [&](const std::string& each) {
-    return !name.empty() && absl::StartsWith(each, name);
-  });
-  const std::string closest = begun == names.end() ? ClosestName(name, names) : *begun;
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no field '", name, "' in ", type.name(),
-                   closest.empty() ? "" : absl::StrCat(" (did you mean '", closest, "'?)"),
-                   "; it has ", absl::StrJoin(names, ", ")));
-}
 
 absl::Status NotAValue(const std::string& value, const proto::FieldDescriptor* field) {
   std::string kind = field->type_name();
@@ -103,23 +86,41 @@ Place EntryPlace(proto::Message& message, const proto::FieldDescriptor* field,
   return {entry, entry->GetDescriptor()->map_value()};
 }
 
-// Where the path leads. With `clears` nothing is made on the way, and entries of maps are removed.
-absl::StatusOr<Place> Find(proto::Message& root, std::string_view path, bool clears) {
+// A field of another kind than the message has would silently take its place, with all its options.
+absl::Status CheckKind(const proto::Message& message, const proto::FieldDescriptor* field,
+                       const std::string& path, const std::string& rest) {
+  const proto::OneofDescriptor* kind = field->containing_oneof();
+  if (kind == nullptr || kind->name() != "kind") return absl::OkStatus();
+  const proto::FieldDescriptor* chosen =
+      message.GetReflection()->GetOneofFieldDescriptor(message, kind);
+  if (chosen == nullptr || chosen == field) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(FieldPath(path, field->name()), ": the config's is ", chosen->name(), "; ",
+                   FieldPath(path, field->name()), "={", rest, ": ...} makes it ", field->name()));
+}
+
+std::string Rest(const std::vector<std::string>& names, size_t from) {
+  return absl::StrJoin(names.begin() + static_cast<int64_t>(from), names.end(), ".");
+}
+
+// Where the path leads from the message at `at`. With `clears` nothing is made on the way, and
+// entries of maps are removed.
+absl::StatusOr<Place> Find(proto::Message& root, std::string_view path, bool clears,
+                           std::string at = "") {
   const std::vector<std::string> names = absl::StrSplit(std::string(path), '.');
   proto::Message* message = &root;
   for (size_t i = 0; i < names.size(); ++i) {
     const proto::Reflection* reflection = message->GetReflection();
-    const proto::FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(names[i]);
-    if (field == nullptr) return UnknownField(names[i], *message->GetDescriptor());
+    ONWARD_ASSIGN_OR_RETURN(const proto::FieldDescriptor* field,
+                            FindField(*message->GetDescriptor(), at, names[i]));
     if (i + 1 == names.size()) return Place{message, field};
-    if (field->is_map()) {
-      // What follows is one key: it may have dots of its own.
-      const std::string key =
-          absl::StrJoin(names.begin() + static_cast<int64_t>(i) + 1, names.end(), ".");
-      return EntryPlace(*message, field, key, clears);
-    }
+    if (!clears) ONWARD_RETURN_IF_ERROR(CheckKind(*message, field, at, Rest(names, i + 1)));
+    at = FieldPath(at, names[i]);
+    // What follows a map is one key: it may have dots of its own.
+    if (field->is_map()) return EntryPlace(*message, field, Rest(names, i + 1), clears);
     if (field->is_repeated()) {
       ONWARD_ASSIGN_OR_RETURN(const int element, ElementAt(*message, field, names[++i]));
+      absl::StrAppend(&at, "[", element, "]");
       if (i + 1 == names.size()) return Place{message, field, element};
       if (field->message_type() != nullptr) {
         message = reflection->MutableRepeatedMessage(message, field, element);
@@ -134,14 +135,19 @@ absl::StatusOr<Place> Find(proto::Message& root, std::string_view path, bool cle
       // The rest of the path still has to be one.
       std::unique_ptr<proto::Message> empty(
           reflection->GetMessageFactory()->GetPrototype(field->message_type())->New());
-      const std::string rest =
-          absl::StrJoin(names.begin() + static_cast<int64_t>(i) + 1, names.end(), ".");
-      ONWARD_RETURN_IF_ERROR(Find(*empty, rest, clears).status());
+      ONWARD_RETURN_IF_ERROR(Find(*empty, Rest(names, i + 1), clears, at).status());
       return Place{};
     }
     message = reflection->MutableMessage(message, field);
   }
   return absl::InvalidArgumentError("no field is named");
+}
+
+// The names of the fields in a message's value, which the parser would refuse without naming them.
+absl::Status CheckNames(const proto::FieldDescriptor* field, const std::string& value) {
+  if (field->message_type() == nullptr || field->is_map()) return absl::OkStatus();
+  FieldPlaces places;
+  return ScanText("", absl::StrCat(field->name(), " ", value), *field->containing_type(), places);
 }
 
 // Adds one value to a repeated field, or several for "[a, b]"; sets another field.
@@ -151,7 +157,9 @@ absl::Status Put(proto::Message& message, const proto::FieldDescriptor* field,
   Quiet quiet;
   parser.RecordErrorsTo(&quiet);
   parser.AllowPartialMessage(true);
+  parser.SetRecursionLimit(100);
   const proto::Reflection* reflection = message.GetReflection();
+  ONWARD_RETURN_IF_ERROR(CheckNames(field, value));
   if (field->is_repeated() && absl::StartsWith(value, "[")) {
     return parser.MergeFromString(absl::StrCat(field->name(), ": ", value), &message)
                ? absl::OkStatus()

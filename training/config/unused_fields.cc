@@ -1,7 +1,6 @@
 #include "training/config/unused_fields.h"
 
 #include "absl/strings/str_cat.h"
-#include "training/config/make_loss.h"
 
 namespace onward {
 namespace {
@@ -55,18 +54,9 @@ constexpr Row<AverageConfig> kAverage[] = {
     {"decay", [](const AverageConfig& config) { return config.kind() != AverageConfig::UNIFORM; },
      "a uniform average has no decay"}};
 
-constexpr char kOutputLoss[] = "the loss is an output of the model, which has computed it";
-constexpr Row<LossConfig> kLossOutput[] = {
-    {"target", Never, kOutputLoss},          {"label_smoothing", Never, kOutputLoss},
-    {"ignore_index", Never, kOutputLoss},    {"delta", Never, kOutputLoss},
-    {"margin", Never, kOutputLoss},          {"weight", Never, kOutputLoss},
-    {"positive_weight", Never, kOutputLoss}, {"class_axis", Never, kOutputLoss},
-    {"frames", Never, kOutputLoss},          {"lengths", Never, kOutputLoss},
-    {"blank", Never, kOutputLoss},           {"zero_infinity", Never, kOutputLoss}};
 constexpr Row<LossConfig> kLoss[] = {
-    {"class_axis",
-     [](const LossConfig& config) { return HasClasses(config) || config.kind() == "ctc"; },
-     "the loss has no classes along an axis"}};
+    {"target", [](const LossConfig& config) { return !config.has_from_model(); },
+     "the loss is an output of the model, which has computed it"}};
 
 constexpr char kBuilt[] = "a `built` model has the weights that its modules say";
 bool Imported(const TrainConfig& config) { return config.has_model(); }
@@ -136,11 +126,7 @@ ConfigProblem UnusedField(const TrainConfig& config) {
   Check(config, "", kTraining, problem);
   Check(config.precision(), "precision.", kPrecision, problem);
   Check(config.average(), "average.", kAverage, problem);
-  if (config.loss().kind() == "output") {
-    Check(config.loss(), "loss.", kLossOutput, problem);
-  } else {
-    Check(config.loss(), "loss.", kLoss, problem);
-  }
+  Check(config.loss(), "loss.", kLoss, problem);
   CheckData(config.data(), "data.", problem);
   CheckData(config.evaluation().data(), "evaluation.data.", problem);
   Check(config.evaluation().data(), "evaluation.data.", kEvaluationData, problem);

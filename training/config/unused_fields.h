@@ -6,8 +6,7 @@
 namespace onward {
 
 // The first field that is set and would do nothing, such as precision.loss_scale where no loss is
-// scaled. Schedules and the settings of losses have checks of their own (check_schedule.h,
-// make_loss.h).
+// scaled. Losses, optimizers and schedules have just their own fields; check_parts.h has the rest.
 ConfigProblem UnusedField(const TrainConfig& config);
 
 }  // namespace onward

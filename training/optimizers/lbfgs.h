@@ -50,11 +50,6 @@ class Lbfgs {
   // and the next one starts anew.
   absl::StatusOr<double> Step(Tensors& parameters, const Closure& closure);
 
-  // The options by PyTorch's names: "lr", "max_iter", "max_eval", "tolerance_grad",
-  // "tolerance_change", "history_size", and "strong_wolfe", 0 or 1. InvalidArgument: another name
-  // (with the known ones) or a value out of range.
-  static absl::StatusOr<Options> OptionsOf(const std::map<std::string, double>& values);
-
   void set_lr(double lr) { options_.lr = lr; }
   // What is kept between steps, as tensors of double; SetState continues from it bit for bit.
   // InvalidArgument: a tensor is missing or does not fit the others.

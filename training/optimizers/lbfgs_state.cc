@@ -29,38 +29,6 @@ absl::StatusOr<absl::Span<const double>> RowOf(const Lbfgs::Tensors& state,
 
 }  // namespace
 
-absl::StatusOr<Lbfgs::Options> Lbfgs::OptionsOf(const std::map<std::string, double>& values) {
-  Options options;
-  const auto refuse = [](std::string_view name, const char* what) {
-    return absl::InvalidArgumentError(absl::StrCat("LBFGS: ", std::string(name), " is ", what));
-  };
-  for (const auto& [name, value] : values) {
-    const bool whole = value == std::floor(value) && std::fabs(value) < 1e9;
-    const auto count = whole ? static_cast<int64_t>(value) : 0;
-    if (name == "lr") {
-      if (!(value >= 0)) return refuse(name, "at least 0");
-      options.lr = value;
-    } else if (name == "max_iter" || name == "history_size" || name == "max_eval") {
-      if (count < 1) return refuse(name, "a whole number from 1 on");
-      (name == "max_iter"   ? options.max_iterations
-       : name == "max_eval" ? options.max_evaluations
-                            : options.history) = count;
-    } else if (name == "tolerance_grad" || name == "tolerance_change") {
-      if (!(value >= 0)) return refuse(name, "at least 0");
-      (name == "tolerance_grad" ? options.tolerance_gradient : options.tolerance_change) = value;
-    } else if (name == "strong_wolfe") {
-      if (value != 0 && value != 1) return refuse(name, "0 or 1");
-      options.line_search = value == 1 ? LineSearch::kStrongWolfe : LineSearch::kNone;
-    } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "LBFGS has no option '", name,
-          "'; it has history_size, lr, max_eval, max_iter, strong_wolfe, tolerance_change, "
-          "tolerance_grad"));
-    }
-  }
-  return options;
-}
-
 Lbfgs::Tensors Lbfgs::State() const {
   if (iterations_ == 0) return {};
   const std::vector<double> numbers = {scale_, t_, static_cast<double>(iterations_),

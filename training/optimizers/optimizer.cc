@@ -15,44 +15,36 @@
 namespace onward {
 namespace {
 
-// Defaults and what was asked for, together; every name of the entry is there.
-absl::StatusOr<OptimizerOptions> Complete(const OptimizerEntry& entry,
-                                          const OptimizerOptions& options) {
-  OptimizerOptions complete;
-  std::map<std::string_view, const OptimizerSetting*> known;
-  for (const auto* list : {&entry.settings, &entry.choices}) {
-    for (const OptimizerSetting& setting : *list) {
-      known[setting.name] = &setting;
-      complete[std::string(setting.name)] = setting.default_value;
-    }
-  }
-  for (const auto& [given, value] : options) {
-    // PyTorch's name.
-    const std::string name = given == "decoupled_weight_decay" ? "decoupled" : given;
-    const auto it = known.find(name);
-    if (it == known.end()) {
-      const auto names = absl::StrJoin(known, ", ", [](std::string* out, const auto& each) {
-        out->append(std::string(each.first));
-      });
-      return absl::InvalidArgumentError(absl::StrCat(
-          "optimizer ", std::string(entry.name), " has no option '", name, "'; it has ", names));
-    }
-    if (!(value >= it->second->least && value <= it->second->most)) {
-      // The largest number below 1 is written as the bound that it is.
-      const double most =
-          it->second->most < 1 && it->second->most > 1 - 1e-15 ? 1 : it->second->most;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "optimizer ", std::string(entry.name), ": ", name, " = ", value, " is not in [",
-          it->second->least, ", ", most, most > it->second->most ? ")" : "]"));
-    }
-    complete[name] = value;
-  }
-  if (complete.contains("nesterov") && options.contains("nesterov") && complete["nesterov"] != 0 &&
-      (complete["momentum"] <= 0 || (complete.contains("dampening") && complete["dampening"] != 0)))
-    return absl::InvalidArgumentError(
-        absl::StrCat("optimizer ", std::string(entry.name),
-                     ": nesterov needs a momentum above 0 and no dampening"));
+// Every option of the entry, switches too.
+std::vector<OptimizerSetting> AllOptions(const OptimizerEntry& entry) {
+  std::vector<OptimizerSetting> all = entry.settings;
+  all.insert(all.end(), entry.choices.begin(), entry.choices.end());
+  for (const OptimizerSwitch& each : entry.switches)
+    all.push_back({each.name, each.default_value ? 1.0 : 0.0, 0, 1});
+  return all;
+}
+
+// Defaults and what was asked for, together.
+OptimizerOptions Complete(const OptimizerEntry& entry, const OptimizerOptions& options) {
+  OptimizerOptions complete = options;
+  for (const OptimizerSetting& each : AllOptions(entry))
+    complete.emplace(std::string(each.name), each.default_value);
   return complete;
+}
+
+OptionProblem UnknownOption(const std::string& name, const std::vector<OptimizerSetting>& all) {
+  std::vector<std::string> names;
+  for (const OptimizerSetting& each : all) names.emplace_back(each.name);
+  std::sort(names.begin(), names.end());
+  return {name, absl::StrCat("is not one of its options, which are ", absl::StrJoin(names, ", "))};
+}
+
+OptionProblem CheckRange(const OptimizerSetting& setting, double value) {
+  if (value >= setting.least && value <= setting.most) return {};
+  // The largest number below 1 is written as the bound that it is.
+  const double most = setting.most < 1 && setting.most > 1 - 1e-15 ? 1 : setting.most;
+  return {std::string(setting.name), absl::StrCat("= ", value, " is not in [", setting.least, ", ",
+                                                  most, most > setting.most ? ")" : "]")};
 }
 
 class Writer {
@@ -120,10 +112,11 @@ class Writer {
       kept.pop_back();
     }
     Attributes attributes;
-    for (const char* each : {"decoupled", "maximize", "nesterov"}) {
-      const auto it = options.find(each);
-      if (it != options.end()) attributes.Set(each, Attribute(static_cast<int64_t>(it->second)));
-    }
+    for (const OptimizerSwitch& each : entry_.switches)
+      attributes.Set(std::string(each.attribute),
+                     Attribute(static_cast<int64_t>(options.at(std::string(each.name)))));
+    for (const std::string_view each : entry_.fixed_switches)
+      attributes.Set(std::string(each), Attribute(int64_t{1}));
     std::vector<bool> wanted;
     for (const ValueId id : kept) wanted.push_back(id.valid());
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> next, Write(inputs, wanted, attributes));
@@ -177,25 +170,54 @@ absl::Status CheckGroup(const Graph& graph, const ParameterGroup& group) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const OptimizerConfig& config,
-                                                        absl::Span<const ParameterGroup> groups) {
+const OptimizerEntry* FindOptimizer(std::string_view name) {
   const auto& entries = Optimizers();
   const auto entry = std::find_if(entries.begin(), entries.end(),
-                                  [&](const auto& each) { return each.name == config.name; });
-  if (entry == entries.end()) {
-    const auto names = absl::StrJoin(entries, ", ", [](std::string* out, const auto& each) {
+                                  [&](const auto& each) { return each.name == name; });
+  return entry == entries.end() ? nullptr : &*entry;
+}
+
+OptionProblem CheckOptions(const OptimizerEntry& entry, const OptimizerOptions& options) {
+  const std::vector<OptimizerSetting> all = AllOptions(entry);
+  for (const auto& [name, value] : options) {
+    const auto setting =
+        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    if (setting == all.end()) return UnknownOption(name, all);
+    OptionProblem problem = CheckRange(*setting, value);
+    if (!problem.option.empty()) return problem;
+  }
+  const OptimizerOptions complete = Complete(entry, options);
+  const auto value_of = [&](const char* name) {
+    const auto it = complete.find(name);
+    return it == complete.end() ? 0 : it->second;
+  };
+  if (options.contains("nesterov") && value_of("nesterov") != 0 &&
+      (value_of("momentum") <= 0 || value_of("dampening") != 0))
+    return {"nesterov", "needs a momentum above 0 and no dampening"};
+  return {};
+}
+
+absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const OptimizerConfig& config,
+                                                        absl::Span<const ParameterGroup> groups) {
+  const OptimizerEntry* entry = FindOptimizer(config.name);
+  if (entry == nullptr) {
+    const auto names = absl::StrJoin(Optimizers(), ", ", [](std::string* out, const auto& each) {
       out->append(std::string(each.name));
     });
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there is no optimizer '", config.name, "'; there are ", names, ", and LBFGS in configs"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no optimizer '", config.name, "'; there are ", names));
   }
   std::vector<OptimizerOptions> options;
   for (const ParameterGroup& group : groups) {
     ONWARD_RETURN_IF_ERROR(CheckGroup(model.graph, group));
     OptimizerOptions merged = group.options;
     merged.insert(config.options.begin(), config.options.end());
-    ONWARD_ASSIGN_OR_RETURN(merged, Complete(*entry, merged));
-    options.push_back(std::move(merged));
+    const OptionProblem problem = CheckOptions(*entry, merged);
+    if (!problem.option.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("optimizer ", config.name, ": ", problem.option, " ", problem.reason));
+    }
+    options.push_back(Complete(*entry, merged));
   }
   Writer writer(model, *entry, config.portable);
   ONWARD_RETURN_IF_ERROR(writer.AddStepNumber());

@@ -16,14 +16,20 @@
 namespace onward {
 
 // By PyTorch's names ("lr", "weight_decay", "eps", ...); betas are "beta1" and "beta2", switches
-// ("nesterov", "amsgrad", "maximize") are 0 or 1. What is not named has its default.
+// ("nesterov", "amsgrad", "maximize") are 0 or 1. Each stands in the optimizer's entry; what is not
+// named has its default.
 using OptimizerOptions = std::map<std::string, double>;
 
-// Values that one step's op reads in a row; their order is that of OptimizerEntry::settings.
 struct OptimizerSetting {
   std::string_view name;
   double default_value;
   double least, most;  // what is allowed, both included
+};
+// An option that is 0 or 1, as an attribute of the step's op.
+struct OptimizerSwitch {
+  std::string_view name;
+  std::string_view attribute;
+  bool default_value = false;
 };
 
 // What an optimizer keeps of a parameter from step to step, with its value before the first; an
@@ -37,16 +43,26 @@ using OptimizerStates = std::vector<OptimizerState> (*)(const OptimizerOptions& 
                                                         const Type& parameter);
 
 struct OptimizerEntry {
-  std::string_view name;                   // "AdamW"
-  std::string_view op;                     // of the domain onward
-  std::vector<OptimizerSetting> settings;  // may change from step to step
-  std::vector<OptimizerSetting>
-      choices;  // decided when the graph is made; switches become attributes
+  std::string_view name;  // "AdamW"
+  std::string_view op;    // of the domain onward
+  // Numbers that the op reads in a row, in this order; they may change from step to step.
+  std::vector<OptimizerSetting> settings;
+  std::vector<OptimizerSwitch> switches;
+  std::vector<OptimizerSetting> choices;         // what `states` depends on besides the settings
+  std::vector<std::string_view> fixed_switches;  // attributes of the op that are always 1
   OptimizerStates states;
 };
 
 // Every optimizer, in alphabetical order.
 const std::vector<OptimizerEntry>& Optimizers();
+const OptimizerEntry* FindOptimizer(std::string_view name);  // null: none
+
+// The first option that the optimizer does not have, or a value that it does not take.
+struct OptionProblem {
+  std::string option;  // "" where there is none
+  std::string reason;  // "= 1 is not in [0, 1)"
+};
+OptionProblem CheckOptions(const OptimizerEntry& entry, const OptimizerOptions& options);
 
 // Parameters that share options. `gradients` are in the order of `parameters`, which are float
 // constants of the model or inputs with a default.

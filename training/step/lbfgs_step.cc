@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/config/make_optimizer.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/accumulated_step.h"
 #include "training/step/anomaly.h"
@@ -27,13 +28,10 @@ absl::StatusOr<std::unique_ptr<TrainingStep>> LbfgsStep::Create(const StepContex
   const auto refuse = [](const char* what) {
     return absl::InvalidArgumentError(absl::StrCat("optimizer: LBFGS has no ", what));
   };
-  if (config.optimizer().group_size() > 0) return refuse("groups of parameters");
   if (config.has_average()) return refuse("averages of weights");
   if (ScalesLoss(config)) return refuse("scaled loss: train in FLOAT32 or BFLOAT16");
-  const auto& options = config.optimizer().options();
-  ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Options made,
-                          Lbfgs::OptionsOf({options.begin(), options.end()}));
-  return std::unique_ptr<TrainingStep>(new LbfgsStep(context, made));
+  return std::unique_ptr<TrainingStep>(
+      new LbfgsStep(context, MakeLbfgsOptions(config.optimizer().lbfgs())));
 }
 
 absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepReport& report) {

@@ -9,6 +9,7 @@
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
 #include "graph/rewrite/state.h"
+#include "training/config/make_optimizer.h"
 #include "training/rewrite/clip.h"
 #include "training/rewrite/loss_scale.h"
 
@@ -91,9 +92,7 @@ class UpdateWriter {
           NameOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i]));
       AddUpdate(model_, state, same.id());
     }
-    const auto& options = config_.optimizer().options();
-    const auto rate = options.find("lr");
-    phases.groups = {{"", {"lr"}, {rate == options.end() ? 1.0 : rate->second}}};
+    phases.groups = {{"", {"lr"}, {config_.optimizer().lbfgs().lr()}}};
     return absl::OkStatus();
   }
 
@@ -103,8 +102,7 @@ class UpdateWriter {
     std::vector<ParameterGroup> groups(static_cast<size_t>(configs.size()) + 1);
     for (int i = 0; i < configs.size(); ++i) {
       groups[static_cast<size_t>(i)].name = absl::StrCat("group", i);
-      groups[static_cast<size_t>(i)].options = {configs[i].options().begin(),
-                                                configs[i].options().end()};
+      groups[static_cast<size_t>(i)].options = GroupOptions(configs[i]);
     }
     for (size_t p = 0; p < parameters.size(); ++p) {
       size_t chosen = 0;
@@ -115,11 +113,8 @@ class UpdateWriter {
     }
     for (int i = 0; i < configs.size(); ++i)
       if (groups[static_cast<size_t>(i)].parameters.empty()) phases.empty_groups.push_back(i);
-    OptimizerConfig optimizer;
+    OptimizerConfig optimizer = MakeOptimizer(config_.optimizer());
     optimizer.portable = portable_;
-    optimizer.name = config_.optimizer().name();
-    optimizer.options = {config_.optimizer().options().begin(),
-                         config_.optimizer().options().end()};
     ONWARD_ASSIGN_OR_RETURN(phases.groups, AddOptimizer(model_, optimizer, groups));
     return absl::OkStatus();
   }
@@ -160,7 +155,7 @@ class UpdateWriter {
 
 }  // namespace
 
-bool IsLbfgs(const TrainConfig& config) { return config.optimizer().name() == "LBFGS"; }
+bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs(); }
 
 absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name) {
   const ValueId old = graph.FindValue(name);

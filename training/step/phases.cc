@@ -32,8 +32,6 @@ namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
 
-constexpr char kOutputKind[] = "output";
-
 // --- the loss
 
 // The name of the output that the loss is of, or is.
@@ -107,9 +105,9 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   Graph& graph = sink.graph();
   Scored made;
   made.scores = sink.Value(graph.FindValue(scored));
-  if (config.kind() == kOutputKind) {
+  if (config.has_from_model()) {
     made.loss = Identity(made.scores);
-    if (parts && !config.sum()) {
+    if (parts && !SumsLoss(config)) {
       made.count = Examples(sink);
       made.loss = made.loss * CastLike(made.count, made.loss);
     }
@@ -122,8 +120,10 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
       return absl::OkStatus();
     };
     ONWARD_RETURN_IF_ERROR(field("loss.target", config.target(), operands.target));
-    ONWARD_RETURN_IF_ERROR(field("loss.frames", config.frames(), operands.frames));
-    ONWARD_RETURN_IF_ERROR(field("loss.lengths", config.lengths(), operands.lengths));
+    ONWARD_RETURN_IF_ERROR(
+        field("loss.ctc.input_lengths", config.ctc().input_lengths(), operands.frames));
+    ONWARD_RETURN_IF_ERROR(
+        field("loss.ctc.target_lengths", config.ctc().target_lengths(), operands.lengths));
     if (parts) {
       ONWARD_ASSIGN_OR_RETURN(const LossParts made_parts, MakeLossParts(config, operands));
       made.loss = made_parts.sum;
@@ -199,7 +199,7 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
   }
   ONWARD_ASSIGN_OR_RETURN(
       const AccumulatedGradients accumulated,
-      ReadAccumulated(model, values, names, !config.loss().sum(), config.accumulate()));
+      ReadAccumulated(model, values, names, !SumsLoss(config.loss()), config.accumulate()));
   ONWARD_RETURN_IF_ERROR(
       WriteUpdate(model, config, portable, parameters, accumulated.gradients, phases));
   ONWARD_RETURN_IF_ERROR(ClearSums(model, accumulated.sums));
@@ -227,7 +227,7 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
   ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
-                                                       config.loss().kind() != kOutputKind));
+                                                       !config.loss().has_from_model()));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());

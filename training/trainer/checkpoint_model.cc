@@ -7,8 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/text_format.h"
 #include "graph/base/status.h"
+#include "training/config/read_config.h"
 #include "training/prepare/load_model.h"
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"
@@ -122,11 +122,18 @@ absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& ch
   const auto config = checkpoint.state.values.find("config");
   const auto directory = checkpoint.state.values.find("directory");
   CheckpointConfigOf found;
-  if (config == checkpoint.state.values.end() || directory == checkpoint.state.values.end() ||
-      !google::protobuf::TextFormat::ParseFromString(config->second, &found.config)) {
+  if (config == checkpoint.state.values.end() || directory == checkpoint.state.values.end()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", checkpoint.path, "' does not say which config its training had: name the config"));
   }
+  absl::StatusOr<TrainConfig> parsed = ParseTrainConfig(config->second);
+  if (!parsed.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", checkpoint.path, "' has a config that an earlier version wrote (",
+                     parsed.status().message(),
+                     "): name the config, as it is written today, in place of the directory"));
+  }
+  found.config = *std::move(parsed);
   found.directory = directory->second;
   return found;
 }

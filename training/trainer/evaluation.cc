@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/config/make_loss.h"
 #include "training/rewrite/accumulation.h"
 #include "training/rewrite/training_names.h"
 
@@ -35,7 +36,7 @@ absl::Status Count(const Tensor& target, const Tensor& prediction, const LossCon
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> predictions, Classes(prediction));
   if (targets.size() != predictions.size()) return absl::OkStatus();  // targets are probabilities
   for (size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] == loss.ignore_index()) continue;
+    if (targets[i] == IgnoredTarget(loss)) continue;
     ++evaluation.targets;
     evaluation.right += targets[i] == predictions[i];
     ++evaluation.confusion[{targets[i], predictions[i]}];
@@ -71,7 +72,7 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
     if (!std::isfinite(value) && evaluation.not_finite.empty())
       evaluation.not_finite = NonFinitePlace(batch, loader.places());
     const auto counted = outputs.find(kLossCount);
-    const bool adds_up = counted != outputs.end() || loss.sum();
+    const bool adds_up = counted != outputs.end() || SumsLoss(loss);
     sum += adds_up ? value : value * static_cast<double>(examples);
     count += counted != outputs.end() ? counted->second.tensor().data<double>()[0]
                                       : static_cast<double>(examples);

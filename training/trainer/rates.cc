@@ -11,7 +11,7 @@ namespace onward {
 namespace {
 
 bool IsPlateau(const ScheduleConfig* schedule) {
-  return schedule != nullptr && schedule->kind() == "plateau";
+  return schedule != nullptr && schedule->has_plateau();
 }
 
 double BaseRate(const GroupSettings& group) {
@@ -35,9 +35,7 @@ absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<Group
     }
     // A plateau's schedule is a factor of the rate that its state has: 1, but for its warm-up.
     const bool plateau = IsPlateau(schedule);
-    ONWARD_ASSIGN_OR_RETURN(Schedule rates,
-                            MakeSchedule(*schedule, plateau ? 1 : start, total_steps));
-    made.schedules_.push_back(std::move(rates));
+    made.schedules_.push_back(MakeSchedule(*schedule, plateau ? 1 : start, total_steps));
     if (schedule->warmup() >= total_steps && total_steps > 0 && made.late_warmup_ == 0)
       made.late_warmup_ = schedule->warmup();
     if (!plateau) continue;
@@ -86,7 +84,7 @@ void Rates::NotePlateaus(double metric, bool maximize) {
   for (auto& [group, state] : progress_->plateaus) {
     const ScheduleConfig* schedule = ScheduleOf(static_cast<size_t>(group));
     if (!IsPlateau(schedule) || progress_->step < schedule->warmup()) continue;
-    state = NextPlateau(PlateauOf(*schedule, maximize), state, metric);
+    state = NextPlateau(PlateauOf(schedule->plateau(), maximize), state, metric);
   }
 }
 

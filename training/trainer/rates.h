@@ -19,8 +19,7 @@ namespace onward {
 class Rates {
  public:
   // `groups`: in the config's order, the default one last. Plateaus are a part of `progress`; it
-  // and `config` outlive the rates. InvalidArgument: a schedule that MakeSchedule refuses, or a
-  // plateau without an evaluation. `late_warmup`: whether a warm-up is as long as the training.
+  // and `config` outlive the rates. InvalidArgument: a plateau without an evaluation.
   static absl::StatusOr<Rates> Create(const TrainConfig& config, std::vector<GroupSettings> groups,
                                       int64_t total_steps, TrainingProgress& progress);
 

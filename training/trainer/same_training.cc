@@ -10,7 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "files/utf8.h"
 #include "google/protobuf/text_format.h"
+#include "graph/base/status.h"
 #include "training/config/config_differences.h"
+#include "training/config/make_optimizer.h"
+#include "training/config/read_config.h"
 #include "training/data/data_identity.h"
 
 namespace onward {
@@ -41,13 +44,22 @@ Fields Contents(const TrainConfig& config, const std::string& directory,
   return contents;
 }
 
-Fields ConfigFields(const Fields& values) {
-  TrainConfig config;
+// None where the values have no config.
+absl::StatusOr<Fields> ConfigFields(const Fields& values) {
   const auto text = values.find("config");
-  if (text == values.end() || !google::protobuf::TextFormat::ParseFromString(text->second, &config))
-    return {};
+  if (text == values.end()) return Fields();
+  ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ParseTrainConfig(text->second));
   config.clear_output_dir();
   return FieldsOf(config);
+}
+
+// What the config of the checkpoint and the one of now differ in. A config of an earlier version
+// may not be readable any more.
+absl::StatusOr<std::vector<std::string>> ConfigChanges(const Fields& before, const Fields& now) {
+  ONWARD_ASSIGN_OR_RETURN(const Fields old_fields, ConfigFields(before));
+  ONWARD_ASSIGN_OR_RETURN(const Fields fields, ConfigFields(now));
+  if (old_fields.empty()) return std::vector<std::string>();
+  return DifferencesOf(old_fields, fields);
 }
 
 Fields ContentFields(const Fields& values) {
@@ -77,7 +89,7 @@ std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
   Fields values = {{"seed", absl::StrCat(config.seed())},
                    {"batch_size", absl::StrCat(config.batch_size())},
                    {"accumulate", absl::StrCat(config.accumulate())},
-                   {"optimizer", config.optimizer().name()}};
+                   {"optimizer", OptimizerName(config.optimizer())}};
   google::protobuf::TextFormat::Printer printer;
   printer.SetSingleLineMode(true);
   printer.PrintToString(config, &values["config"]);
@@ -100,8 +112,14 @@ absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
         absl::StrCat("is of ", name, " ", was->second, ", the config has ", is->second));
   }
   std::vector<std::string> changes, data;
-  const Fields old_config = ConfigFields(before), config = ConfigFields(now);
-  if (!old_config.empty()) changes = DifferencesOf(old_config, config);
+  const absl::StatusOr<std::vector<std::string>> found = ConfigChanges(before, now);
+  if (found.ok()) {
+    changes = *found;
+  } else if (warn) {
+    warn(absl::StrCat("the checkpoint's config is written as an earlier version read it (",
+                      found.status().message(),
+                      "), so that changes since then are not listed; the config of now holds"));
+  }
   Fields old_contents = ContentFields(before), contents = ContentFields(now);
   const bool both_evaluate = HasEvaluation(old_contents) && HasEvaluation(contents);
   if (!old_contents.empty()) {

@@ -251,7 +251,8 @@ absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
   const bool maximize = Maximizes(config_);
   if (maximize && !report.evaluation.accuracy())
     return absl::InvalidArgumentError(
-        "evaluation.metric: no target counts for the accuracy (loss.ignore_index leaves all out)");
+        "evaluation.metric: no target counts for the accuracy (ignore_index of the loss leaves all "
+        "out)");
   const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
   // NaN is never the best.
   report.best =

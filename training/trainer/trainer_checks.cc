@@ -2,6 +2,7 @@
 // values that are not finite come from, and what the trained model says of its data.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/config/make_loss.h"
 #include "training/data/model_notes.h"
 #include "training/rewrite/training_names.h"
 #include "training/trainer/trainer.h"
@@ -46,13 +47,13 @@ absl::Status Trainer::CheckEvaluation() const {
 
 // Beside the loss of such a model there is nothing that could be counted.
 void Trainer::WarnOfUncountedTargets() const {
-  if (config_.accumulate() == 1 || config_.loss().kind() != "output" || config_.loss().sum())
+  if (config_.accumulate() == 1 || !config_.loss().has_from_model() || SumsLoss(config_.loss()))
     return;
   Warn(absl::StrCat(
       "accumulate: the model computes its loss itself, so that each of the ", config_.accumulate(),
       " batches of a step counts by its examples; a loss that leaves targets out (ignored labels, "
       "padding, weights of classes) is then not the mean of one large batch. A loss of the config "
-      "(loss.kind) counts targets"));
+      "(loss { cross_entropy {} } and the like) counts targets"));
 }
 
 // Labels number the classes of their own data set: folders that one of two data sets lacks would

@@ -9,6 +9,7 @@
 #include "executors/shared_arena.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/status.h"
+#include "training/config/make_optimizer.h"
 #include "training/data/batch_sizes.h"
 #include "training/trainer/trainer.h"
 
@@ -233,9 +234,7 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
 
 // What LBFGS keeps and works with.
 absl::StatusOr<Lbfgs::Memory> Trainer::PlanLbfgs() const {
-  const auto& options = config_.optimizer().options();
-  ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Options made,
-                          Lbfgs::OptionsOf({options.begin(), options.end()}));
+  const Lbfgs::Options made = MakeLbfgsOptions(config_.optimizer().lbfgs());
   int64_t elements = 0, bytes = 0;
   for (const std::string& name : phases_.parameters) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));

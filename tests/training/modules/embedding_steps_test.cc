@@ -37,10 +37,8 @@ class EmbeddingStepsTest : public ::testing::Test {
   void Check(const char* name, int accumulate) {
     TrainConfig config;
     ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "table.onnx" loss { kind: "output" } batch_size: 2 steps: 3
-                        optimizer { name: "SGD" options { key: "lr" value: 0.3 }
-                                    options { key: "momentum" value: 0.9 }
-                                    options { key: "weight_decay" value: 0.1 } }
+        absl::StrCat(R"(model: "table.onnx" loss { from_model {} } batch_size: 2 steps: 3
+                        optimizer { sgd { lr: 0.3 momentum: 0.9 weight_decay: 0.1 } }
                         data { shuffle: false safetensors { path: "data" } } accumulate: )",
                      accumulate),
         &config));

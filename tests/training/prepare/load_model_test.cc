@@ -34,7 +34,7 @@ class LoadModelTest : public ::testing::Test {
                                 options { key: "hidden" value: 3 }
                                 options { key: "layers" value: 1 }
                                 options { key: "classes" value: 2 } }
-                        loss { kind: "cross_entropy" } optimizer { name: "SGD" } data {}
+                        loss { cross_entropy {} } optimizer { sgd {} } data {}
                         weights { path: "weights.safetensors" )",
                                                                            weights, "}"),
                                                               &config));
@@ -89,8 +89,8 @@ class HeadTest : public ::testing::Test {
   static absl::StatusOr<TrainableModel> Load(const std::string& head) {
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        absl::StrCat("model: 'mnist/mnist-8.onnx' loss { kind: 'cross_entropy' } "
-                     "optimizer { name: 'SGD' } data {} head {",
+        absl::StrCat("model: 'mnist/mnist-8.onnx' loss { cross_entropy {} } "
+                     "optimizer { sgd {} } data {} head {",
                      head, "}"),
         &config));
     return LoadModel(config, ONWARD_SOURCE_DIR "/examples");

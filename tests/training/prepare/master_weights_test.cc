@@ -45,9 +45,9 @@ class MasterWeightsTest : public TrainerTest {
     TrainConfig config = Config(more);
     config.set_model("sum.onnx");
     config.mutable_loss()->Clear();
-    config.mutable_loss()->set_kind("output");
+    config.mutable_loss()->mutable_from_model();
     config.clear_evaluation();
-    (*config.mutable_optimizer()->mutable_options())["lr"] = 1e-4;
+    config.mutable_optimizer()->mutable_sgd()->set_lr(1e-4);
     return config;
   }
 };

@@ -61,8 +61,8 @@ struct Trained {
 absl::StatusOr<Trained> Train(const std::string& precision) {
   TrainConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      absl::StrCat(R"(model: "" loss { kind: "cross_entropy" class_axis: -1 } data {} steps: 1
-                      optimizer { name: "SGD" options { key: "lr" value: 0.1 } } )",
+      absl::StrCat(R"(model: "" loss { cross_entropy { class_axis: -1 } } data {} steps: 1
+                      optimizer { sgd { lr: 0.1 } } )",
                    precision),
       &config));
   auto phases =
@@ -127,8 +127,8 @@ TEST(FuseAttentionForTraining, ConstantsAmongTheInitializers) {
       .metadata["pkg.torch.export.graph_signature.InputSpec.kind"] = "CONSTANT_TENSOR";
   TrainConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "model: '' loss { kind: 'cross_entropy' class_axis: -1 } data {} steps: 1 "
-      "optimizer { name: 'SGD' }",
+      "model: '' loss { cross_entropy { class_axis: -1 } } data {} steps: 1 "
+      "optimizer { sgd {} }",
       &config));
   const std::vector<Field> fields = {{"label", Type::Tensor(DType::kInt64, Dims{64})}};
   auto phases = MakeTrainingPhases(network, config, fields);

@@ -72,8 +72,8 @@ struct Trained {
 absl::StatusOr<Trained> Train(const std::string& precision, int segments = 0) {
   TrainConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      absl::StrCat(R"(model: "" loss { kind: "cross_entropy" } data {} steps: 1
-                      optimizer { name: "SGD" options { key: "lr" value: 0.01 } } )",
+      absl::StrCat(R"(model: "" loss { cross_entropy {} } data {} steps: 1
+                      optimizer { sgd { lr: 0.01 } } )",
                    precision),
       &config));
   auto built = BuildModel("resnet_cifar", {{"blocks", 3}});

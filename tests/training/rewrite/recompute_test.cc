@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 TrainConfig Config() {
   TrainConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      R"(model: "" loss { kind: "cross_entropy" class_axis: -1 } data {} steps: 1
-         optimizer { name: "SGD" options { key: "lr" value: 0.1 } })",
+      R"(model: "" loss { cross_entropy { class_axis: -1 } } data {} steps: 1
+         optimizer { sgd { lr: 0.1 } })",
       &config));
   return config;
 }

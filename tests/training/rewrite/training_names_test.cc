@@ -170,7 +170,7 @@ TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
     config.clear_evaluation();
     config.mutable_data()->clear_mnist();
     config.mutable_data()->mutable_safetensors()->add_path("data.safetensors");
-    config.mutable_loss()->set_kind("mse");
+    config.mutable_loss()->mutable_mse();
     config.set_batch_size(4);
     config.mutable_loss()->set_target("y");
     EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("the target 'y' has the shape [", shape,

@@ -16,19 +16,18 @@ struct LossCase {
   bool log_probabilities = false;
 };
 constexpr LossCase kLosses[] = {
-    {"bce_with_logits", "kind: 'bce_with_logits' weight: 0.5 weight: 2 weight: 1.25"},
-    {"classes_ignored", "kind: 'cross_entropy'"},
-    {"classes_sum", "kind: 'cross_entropy' sum: true"},
-    {"classes_weighted",
-     "kind: 'cross_entropy' weight: 0.5 weight: 2 weight: 1.25 label_smoothing: 0.1"},
-    {"ctc", "kind: 'ctc' class_axis: -1"},
-    {"kl", "kind: 'kl'"},
-    {"mse", "kind: 'mse'"},
-    {"multi_label_soft_margin", "kind: 'multi_label_soft_margin'"},
-    {"multi_margin", "kind: 'multi_margin'"},
-    {"nll", "kind: 'nll' weight: 0.5 weight: 2 weight: 1.25"},
-    {"probabilities", "kind: 'cross_entropy'"},
-    {"tokens", "kind: 'cross_entropy' class_axis: -1"},
+    {"bce_with_logits", "bce_with_logits { weight: [0.5, 2, 1.25] }"},
+    {"classes_ignored", "cross_entropy {}"},
+    {"classes_sum", "cross_entropy {} reduction: SUM"},
+    {"classes_weighted", "cross_entropy { weight: [0.5, 2, 1.25] label_smoothing: 0.1 }"},
+    {"ctc", "ctc { class_axis: -1 }"},
+    {"kl", "kl_div {}"},
+    {"mse", "mse {}"},
+    {"multi_label_soft_margin", "multi_label_soft_margin {}"},
+    {"multi_margin", "multi_margin {}"},
+    {"nll", "nll { weight: [0.5, 2, 1.25] }"},
+    {"probabilities", "cross_entropy {}"},
+    {"tokens", "cross_entropy { class_axis: -1 }"},
 };
 
 class AccumulateTest : public testing::TrainerCaseTest {
@@ -44,7 +43,7 @@ class AccumulateTest : public testing::TrainerCaseTest {
   }
 
   static constexpr char kSteps[] = R"(
-      optimizer { options { key: "lr" value: 0.5 } options { key: "momentum" value: 0.5 } }
+      optimizer { sgd { lr: 0.5 momentum: 0.5 } }
       clip { global_norm: 0.6 } epochs: 3 )";
 };
 
@@ -92,7 +91,7 @@ TEST_F(AccumulateTest, StepsArePyTorchs) {
 // loss: that loses and skips no more than one batch does.
 TEST_F(AccumulateTest, OneBatchAndSeveralAreOneStep) {
   Load("accumulate_tokens_2");
-  const std::string loss = "loss { kind: 'cross_entropy' class_axis: -1 } ";
+  const std::string loss = "loss { cross_entropy { class_axis: -1 } } ";
   const auto train = [&](const std::string& more) {
     std::vector<StepReport> reports;
     TrainerOptions options;
@@ -118,11 +117,10 @@ TEST_F(AccumulateTest, OneBatchAndSeveralAreOneStep) {
     for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], several[i], 2e-5) << i;
   };
   const std::string lbfgs =
-      "optimizer { name: 'LBFGS' options { key: 'max_iter' value: 3 } "
-      "options { key: 'strong_wolfe' value: 1 } } epochs: 2 ";
+      "optimizer { lbfgs { max_iter: 3 line_search_fn: STRONG_WOLFE } } epochs: 2 ";
   expect_equal(lbfgs);
   expect_equal(lbfgs + "clip { global_norm: 0.2 } log { gradient_norms: true }");
-  const std::string sgd = "optimizer { options { key: 'lr' value: 0.5 } } epochs: 3 ";
+  const std::string sgd = "optimizer { sgd { lr: 0.5 } } epochs: 3 ";
   expect_equal(sgd + "clip { value: 0.05 }");
   expect_equal(sgd + "clip { global_norm: 0.2 } precision { autocast: FLOAT16 }");
 }
@@ -136,8 +134,8 @@ TEST_F(AccumulateTest, TheLastStepOfAnEpochHasWhatIsLeft) {
     epochs.push_back(report.epoch);
   };
   const auto trainer =
-      testing::RunTrainer(Config("loss { kind: 'mse' } batch_size: 1 accumulate: 3 epochs: 2 "
-                                 "optimizer { options { key: 'lr' value: 0.1 } }"),
+      testing::RunTrainer(Config("loss { mse {} } batch_size: 1 accumulate: 3 epochs: 2 "
+                                 "optimizer { sgd { lr: 0.1 } }"),
                           scratch_.path(), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_EQ(examples, (std::vector<int64_t>{3, 3, 1, 3, 3, 1}));
@@ -148,10 +146,10 @@ TEST_F(AccumulateTest, TheLastStepOfAnEpochHasWhatIsLeft) {
 TEST_F(AccumulateTest, MoreBatchesThanTheDataHaveAreRefused) {
   Load("accumulate_mse_2");
   for (const char* length : {"epochs: 4", "steps: 2"}) {
-    const auto trainer = testing::RunTrainer(
-        Config(absl::StrCat("loss { kind: 'mse' } batch_size: 2 accumulate: 5 ", length,
-                            " optimizer { options { key: 'lr' value: 0.1 } }")),
-        scratch_.path(), {});
+    const auto trainer =
+        testing::RunTrainer(Config(absl::StrCat("loss { mse {} } batch_size: 2 accumulate: 5 ",
+                                                length, " optimizer { sgd { lr: 0.1 } }")),
+                            scratch_.path(), {});
     EXPECT_THAT(std::string(trainer.status().message()),
                 HasSubstr("accumulate: a step of 5 batches is more than the data have: 4 batches "
                           "of 2 in an epoch of 7 examples"));
@@ -170,7 +168,7 @@ TEST_F(AccumulateTest, LossesThatTheModelComputes) {
   std::vector<std::string> warnings;
   TrainerOptions options;
   options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
-  const std::string loss = absl::StrCat(kSteps, "loss { kind: 'output' } ");
+  const std::string loss = absl::StrCat(kSteps, "loss { from_model {} } ");
   const auto trainer =
       testing::RunTrainer(Config(loss + "batch_size: 2 accumulate: 2"), scratch_.path(), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
@@ -200,8 +198,8 @@ TEST_F(AccumulateTest, ALossOfTheModelCountsByExamplesWhateverItLeavesOut) {
   TrainerOptions options;
   options.on_step = [&](const StepReport& report) { loss = report.loss; };
   TrainConfig config = Config(
-      "loss { kind: 'output' } steps: 1 batch_size: 2 accumulate: 2 "
-      "optimizer { options { key: 'lr' value: 0 } }");
+      "loss { from_model {} } steps: 1 batch_size: 2 accumulate: 2 "
+      "optimizer { sgd { lr: 0 } }");
   config.mutable_data()->set_drop_last(true);
   const auto trainer = testing::RunTrainer(config, scratch_.path(), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
@@ -237,7 +235,7 @@ TEST_F(AccumulateTest, RecomputedBatchesAreOneStep) {
     TrainerOptions options;
     options.on_step = [&](const StepReport& report) { numbers.push_back(report.loss); };
     const auto trainer = testing::RunTrainer(
-        Config(absl::StrCat(kSteps, "loss { kind: 'cross_entropy' class_axis: -1 } ", more)),
+        Config(absl::StrCat(kSteps, "loss { cross_entropy { class_axis: -1 } } ", more)),
         scratch_.path(), options);
     EXPECT_TRUE(trainer.ok()) << trainer.status();
     if (!trainer.ok()) return numbers;

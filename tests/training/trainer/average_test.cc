@@ -40,8 +40,8 @@ class AverageTest : public testing::TrainerCaseTest {
 
   static TrainConfig Steps(const std::string& more) {
     return Config(
-        absl::StrCat("loss { kind: 'cross_entropy' } optimizer { options { key: 'lr' "
-                     "value: 0.3 } } batch_size: 4 ",
+        absl::StrCat("loss { cross_entropy {} } optimizer { sgd { lr: 0.3 } } "
+                     "batch_size: 4 ",
                      more));
   }
   static Tensor Exported(const Model& model, const std::string& name) {

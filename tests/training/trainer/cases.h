@@ -34,7 +34,7 @@ class TrainerCaseTest : public ::testing::Test {
   static TrainConfig Config(const std::string& more) {
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "model.onnx" optimizer { name: "SGD" }
+        absl::StrCat(R"(model: "model.onnx" optimizer { sgd {} }
                         data { safetensors { path: "data.safetensors" } shuffle: false
                                drop_last: false }
                         evaluation { data { safetensors { path: "data.safetensors" } } }

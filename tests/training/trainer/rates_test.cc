@@ -15,11 +15,11 @@ class RatesTest : public TrainerTest {
   // Weights that do not move: no evaluation after the first is progress.
   static TrainConfig Grouped(const std::string& more) {
     TrainConfig config = Config(absl::StrCat("steps: 12 frozen: 'fc1.*' ", more));
-    (*config.mutable_optimizer()->mutable_options())["lr"] = 0.1;
-    (*config.mutable_optimizer()->mutable_options())["momentum"] = 0;
+    config.mutable_optimizer()->mutable_sgd()->set_lr(0.1);
+    config.mutable_optimizer()->mutable_sgd()->set_momentum(0);
     auto* group = config.mutable_optimizer()->add_group();
     group->add_parameters("fc2.bias");
-    (*group->mutable_options())["lr"] = 0.0002;
+    group->mutable_sgd()->set_lr(0.0002);
     config.mutable_evaluation()->set_every_steps(2);
     // The loss does not change: what counts is whether the metric does.
     config.mutable_evaluation()->set_metric("accuracy");
@@ -39,7 +39,7 @@ class RatesTest : public TrainerTest {
 
 // torch.optim.lr_scheduler.ReduceLROnPlateau multiplies the rate of each group.
 TEST_F(RatesTest, APlateauReducesEachGroupsOwnRate) {
-  TrainConfig config = Grouped("schedule { kind: 'plateau' patience: 1 gamma: 0.5 threshold: 10 }");
+  TrainConfig config = Grouped("schedule { plateau { patience: 1 factor: 0.5 threshold: 10 } }");
   const auto rates = RatesOf(config);
   ASSERT_EQ(rates.size(), 12u);
   // Evaluations after steps 2 (the first: the best), 4 (bad), 6 (bad: reduced), 8, 10 (reduced).
@@ -52,13 +52,13 @@ TEST_F(RatesTest, APlateauReducesEachGroupsOwnRate) {
 }
 
 TEST_F(RatesTest, GroupsHavePlateausOfTheirOwn) {
-  TrainConfig config = Grouped("schedule { kind: 'constant' }");
-  auto* schedule = config.mutable_optimizer()->mutable_group(0)->mutable_schedule();
-  schedule->set_kind("plateau");
-  schedule->set_patience(0);
-  schedule->set_gamma(0.1);
-  schedule->set_threshold(10);
-  schedule->set_cooldown(1);
+  TrainConfig config = Grouped("schedule { constant {} }");
+  auto* plateau =
+      config.mutable_optimizer()->mutable_group(0)->mutable_schedule()->mutable_plateau();
+  plateau->set_patience(0);
+  plateau->set_factor(0.1);
+  plateau->set_threshold(10);
+  plateau->set_cooldown(1);
   const auto rates = RatesOf(config);
   // Bad evaluations after 4 (reduced), 6 (cools down), 8 (reduced), 10 (cools down).
   for (size_t step = 0; step < rates.size(); ++step) {
@@ -69,7 +69,7 @@ TEST_F(RatesTest, GroupsHavePlateausOfTheirOwn) {
 
 TEST_F(RatesTest, APlateauWarmsUp) {
   TrainConfig config = Grouped(
-      "schedule { kind: 'plateau' patience: 0 gamma: 0.5 threshold: 10 warmup: 5 "
+      "schedule { plateau { patience: 0 factor: 0.5 threshold: 10 } warmup: 5 "
       "warmup_start: 0.2 }");
   const auto rates = RatesOf(config);
   // Evaluations after 2 and 4 are not counted; 6 is the first, 8 and 10 reduce.
@@ -81,7 +81,7 @@ TEST_F(RatesTest, APlateauWarmsUp) {
 }
 
 TEST_F(RatesTest, PlateausGoOnWhereTheyWere) {
-  TrainConfig config = Grouped("schedule { kind: 'plateau' patience: 1 gamma: 0.5 threshold: 10 }");
+  TrainConfig config = Grouped("schedule { plateau { patience: 1 factor: 0.5 threshold: 10 } }");
   const auto whole = RatesOf(config);
   TrainerOptions options;
   options.checkpoint_directory = scratch_.path("checkpoints");
@@ -108,8 +108,8 @@ TEST_F(RatesTest, NaNIsNeverTheBest) {
   };
   TrainConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      absl::StrCat("model: 'root.onnx' loss { kind: 'mse' } optimizer { name: 'SGD' options { key: "
-                   "'lr' value: 0.1 } } batch_size: 2 steps: 10 ",
+      absl::StrCat("model: 'root.onnx' loss { mse {} } optimizer { sgd { lr: 0.1 } } "
+                   "batch_size: 2 steps: 10 ",
                    csv("train.csv"), " evaluation { every_steps: 1 ", csv("test.csv"), " }"),
       &config));
   std::vector<EvaluationReport> reports;
@@ -133,24 +133,21 @@ TEST_F(RatesTest, AWarmUpThatIsLongerThanTheTrainingIsSaid) {
   std::vector<std::string> warnings;
   TrainerOptions options;
   options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
-  const auto trainer = Train(Config("steps: 8 schedule { kind: 'cosine' warmup: 50 }"), options);
+  const auto trainer = Train(Config("steps: 8 schedule { cosine {} warmup: 50 }"), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("schedule.warmup: 50 steps, the training has 8: it ends "
                                      "before the rate reaches lr"));
 }
 
-TEST_F(RatesTest, FieldsThatTheKindDoesNotLookAtAreRefused) {
-  EXPECT_THAT(Error(Config("steps: 8 schedule { kind: 'cosine' gamma: 0.5 }")),
-              HasSubstr("schedule.gamma has no effect on the schedule 'cosine', which has total, "
-                        "least, warmup and warmup_start"));
-  EXPECT_THAT(Error(Config("steps: 8 schedule { kind: 'step' every: 2 milestone: 3 }")),
-              HasSubstr("schedule.milestone has no effect on the schedule 'step'"));
-  EXPECT_THAT(Error(Config("steps: 8 schedule { kind: 'linear' warmup_start: 0.5 }")),
+TEST_F(RatesTest, FieldsWithoutEffectAreRefused) {
+  EXPECT_THAT(Error(Config("steps: 8 schedule { cosine {} warmup_start: 0.5 }")),
               HasSubstr("schedule.warmup_start is the share of lr that a warm-up starts with"));
-  EXPECT_THAT(Error(Config("steps: 8 schedule { kind: 'sequential' part { kind: 'constant' } "
-                           "part { kind: 'plateau' } milestone: 3 }")),
-              HasSubstr("schedule.part is a plateau"));
+  EXPECT_THAT(Error(Config("steps: 8 schedule { constant { factor: 0.5 } }")),
+              HasSubstr("schedule.constant.factor does nothing: `total` says for how many steps"));
+  EXPECT_THAT(Error(Config("steps: 8 schedule { sequential { schedule { constant {} } "
+                           "schedule { plateau {} } milestones: 3 } }")),
+              HasSubstr("schedule.sequential.schedule[1] is a plateau"));
 }
 
 }  // namespace

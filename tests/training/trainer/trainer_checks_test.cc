@@ -20,7 +20,8 @@ TEST_F(TrainerTest, ConfigurationsMadeInCppAreChecked) {
        "checkpoint.every_steps must be at least 1, got 0"},
       {"steps: 1 log { every_steps: 0 }", "log.every_steps must be at least 1, got 0"},
       {"steps: 1 accumulate: 0", "accumulate must be at least 1, got 0"},
-      {"steps: 1 schedule { kind: \"step\" every: 0 }", "schedule.every must be at least 1, got 0"},
+      {"steps: 1 schedule { step { step_size: 0 } }",
+       "schedule.step.step_size must be at least 1, got 0"},
       {"", "epochs needs epochs or steps, one of the two"},
       {"steps: 2 epochs: 2", "epochs needs epochs or steps, one of the two"},
       {"steps: 1 accumulate: 2 export { training_step: true }",
@@ -60,8 +61,8 @@ class RowsTest : public TrainerTest {
     scratch_.Write("evaluated.csv", "a,b,label\n" + (evaluated.empty() ? rows : evaluated));
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "rows.onnx" loss { kind: "cross_entropy" } batch_size: 2
-            optimizer { name: "SGD" options { key: "lr" value: 0.1 } } data { shuffle: false )",
+        absl::StrCat(R"(model: "rows.onnx" loss { cross_entropy {} } batch_size: 2
+            optimizer { sgd { lr: 0.1 } } data { shuffle: false )",
                      Csv("rows.csv", label), "} evaluation { data { ", Csv("evaluated.csv", label),
                      "} } ", more),
         &config));
@@ -92,7 +93,7 @@ TEST_F(RowsTest, AMetricThatDoesNotFitIsRefusedBeforeTheFirstStep) {
   TrainConfig config = Rows(kRows, "epochs: 2");
   config.mutable_evaluation()->set_metric("accuracy");
   EXPECT_EQ(Error(config), "OK");
-  config.mutable_loss()->set_kind("mse");
+  config.mutable_loss()->mutable_mse();
   EXPECT_THAT(ErrorWithoutStep(config),
               HasSubstr("evaluation.metric accuracy needs a loss of classes (cross_entropy, "
                         "multi_margin, nll), not 'mse'"));
@@ -161,7 +162,7 @@ TEST_F(RowsTest, ExamplesOfDifferentSizesAreNamed) {
 
 TEST_F(RowsTest, AnomaliesNameTheStep) {
   TrainConfig far = Config("steps: 40 log { detect_anomaly: true }");
-  (*far.mutable_optimizer()->mutable_options())["lr"] = 1e30;
+  far.mutable_optimizer()->mutable_sgd()->set_lr(1e30);
   EXPECT_THAT(Error(far), ::testing::ContainsRegex("step [0-9]+: .*is the first value"));
   // Weights that are not finite before anything ran.
   GraphBuilder builder("rows");

@@ -15,7 +15,7 @@ using testing::TrainerTest;
 
 TEST_F(TrainerTest, ANonFiniteLossStopsOrIsSkipped) {
   TrainConfig config = Config("steps: 40");
-  (*config.mutable_optimizer()->mutable_options())["lr"] = 1e30;
+  config.mutable_optimizer()->mutable_sgd()->set_lr(1e30);
   EXPECT_THAT(Error(config), HasSubstr("the loss of step "));
   config.set_non_finite(TrainConfig::SKIP);
   int64_t skipped = 0;
@@ -28,7 +28,7 @@ TEST_F(TrainerTest, ANonFiniteLossStopsOrIsSkipped) {
 
 TEST_F(TrainerTest, AnomaliesAreNamedWithTheirNode) {
   TrainConfig config = Config("steps: 40 log { detect_anomaly: true }");
-  (*config.mutable_optimizer()->mutable_options())["lr"] = 1e30;
+  config.mutable_optimizer()->mutable_sgd()->set_lr(1e30);
   EXPECT_THAT(Error(config), HasSubstr("is the first value that is not finite"));
   EXPECT_THAT(Error(config), ::testing::MatchesRegex(".*\\[.*'.*'\\].*"));
 }
@@ -70,15 +70,12 @@ TEST_F(TrainerTest, MistakesInNamesAndKinds) {
                                  "loss.target: 'image' is float32.*; the loss 'cross_entropy' "
                                  "needs integers, the classes, or probabilities of the shape of "
                                  "the scores, float32.*3"));
-  config.mutable_loss()->set_kind("nll");
+  config.mutable_loss()->mutable_nll();
   EXPECT_THAT(Error(config), HasSubstr("the loss 'nll' needs integers, the classes"));
   config = Config("steps: 1");
-  config.mutable_optimizer()->set_name("Adam");
-  config.mutable_optimizer()->mutable_options()->clear();
-  (*config.mutable_optimizer()->mutable_options())["beta1"] = 1;
-  EXPECT_THAT(Error(config), HasSubstr("optimizer Adam: beta1 = 1 is not in [0, 1)"));
-  config.mutable_optimizer()->set_name("Muon");
-  config.mutable_optimizer()->mutable_options()->clear();
+  config.mutable_optimizer()->mutable_adam()->set_beta1(1);
+  EXPECT_THAT(Error(config), HasSubstr("optimizer.adam.beta1 = 1 is not in [0, 1)"));
+  config.mutable_optimizer()->mutable_muon();
   EXPECT_THAT(Error(config), ::testing::ContainsRegex(
                                  "Muon takes matrices alone, the parameter '.*' is float32.*; "
                                  "freeze it or choose another optimizer"));
@@ -91,8 +88,8 @@ TEST_F(TrainerTest, MistakesInNamesAndKinds) {
 
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
-  config.mutable_loss()->set_kind("cross_entrophy");
-  EXPECT_THAT(Error(config), HasSubstr("there is no loss 'cross_entrophy'; there are bce"));
+  config.mutable_loss()->Clear();
+  EXPECT_THAT(Error(config), HasSubstr("the configuration: loss names no kind; there are bce, "));
   config = Config("steps: 1");
   config.mutable_loss()->set_target("labels");
   EXPECT_THAT(Error(config), HasSubstr("the data has no field 'labels'; it has image, label"));
@@ -100,7 +97,7 @@ TEST_F(TrainerTest, Errors) {
   config.mutable_loss()->set_output("scores");
   EXPECT_THAT(Error(config), HasSubstr("the model has no output 'scores'; it has logits"));
   config = Config("steps: 1");
-  config.mutable_loss()->set_kind("output");
+  config.mutable_loss()->mutable_from_model();
   EXPECT_THAT(Error(config), HasSubstr("no scalar"));
   config = Config("steps: 1");
   config.add_trainable("fc1.wieght");
@@ -109,18 +106,14 @@ TEST_F(TrainerTest, Errors) {
   config.add_frozen("*");
   EXPECT_THAT(Error(config), HasSubstr("nothing is left to train"));
   config = Config("steps: 1");
-  config.mutable_optimizer()->set_name("Sgd");
-  EXPECT_THAT(Error(config), HasSubstr("there is no optimizer 'Sgd'"));
+  config.mutable_optimizer()->Clear();
+  EXPECT_THAT(Error(config), HasSubstr("optimizer names no kind; there are adadelta, "));
   config = Config("steps: 1");
   config.mutable_optimizer()->add_group()->add_parameters("*.wieght");
   EXPECT_THAT(Error(config), HasSubstr("optimizer.group[0].parameters: no initializer of the model "
                                        "matches '*.wieght'"));
-  config = Config("steps: 1");
-  config.mutable_loss()->set_delta(2);
-  EXPECT_THAT(Error(config),
-              HasSubstr("loss.delta: the loss 'cross_entropy' has none; huber, smooth_l1 have"));
-  config = Config("steps: 1 schedule { kind: \"cosinus\" }");
-  EXPECT_THAT(Error(config), HasSubstr("there is no schedule 'cosinus'; there are constant"));
+  config = Config("steps: 1 schedule { warmup: 3 }");
+  EXPECT_THAT(Error(config), HasSubstr("schedule names no kind; there are constant, cosine"));
   config = Config("steps: 1 batch_size: 1000");
   EXPECT_THAT(Error(config), HasSubstr("a data set of 96 examples gives no batch of 1000"));
   config = Config("steps: 1");

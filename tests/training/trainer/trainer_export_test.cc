@@ -29,8 +29,7 @@ TEST_F(TrainerTest, RunningStatisticsAreExported) {
 TEST_F(TrainerTest, TheExportedStepIsTheStepInOnnxRuntime) {
   if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers was not run";
   TrainConfig config = Config("steps: 4");
-  config.mutable_optimizer()->set_name("Adam");
-  (*config.mutable_optimizer()->mutable_options())["lr"] = 0.01;
+  config.mutable_optimizer()->mutable_adam()->set_lr(0.01);
   const auto trainer = Train(config);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   const std::string path = scratch_.path() + "/step.onnx";
@@ -76,8 +75,8 @@ class ExportedStepTest : public TrainerTest {
     scratch_.Write("rows.csv", "1,2,3\n4,5,6\n7,8,9\n1,0,1\n");
     TrainConfig config;
     ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "line.onnx" loss { kind: "mse" } batch_size: 2 steps: 1
-                        optimizer { name: "SGD" options { key: "lr" value: 0.1 } }
+        absl::StrCat(R"(model: "line.onnx" loss { mse {} } batch_size: 2 steps: 1
+                        optimizer { sgd { lr: 0.1 } }
                         data { csv { path: "rows.csv"
                                      field { name: "x" column: "1" column: "2" } field {)",
                      target, "} } }"),

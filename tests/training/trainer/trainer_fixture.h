@@ -107,8 +107,8 @@ class TrainerTest : public ::testing::Test {
     TrainConfig config;
     const std::string data = "mnist { images: \"images\" labels: \"labels\" mean: 0.3 }";
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(
-        absl::StrCat(R"(model: "mlp.onnx" loss { kind: "cross_entropy" } batch_size: 16
-                        optimizer { name: "SGD" options { key: "lr" value: 0.1 } })",
+        absl::StrCat(R"(model: "mlp.onnx" loss { cross_entropy {} } batch_size: 16
+                        optimizer { sgd { lr: 0.1 } })",
                      "data {", data, "} evaluation { data {", data, "} } ", more),
         &config));
     return config;

@@ -62,18 +62,17 @@ class TrainerInterruptTest : public TrainerTest {
 
 TEST_F(TrainerInterruptTest, BetweenTheBatchesOfAStepAndOfAnEvaluation) {
   TrainConfig config = Config(R"(steps: 9 accumulate: 3 batch_size: 8 average { start: 3 }
-      schedule { kind: "plateau" patience: 1 } checkpoint { every_steps: 100 })");
+      schedule { plateau { patience: 1 } } checkpoint { every_steps: 100 })");
   config.mutable_evaluation()->set_every_steps(3);
   config.mutable_evaluation()->set_batch_size(40);
-  (*config.mutable_optimizer()->mutable_options())["momentum"] = 0.9;
+  config.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
   InterruptAtEach(config);
 }
 
 TEST_F(TrainerInterruptTest, BetweenTheEvaluationsOfLbfgs) {
   TrainConfig config =
       Config("steps: 3 accumulate: 2 batch_size: 24 checkpoint { every_steps: 9 }");
-  config.mutable_optimizer()->set_name("LBFGS");
-  (*config.mutable_optimizer()->mutable_options())["max_iter"] = 4;
+  config.mutable_optimizer()->mutable_lbfgs()->set_max_iter(4);
   config.mutable_evaluation()->set_every_steps(2);
   InterruptAtEach(config);
 }

@@ -23,9 +23,7 @@ using namespace expr;  // NOLINT
 using ::testing::HasSubstr;
 using Arrays = std::map<std::string, Tensor>;
 
-constexpr char kWolfe[] =
-    "options { key: \"max_iter\" value: 4 } "
-    "options { key: \"strong_wolfe\" value: 1 }";
+constexpr char kWolfe[] = "max_iter: 4 line_search_fn: STRONG_WOLFE";
 
 class LbfgsTrainerTest : public ::testing::Test {
  protected:
@@ -51,9 +49,9 @@ class LbfgsTrainerTest : public ::testing::Test {
   static TrainConfig Config(const std::string& options, const std::string& more = "steps: 10") {
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        absl::StrCat("model: \"mlp.onnx\" loss { kind: \"mse\" target: \"target\" } "
-                     "optimizer { name: \"LBFGS\" ",
-                     options, " } data { safetensors { path: \"data.safetensors\" } } ",
+        absl::StrCat("model: \"mlp.onnx\" loss { mse {} target: \"target\" } "
+                     "optimizer { lbfgs { ",
+                     options, " } } data { safetensors { path: \"data.safetensors\" } } ",
                      more.find("batch_size") == more.npos ? "batch_size: 16 " : "", more),
         &config));
     return config;
@@ -95,9 +93,7 @@ class LbfgsTrainerTest : public ::testing::Test {
 };
 
 TEST_F(LbfgsTrainerTest, TrajectoriesArePyTorchs) {
-  ExpectTrajectory("mlp",
-                   "options { key: \"lr\" value: 0.1 } options { key: \"max_iter\" value: 4 }",
-                   "steps: 10");
+  ExpectTrajectory("mlp", "lr: 0.1 max_iter: 4", "steps: 10");
   ExpectTrajectory("mlp_wolfe", kWolfe, "steps: 10");
   // The mean over four batches is the mean over all.
   ExpectTrajectory("mlp_wolfe", kWolfe, "steps: 10 batch_size: 4 accumulate: 4");
@@ -108,7 +104,7 @@ TEST_F(LbfgsTrainerTest, GoesOnBitForBitAndExports) {
   Write("mlp_wolfe");
   const std::string more =
       "steps: 9 batch_size: 8 checkpoint { every_steps: 2 } "
-      "schedule { kind: \"exponential\" gamma: 0.9 } "
+      "schedule { exponential { gamma: 0.9 } } "
       "evaluation { data { safetensors { path: \"data.safetensors\" } } }";
   const auto whole = Train(Config(kWolfe, more));
   ASSERT_TRUE(whole.ok()) << whole.status();
@@ -143,16 +139,16 @@ TEST_F(LbfgsTrainerTest, Refusals) {
   const auto error = [&](const std::string& options, const std::string& more) {
     return std::string(Train(Config(options, more)).status().message());
   };
-  EXPECT_THAT(error("options { key: \"momentum\" value: 1 }", "steps: 1"),
-              HasSubstr("LBFGS has no option 'momentum'; it has history_size, lr"));
-  EXPECT_THAT(error("options { key: \"max_iter\" value: 1.5 }", "steps: 1"),
-              HasSubstr("max_iter is a whole number from 1 on"));
-  EXPECT_THAT(error("group { parameters: \"w1\" }", "steps: 1"),
-              HasSubstr("optimizer: LBFGS has no groups of parameters"));
+  EXPECT_THAT(error("max_iter: 0", "steps: 1"),
+              HasSubstr("optimizer.lbfgs.max_iter must be at least 1, got 0"));
+  TrainConfig grouped = Config("", "steps: 1");
+  grouped.mutable_optimizer()->add_group()->add_parameters("w1");
+  EXPECT_THAT(std::string(Train(grouped).status().message()),
+              HasSubstr("optimizer.group is not for LBFGS, which has no groups of parameters"));
   EXPECT_THAT(error("", "steps: 1 average { decay: 0.9 }"), HasSubstr("no averages of weights"));
   EXPECT_THAT(error("", "steps: 1 precision { autocast: FLOAT16 }"), HasSubstr("no scaled loss"));
   // A rate that leaps out of the numbers.
-  const std::string far = "options { key: \"lr\" value: 1e300 }";
+  const std::string far = "lr: 1e300";
   EXPECT_THAT(error(far, "steps: 5"), HasSubstr("the loss of step "));
   int64_t skipped = 0;
   TrainerOptions options;

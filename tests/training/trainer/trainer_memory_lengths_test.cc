@@ -13,8 +13,8 @@ constexpr char kModel[] =
     R"(built { name: "gpt" options { key: "vocabulary" value: 50 }
                options { key: "layers" value: 2 } options { key: "width" value: 64 }
                options { key: "heads" value: 2 } options { key: "context" value: 64 } }
-       optimizer { name: "AdamW" options { key: "lr" value: 1e-3 } } seed: 1 threads: 2
-       loss { kind: "cross_entropy" class_axis: -1 } )";
+       optimizer { adamw { lr: 1e-3 } } seed: 1 threads: 2
+       loss { cross_entropy { class_axis: -1 } } )";
 
 std::string Lines(const char* more = "") {
   return absl::StrCat(R"(data {

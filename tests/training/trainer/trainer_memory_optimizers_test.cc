@@ -15,22 +15,19 @@ std::string Lbfgs(const char* options, const char* more) {
   return absl::StrCat(R"(built { name: "gpt" options { key: "vocabulary" value: 26 }
                    options { key: "layers" value: 2 } options { key: "width" value: 32 }
                    options { key: "heads" value: 2 } options { key: "context" value: 32 } }
-      loss { kind: "cross_entropy" class_axis: -1 } seed: 1 threads: 2 batch_size: 4
+      loss { cross_entropy { class_axis: -1 } } seed: 1 threads: 2 batch_size: 4
       data { text { path: "input.txt" tokens: CHARACTERS window: 32 random: true } }
-      optimizer { name: "LBFGS" options { key: "lr" value: 0.1 } )",
-                      options, " } ", more);
+      optimizer { lbfgs { lr: 0.1 )",
+                      options, " } } ", more);
 }
 
 TEST_F(TrainerMemoryTest, HistoryOfLbfgs) {
   ExpectPlanned(Parsed(Lbfgs("", "steps: 3")));
-  ExpectPlanned(Parsed(Lbfgs("options { key: 'history_size' value: 5 }", "steps: 2")));
-  ExpectPlanned(Parsed(Lbfgs("options { key: 'history_size' value: 30 }",
+  ExpectPlanned(Parsed(Lbfgs("history_size: 5", "steps: 2")));
+  ExpectPlanned(Parsed(Lbfgs("history_size: 30",
                              "steps: 3 "
                              "accumulate: 2")));
-  ExpectPlanned(
-      Parsed(Lbfgs("options { key: 'strong_wolfe' value: 1 } "
-                   "options { key: 'history_size' value: 10 }",
-                   "steps: 2")));
+  ExpectPlanned(Parsed(Lbfgs("line_search_fn: STRONG_WOLFE history_size: 10", "steps: 2")));
 }
 
 TEST_F(TrainerMemoryTest, LastCheckpointOfLbfgs) {
@@ -38,7 +35,7 @@ TEST_F(TrainerMemoryTest, LastCheckpointOfLbfgs) {
     TrainerOptions options;
     options.checkpoint_directory = scratch_.path(absl::StrCat("lbfgs", may_interrupt));
     if (may_interrupt) options.interrupted = [] { return false; };
-    ExpectPlanned(Parsed(Lbfgs("options { key: 'history_size' value: 15 }", "steps: 2")), options);
+    ExpectPlanned(Parsed(Lbfgs("history_size: 15", "steps: 2")), options);
   }
 }
 
@@ -48,9 +45,9 @@ TEST_F(TrainerMemoryTest, CheckpointsBesideStepsOfLbfgs) {
   options.directory = scratch_.path();
   options.checkpoint_directory = scratch_.path("lbfgs");
   options.interrupted = [] { return false; };
-  const auto trainer = testing::RunTrainer(Parsed(Lbfgs("options { key: 'history_size' value: 15 }",
-                                                        "steps: 4 checkpoint { every_steps: 1 }")),
-                                           scratch_.path(), options);
+  const auto trainer = testing::RunTrainer(
+      Parsed(Lbfgs("history_size: 15", "steps: 4 checkpoint { every_steps: 1 }")), scratch_.path(),
+      options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_LE((*trainer)->peak_bytes(), (*trainer)->planned_bytes());
 }
@@ -113,9 +110,10 @@ TEST_F(TrainerMemoryTest, UniformAveragesOfNormalizations) {
 }
 
 TEST_F(TrainerMemoryTest, OptimizersOfManyStates) {
-  for (const char* name : {"SGD", "Adam", "Adafactor", "RMSprop", "Lion", "NAdam"}) {
+  for (const char* kind : {"sgd", "adam", "adafactor", "rmsprop", "lion", "nadam"}) {
     TrainConfig config = Gpt("steps: 3");
-    config.mutable_optimizer()->set_name(name);
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(absl::StrCat(kind, " { lr: 1e-3 }"),
+                                                              config.mutable_optimizer()));
     ExpectPlanned(config);
   }
 }

@@ -36,8 +36,8 @@ TEST_F(TrainerTest, AScaleThatOverflowsSkipsStepsAndGoesOnBitForBit) {
         "steps: 40 batch_size: 8 precision { autocast: FLOAT16 loss_scale: 3e38 growth: 16 "
         "growth_interval: 5 } checkpoint { every_steps: 100 } accumulate: ",
         accumulate));
-    config.mutable_loss()->set_sum(true);
-    (*config.mutable_optimizer()->mutable_options())["lr"] = 0.01;
+    config.mutable_loss()->set_reduction(LossConfig::SUM);
+    config.mutable_optimizer()->mutable_sgd()->set_lr(0.01);
     std::vector<std::pair<double, bool>> whole_scales, scales;
     TrainerOptions options;
     options.on_step = [&](const StepReport& r) {
@@ -73,8 +73,8 @@ TEST_F(TrainerTest, AnAnomalyThatTheScalerSkipsIsNoError) {
         absl::StrCat("steps: 30 batch_size: 8 precision { autocast: FLOAT16 loss_scale: 3e38 } "
                      "log { detect_anomaly: true } accumulate: ",
                      accumulate));
-    config.mutable_loss()->set_sum(true);
-    (*config.mutable_optimizer()->mutable_options())["lr"] = 0.01;
+    config.mutable_loss()->set_reduction(LossConfig::SUM);
+    config.mutable_optimizer()->mutable_sgd()->set_lr(0.01);
     StepReport last;
     TrainerOptions options;
     options.on_step = [&](const StepReport& report) { last = report; };

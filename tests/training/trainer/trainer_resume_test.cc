@@ -13,9 +13,9 @@ using testing::TrainerTest;
 TEST_F(TrainerTest, GoesOnBitForBit) {
   WriteNormalized(/*dropout=*/true);
   TrainConfig config = Config(R"(steps: 25 accumulate: 2 batch_size: 8 average { start: 3 }
-      schedule { kind: "plateau" patience: 1 } checkpoint { every_steps: 100 })");
+      schedule { plateau { patience: 1 } } checkpoint { every_steps: 100 })");
   config.mutable_evaluation()->set_every_steps(4);
-  (*config.mutable_optimizer()->mutable_options())["momentum"] = 0.9;
+  config.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
   const auto whole = Train(config);
   ASSERT_TRUE(whole.ok()) << whole.status();
   for (const int64_t pause : {1, 7, 24}) {

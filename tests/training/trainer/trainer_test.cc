@@ -55,7 +55,7 @@ TEST_F(TrainerTest, AccumulatedBatchesMakeTheStepOfTheLargeBatch) {
 TEST_F(TrainerTest, WeightsThatAreMappedAreTrained) {
   TrainConfig config = Config("steps: 5");
   config.clear_evaluation();
-  (*config.mutable_optimizer()->mutable_options())["momentum"] = 0.9;
+  config.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
   const auto inlined = Train(config);
   ASSERT_TRUE(inlined.ok()) << inlined.status();
   ASSERT_TRUE(
@@ -86,7 +86,7 @@ TEST_F(TrainerTest, FrozenWeightsStayAndGroupsHaveTheirOwnRate) {
   TrainConfig grouped = Config("steps: 5");
   auto* group = grouped.mutable_optimizer()->add_group();
   group->set_most_rank(1);
-  (*group->mutable_options())["lr"] = 0;
+  group->mutable_sgd()->set_lr(0);
   const auto still = Train(grouped);
   ASSERT_TRUE(still.ok()) << still.status();
   EXPECT_EQ(Weights(**still, "fc2.bias"),
@@ -119,7 +119,7 @@ TEST_F(TrainerTest, AveragesFollowTheWeights) {
 
 TEST_F(TrainerTest, EndsEarlyWithoutProgress) {
   TrainConfig config = Config("epochs: 50 ");
-  (*config.mutable_optimizer()->mutable_options())["lr"] = 0;
+  config.mutable_optimizer()->mutable_sgd()->set_lr(0);
   config.mutable_evaluation()->set_patience(3);
   const auto trainer = Train(config);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
@@ -128,7 +128,7 @@ TEST_F(TrainerTest, EndsEarlyWithoutProgress) {
 
 TEST_F(TrainerTest, WhatEndedEarlyStaysEndedUnlessThePatienceGrows) {
   TrainConfig config = Config("epochs: 50 ");
-  (*config.mutable_optimizer()->mutable_options())["lr"] = 0;
+  config.mutable_optimizer()->mutable_sgd()->set_lr(0);
   config.mutable_evaluation()->set_patience(3);
   TrainerOptions options;
   options.checkpoint_directory = scratch_.path() + "/checkpoints";
@@ -186,8 +186,8 @@ TEST_F(TrainerTest, ConnectionistTemporalClassification) {
 )");
   TrainConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
-      model: "ctc.onnx" loss { kind: "ctc" class_axis: -1 frames: "n" }
-      optimizer { name: "Adam" options { key: "lr" value: 0.3 } } batch_size: 4 steps: 40
+      model: "ctc.onnx" loss { ctc { class_axis: -1 input_lengths: "n" } }
+      optimizer { adam { lr: 0.3 } } batch_size: 4 steps: 40
       data { jsonl { path: "ctc.jsonl" field { name: "frames" dim: -1 dim: 4 }
                      field { name: "label" element: INT64 dim: -1 }
                      field { name: "n" element: INT64 } }
@@ -199,8 +199,8 @@ TEST_F(TrainerTest, ConnectionistTemporalClassification) {
   const auto trainer = Train(config, options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_LT(losses.back(), 0.05 * losses.front());
-  config.mutable_loss()->set_frames("m");
-  EXPECT_THAT(Error(config), HasSubstr("loss.frames: the data has no field 'm'"));
+  config.mutable_loss()->mutable_ctc()->set_input_lengths("m");
+  EXPECT_THAT(Error(config), HasSubstr("loss.ctc.input_lengths: the data has no field 'm'"));
 }
 
 TEST_F(TrainerTest, HistogramsHaveTheGradientsAndWeightsOfTheirStep) {

@@ -207,7 +207,7 @@ Step MakeStep(const std::string& name, const std::string& precision, Precision s
   const Arrays arrays = Case(name);
   TrainConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "loss { kind: \"cross_entropy\" } optimizer { name: \"SGD\" options { key: \"lr\" value: 1 } "
+      "loss { cross_entropy {} } optimizer { sgd { lr: 1 } "
       "}"
       "data {} precision { autocast: " +
           precision + " loss_scale: 64 }",

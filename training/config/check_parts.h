@@ -1,0 +1,16 @@
+// The checks of what a configuration names one kind of each: the loss, the optimizer, the
+// schedules. `prefix`: the path of the message with a dot. Each keeps the first problem.
+#pragma once
+
+#include <string>
+
+#include "training/config/check_config.h"
+
+namespace onward {
+
+void CheckLoss(const LossConfig& loss, ConfigProblem& problem);
+void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem);
+void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
+                   ConfigProblem& problem);
+
+}  // namespace onward
