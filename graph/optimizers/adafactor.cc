@@ -7,16 +7,16 @@ namespace {
 
 Expr RootMeanSquare(const Expr& x) { return Sqrt(ReduceMean(x * x, {}, false)); }
 
-// Settings: rate, second_moment_decay, epsilon1, epsilon2, clip, weight_decay. epsilon1 bounds the
-// variance, epsilon2 the parameter's scale. State: of a parameter of rank 2 and more the means of
-// squares along the last and the second last axis, else those of each element.
+// eps1 bounds the variance, eps2 the parameter's scale. State: of a parameter of rank 2 and more
+// the means of squares along the last and the second last axis, else those of each element.
 std::vector<Expr> AdafactorStep(const FormulaCall& call) {
-  const StepCall s(call);
-  const Expr rate = s.setting(0), step = s.step(), epsilon1 = s.setting(2), g = s.gradient();
-  const Expr weight = Pow(step, s.setting(1));
+  const StepCall s(call, AdafactorStep);
+  const Expr rate = s.setting("lr"), step = s.step(), epsilon1 = s.setting("eps1"),
+             g = s.gradient();
+  const Expr weight = Pow(step, s.setting("beta2_decay"));
   const Expr relative = Min(rate, 1.0 / Sqrt(step));
-  const Expr scale = Max(s.Scalar(s.setting(3)), RootMeanSquare(s.parameter()));
-  const Expr p = s.Shrunk(rate, s.setting(5));
+  const Expr scale = Max(s.Scalar(s.setting("eps2")), RootMeanSquare(s.parameter()));
+  const Expr p = s.Shrunk(rate, s.setting("weight_decay"));
   std::vector<Expr> next(1);
   Expr variance;
   if (s.rank() > 1) {
@@ -29,20 +29,42 @@ std::vector<Expr> AdafactorStep(const FormulaCall& call) {
     next.push_back(variance);
   }
   const Expr change = g / Sqrt(Max(variance, s.Scalar(epsilon1 * epsilon1)));
-  const Expr excess = Max(s.Scalar(1.0), RootMeanSquare(change) / s.Scalar(s.setting(4)));
+  const Expr excess = Max(s.Scalar(1.0), RootMeanSquare(change) / s.Scalar(s.setting("d")));
   next[0] = p - scale * s.Scalar(relative) / excess * change;
   return next;
 }
 
+std::vector<OptimizerState> AdafactorStates(const OptimizerOptions&, const Type& parameter) {
+  const Dims dims = *parameter.static_dims();
+  if (dims.size() < 2) return {Zeros("squares", parameter)};
+  Dims rows = dims, columns = dims;
+  rows.back() = 1;
+  columns[dims.size() - 2] = 1;
+  return {{"rows", Filled(parameter.dtype, rows, 0)},
+          {"columns", Filled(parameter.dtype, columns, 0)}};
+}
+
+constexpr FormulaOp kAdafactorStep = {
+    "AdafactorStep <maximize: int = 0>"
+    " (parameter: T, gradient: T, settings: D, step: I, rows: T, columns: T?)"
+    " -> (next_parameter: T, next_rows: T, next_columns: T?)"
+    " where T = float|double|float16|bfloat16, D = double, I = int64",
+    AdafactorStep};
+
 }  // namespace
 
-std::vector<FormulaOp> AdafactorOps() {
+std::vector<OptimizerEntry> AdafactorEntries() {
   return {
-      {"AdafactorStep <maximize: int = 0>"
-       " (parameter: T, gradient: T, settings: D, step: I, rows: T, columns: T?)"
-       " -> (next_parameter: T, next_rows: T, next_columns: T?)"
-       " where T = float|double|float16|bfloat16, D = double, I = int64",
-       AdafactorStep},
+      {.name = "Adafactor",
+       .op = kAdafactorStep,
+       .settings = {Number("lr", 1e-2),
+                    {"beta2_decay", -0.8, -kInfinity, 0},
+                    Number("eps1", std::numeric_limits<float>::epsilon()),
+                    Number("eps2", 1e-3),
+                    {"d", 1, 1, kInfinity},
+                    Number("weight_decay", 0)},
+       .switches = {kMaximize},
+       .states = AdafactorStates},
   };
 }
 

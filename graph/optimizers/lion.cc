@@ -4,24 +4,36 @@
 namespace onward::optimizers {
 namespace {
 
-// Settings: rate, beta1, beta2, weight_decay. State: the moment.
+// State: the moment.
 std::vector<Expr> LionStep(const FormulaCall& call) {
-  const StepCall s(call);
-  const Expr rate = s.setting(0), g = s.gradient();
-  const Expr direction = Sign(s.Lerp(s.state(0), g, 1.0 - s.setting(1)));
-  return {s.Shrunk(rate, s.setting(3)) - s.Scalar(rate) * direction,
-          s.Lerp(s.state(0), g, 1.0 - s.setting(2))};
+  const StepCall s(call, LionStep);
+  const Expr rate = s.setting("lr"), g = s.gradient();
+  const Expr direction = Sign(s.Lerp(s.state(0), g, 1.0 - s.setting("beta1")));
+  return {s.Shrunk(rate, s.setting("weight_decay")) - s.Scalar(rate) * direction,
+          s.Lerp(s.state(0), g, 1.0 - s.setting("beta2"))};
 }
+
+std::vector<OptimizerState> LionStates(const OptimizerOptions&, const Type& parameter) {
+  return {Zeros("moment", parameter)};
+}
+
+constexpr FormulaOp kLionStep = {
+    "LionStep <maximize: int = 0>"
+    " (parameter: T, gradient: T, settings: D, step: I, moment: T)"
+    " -> (next_parameter: T, next_moment: T)"
+    " where T = float|double|float16|bfloat16, D = double, I = int64",
+    LionStep};
 
 }  // namespace
 
-std::vector<FormulaOp> LionOps() {
+std::vector<OptimizerEntry> LionEntries() {
   return {
-      {"LionStep <maximize: int = 0>"
-       " (parameter: T, gradient: T, settings: D, step: I, moment: T)"
-       " -> (next_parameter: T, next_moment: T)"
-       " where T = float|double|float16|bfloat16, D = double, I = int64",
-       LionStep},
+      {.name = "Lion",
+       .op = kLionStep,
+       .settings = {Number("lr", 1e-4), Decay("beta1", 0.9), Decay("beta2", 0.99),
+                    Number("weight_decay", 0)},
+       .switches = {kMaximize},
+       .states = LionStates},
   };
 }
 

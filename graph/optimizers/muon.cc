@@ -23,33 +23,46 @@ Expr Orthogonal(const StepCall& s, Expr x, bool tall, const Expr& epsilon) {
   return tall ? Transpose(x, {1, 0}) : x;
 }
 
-// Settings: rate, momentum, epsilon, weight_decay. State: the momentum.
+// State: the momentum.
 std::vector<Expr> MuonStep(const FormulaCall& call) {
-  const StepCall s(call);
+  const StepCall s(call, MuonStep);
   if (s.rank() != 2) {
     call.Fail("Muon takes matrices alone");
     return {};
   }
-  const Expr rate = s.setting(0), momentum = s.setting(1), g = s.gradient();
+  const Expr rate = s.setting("lr"), momentum = s.setting("momentum"), g = s.gradient();
   const int64_t rows = call.Dim(0, 0), columns = call.Dim(0, 1);
   const Expr buffer = s.Lerp(s.state(0), g, 1.0 - momentum);
   const Expr direction = s.Is("nesterov") ? s.Lerp(g, buffer, momentum) : buffer;
-  const Expr change = Orthogonal(s, direction, rows > columns, s.setting(2));
+  const Expr change = Orthogonal(s, direction, rows > columns, s.setting("eps"));
   const double shape =
       static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(columns, 1));
   const Expr scaled = rate * std::sqrt(std::max(1.0, shape));
-  return {s.Shrunk(rate, s.setting(3)) - s.Scalar(scaled) * change, buffer};
+  return {s.Shrunk(rate, s.setting("weight_decay")) - s.Scalar(scaled) * change, buffer};
 }
+
+std::vector<OptimizerState> MuonStates(const OptimizerOptions&, const Type& parameter) {
+  return {Zeros("momentum", parameter)};
+}
+
+constexpr FormulaOp kMuonStep = {
+    "MuonStep <nesterov: int = 1, maximize: int = 0>"
+    " (parameter: T, gradient: T, settings: D, step: I, momentum: T)"
+    " -> (next_parameter: T, next_momentum: T)"
+    " where T = float|double|float16|bfloat16, D = double, I = int64",
+    MuonStep};
 
 }  // namespace
 
-std::vector<FormulaOp> MuonOps() {
+std::vector<OptimizerEntry> MuonEntries() {
   return {
-      {"MuonStep <nesterov: int = 1, maximize: int = 0>"
-       " (parameter: T, gradient: T, settings: D, step: I, momentum: T)"
-       " -> (next_parameter: T, next_momentum: T)"
-       " where T = float|double|float16|bfloat16, D = double, I = int64",
-       MuonStep},
+      {.name = "Muon",
+       .op = kMuonStep,
+       .settings = {Number("lr", 1e-3), Decay("momentum", 0.95), Number("eps", 1e-7),
+                    Number("weight_decay", 0.1)},
+       .switches = {kMaximize, {"nesterov", "nesterov", true}},
+       .states = MuonStates,
+       .matrices_alone = true},
   };
 }
 

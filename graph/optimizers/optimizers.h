@@ -1,15 +1,16 @@
-// The ops that take an optimizer's step for one parameter, by family: each a signature and a
-// formula of standard ops, in the order of PyTorch's single-tensor implementations, so that
-// trajectories agree. Of the domain `onward`.
+// The steps of optimizers for one parameter, by family: each is an op of the domain `onward`, whose
+// formula of standard ops has the order of PyTorch's single-tensor implementations, so that
+// trajectories agree.
 //
-// Inputs: the parameter, its gradient, `settings` (double[n]: numbers that a schedule may change
-// from step to step, in the order of the op's comment), `step` (int64: 1 for the first), then
-// state. Outputs: the next parameter and the next state.
+// Inputs: the parameter, its gradient, `settings` (double[n]: OptimizerEntry::settings), `step`
+// (int64: 1 for the first), then state. Outputs: the next parameter and the next state.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "graph/builder/formula.h"
+#include "graph/optimizers/optimizer_entry.h"
 
 namespace onward::optimizers {
 
@@ -19,12 +20,13 @@ using expr::Op;
 // with a tensor happens in the tensor's dtype.
 class StepCall {
  public:
-  explicit StepCall(const FormulaCall& call) : call_(call) {}
+  // `formula`: that of the entry whose settings the call has.
+  StepCall(const FormulaCall& call, Formula formula) : call_(call), formula_(formula) {}
 
   Expr parameter() const { return call_.input(0); }
   // Negated when the step maximizes.
   Expr gradient() const;
-  Expr setting(int64_t index) const;
+  Expr setting(std::string_view name) const;
   Expr step() const { return expr::Cast(call_.input(3), DType::kFloat64); }
   bool has_state(size_t index) const { return call_.has_input(4 + index); }
   Expr state(size_t index) const { return call_.input(4 + index); }
@@ -49,15 +51,43 @@ class StepCall {
 
  private:
   const FormulaCall& call_;
+  Formula formula_;
 };
 
-std::vector<FormulaOp> AdafactorOps();
-std::vector<FormulaOp> AdamOps();
-std::vector<FormulaOp> AdagradOps();
-std::vector<FormulaOp> LambOps();
-std::vector<FormulaOp> LionOps();
-std::vector<FormulaOp> MuonOps();
-std::vector<FormulaOp> RMSpropOps();
-std::vector<FormulaOp> SgdOps();
+// --- parts of entries
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kBelowOne = 1 - std::numeric_limits<double>::epsilon() / 2;
+
+constexpr OptimizerSetting Number(std::string_view name, double value) {
+  return {name, value, 0, kInfinity};
+}
+constexpr OptimizerSetting Decay(std::string_view name, double value) {
+  return {name, value, 0, kBelowOne};
+}
+// Whether the optimizer keeps another state.
+constexpr OptimizerSetting Choice(std::string_view name) { return {name, 0, 0, 1}; }
+// lr, both betas, eps and weight_decay.
+std::vector<OptimizerSetting> AdamSettings(double lr, double eps, double weight_decay);
+
+constexpr OptimizerSwitch kMaximize = {"maximize", "maximize"};
+constexpr OptimizerSwitch kDecoupled = {"decoupled_weight_decay", "decoupled"};
+
+Tensor Filled(DType dtype, DimsView dims, double value);
+OptimizerState Zeros(const char* name, const Type& parameter);
+// Left out where `option` is 0.
+OptimizerState ZerosFor(const char* option, const char* name, const OptimizerOptions& options,
+                        const Type& parameter);
+// The states of Adam's kin: both moments.
+std::vector<OptimizerState> MomentsStates(const OptimizerOptions& options, const Type& parameter);
+
+std::vector<OptimizerEntry> AdafactorEntries();
+std::vector<OptimizerEntry> AdamEntries();
+std::vector<OptimizerEntry> AdagradEntries();
+std::vector<OptimizerEntry> LambEntries();
+std::vector<OptimizerEntry> LionEntries();
+std::vector<OptimizerEntry> MuonEntries();
+std::vector<OptimizerEntry> RMSpropEntries();
+std::vector<OptimizerEntry> SgdEntries();
 
 }  // namespace onward::optimizers

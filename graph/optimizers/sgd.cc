@@ -5,11 +5,12 @@
 namespace onward::optimizers {
 namespace {
 
-// Settings: rate, momentum, dampening, weight_decay. State: the momentum, or none.
+// State: the momentum, or none.
 std::vector<Expr> SgdStep(const FormulaCall& call) {
-  const StepCall s(call);
-  const Expr rate = s.setting(0), momentum = s.setting(1), dampening = s.setting(2);
-  Expr g = s.Decayed(s.gradient(), s.setting(3));
+  const StepCall s(call, SgdStep);
+  const Expr rate = s.setting("lr"), momentum = s.setting("momentum"),
+             dampening = s.setting("dampening");
+  Expr g = s.Decayed(s.gradient(), s.setting("weight_decay"));
   std::vector<Expr> next(1);
   if (s.has_state(0)) {
     const Expr later = s.state(0) * s.Scalar(momentum) + s.Scalar(1.0 - dampening) * g;
@@ -21,15 +22,27 @@ std::vector<Expr> SgdStep(const FormulaCall& call) {
   return next;
 }
 
+std::vector<OptimizerState> SgdStates(const OptimizerOptions& options, const Type& parameter) {
+  return {ZerosFor("momentum", "momentum", options, parameter)};
+}
+
+constexpr FormulaOp kSgdStep = {
+    "SgdStep <nesterov: int = 0, maximize: int = 0>"
+    " (parameter: T, gradient: T, settings: D, step: I, momentum: T?)"
+    " -> (next_parameter: T, next_momentum: T?)"
+    " where T = float|double|float16|bfloat16, D = double, I = int64",
+    SgdStep};
+
 }  // namespace
 
-std::vector<FormulaOp> SgdOps() {
+std::vector<OptimizerEntry> SgdEntries() {
   return {
-      {"SgdStep <nesterov: int = 0, maximize: int = 0>"
-       " (parameter: T, gradient: T, settings: D, step: I, momentum: T?)"
-       " -> (next_parameter: T, next_momentum: T?)"
-       " where T = float|double|float16|bfloat16, D = double, I = int64",
-       SgdStep},
+      {.name = "SGD",
+       .op = kSgdStep,
+       .settings = {Number("lr", 1e-3), Number("momentum", 0), Number("dampening", 0),
+                    Number("weight_decay", 0)},
+       .switches = {kMaximize, {"nesterov", "nesterov"}},
+       .states = SgdStates},
   };
 }
 

@@ -89,10 +89,10 @@ class Writer {
                             const OptimizerOptions& options) {
     const std::string name = model_.graph.value(parameter).name;
     const Type type = model_.graph.type(parameter);
-    if (entry_.name == std::string_view("Muon") && type.shape && type.shape->size() != 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("optimizer: Muon takes matrices alone, the parameter '", name, "' is ",
-                       type.ToString(), "; freeze it or choose another optimizer"));
+    if (entry_.matrices_alone && type.shape && type.shape->size() != 2) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "optimizer: ", std::string(entry_.name), " takes matrices alone, the parameter '", name,
+          "' is ", type.ToString(), "; freeze it or choose another optimizer"));
     }
     const ValueId input = ConstantToState(model_.graph, parameter);
     const Expr bounded = nn::BoundedTable(sink_, input);
@@ -130,14 +130,14 @@ class Writer {
                                           const std::vector<bool>& wanted, Attributes attributes) {
     if (!portable_) {
       std::vector<Expr> next =
-          sink_.OpsWanted(entry_.op, inputs, wanted, std::move(attributes), kOnwardDomain);
+          sink_.OpsWanted(entry_.op_type(), inputs, wanted, std::move(attributes), kOnwardDomain);
       ONWARD_RETURN_IF_ERROR(sink_.status());
       return next;
     }
     Node node;
-    node.schema = FindSchema(std::string(entry_.op), kOnwardDomain);
+    node.schema = FindSchema(entry_.op_type(), kOnwardDomain);
     node.domain = kOnwardDomain;
-    node.op_type = std::string(entry_.op);
+    node.op_type = entry_.op_type();
     node.attributes = std::move(attributes);
     for (const Expr& input : inputs) node.inputs.push_back(input.id());
     for (const bool each : wanted) node.outputs.push_back(each ? ValueId{0} : ValueId());
@@ -169,13 +169,6 @@ absl::Status CheckGroup(const Graph& graph, const ParameterGroup& group) {
 }
 
 }  // namespace
-
-const OptimizerEntry* FindOptimizer(std::string_view name) {
-  const auto& entries = Optimizers();
-  const auto entry = std::find_if(entries.begin(), entries.end(),
-                                  [&](const auto& each) { return each.name == name; });
-  return entry == entries.end() ? nullptr : &*entry;
-}
 
 OptionProblem CheckOptions(const OptimizerEntry& entry, const OptimizerOptions& options) {
   const std::vector<OptimizerSetting> all = AllOptions(entry);

@@ -3,7 +3,6 @@
 // PyTorch's; Lion and LAMB are as their papers.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,50 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/ir/graph.h"
+#include "graph/optimizers/optimizer_entry.h"
 
 namespace onward {
-
-// By PyTorch's names ("lr", "weight_decay", "eps", ...); betas are "beta1" and "beta2", switches
-// ("nesterov", "amsgrad", "maximize") are 0 or 1. Each stands in the optimizer's entry; what is not
-// named has its default.
-using OptimizerOptions = std::map<std::string, double>;
-
-struct OptimizerSetting {
-  std::string_view name;
-  double default_value;
-  double least, most;  // what is allowed, both included
-};
-// An option that is 0 or 1, as an attribute of the step's op.
-struct OptimizerSwitch {
-  std::string_view name;
-  std::string_view attribute;
-  bool default_value = false;
-};
-
-// What an optimizer keeps of a parameter from step to step, with its value before the first; an
-// empty name is a state that the options leave out.
-struct OptimizerState {
-  std::string name;
-  Tensor initial;
-};
-// In the order of the op's inputs. `options` are complete; `parameter` has known dims.
-using OptimizerStates = std::vector<OptimizerState> (*)(const OptimizerOptions& options,
-                                                        const Type& parameter);
-
-struct OptimizerEntry {
-  std::string_view name;  // "AdamW"
-  std::string_view op;    // of the domain onward
-  // Numbers that the op reads in a row, in this order; they may change from step to step.
-  std::vector<OptimizerSetting> settings;
-  std::vector<OptimizerSwitch> switches;
-  std::vector<OptimizerSetting> choices;         // what `states` depends on besides the settings
-  std::vector<std::string_view> fixed_switches;  // attributes of the op that are always 1
-  OptimizerStates states;
-};
-
-// Every optimizer, in alphabetical order.
-const std::vector<OptimizerEntry>& Optimizers();
-const OptimizerEntry* FindOptimizer(std::string_view name);  // null: none
 
 // The first option that the optimizer does not have, or a value that it does not take.
 struct OptionProblem {

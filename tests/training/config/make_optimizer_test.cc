@@ -79,13 +79,13 @@ TEST(MakeOptimizer, GroupsHaveTheSameKinds) {
 TEST(MakeOptimizer, SwitchesAreTheAttributesOfTheOps) {
   std::map<std::string, std::set<std::string>> set;
   for (const OptimizerEntry& entry : Optimizers()) {
-    const onnx::OpSchema* schema = FindSchema(std::string(entry.op), kOnwardDomain);
-    ASSERT_NE(schema, nullptr) << entry.op;
+    const onnx::OpSchema* schema = FindSchema(entry.op_type(), kOnwardDomain);
+    ASSERT_NE(schema, nullptr) << entry.op_type();
     std::vector<std::string> attributes(entry.fixed_switches.begin(), entry.fixed_switches.end());
     for (const OptimizerSwitch& each : entry.switches) attributes.emplace_back(each.attribute);
     for (const std::string& each : attributes) {
       EXPECT_TRUE(schema->attributes().contains(each)) << entry.name << " " << each;
-      set[std::string(entry.op)].insert(each);
+      set[entry.op_type()].insert(each);
     }
   }
   for (const auto& [op, attributes] : set)
