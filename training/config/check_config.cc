@@ -5,15 +5,49 @@
 #include "training/config/checks.h"
 #include "training/config/kinds.h"
 #include "training/config/make_loss.h"
+#include "training/config/make_optimizer.h"
 #include "training/config/unused_fields.h"
 
 namespace onward {
 namespace {
 
+// Whether a schedule that cycles the momentum finds one: beta1 of Adam's kin, or a momentum that is
+// kept because it is not 0.
+bool HasMomentum(const OptimizerSettings& settings) {
+  const OptimizerConfig optimizer = MakeOptimizer(settings);
+  const OptimizerEntry* entry = FindOptimizer(optimizer.name);
+  if (entry == nullptr) return false;
+  for (const OptimizerSetting& setting : entry->settings) {
+    if (setting.name == "beta1") return true;
+    if (setting.name != "momentum") continue;
+    const auto given = optimizer.options.find("momentum");
+    if ((given == optimizer.options.end() ? setting.default_value : given->second) != 0)
+      return true;
+    for (const ParameterGroupConfig& group : settings.group()) {
+      const OptimizerOptions options = GroupOptions(group);
+      const auto own = options.find("momentum");
+      if (own != options.end() && own->second != 0) return true;
+    }
+  }
+  return false;
+}
+
+void CheckMomentum(const TrainConfig& config, ConfigProblem& problem) {
+  const ScheduleConfig::OneCycle& cycle = config.schedule().one_cycle();
+  if (HasMomentum(config.optimizer())) return;
+  Checks check("schedule.one_cycle.", problem);
+  for (const auto& [field, given] : {std::pair{"cycle_momentum", cycle.has_cycle_momentum()},
+                                     {"base_momentum", cycle.has_base_momentum()},
+                                     {"max_momentum", cycle.has_max_momentum()}}) {
+    if (given) check.Fail(field, "does nothing: the optimizer has no momentum");
+  }
+}
+
 void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
   CheckLoss(config.loss(), problem);
   CheckOptimizer(config.optimizer(), problem);
   if (config.has_schedule()) CheckSchedule(config.schedule(), "schedule.", problem);
+  CheckMomentum(config, problem);
   if (config.has_clip()) {
     Checks check("clip.", problem);
     if (config.clip().has_global_norm()) check.Positive("global_norm", config.clip().global_norm());

@@ -37,8 +37,8 @@ std::string LossError(const std::string& loss) {
 std::string OptimizerError(const std::string& optimizer) {
   return Error(absl::StrCat(optimizer, kLoss, kRest));
 }
-std::string ScheduleError(const std::string& schedule) {
-  return Error(absl::StrCat(schedule, kLoss, kOptimizer, kRest));
+std::string ScheduleError(const std::string& schedule, const std::string& optimizer = "adamw {}") {
+  return Error(absl::StrCat(schedule, kLoss, "optimizer { ", optimizer, " }", kRest));
 }
 std::string SetError(const std::string& set) {
   return Error(absl::StrCat(kLoss, kOptimizer, "schedule { cosine { least: 1e-5 } }", kRest),
@@ -171,6 +171,16 @@ TEST(Kinds, ValuesOutOfRangeAreNamedWhereTheyStand) {
 TEST(Kinds, FieldsThatDoNothing) {
   EXPECT_THAT(ScheduleError("schedule { one_cycle { cycle_momentum: false max_momentum: 1 } }"),
               HasSubstr("schedule.one_cycle.max_momentum does nothing: "));
+  const auto cycled = [](const std::string& optimizer) {
+    return ScheduleError("schedule { one_cycle { max_momentum: 0.9 } }", optimizer);
+  };
+  EXPECT_EQ(cycled("adamw {}"), "OK");
+  EXPECT_EQ(cycled("sgd { momentum: 0.9 }"), "OK");
+  EXPECT_EQ(cycled("sgd {} group { sgd { momentum: 0.9 } }"), "OK");
+  for (const char* without : {"sgd {}", "rmsprop {}", "adagrad {}", "lbfgs {}"}) {
+    EXPECT_THAT(cycled(without), HasSubstr("schedule.one_cycle.max_momentum does nothing: the "
+                                           "optimizer has no momentum"));
+  }
   EXPECT_THAT(LossError("loss { poisson_nll { eps: 1 } }"),
               HasSubstr("loss.poisson_nll.eps does nothing: "));
   EXPECT_EQ(LossError("loss { poisson_nll { eps: 1 log_input: false } }"), "OK");
