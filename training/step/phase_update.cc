@@ -21,8 +21,8 @@ using namespace expr;  // NOLINT: reads as formulas
 // What changes between steps, of the kinds that the config asks for.
 class UpdateWriter {
  public:
-  UpdateWriter(Model& model, const TrainConfig& config, bool portable)
-      : model_(model), config_(config), portable_(portable) {}
+  UpdateWriter(Model& model, const TrainConfig& config, bool portable, PhaseOutputs& outputs)
+      : model_(model), config_(config), portable_(portable), outputs_(outputs) {}
 
   // `gradients` are in the order of `parameters`.
   absl::Status Write(const std::vector<ValueId>& parameters, const std::vector<ValueId>& gradients,
@@ -34,23 +34,21 @@ class UpdateWriter {
       UnscaledGradients unscaled = Unscale(sink, clipped);
       clipped = std::move(unscaled.gradients);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, unscaled.finite, kGradientsFinite));
+      AddPhaseOutput(model_.graph, unscaled.finite, kGradientsFinite, outputs_);
     }
     if (config_.log().gradient_norms()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
         const Expr square = clipped[i] * clipped[i];
         const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
         ONWARD_RETURN_IF_ERROR(sink.status());
-        ONWARD_RETURN_IF_ERROR(
-            NameOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
+        AddPhaseOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i], outputs_);
       }
     }
     if (config_.log().has_histogram_steps()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
         const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
         ONWARD_RETURN_IF_ERROR(sink.status());
-        ONWARD_RETURN_IF_ERROR(
-            NameOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
+        AddPhaseOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i], outputs_);
       }
     }
     const ClipConfig& clip = config_.clip();
@@ -63,7 +61,7 @@ class UpdateWriter {
                             ? by_norm.norm
                             : Cast(by_norm.norm, DType::kFloat32);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(NameOutput(model_.graph, norm, "gradient_norm"));
+      AddPhaseOutput(model_.graph, norm, "gradient_norm", outputs_);
     }
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);
@@ -88,8 +86,7 @@ class UpdateWriter {
       const ValueId state = ConstantToState(model_.graph, parameters[i]);
       const Expr same = Identity(sink.Value(state));
       ONWARD_RETURN_IF_ERROR(sink.status());
-      ONWARD_RETURN_IF_ERROR(
-          NameOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i]));
+      AddPhaseOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i], outputs_);
       AddUpdate(model_, state, same.id());
     }
     phases.groups = {{"", {"lr"}, {config_.optimizer().lbfgs().lr()}}};
@@ -151,24 +148,27 @@ class UpdateWriter {
   Model& model_;
   const TrainConfig& config_;
   const bool portable_;
+  PhaseOutputs& outputs_;
 };
 
 }  // namespace
 
 bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs(); }
 
-absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name) {
+void AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name,
+                    PhaseOutputs& outputs) {
   const ValueId old = graph.FindValue(name);
   if (old.valid() && old != value.id()) graph.Rename(old, graph.UniqueName(name + "/model"));
   graph.Rename(value.id(), name);
   graph.AddOutput(value.id());
-  return absl::OkStatus();
+  outputs.push_back(value.id());
 }
 
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
-                         const std::vector<ValueId>& gradients, TrainingPhases& phases) {
-  return UpdateWriter(model, config, portable).Write(parameters, gradients, phases);
+                         const std::vector<ValueId>& gradients, TrainingPhases& phases,
+                         PhaseOutputs& outputs) {
+  return UpdateWriter(model, config, portable, outputs).Write(parameters, gradients, phases);
 }
 
 }  // namespace onward

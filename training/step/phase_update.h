@@ -10,13 +10,20 @@
 
 namespace onward {
 
-// Makes `value` the output `name`; what had the name has another one then.
-absl::Status NameOutput(Graph& graph, const Expr& value, const std::string& name);
+// The values that a phase gives its caller, in the order in which they became outputs.
+using PhaseOutputs = std::vector<ValueId>;
+
+// Makes `value` an output of the phase with the name `name`; what had the name has another one
+// then.
+void AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name,
+                    PhaseOutputs& outputs);
 
 // Norms, bounds, the optimizer's update and averages, of the kinds that the config asks for.
 // `gradients` are in the order of `parameters`, which are those of `phases`; its groups are set.
+// What the caller reads of them is added to `outputs`.
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
-                         const std::vector<ValueId>& gradients, TrainingPhases& phases);
+                         const std::vector<ValueId>& gradients, TrainingPhases& phases,
+                         PhaseOutputs& outputs);
 
 }  // namespace onward

@@ -101,7 +101,7 @@ Expr Examples(GraphSink& sink) {
 // Adds the loss of the output `scored`, as output "loss". `parts`: as the sum over a batch's
 // targets, with their count as output kLossCount (unless the config sums).
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
-                               absl::Span<const Field> fields, bool parts) {
+                               absl::Span<const Field> fields, bool parts, PhaseOutputs& outputs) {
   Graph& graph = sink.graph();
   Scored made;
   made.scores = sink.Value(graph.FindValue(scored));
@@ -140,12 +140,12 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   }
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   ONWARD_RETURN_IF_ERROR(sink.status());
-  ONWARD_RETURN_IF_ERROR(NameOutput(graph, made.loss, "loss"));
+  AddPhaseOutput(graph, made.loss, "loss", outputs);
   if (!made.count.valid()) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));
   ONWARD_RETURN_IF_ERROR(sink.status());
-  ONWARD_RETURN_IF_ERROR(NameOutput(graph, made.count, kLossCount));
+  AddPhaseOutput(graph, made.count, kLossCount, outputs);
   return made;
 }
 
@@ -156,17 +156,15 @@ absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision) {
       model, precision.autocast() == PrecisionConfig::FLOAT16 ? DType::kFloat16 : DType::kBFloat16);
 }
 
-// Leaves the outputs of these names (patterns), the updates and what they need.
-absl::Status KeepNamedOutputs(Model& model, const std::vector<std::string>& names) {
+// Leaves these outputs, the updates and what they need.
+absl::Status KeepPhaseOutputs(Model& model, const PhaseOutputs& wanted) {
   std::vector<int> kept;
   const std::vector<ValueId>& outputs = model.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const bool updates = std::any_of(model.updates.begin(), model.updates.end(),
                                      [&](const auto& each) { return each.output == outputs[i]; });
-    const std::string& name = model.graph.value(outputs[i]).name;
-    const bool wanted = std::any_of(names.begin(), names.end(),
-                                    [&](const auto& each) { return MatchesPattern(name, each); });
-    if (updates || wanted) kept.push_back(static_cast<int>(i));
+    if (updates || std::find(wanted.begin(), wanted.end(), outputs[i]) != wanted.end())
+      kept.push_back(static_cast<int>(i));
   }
   std::vector<ValueId> moved;
   ONWARD_ASSIGN_OR_RETURN(model.graph, KeepOutputs(std::move(model.graph), kept, &moved));
@@ -200,11 +198,11 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
   ONWARD_ASSIGN_OR_RETURN(
       const AccumulatedGradients accumulated,
       ReadAccumulated(model, values, names, !SumsLoss(config.loss()), config.accumulate()));
+  PhaseOutputs outputs;
   ONWARD_RETURN_IF_ERROR(
-      WriteUpdate(model, config, portable, parameters, accumulated.gradients, phases));
+      WriteUpdate(model, config, portable, parameters, accumulated.gradients, phases, outputs));
   ONWARD_RETURN_IF_ERROR(ClearSums(model, accumulated.sums));
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(
-      model, {"gradient_norm*", "gradient_value/*", "lbfgs_gradient/*", kGradientsFinite}));
+  ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
   return model;
 }
 
@@ -226,14 +224,15 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
+  PhaseOutputs outputs;
   ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
-                                                       !config.loss().has_from_model()));
+                                                       !config.loss().has_from_model(), outputs));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    ONWARD_RETURN_IF_ERROR(NameOutput(model.graph, prediction, "prediction"));
+    AddPhaseOutput(model.graph, prediction, "prediction", outputs);
   }
-  ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(model, {"loss", kLossCount, "prediction"}));
+  ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
   return model;
 }
 
@@ -283,8 +282,9 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
         FuseAttention(step, MayBeTrained(step, trained.initializers, trainable)));
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored,
-                          AddLoss(sink, config.loss(), output, fields, NeedsApply(config)));
+  PhaseOutputs outputs;
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
+                                                       NeedsApply(config), outputs));
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> parameters,
                           TrainableParameters(step, trained.initializers, scored.loss.id(),
@@ -317,14 +317,14 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
       ONWARD_RETURN_IF_ERROR(sink.status());
       if (bounded.valid()) AddUpdate(step, state, bounded.id());
     }
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", kLossCount}));
+    ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(step, outputs));
     phases.models.push_back(std::move(step));
     phases.apply = phases.models.size();
     phases.models.push_back(std::move(apply));
   } else {
-    ONWARD_RETURN_IF_ERROR(WriteUpdate(step, config, portable, parameters, gradients, phases));
-    ONWARD_RETURN_IF_ERROR(KeepNamedOutputs(step, {"loss", "gradient_norm*", "gradient_value/*",
-                                                   "lbfgs_gradient/*", kGradientsFinite}));
+    ONWARD_RETURN_IF_ERROR(
+        WriteUpdate(step, config, portable, parameters, gradients, phases, outputs));
+    ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(step, outputs));
     phases.models.push_back(std::move(step));
   }
   std::vector<std::string> state;

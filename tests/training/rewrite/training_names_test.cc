@@ -1,6 +1,8 @@
 // Models whose values have the names that training gives to its own.
 #include "training/rewrite/training_names.h"
 
+#include <set>
+
 #include "files/safetensors.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
@@ -46,6 +48,8 @@ TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
   const auto plain = Train(Detailed("logits"));
   ASSERT_TRUE(plain.ok()) << plain.status();
   const auto expected = Weights(**plain, "fc1.weight");
+  const std::set<std::string> parameters((*plain)->parameters().begin(),
+                                         (*plain)->parameters().end());
   const char* const kNames[][4] = {
       {"loss", "average/weight", "prediction", "gradient_norm"},
       {"optimizer/step", "next/fc1.weight", "loss", "prediction"},
@@ -55,8 +59,15 @@ TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
   for (const auto& names : kNames) {
     SCOPED_TRACE(names[0]);
     Write(names[0], names[1], names[2], names[3]);
-    const auto trainer = Train(Detailed(names[2]));
+    // An output of the model is not the norm of a parameter, whatever its name is.
+    std::set<std::string> norms;
+    TrainerOptions options;
+    options.on_step = [&](const StepReport& report) {
+      for (const auto& [name, norm] : report.gradient_norms) norms.insert(name);
+    };
+    const auto trainer = Train(Detailed(names[2]), options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_THAT(norms, ::testing::ElementsAreArray(parameters));
     EXPECT_EQ(Weights(**trainer, "fc1.weight"), expected);
     const auto evaluation = (*trainer)->Evaluate();
     ASSERT_TRUE(evaluation.ok()) << evaluation.status();
