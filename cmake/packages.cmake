@@ -16,6 +16,8 @@ pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_package(TIFF QUIET)
 pkg_check_modules(WEBP QUIET IMPORTED_TARGET libwebp)
 pkg_check_modules(OPENJPEG QUIET IMPORTED_TARGET libopenjp2)
+# Optional: training in several processes.
+find_package(Gloo QUIET CONFIG)
 find_package(nlohmann_json REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)  # Debian ships no config file for it
 # Not find_package(ONNX): its config asks for Protobuf's own config file, which Debian does not ship.

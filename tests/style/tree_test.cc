@@ -23,20 +23,21 @@ const fs::path kRoot = ONWARD_SOURCE_DIR;
 // What each top folder may include besides itself: the picture in docs/architecture.md.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"graph", {}},
+    {"collectives", {"graph"}},
     {"files", {"graph"}},
     {"nn", {"graph"}},
     {"onnx_io", {"files", "graph"}},
-    {"kernels", {"files", "graph"}},
-    {"executors", {"kernels", "files", "graph", "onnx_io"}},
+    {"kernels", {"collectives", "files", "graph"}},
+    {"executors", {"kernels", "collectives", "files", "graph", "onnx_io"}},
     {"generation", {"executors", "kernels", "files", "graph"}},
-    {"training", {"nn", "executors", "kernels", "files", "graph", "onnx_io"}},
+    {"training", {"nn", "executors", "kernels", "collectives", "files", "graph", "onnx_io"}},
     {"serving", {"executors", "kernels", "files", "graph", "onnx_io"}},
 };
 
 // What holds sources.
-const char* const kFolders[] = {"graph",     "files",      "nn",       "onnx_io", "kernels",
-                                "executors", "generation", "training", "serving", "cli",
-                                "tests",     "benchmarks", "examples"};
+const char* const kFolders[] = {"graph",   "collectives", "files",      "nn",       "onnx_io",
+                                "kernels", "executors",   "generation", "training", "serving",
+                                "cli",     "tests",       "benchmarks", "examples"};
 
 std::vector<fs::path> Sources(const fs::path& folder) {
   std::vector<fs::path> sources;
@@ -99,6 +100,18 @@ TEST(Tree, CudaHeadersStayWithCuda) {
       if (name.find("/cuda/") != std::string::npos) continue;
       for (const std::string& line : Lines(source))
         EXPECT_FALSE(std::regex_search(line, cuda)) << name << ": " << line;
+    }
+  }
+}
+
+TEST(Tree, GlooStaysInOneFile) {
+  static const std::regex gloo("^#include [<\"]gloo/");
+  for (const std::string folder : kFolders) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      const std::string name = fs::relative(source, kRoot).string();
+      if (name == "collectives/gloo.cc") continue;
+      for (const std::string& line : Lines(source))
+        EXPECT_FALSE(std::regex_search(line, gloo)) << name << ": " << line;
     }
   }
 }
