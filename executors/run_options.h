@@ -6,6 +6,8 @@
 #include <optional>
 #include <stop_token>
 
+#include "kernels/kernel.h"
+
 namespace onward {
 
 struct RunOptions {
@@ -17,6 +19,8 @@ struct RunOptions {
   // The number of the run, by which random ops draw (see Session::set_run_index); nothing: the
   // session's next one.
   std::optional<uint64_t> run_index = std::nullopt;
+  // The rows of a batch that other ranks have parts of too.
+  BatchSlice batch_slice = {};
 };
 
 }  // namespace onward

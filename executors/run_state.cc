@@ -144,6 +144,7 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
     const bool may_end =
         options != nullptr && (options->deadline || options->cancel.stop_possible());
     options_ = may_end ? options : nullptr;
+    batch_slice_ = options == nullptr ? BatchSlice() : options->batch_slice;
   }
   const auto num_steps = static_cast<int32_t>(program_.steps.size());
   if (top_ == this) executed_nodes_ = 0;

@@ -88,6 +88,7 @@ class RunState : public RunServices {
   absl::Status SetOutput(int output, Value value) override;
   absl::StatusOr<void*> AllocateTemporary(int64_t bytes) override;
   uint64_t run_index() const override { return run_index_; }
+  BatchSlice batch_slice() const override { return top_->batch_slice_; }
   // Counts this state's runs: what runs within one can tell it from another of equal index.
   uint64_t serial() const { return serial_; }
   void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
@@ -124,6 +125,7 @@ class RunState : public RunServices {
   RunState* const top_;                     // the model's state; `this` when not running a body
   int64_t max_executed_nodes_ = INT64_MAX;  // of top_ alone, as what follows
   int64_t executed_nodes_ = 0;
+  BatchSlice batch_slice_;               // of top_
   const RunOptions* options_ = nullptr;  // of top_, while it runs; null: nothing may end the run
   std::shared_ptr<const Binding> binding_;
   std::vector<SlotValue> slots_;

@@ -29,6 +29,7 @@
 
 namespace onward {
 
+class Communicator;  // collectives/communicator.h
 class RunContext;
 
 // How much freedom kernels have with float32 arithmetic.
@@ -43,6 +44,15 @@ struct KernelOptions {
   bool deterministic = false;
   uint64_t seed = 0;
   int num_threads = 1;
+  Communicator* communicator = nullptr;  // of AllReduce nodes; outlives the kernels
+};
+
+// Which rows of a batch a run has, where several ranks share the batch. Random ops draw for each of
+// them what they draw in a run that has the whole batch.
+struct BatchSlice {
+  int64_t begin = 0;  // the first row
+  int64_t rows = 0;   // of the run
+  int64_t whole = 0;  // rows of the batch; 0: the run has them all
 };
 
 // What flows through one slot: a tensor by view, or a sequence, optional or map by object (`object`
@@ -241,7 +251,8 @@ class RunServices {
   // Memory valid until the kernel's Run returns.
   virtual absl::StatusOr<void*> AllocateTemporary(int64_t bytes) = 0;
   virtual uint64_t run_index() const = 0;  // counts runs of the session: the step of random streams
-  virtual void* stream() const = 0;        // the provider's stream, null on CPU
+  virtual BatchSlice batch_slice() const { return {}; }
+  virtual void* stream() const = 0;  // the provider's stream, null on CPU
   // What a control-flow body keeps between its runs within this run state; empty at first.
   virtual std::shared_ptr<void>& body_state(const Body* body) = 0;
 };

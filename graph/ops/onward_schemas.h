@@ -18,6 +18,9 @@ inline constexpr char kMicrosoftDomain[] = "com.microsoft";
 // In the metadata of a node that draws numbers: a number that names its stream, in place of the
 // node's own, which rewrites of the graph change.
 inline constexpr char kStreamKey[] = "onward.stream";
+// In the metadata of a node that draws numbers for the rows of a batch: the axis that counts them,
+// in what it draws for.
+inline constexpr char kBatchAxisKey[] = "onward.batch_axis";
 // In the metadata of a node whose outputs the model has in 16 bits and a pass made float32: the
 // dtype's name.
 inline constexpr char kNarrowKey[] = "onward.narrow";
@@ -34,6 +37,7 @@ const onnx::OpSchema* FindSchema(const std::string& op, const std::string& domai
 void RegisterOnwardSchemas();
 
 // Rows of RegisterOnwardSchemas, by family.
+std::vector<onnx::OpSchema> AllReduceSchemas();
 std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
 std::vector<onnx::OpSchema> StopGradientSchemas();

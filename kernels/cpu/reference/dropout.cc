@@ -21,22 +21,30 @@ constexpr int64_t kPerBlock = UniformNumbers<float>::kPerBlock;
 class BlockNumbers {
  public:
   BlockNumbers(const RandomStream& stream, int64_t begin)
-      : stream_(stream), next_(begin / kPerBlock) {}
+      : stream_(stream), next_(begin / kPerBlock), skipped_(begin % kPerBlock) {
+    if (skipped_ > 0) DrawBlock();
+  }
   void Draw(double* numbers) {
-    float block[kPerBlock];
-    UniformNumbers<float>::Draw(stream_, static_cast<uint64_t>(next_++), block);
-    std::copy(block, block + kPerBlock, numbers);
+    double* next = numbers;
+    if (skipped_ > 0) next = std::copy(block_ + skipped_, block_ + kPerBlock, numbers);
+    DrawBlock();
+    std::copy(block_, block_ + (numbers + kPerBlock - next), next);
   }
 
  private:
+  void DrawBlock() { UniformNumbers<float>::Draw(stream_, static_cast<uint64_t>(next_++), block_); }
+
   const RandomStream& stream_;
-  int64_t next_;
+  int64_t next_, skipped_;
+  float block_[kPerBlock];
 };
 
 // NumPy's RandomState(seed).uniform(): 53 bits of two numbers of a Mersenne twister.
 class LegacyNumbers {
  public:
-  explicit LegacyNumbers(uint32_t seed) : engine_(seed) {}
+  LegacyNumbers(uint32_t seed, int64_t begin) : engine_(seed) {
+    engine_.discard(2 * static_cast<uint64_t>(begin));
+  }
   void Draw(double* numbers) {
     for (int64_t i = 0; i < kPerBlock; ++i) {
       const uint32_t high = static_cast<uint32_t>(engine_()) >> 5;
@@ -74,7 +82,6 @@ void DropElements(Numbers& source, double ratio, const DropoutSpan& span) {
 }
 
 struct DropoutLoops {
-  // `span.begin` is a multiple of a block.
   void (*blocks)(BlockNumbers& source, double ratio, const DropoutSpan& span) = nullptr;
   void (*legacy)(LegacyNumbers& source, double ratio, const DropoutSpan& span) = nullptr;
 };
@@ -115,16 +122,22 @@ class Dropout : public Kernel {
     }
     if (!(ratio > 0.0 && ratio < 1.0))
       return absl::InvalidArgumentError(absl::StrCat("ratio is ", ratio, ", must be in [0, 1)"));
+    const BatchElements elements = source_.Elements(context, in.dims);
     if (seed_) {
-      const uint64_t run = context.services()->run_index();
-      LegacyNumbers numbers(static_cast<uint32_t>(static_cast<uint64_t>(*seed_) + run));
-      loops_.legacy(numbers, ratio, {in.data, out.data, mask, 0, in.num_elements()});
+      const auto seed = static_cast<uint64_t>(*seed_) + context.services()->run_index();
+      elements.ForEachPart(0, in.num_elements(), [&](int64_t begin, int64_t end, int64_t at) {
+        LegacyNumbers numbers(static_cast<uint32_t>(seed), at);
+        loops_.legacy(numbers, ratio, {in.data, out.data, mask, begin, end});
+      });
       return absl::OkStatus();
     }
     const RandomStream stream = source_.Stream(context);
-    context.ParallelFor(in.num_elements(), kMathGrain, [&](int64_t begin, int64_t end) {
-      BlockNumbers numbers(stream, begin);
+    const auto draw = [&](int64_t begin, int64_t end, int64_t at) {
+      BlockNumbers numbers(stream, at);
       loops_.blocks(numbers, ratio, {in.data, out.data, mask, begin, end});
+    };
+    context.ParallelFor(in.num_elements(), kMathGrain, [&](int64_t begin, int64_t end) {
+      elements.ForEachPart(begin, end, draw);
     });
     return absl::OkStatus();
   }

@@ -12,24 +12,30 @@
 namespace onward::cpu {
 namespace {
 
-// Calls use(i, number) for the numbers [begin, end) of a stream; `begin` starts a block.
+// Elements [begin, end), of which the first one has number `at` of the stream.
+struct Part {
+  int64_t begin, end, at;
+};
+
+// Calls use(i, number) for the elements of a part.
 template <typename Numbers, typename C, typename Use>
-void ForEachNumber(const RandomStream& stream, int64_t begin, int64_t end, const Use& use) {
+void ForEachNumber(const RandomStream& stream, const Part& part, const Use& use) {
   C numbers[Numbers::kPerBlock];
-  for (int64_t i = begin; i < end; i += Numbers::kPerBlock) {
-    Numbers::Draw(stream, static_cast<uint64_t>(i / Numbers::kPerBlock), numbers);
-    for (int k = 0; k < Numbers::kPerBlock && i + k < end; ++k) use(i + k, numbers[k]);
+  int64_t at = part.at;
+  for (int64_t i = part.begin; i < part.end;) {
+    Numbers::Draw(stream, static_cast<uint64_t>(at / Numbers::kPerBlock), numbers);
+    for (int64_t k = at % Numbers::kPerBlock; k < Numbers::kPerBlock && i < part.end; ++k, ++at)
+      use(i++, numbers[k]);
   }
 }
 
 // out = first + number * second: [low, high) or mean and deviation.
 template <typename T, bool normal>
-void Fill(const RandomStream& stream, float first, float second, int64_t begin, int64_t end,
-          void* out_data) {
+void Fill(const RandomStream& stream, float first, float second, const Part& part, void* out_data) {
   using C = ComputeType<T>;
   using Numbers = std::conditional_t<normal, NormalNumbers<C>, UniformNumbers<C>>;
   T* out = static_cast<T*>(out_data);
-  ForEachNumber<Numbers, C>(stream, begin, end, [&](int64_t i, C number) {
+  ForEachNumber<Numbers, C>(stream, part, [&](int64_t i, C number) {
     if constexpr (normal) {
       out[i] = static_cast<T>(C(first) + number * C(second));
     } else {
@@ -40,8 +46,8 @@ void Fill(const RandomStream& stream, float first, float second, int64_t begin, 
   });
 }
 
-using FillLoop = void (*)(const RandomStream& stream, float first, float second, int64_t begin,
-                          int64_t end, void* out);
+using FillLoop = void (*)(const RandomStream& stream, float first, float second, const Part& part,
+                          void* out);
 
 class RandomFill : public Kernel {
  public:
@@ -61,9 +67,13 @@ class RandomFill : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const RandomStream stream = source_.Stream(context);
     void* out = context.output(0).data;
+    const BatchElements elements = source_.Elements(context, context.output(0).dims);
+    const auto draw = [&](int64_t begin, int64_t end, int64_t at) {
+      loop_(stream, first_, second_, {begin, end, at}, out);
+    };
     context.ParallelFor(
         context.output(0).num_elements(), kMathGrain,
-        [&](int64_t begin, int64_t end) { loop_(stream, first_, second_, begin, end, out); });
+        [&](int64_t begin, int64_t end) { elements.ForEachPart(begin, end, draw); });
     return absl::OkStatus();
   }
   bool pure() const override { return false; }
@@ -104,17 +114,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRandomFill(const NodeSpec& spec) {
 // 1 with the probability that the input gives.
 template <typename P, typename T>
 void DrawBernoulli(const RandomStream& stream, const void* probabilities, void* out_data,
-                   int64_t begin, int64_t end) {
+                   const Part& part) {
   using C = ComputeType<P>;
   const P* p = static_cast<const P*>(probabilities);
   T* out = static_cast<T*>(out_data);
-  ForEachNumber<UniformNumbers<C>, C>(stream, begin, end, [&](int64_t i, C number) {
+  ForEachNumber<UniformNumbers<C>, C>(stream, part, [&](int64_t i, C number) {
     out[i] = static_cast<T>(number < static_cast<C>(p[i]) ? 1.0f : 0.0f);
   });
 }
 
 using BernoulliLoop = void (*)(const RandomStream& stream, const void* probabilities, void* out,
-                               int64_t begin, int64_t end);
+                               const Part& part);
 
 class Bernoulli : public Kernel {
  public:
@@ -127,8 +137,13 @@ class Bernoulli : public Kernel {
     const RandomStream stream = source_.Stream(context);
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
-    context.ParallelFor(context.input(0).num_elements(), kMathGrain,
-                        [&](int64_t begin, int64_t end) { loop_(stream, in, out, begin, end); });
+    const BatchElements elements = source_.Elements(context, context.input(0).dims);
+    const auto draw = [&](int64_t begin, int64_t end, int64_t at) {
+      loop_(stream, in, out, {begin, end, at});
+    };
+    context.ParallelFor(
+        context.input(0).num_elements(), kMathGrain,
+        [&](int64_t begin, int64_t end) { elements.ForEachPart(begin, end, draw); });
     return absl::OkStatus();
   }
   bool pure() const override { return false; }
@@ -185,11 +200,13 @@ class Multinomial : public Kernel {
     const int64_t rows = context.input(0).dim(0), classes = context.input(0).dim(1);
     double* cumulative = context.scratch<double>();
     const TensorView& out = context.output(0);
+    const BatchElements elements = source_.Elements(context, out.dims);
     for (int64_t row = 0; row < rows; ++row) {
       loop_(context.input(0).data, row, classes, cumulative);
       for (int64_t s = 0; s < samples_; ++s) {
         double numbers[2];
-        UniformNumbers<double>::Draw(stream, static_cast<uint64_t>(row * samples_ + s), numbers);
+        UniformNumbers<double>::Draw(stream, static_cast<uint64_t>(elements.At(row * samples_ + s)),
+                                     numbers);
         const double wanted = numbers[0] * cumulative[classes - 1];
         const int64_t index = std::min<int64_t>(
             classes - 1, std::upper_bound(cumulative, cumulative + classes, wanted) - cumulative);
