@@ -49,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   kernel_options.precision = options.precision;
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
+  kernel_options.communicator = options.communicator.get();
   const std::shared_ptr<ThreadPool> pool = PoolOf(options);
   kernel_options.num_threads = pool->num_threads();
   std::shared_ptr<MemoryLimit> memory = MemoryOf(options);

@@ -39,6 +39,8 @@ struct SessionOptions {
   std::shared_ptr<MemoryLimit> memory = nullptr;
   // Where runs compute, for sessions of which one runs at a time; null: memory of its own.
   std::shared_ptr<SharedArena> arena = nullptr;
+  // By which AllReduce nodes add up; null: there is one rank.
+  std::shared_ptr<Communicator> communicator = nullptr;
   bool profile = false;  // record every step; see WriteProfile
   int profile_runs = 0;  // of the first so many runs; 0: of all
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised

@@ -27,6 +27,8 @@ const Table& OnnxTable() {
 constexpr OpFacts kOnwardFacts[] = {
     {"AddLayerNormalization", AutocastClass::kFull},
     {"AddRMSNormalization", AutocastClass::kFull},
+    // What other ranks add differs from run to run.
+    {.op = "AllReduce", .autocast = AutocastClass::kFull, .random = true},
     {.op = "After", .autocast = AutocastClass::kFollow, .view = true},
     {.op = "Copy", .autocast = AutocastClass::kFollow, .view = true},
     {"FusedConv", AutocastClass::kLower},

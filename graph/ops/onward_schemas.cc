@@ -14,8 +14,9 @@ void RegisterOnwardSchemas() {
                                                                                 1);
     onnx::OpSchemaRegistry::DomainToVersionRange::Instance().AddDomainToVersion(kMicrosoftDomain, 1,
                                                                                 1);
-    for (const auto& family : {CopySchemas, FusedSchemas, GradientSchemas, RequireSchemas,
-                               StopGradientSchemas, OptimizerSchemas, MicrosoftSchemas}) {
+    for (const auto& family :
+         {AllReduceSchemas, CopySchemas, FusedSchemas, GradientSchemas, RequireSchemas,
+          StopGradientSchemas, OptimizerSchemas, MicrosoftSchemas}) {
       for (onnx::OpSchema& schema : family()) onnx::RegisterSchema(std::move(schema));
     }
   });

@@ -42,6 +42,7 @@ KernelList UnaryKernels();
 
 // Reference kernels: kernels/cpu/reference/<family>.cc
 KernelList ActivationGradients();
+KernelList ReferenceAllReduce();
 KernelList ReferenceArgReduce();
 KernelList ReferenceAttention();
 KernelList ReferenceBatchNormalization();

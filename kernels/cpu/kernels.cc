@@ -39,6 +39,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::SoftmaxKernels,
         cpu::UnaryKernels,
         cpu::ActivationGradients,
+        cpu::ReferenceAllReduce,
         cpu::ReferenceArgReduce,
         cpu::ReferenceAttention,
         cpu::ReferenceBatchNormalization,

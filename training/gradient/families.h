@@ -9,6 +9,7 @@ namespace onward::gradient {
 using GradientList = absl::Span<const GradientEntry>;
 
 GradientList ActivationGradients();
+GradientList AllReduceGradients();
 GradientList AttentionGradients();
 GradientList BatchNormalizationGradients();
 GradientList BinaryGradients();

@@ -37,6 +37,12 @@ TEST(OnwardSchemas, CopyIsIdentity) {
             "float16[n,4]");
 }
 
+TEST(OnwardSchemas, AllReduceOfOneRankIsIdentity) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kBFloat16, {"n", 4});
+  EXPECT_EQ(TypeOfBody(b, b.Op("AllReduce", {x}, {}, kOnwardDomain)), "bfloat16[n,4]");
+}
+
 TEST(OnwardSchemas, RequirementsAreIdentities) {
   GraphBuilder b;
   const Expr x = b.Input("x", DType::kFloat16, {"n", 4});

@@ -1,0 +1,44 @@
+// AllReduce: the sum over all ranks, by the session's communicator.
+#include "collectives/communicator.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::cpu {
+namespace {
+
+class AllReduce : public Kernel {
+ public:
+  explicit AllReduce(Communicator* communicator) : communicator_(communicator) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutput(0, context.input_dims(0));
+    context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& out = context.output(0);
+    if (context.input(0).data != out.data) CopyElements(context.input(0), out);
+    if (communicator_ == nullptr) return absl::OkStatus();
+    return communicator_->AllReduce(out, context.services()->stream());
+  }
+
+  // Others' values are not known while binding.
+  bool pure() const override { return false; }
+
+ private:
+  Communicator* const communicator_;  // null: there is one rank
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAllReduce(const NodeSpec& spec) {
+  return std::make_unique<AllReduce>(spec.options().communicator);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"onward", "AllReduce", "all_reduce_reference", MakeAllReduce},
+};
+
+}  // namespace
+
+KernelList ReferenceAllReduce() { return kKernels; }
+
+}  // namespace onward::cpu
