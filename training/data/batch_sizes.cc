@@ -90,7 +90,7 @@ class Simulation {
       const int64_t begin = position.batch * options_.batch_size;
       const int64_t end = std::min(begin + options_.batch_size, examples);
       if (padded_.empty()) {
-        Add({end - begin}, position, i < count);
+        AddSlices({end - begin}, position, i < count);
         continue;
       }
       Sizes batch;
@@ -102,7 +102,7 @@ class Simulation {
         Lengthen(*sizes, batch);
         ++batch[0];
       }
-      if (!batch.empty()) Add(batch, position, i < count);
+      if (!batch.empty()) AddSlices(batch, position, i < count);
       looked_at += end - begin;
       whole = lengths_.read() <= kMostRead && looked_at <= kMostExamples;
     }
@@ -112,6 +112,17 @@ class Simulation {
   }
 
  private:
+  // The slices that ranks have of a batch: one of them has the larger one in any case, so that all
+  // ranks plan alike.
+  void AddSlices(Sizes batch, const Loader::Position& position, bool is_used) {
+    const int64_t smaller = std::max<int64_t>(1, batch[0] / options_.ranks);
+    batch[0] = (batch[0] + options_.ranks - 1) / options_.ranks;
+    Add(batch, position, is_used);
+    if (!is_used || smaller == batch[0]) return;
+    batch[0] = smaller;
+    seen_.try_emplace(batch, SizedBatch{Sized(batch), std::nullopt});
+  }
+
   void Add(const Sizes& sizes, std::optional<Loader::Position> position, bool is_used = true) {
     const auto known = seen_.find(sizes);
     const Batch batch = known == seen_.end() ? Sized(sizes) : known->second.batch;

@@ -113,4 +113,21 @@ absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& tensors, const double* p
   return batch;
 }
 
+Tensor RowsOf(const Tensor& batch, int64_t begin, int64_t rows) {
+  Dims dims(batch.dims().begin(), batch.dims().end());
+  const int64_t row = dims[0] == 0 ? 0 : batch.num_elements() / dims[0];
+  dims[0] = rows;
+  Tensor made(batch.dtype(), dims);
+  if (batch.dtype() == DType::kString) {
+    for (int64_t i = 0; i < rows * row; ++i)
+      made.mutable_data<std::string>()[i] = batch.data<std::string>()[begin * row + i];
+    return made;
+  }
+  const auto bytes = static_cast<size_t>(ByteSize(batch.dtype(), row));
+  std::memcpy(made.raw_mutable_data(),
+              static_cast<const std::byte*>(batch.raw_data()) + static_cast<size_t>(begin) * bytes,
+              static_cast<size_t>(rows) * bytes);
+  return made;
+}
+
 }  // namespace onward

@@ -15,4 +15,7 @@ namespace onward {
 // which is a number's. InvalidArgument: dims differ without `pad`, or ranks or dtypes differ.
 absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& tensors, const double* pad);
 
+// A copy of rows [begin, begin + rows) of the first dim.
+Tensor RowsOf(const Tensor& batch, int64_t begin, int64_t rows);
+
 }  // namespace onward

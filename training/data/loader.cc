@@ -21,8 +21,12 @@ using Order = std::shared_ptr<const std::vector<int64_t>>;
 struct MadeBatch {
   absl::StatusOr<Batch> batch = Batch();  // empty: every example is broken
   std::vector<BatchPlaces::Row> rows;
+  BatchSlice slice;
   int64_t broken = 0;
 };
+
+// The rows that are read for a slice: one where it has none.
+int64_t RowsRead(const BatchSlice& slice) { return std::max<int64_t>(slice.rows, 1); }
 
 // Makes any batch of any epoch, from any thread.
 class BatchMaker {
@@ -49,9 +53,13 @@ class BatchMaker {
  private:
   absl::Status Fill(Loader::Position position, MadeBatch* made) {
     const Order order = OrderOf(position.epoch);
-    const int64_t begin = position.batch * options_.batch_size;
-    const int64_t end =
-        std::min(begin + options_.batch_size, ExamplesPerEpoch(data_->size(), options_));
+    int64_t begin = position.batch * options_.batch_size;
+    int64_t end = std::min(begin + options_.batch_size, ExamplesPerEpoch(data_->size(), options_));
+    made->slice = SliceOf(options_.rank, options_.ranks, end - begin);
+    if (!options_.reads_whole_batches()) {
+      begin += made->slice.begin;
+      end = begin + RowsRead(made->slice);
+    }
     const std::vector<Field>& fields = data_->fields();
     std::vector<std::vector<Tensor>> columns(fields.size());
     for (int64_t i = begin; i < end; ++i) {
@@ -77,7 +85,17 @@ class BatchMaker {
                                                        Places(columns[f], made->rows), ":"));
       (*made->batch)[fields[f].name] = *std::move(stacked);
     }
+    if (options_.reads_whole_batches()) KeepSlice(made);
     return absl::OkStatus();
+  }
+
+  // Of a batch that was read whole.
+  void KeepSlice(MadeBatch* made) const {
+    made->slice = SliceOf(options_.rank, options_.ranks, static_cast<int64_t>(made->rows.size()));
+    if (options_.ranks == 1) return;
+    const int64_t begin = made->slice.begin, rows = RowsRead(made->slice);
+    for (auto& [name, tensor] : *made->batch) tensor = RowsOf(tensor, begin, rows);
+    made->rows = {made->rows.begin() + begin, made->rows.begin() + begin + rows};
   }
 
   // " of A and B": the first two examples that differ in dims.
@@ -136,6 +154,7 @@ class PrefetchingLoader : public Loader {
   int64_t batches_per_epoch() const override { return batches_; }
   int64_t broken_examples() const override { return broken_; }
   const BatchPlaces& places() const override { return places_; }
+  const BatchSlice& slice() const override { return slice_; }
   Position position() const override { return PositionOf(answered_); }
 
   int64_t read_ahead() const override { return workers_.empty() ? 0 : ahead_; }
@@ -169,6 +188,7 @@ class PrefetchingLoader : public Loader {
       MadeBatch made = Take();
       broken_ += made.broken;
       places_.rows = std::move(made.rows);
+      slice_ = made.slice;
       if (!made.batch.ok() || !made.batch->empty()) return std::move(made.batch);
       if (++broken_batches == batches_)
         return absl::DataLossError(
@@ -216,6 +236,7 @@ class PrefetchingLoader : public Loader {
   const int64_t ahead_;
   int64_t broken_ = 0;
   BatchPlaces places_;
+  BatchSlice slice_;
   std::mutex mutex_;  // of what follows; only Next and Seek write start_ and answered_
   std::condition_variable wanted_, finished_;
   Position start_;
@@ -277,6 +298,11 @@ absl::StatusOr<std::vector<double>> WeightsOf(const Dataset& data, const Samplin
 }
 
 }  // namespace
+
+BatchSlice SliceOf(int rank, int ranks, int64_t rows) {
+  const int64_t begin = rank * rows / ranks, end = (rank + 1) * rows / ranks;
+  return {std::min(begin, rows - 1), end - begin, rows};
+}
 
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
                                         bool training) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/kernel.h"
 #include "training/data/dataset.h"
 
 namespace onward {
@@ -32,7 +33,15 @@ struct LoaderOptions {
   // as often as its share of the weights.
   std::vector<double> weights = {};
   int64_t examples_per_epoch = 0;  // of those draws; 0: the size of the data set
+  // Next() returns the rows of a batch that are this rank's share (Loader::slice).
+  int rank = 0, ranks = 1;
+
+  // A rank must know how long the longest row of all ranks is, or which ones are broken.
+  bool reads_whole_batches() const { return ranks == 1 || skip_broken || !pad.empty(); }
 };
+
+// The rows of a batch of `rows` that are a rank's.
+BatchSlice SliceOf(int rank, int ranks, int64_t rows);
 
 // What `config` says; `training` is the default of shuffle and drop_last. Weights are read from
 // `data`.
@@ -94,6 +103,9 @@ class Loader {
   virtual absl::StatusOr<Batch> Next() = 0;
   // Of the batch that Next() returned last.
   virtual const BatchPlaces& places() const = 0;
+  // Which rows of a batch those are that Next() returned. None, where a batch has fewer rows than
+  // there are ranks: then it returned one row, which counts for nothing.
+  virtual const BatchSlice& slice() const = 0;
   // Left out of the batches that Next() returned so far.
   virtual int64_t broken_examples() const = 0;
 };

@@ -42,8 +42,9 @@ absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepRe
     GivenBatch& given = batches.emplace_back();
     ONWARD_ASSIGN_OR_RETURN(given.batch, context_.loader.Next());
     given.places = context_.loader.places();
+    given.slice = context_.loader.slice();
     ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(given.batch, given.places));
-    report.examples += given.batch.begin()->second.dims()[0];
+    report.examples += given.slice.whole;
     ONWARD_ASSIGN_OR_RETURN(given.inputs, InputsOf(context_.session.data_inputs(), given.batch,
                                                    context_.config.data()));
   }
@@ -78,6 +79,7 @@ absl::StatusOr<Lbfgs::Evaluation> LbfgsStep::Evaluate(const std::vector<GivenBat
   for (const GivenBatch& given : batches) {
     if (report == nullptr && context_.interrupted && context_.interrupted())
       return absl::CancelledError("interrupted");
+    ONWARD_RETURN_IF_ERROR(SetSlice(context_, given.slice));
     absl::StatusOr<Session::Outputs> ran = session.Step(given.inputs);
     if (!ran.ok())
       return NamePlace(AtStep(context_.progress, ran.status()), given.batch, given.places);

@@ -26,6 +26,7 @@ class LbfgsStep : public TrainingStep {
   // A batch, what of it the model is given, and where it is from.
   struct GivenBatch {
     Batch batch;
+    BatchSlice slice;
     Session::Inputs inputs;
     BatchPlaces places;
   };

@@ -19,6 +19,7 @@
 #include "training/prepare/mode.h"
 #include "training/prepare/trainable.h"
 #include "training/rewrite/accumulation.h"
+#include "training/rewrite/all_reduce.h"
 #include "training/rewrite/autocast.h"
 #include "training/rewrite/fuse_attention.h"
 #include "training/rewrite/loss_scale.h"
@@ -83,8 +84,14 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
 }
 
 struct Scored {
-  Expr loss, scores;
-  Expr count;  // of a loss in parts, see LossParts
+  Expr loss, scores;  // `loss`: what is differentiated
+  Expr count;         // of a loss in parts, see LossParts
+};
+
+// How the loss of a batch is made.
+struct LossForm {
+  bool parts = false;       // the sum over targets, with their count as output kLossCount
+  bool all_reduce = false;  // over the rows of all ranks
 };
 
 // The number of a batch's examples: what a loss that the model computes is the mean over.
@@ -98,11 +105,12 @@ Expr Examples(GraphSink& sink) {
   return sink.Scalar(1, DType::kFloat64);
 }
 
-// Adds the loss of the output `scored`, as output "loss". `parts`: as the sum over a batch's
-// targets, with their count as output kLossCount (unless the config sums).
+// Adds the loss of the output `scored`, as output "loss"; no count where the config sums.
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
-                               absl::Span<const Field> fields, bool parts, PhaseOutputs& outputs) {
+                               absl::Span<const Field> fields, const LossForm& form,
+                               PhaseOutputs& outputs) {
   Graph& graph = sink.graph();
+  const bool parts = form.parts || form.all_reduce;
   Scored made;
   made.scores = sink.Value(graph.FindValue(scored));
   if (config.has_from_model()) {
@@ -139,9 +147,19 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
         absl::StrCat("the loss ", QuotedUserName(scored), " is ", type.ToString(), ", no scalar"));
   }
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
+  Expr shown = made.loss;
+  if (form.all_reduce) {
+    const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count);
+    made.loss = summed.own;
+    made.count = summed.count;
+    shown = summed.sum;
+    if (made.count.valid() && !form.parts)
+      shown =
+          Reshape(Cast(Cast(shown, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
+  }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  AddPhaseOutput(graph, made.loss, "loss", outputs);
-  if (!made.count.valid()) return made;
+  AddPhaseOutput(graph, shown, "loss", outputs);
+  if (!made.count.valid() || !form.parts) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));
   ONWARD_RETURN_IF_ERROR(sink.status());
@@ -181,7 +199,8 @@ bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1; }
 
 // The graph that updates `names` from the sums of the accumulating one, which it clears.
 absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<std::string>& names,
-                                 const TrainConfig& config, bool portable, TrainingPhases& phases) {
+                                 const TrainConfig& config, const PhaseOptions& options,
+                                 TrainingPhases& phases) {
   Model model;
   model.opsets = accumulating.opsets;
   model.graph.name = "apply";
@@ -196,11 +215,13 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
       AddState(model.graph, name, *accumulating.graph.constant(accumulating.graph.FindValue(name)));
   }
   ONWARD_ASSIGN_OR_RETURN(
-      const AccumulatedGradients accumulated,
+      AccumulatedGradients accumulated,
       ReadAccumulated(model, values, names, !SumsLoss(config.loss()), config.accumulate()));
+  if (options.all_reduce)
+    ONWARD_RETURN_IF_ERROR(AllReduceGradients(model, names, accumulated.gradients));
   PhaseOutputs outputs;
-  ONWARD_RETURN_IF_ERROR(
-      WriteUpdate(model, config, portable, parameters, accumulated.gradients, phases, outputs));
+  ONWARD_RETURN_IF_ERROR(WriteUpdate(model, config, options.portable, parameters,
+                                     accumulated.gradients, phases, outputs));
   ONWARD_RETURN_IF_ERROR(ClearSums(model, accumulated.sums));
   ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
   return model;
@@ -225,8 +246,9 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
   PhaseOutputs outputs;
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
-                                                       !config.loss().has_from_model(), outputs));
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored,
+                          AddLoss(sink, config.loss(), output, fields,
+                                  {.parts = !config.loss().has_from_model()}, outputs));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
@@ -238,7 +260,9 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
 
 // The share of the loss that flows back, scaled.
 ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
-  const Expr share = AccumulateCount(model, sink, count, config.accumulate());
+  const Expr share = NeedsApply(config) || !count.valid()
+                         ? AccumulateCount(model, sink, count, config.accumulate())
+                         : Cast(Reciprocal(count), DType::kFloat32);
   return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
 }
 
@@ -266,7 +290,9 @@ absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& train
 
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
                                                   const TrainConfig& config,
-                                                  absl::Span<const Field> fields, bool portable) {
+                                                  absl::Span<const Field> fields,
+                                                  const PhaseOptions& options) {
+  const bool portable = options.portable;
   TrainingPhases phases;
   Model step = trained.model;
   ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained.model.graph, config.loss()));
@@ -276,6 +302,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(step, mode).status());
   for (const UpdateBinding& update : step.updates)
     phases.buffers.push_back(step.graph.value(update.input).name);
+  if (options.all_reduce) MarkBatchAxes(step.graph);
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   if (!portable && SessionPrecision(config) != Precision::kStrict)
     ONWARD_RETURN_IF_ERROR(
@@ -283,8 +310,10 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(step, config.precision()));
   GraphSink sink(step.graph, "loss/");
   PhaseOutputs outputs;
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored, AddLoss(sink, config.loss(), output, fields,
-                                                       NeedsApply(config), outputs));
+  ONWARD_ASSIGN_OR_RETURN(
+      const Scored scored,
+      AddLoss(sink, config.loss(), output, fields,
+              {.parts = NeedsApply(config), .all_reduce = options.all_reduce}, outputs));
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(const std::vector<ValueId> parameters,
                           TrainableParameters(step, trained.initializers, scored.loss.id(),
@@ -296,13 +325,14 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
     ONWARD_RETURN_IF_ERROR(CheckPatterns(
         patterns, absl::StrCat("optimizer.group[", i, "].parameters"), trained.initializers));
   }
-  GradientOptions options;
-  options.allow_onward_ops = !portable;
+  GradientOptions differentiating;
+  differentiating.allow_onward_ops = !portable;
   const ValueId cotangent = Cotangent(step, sink, config, scored.count);
   ONWARD_RETURN_IF_ERROR(sink.status());
   ONWARD_ASSIGN_OR_RETURN(
-      const std::vector<ValueId> gradients,
-      AddGradients(step.graph, {{scored.loss.id(), cotangent}}, parameters, options));
+      std::vector<ValueId> gradients,
+      AddGradients(step.graph, {{scored.loss.id(), cotangent}}, parameters, differentiating));
+  if (options.all_reduce) ONWARD_RETURN_IF_ERROR(AllReduceUpdates(step));
   if (portable) {
     ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(step.graph));
     MakePlainIdentities(step.graph);
@@ -310,7 +340,7 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   if (NeedsApply(config)) {
     ONWARD_RETURN_IF_ERROR(AccumulateGradients(step, phases.parameters, gradients));
     ONWARD_ASSIGN_OR_RETURN(Model apply,
-                            ApplyPhase(step, phases.parameters, config, portable, phases));
+                            ApplyPhase(step, phases.parameters, config, options, phases));
     for (const ValueId id : parameters) {
       const ValueId state = ConstantToState(step.graph, id);
       const Expr bounded = nn::BoundedTable(sink, state);
@@ -322,6 +352,8 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
     phases.apply = phases.models.size();
     phases.models.push_back(std::move(apply));
   } else {
+    if (options.all_reduce)
+      ONWARD_RETURN_IF_ERROR(AllReduceGradients(step, phases.parameters, gradients));
     ONWARD_RETURN_IF_ERROR(
         WriteUpdate(step, config, portable, parameters, gradients, phases, outputs));
     ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(step, outputs));

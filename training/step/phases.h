@@ -23,8 +23,8 @@ bool IsLbfgs(const TrainConfig& config);
 // Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
 // "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are
 // updated) and "prediction" (phase evaluate, where targets are classes); inputs "average/weight"
-// (the share of the new weights in their average) and "scaler/scale" (of the loss, float16), with
-// defaults.
+// (the share of the new weights in their average), "scaler/scale" (of the loss, float16) and
+// "batch/share" (of the rank's rows, where several make the step), with defaults.
 struct TrainingPhases {
   // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow,
   // those that evaluate last.
@@ -49,13 +49,18 @@ inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 // Outputs of a training with LBFGS: what its closure returns.
 inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
 
+struct PhaseOptions {
+  bool portable = false;    // in ops of the standard alone, for other runtimes
+  bool all_reduce = false;  // ranks make the step together (training/rewrite/all_reduce.h)
+};
+
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
 // target or a parameter that is not there, a loss that is not a scalar; others as MakeLoss,
-// AddGradients and AddOptimizer. `portable`: in ops of the standard alone, for other runtimes.
+// AddGradients and AddOptimizer.
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   const TrainConfig& config,
                                                   absl::Span<const Field> fields,
-                                                  bool portable = false);
+                                                  const PhaseOptions& options = {});
 
 // TrainingPhases::statistics, whose `averaged` constants are state by the names of their averages;
 // nothing where the model has no statistics.

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "training/rewrite/all_reduce.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/accumulated_step.h"
 #include "training/step/graph_step.h"
@@ -22,6 +23,13 @@ bool SkipsSteps(const TrainConfig& config) {
 bool TakesBatch(const StepContext& context, int64_t taken, int64_t epoch) {
   return taken == 0 ||
          (taken < context.config.accumulate() && context.loader.position().epoch == epoch);
+}
+
+absl::Status SetSlice(const StepContext& context, const BatchSlice& slice) {
+  if (context.loader.options().ranks == 1) return absl::OkStatus();
+  context.session.set_batch_slice(slice);
+  const double share = static_cast<double>(slice.rows) / static_cast<double>(slice.whole);
+  return context.session.Set(kBatchShare, Tensor::Scalar(share));
 }
 
 absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status) {

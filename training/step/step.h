@@ -66,6 +66,9 @@ bool SkipsSteps(const TrainConfig& config);
 // batches of one epoch alone: what is left at its end makes a smaller step.
 bool TakesBatch(const StepContext& context, int64_t taken, int64_t epoch);
 
+// Tells the session which rows of its batch the coming run has.
+absl::Status SetSlice(const StepContext& context, const BatchSlice& slice);
+
 // Names the step that runs.
 absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status);
 

@@ -152,7 +152,7 @@ absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outpu
     const auto before = outputs.find(names[i].name);
     if (before != outputs.end()) run.results[i] = std::move(before->second);
   }
-  ONWARD_RETURN_IF_ERROR(run.session->Run(run.given, absl::MakeSpan(run.results)));
+  ONWARD_RETURN_IF_ERROR(run.session->Run(run.given, absl::MakeSpan(run.results), run.run_options));
   // The old state is ours alone again: the next step writes into it.
   for (Value& given : run.given) given = Value();
   for (size_t i = 0; i < run.results.size(); ++i)

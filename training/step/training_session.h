@@ -69,6 +69,11 @@ class TrainingSession {
   absl::Status Initialize(const TrainingInitialization& initialization,
                           const SessionOptions& options = {});
 
+  // The rows of a batch that the coming runs of a phase are given, where other ranks have the rest.
+  void set_batch_slice(const BatchSlice& slice, size_t phase = 0) {
+    phases_[phase].run_options.batch_slice = slice;
+  }
+
   const Session& session(size_t phase = 0) const { return *phases_[phase].session; }
   Session& session(size_t phase = 0) { return *phases_[phase].session; }
 
@@ -90,6 +95,7 @@ class TrainingSession {
     std::vector<bool> is_state;  // per output
     std::vector<Value> set;      // per input; empty: given in Step, state or default
     std::vector<Value> given;    // per input, in a run
+    RunOptions run_options;
     std::vector<Value> results;  // per output; those of state change places with state_
   };
 

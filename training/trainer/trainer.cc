@@ -49,6 +49,7 @@ Trainer::Trainer(const TrainConfig& config, TrainerOptions options)
       checks_(config_, progress_, scaler_, [this](const std::string& message) { Warn(message); }) {}
 
 absl::Status Trainer::Open() {
+  SetActivity("the preparation of the training");
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
   memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
   const MemoryScope scope(memory_);
@@ -61,7 +62,8 @@ absl::Status Trainer::Open() {
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   ReleaseWeights();
   ONWARD_RETURN_IF_ERROR(OpenSteps());
-  return OpenCheckpoints();
+  ONWARD_RETURN_IF_ERROR(OpenCheckpoints());
+  return StartTogether();
 }
 
 absl::Status Trainer::OpenData() {
@@ -74,6 +76,8 @@ absl::Status Trainer::OpenData() {
     loading.batch_size = batch_size;
     loading.seed = config_.seed();
     if (training) {
+      loading.rank = rank();
+      loading.ranks = ranks();
       fields_ = data->fields();
       data_ = data;
     }
@@ -98,8 +102,10 @@ absl::Status Trainer::OpenData() {
 
 absl::Status Trainer::MakeSession(std::vector<Model> models) {
   SessionOptions session;
-  session.pool =
-      std::make_shared<ThreadPool>(config_.threads() > 0 ? config_.threads() : PhysicalCores());
+  session.pool = std::make_shared<ThreadPool>(config_.threads() > 0  ? config_.threads()
+                                              : options_.threads > 0 ? options_.threads
+                                                                     : PhysicalCores());
+  session.communicator = options_.communicator;
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
   session.precision = SessionPrecision(config_);
@@ -133,7 +139,9 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
 }
 
 absl::Status Trainer::Run() {
-  return Caught([this] { return RunSteps(); });
+  const absl::Status status = Caught([this] { return RunSteps(); });
+  const bool alone = status.ok() || options_.communicator == nullptr;
+  return alone || options_.communicator->status().ok() ? status : options_.communicator->status();
 }
 
 absl::Status Trainer::RunSteps() {
@@ -155,6 +163,7 @@ absl::Status Trainer::RunSteps() {
       WaitForCheckpoint();
     const int64_t epoch = loader_->position().epoch;
     const TrainingProgress before = progress_;
+    SetActivity(absl::StrCat("step ", progress_.step + 1));
     ONWARD_RETURN_IF_ERROR(step_->Begin());
     absl::StatusOr<StepReport> report = MakeStep();
     if (interrupted_ && absl::IsCancelled(report.status())) {
@@ -170,7 +179,8 @@ absl::Status Trainer::RunSteps() {
     progress_.epoch = loader_->position().epoch;
     progress_.batch = loader_->position().batch;
     if (options_.on_step != nullptr) options_.on_step(*report);
-    stop_ |= (options_.stop != nullptr && options_.stop()) || Interrupted();
+    if (options_.stop != nullptr) stop_ |= AnyRank(options_.stop());
+    stop_ |= Interrupted();
     ONWARD_RETURN_IF_ERROR(AfterStep(epoch));
   }
   checkpoint_status_ = SaveLastCheckpoint();
@@ -216,7 +226,7 @@ absl::Status Trainer::EvaluateDue() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Evaluation> Trainer::Evaluate() {
+absl::StatusOr<Evaluation> Trainer::EvaluateAlone() {
   if (evaluation_loader_ == nullptr)
     return absl::FailedPreconditionError("the config has no evaluation");
   ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
@@ -225,7 +235,8 @@ absl::StatusOr<Evaluation> Trainer::Evaluate() {
       onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
                        session_->data_inputs(phase),
                        [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
-                         if (Interrupted()) return absl::CancelledError("interrupted");
+                         interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
+                         if (interrupted_) return absl::CancelledError("interrupted");
                          return session_->Step(inputs, phase);
                        });
   evaluation_loader_->Rest();

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "collectives/communicator.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/batch_sizes.h"
@@ -76,6 +77,12 @@ struct TrainerOptions {
   // Resume although the data are not those of the checkpoint.
   bool allow_other_data = false;
   int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
+  int threads = 0;           // where the config has none; 0: the physical cores
+  // Joins ranks that train together, each with a trainer and its share of every batch: steps,
+  // losses and weights are those of one rank with the whole batch. Rank 0 evaluates and writes
+  // checkpoints; what any rank is asked by `stop` and `interrupted`, which all have or none, ends
+  // all. Null: one rank.
+  std::shared_ptr<Communicator> communicator = nullptr;
 };
 
 // What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
@@ -110,7 +117,8 @@ class Trainer {
   // names the step) unless the config skips it.
   absl::Status Run();
 
-  absl::StatusOr<Evaluation> Evaluate();
+  // On every rank, where there are several.
+  absl::StatusOr<Evaluation> Evaluate() { return EvaluateTogether(); }
   // The trained model in inference form, with the weights of `exported_step`, as averages where the
   // config has such and a step has counted. Uniform averages of models with BatchNormalizations go
   // through the training data once, for their running statistics. Its metadata says how images
@@ -155,11 +163,20 @@ class Trainer {
   // Of all float initializers: whether each is trained, and why.
   const std::vector<WeightChoice>& choices() const { return phases_.choices; }
   TrainingSession& session() { return *session_; }
+  // The nodes of the graphs that make a step, in their order.
+  std::vector<NodeExplanation> ExplainStep() const;
 
  private:
   Trainer(const TrainConfig& config, TrainerOptions options);
 
   absl::Status Open();
+  int rank() const;
+  int ranks() const;
+  void SetActivity(const std::string& activity) const;
+  absl::Status StartTogether();
+  bool AnyRank(bool value) const;
+  absl::StatusOr<Evaluation> EvaluateTogether();
+  absl::StatusOr<Evaluation> EvaluateAlone();
   absl::Status RunSteps();
   absl::Status OpenData();
   absl::Status MakeSession(std::vector<Model> models);

@@ -82,7 +82,9 @@ absl::Status Trainer::OpenCheckpoints() {
       options_.data_directory.empty() ? options_.directory : options_.data_directory);
   for (const auto& [key, value] : DataNotes())
     description_[absl::StrCat(kCheckpointNotePrefix, key)] = value;
-  ONWARD_ASSIGN_OR_RETURN(checkpoints_, CheckpointWriter::Open(options));
+  if (rank() == 0) {
+    ONWARD_ASSIGN_OR_RETURN(checkpoints_, CheckpointWriter::Open(options));
+  }
   return options_.resume ? Resume() : absl::OkStatus();
 }
 
@@ -125,7 +127,7 @@ bool Trainer::ExportsBest() const {
 
 // Where there are checkpoints, the best weights are in one of them.
 void Trainer::KeepBest() {
-  if (!ExportsBest() || checkpoints_ != nullptr) return;
+  if (!ExportsBest() || checkpoints_ != nullptr || rank() > 0) return;
   best_weights_ = BestWeights{progress_.step, HasAverage(), {}};
   for (const std::string& name : session_->state_names()) {
     const bool is_weight = std::find(weights_.begin(), weights_.end(), name) != weights_.end();
@@ -136,7 +138,7 @@ void Trainer::KeepBest() {
 
 void Trainer::FindBest() {
   const std::optional<BestEvaluation> found = best();
-  if (!ExportsBest() || !found) return;
+  if (!ExportsBest() || !found || rank() > 0) return;
   // Those that the session has are not held twice.
   if (checkpoints_ != nullptr || found->step == progress_.step) best_weights_.reset();
   if (checkpoints_ == nullptr || found->step == progress_.step) return;

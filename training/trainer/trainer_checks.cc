@@ -47,11 +47,13 @@ absl::Status Trainer::CheckEvaluation() const {
 
 // Beside the loss of such a model there is nothing that could be counted.
 void Trainer::WarnOfUncountedTargets() const {
-  if (config_.accumulate() == 1 || !config_.loss().has_from_model() || SumsLoss(config_.loss()))
-    return;
+  const int64_t parts = config_.accumulate() * ranks();
+  if (parts == 1 || !config_.loss().has_from_model() || SumsLoss(config_.loss())) return;
   Warn(absl::StrCat(
-      "accumulate: the model computes its loss itself, so that each of the ", config_.accumulate(),
-      " batches of a step counts by its examples; a loss that leaves targets out (ignored labels, "
+      config_.accumulate() > 1 ? "accumulate: " : "",
+      "the model computes its loss itself, so that each of the ", parts,
+      ranks() == 1 ? " batches of a step" : " parts of a step that a rank computes at a time",
+      " counts by its examples; a loss that leaves targets out (ignored labels, "
       "padding, weights of classes) is then not the mean of one large batch. A loss of the config "
       "(loss { cross_entropy {} } and the like) counts targets"));
 }

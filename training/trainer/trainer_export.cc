@@ -72,7 +72,7 @@ absl::Status Trainer::ExportStep(const std::string& path) const {
   TrainableModel trained{Model(), trained_.initializers};
   ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false, nullptr));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
-                          MakeTrainingPhases(trained, config_, fields_, /*portable=*/true));
+                          MakeTrainingPhases(trained, config_, fields_, {.portable = true}));
   Model& step = portable.models[0];
   for (const UpdateBinding& update : step.updates) {
     ValueData& input = step.graph.mutable_value(update.input);

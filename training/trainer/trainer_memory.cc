@@ -50,7 +50,10 @@ absl::StatusOr<Batches> ReadBatches(Loader& loader, int64_t count, int64_t per_s
   batches.of_step = batches.sizes.LargestBytesInARow(loader.read_ahead() + per_step);
   // Examples of data that is in memory are views of it.
   const std::shared_ptr<MemoryLimit>& memory = MemoryLimit::Current();
-  const int64_t before = memory->used(), rows = batches.first.begin()->second.dims()[0];
+  const LoaderOptions& options = loader.options();
+  const int64_t rows =
+      batches.first.begin()->second.dims()[0] * (options.reads_whole_batches() ? options.ranks : 1);
+  const int64_t before = memory->used();
   if (const auto example = source->Read(0, 0); !example.ok() || memory->used() > before)
     batches.examples = loader.made_at_a_time() * std::max(batches.sizes.LargestBytesInARow(1),
                                                           rows * (memory->used() - before));
@@ -63,7 +66,8 @@ absl::StatusOr<Batches> ReadBatches(Loader& loader, int64_t count, int64_t per_s
 absl::Status Trainer::FitSession() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes("recompute.memory_budget",
                                                            config_.recompute().memory_budget()));
-  ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields_));
+  ONWARD_ASSIGN_OR_RETURN(
+      phases_, MakeTrainingPhases(trained_, config_, fields_, {.all_reduce = ranks() > 1}));
   std::vector<Model> models = std::exchange(phases_.models, {});
   if (!config_.has_evaluation()) {
     // The export takes the statistics of averages without an evaluation too.
@@ -216,7 +220,9 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
   const int64_t most = budget > 0 ? std::min(budget, memory_->limit()) : memory_->limit();
   if (planned_.sized_at_run > 0 && planned_.total() <= most) {
     ONWARD_RETURN_IF_ERROR(arena_->Reserve(planned_.arena).status());
-    ONWARD_RETURN_IF_ERROR(MeasurePhase(0, config_.data(), *loader_, batches.sizes));
+    // A run that fails on one rank would leave the others waiting.
+    if (ranks() == 1)
+      ONWARD_RETURN_IF_ERROR(MeasurePhase(0, config_.data(), *loader_, batches.sizes));
     if (evaluation_loader_ != nullptr)
       ONWARD_RETURN_IF_ERROR(
           MeasurePhase(evaluate, evaluation_data, *evaluation_loader_, evaluated.sizes));

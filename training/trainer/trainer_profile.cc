@@ -23,6 +23,14 @@ absl::StatusOr<nlohmann::json> TraceOf(const Session& session, const std::string
 
 }  // namespace
 
+std::vector<NodeExplanation> Trainer::ExplainStep() const {
+  std::vector<NodeExplanation> nodes = session_->session().Explain();
+  if (!phases_.apply) return nodes;
+  const std::vector<NodeExplanation> update = session_->session(*phases_.apply).Explain();
+  nodes.insert(nodes.end(), update.begin(), update.end());
+  return nodes;
+}
+
 std::optional<MemoryPeak> Trainer::RecordedPeak() const {
   std::optional<MemoryPeak> peak = session_->session().RecordedPeak();
   if (!phases_.apply) return peak;

@@ -33,7 +33,8 @@ absl::Status Trainer::OpenSteps() {
 }
 
 bool Trainer::Interrupted() {
-  interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
+  if (!interrupted_ && options_.interrupted != nullptr)
+    interrupted_ = AnyRank(options_.interrupted());
   return interrupted_;
 }
 

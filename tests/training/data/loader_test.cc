@@ -223,5 +223,37 @@ TEST(LoaderTest, WhatTheConfigSays) {
   EXPECT_THAT(OptionsOf(config, **data, true)->weights, ElementsAre(5, 0.5, 0.5, 0.5));
 }
 
+// The rows of all ranks in their order are the batch of one, whatever is left out of it.
+TEST(LoaderTest, SlicesOfRanksMakeTheBatch) {
+  for (const std::vector<int64_t>& broken : {std::vector<int64_t>{}, {1, 4, 6, 7}}) {
+    for (const int ranks : {2, 3, 5}) {
+      const auto data = std::make_shared<Numbers>(17, broken);
+      LoaderOptions options;
+      options.batch_size = 4;
+      options.shuffle = broken.empty();
+      options.skip_broken = !broken.empty();
+      const auto whole = Make(data, options);
+      std::vector<std::unique_ptr<Loader>> slices;
+      for (options.rank = 0, options.ranks = ranks; options.rank < ranks; ++options.rank)
+        slices.push_back(Make(data, options));
+      for (int64_t i = 0; i < 2 * whole->batches_per_epoch(); ++i) {
+        const std::vector<int64_t> want = NextX(*whole);
+        std::vector<int64_t> got;
+        for (const auto& slice : slices) {
+          const std::vector<int64_t> rows = NextX(*slice);
+          const BatchSlice& of = slice->slice();
+          EXPECT_EQ(of.whole, static_cast<int64_t>(want.size()));
+          EXPECT_EQ(slice->places().rows.size(), rows.size());
+          EXPECT_EQ(rows[0], want[static_cast<size_t>(of.begin)]);
+          EXPECT_EQ(static_cast<int64_t>(rows.size()), std::max<int64_t>(of.rows, 1));
+          got.insert(got.end(), rows.begin(), rows.begin() + of.rows);
+          EXPECT_EQ(slice->broken_examples() > 0 || broken.empty(), true);
+        }
+        EXPECT_EQ(got, want);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward

@@ -1,0 +1,112 @@
+// What the trainers of several ranks do together, besides the all-reduce nodes of their steps.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/text_format.h"
+#include "graph/base/status.h"
+#include "graph/ops/onward_schemas.h"
+#include "training/trainer/trainer.h"
+
+namespace onward {
+namespace {
+
+// What must be alike; how a rank computes and where it writes is its own.
+std::string TextOf(TrainConfig config) {
+  config.clear_threads();
+  config.clear_max_memory();
+  config.clear_output_dir();
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(config, &text);
+  return text;
+}
+
+// The tensors that a graph's run adds up, in their order.
+std::string AllReducesOf(const Graph& graph) {
+  std::string text;
+  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
+  if (!order.ok()) return text;
+  for (const NodeId id : *order) {
+    const Node& node = graph.node(id);
+    if (node.domain == kOnwardDomain && node.op_type == "AllReduce")
+      absl::StrAppend(&text, node.name, " ", graph.type(node.outputs[0]).ToString(), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+int Trainer::rank() const { return options_.communicator ? options_.communicator->rank() : 0; }
+int Trainer::ranks() const { return options_.communicator ? options_.communicator->size() : 1; }
+
+void Trainer::SetActivity(const std::string& activity) const {
+  if (options_.communicator != nullptr) options_.communicator->set_activity(activity);
+}
+
+// Ranks that are not alike are refused before they exchange a tensor; the state is rank 0's.
+absl::Status Trainer::StartTogether() {
+  if (ranks() == 1) return absl::OkStatus();
+  Communicator& communicator = *options_.communicator;
+  std::string state;
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));
+    absl::StrAppend(&state, name, " ", std::string(DTypeName(value.dtype())),
+                    DimsString(value.dims()), "\n");
+  }
+  std::string sums;
+  for (size_t phase = 0; phase < phases_.evaluate; ++phase)
+    absl::StrAppend(&sums, AllReducesOf(session_->session(phase).graph()), "\n");
+  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the configuration", TextOf(config_)));
+  ONWARD_RETURN_IF_ERROR(
+      Agree(communicator, "the number of examples", absl::StrCat(data_->size())));
+  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the model", state));
+  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the list of gradients", sums));
+  const std::map<std::string, std::string> progress = onward::TextOf(progress_);
+  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the checkpoint that is resumed",
+                               absl::StrJoin(progress, "\n", absl::PairFormatter("="))));
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));
+    Tensor own = value.Clone();
+    ONWARD_RETURN_IF_ERROR(communicator.Broadcast(own.view(), 0));
+    ONWARD_RETURN_IF_ERROR(session_->Set(name, std::move(own)));
+  }
+  return absl::OkStatus();
+}
+
+// What one rank is asked ends all of them, after the same step. A rank that is gone shows in what
+// comes next.
+bool Trainer::AnyRank(bool value) const {
+  if (ranks() == 1) return value;
+  const absl::StatusOr<std::vector<double>> all = AllGather(*options_.communicator, value ? 1 : 0);
+  return all.ok() && std::any_of(all->begin(), all->end(), [](double each) { return each != 0; });
+}
+
+// Rank 0 evaluates, with what it computes with; the others wait, and are told what they need for
+// schedules, patience and the best weights.
+absl::StatusOr<Evaluation> Trainer::EvaluateTogether() {
+  if (ranks() == 1) return EvaluateAlone();
+  SetActivity(absl::StrCat("the evaluation after step ", progress_.step));
+  absl::StatusOr<Evaluation> evaluation = Evaluation();
+  if (rank() == 0) evaluation = EvaluateAlone();
+  constexpr double kFailed = 0, kInterrupted = 1, kDone = 2;
+  const bool ended = absl::IsCancelled(evaluation.status());
+  const double outcome = evaluation.ok() ? kDone : ended ? kInterrupted : kFailed;
+  Tensor told = Tensor::Of<double>({5}, {outcome, 0, 0, 0, 0});
+  double* numbers = told.mutable_data<double>();
+  if (evaluation.ok()) {
+    numbers[1] = evaluation->loss;
+    numbers[2] = static_cast<double>(evaluation->examples);
+    numbers[3] = static_cast<double>(evaluation->targets);
+    numbers[4] = static_cast<double>(evaluation->right);
+  }
+  ONWARD_RETURN_IF_ERROR(options_.communicator->Broadcast(told.view(), 0));
+  interrupted_ |= numbers[0] == kInterrupted;
+  if (rank() == 0) return evaluation;
+  if (numbers[0] == kInterrupted) return absl::CancelledError("interrupted");
+  if (numbers[0] == kFailed) return absl::UnavailableError("rank 0 could not evaluate");
+  evaluation->loss = numbers[1];
+  evaluation->examples = static_cast<int64_t>(numbers[2]);
+  evaluation->targets = static_cast<int64_t>(numbers[3]);
+  evaluation->right = static_cast<int64_t>(numbers[4]);
+  return evaluation;
+}
+
+}  // namespace onward
