@@ -44,6 +44,7 @@ void AddOps(CommandLine& line, CommonOptions& common);
 void AddGenerate(CommandLine& line, CommonOptions& common);
 void AddEvaluate(CommandLine& line, CommonOptions& common);
 void AddExport(CommandLine& line, CommonOptions& common);
+void AddLaunch(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 

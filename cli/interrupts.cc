@@ -14,6 +14,7 @@ namespace {
 
 volatile std::sig_atomic_t notes = 0;
 volatile std::sig_atomic_t noted = 0;
+volatile std::sig_atomic_t announces = 0;
 
 constexpr char kNotice[] =
     "\ninterrupted: the training ends as soon as its work is saved; another signal ends it at "
@@ -24,7 +25,7 @@ void Handle(int number) {
   const int saved = errno;
   if (notes != 0 && noted == 0) {
     noted = number;
-    if (write(STDERR_FILENO, kNotice, sizeof(kNotice) - 1) < 0) errno = saved;
+    if (announces != 0 && write(STDERR_FILENO, kNotice, sizeof(kNotice) - 1) < 0) errno = saved;
     errno = saved;
     return;
   }
@@ -51,7 +52,10 @@ void Install() {
 
 void EndOnInterrupts() { Install(); }
 
-void NoteInterrupts() { notes = 1; }
+void NoteInterrupts(bool announce) {
+  announces = announce ? 1 : 0;
+  notes = 1;
+}
 
 void IgnoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
 

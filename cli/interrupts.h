@@ -8,8 +8,8 @@ namespace onward::cli {
 void EndOnInterrupts();
 
 // From now on the first of them is noted, for a command that has work to save, and announced on
-// stderr; the second ends the process.
-void NoteInterrupts();
+// stderr unless another process does that; the second ends the process.
+void NoteInterrupts(bool announce = true);
 
 // From now on a pipe whose reader is gone does not end the process, as that of `| tee log` is after
 // Ctrl-C.

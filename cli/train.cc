@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +16,7 @@
 #include "cli/interrupts.h"
 #include "cli/output_directory.h"
 #include "cli/parameter_choices.h"
+#include "cli/ranks.h"
 #include "cli/train_options.h"
 #include "cli/train_progress.h"
 #include "cli/train_records.h"
@@ -83,9 +85,17 @@ std::string MemoryText(const TrainingMemory& memory) {
   return absl::StrJoin(parts, ", ");
 }
 
+// The nodes of a step that exchange tensors with the other ranks.
+void ShowAllReduces(const Trainer& trainer) {
+  for (const NodeExplanation& node : trainer.ExplainStep())
+    if (absl::StartsWith(node.kernel, "all_reduce"))
+      std::fprintf(stderr, "  %s  %s %s\n", node.node.c_str(), node.provider.c_str(),
+                   node.kernel.c_str());
+}
+
 // What the training is and where it begins, on stderr.
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
-                      const CommonOptions& common) {
+                      const CommonOptions& common, const Communicator* ranks) {
   const TrainingMemory& memory = trainer.planned_memory();
   std::fprintf(stderr, "%s\n", ChoiceSummary(trainer.choices()).c_str());
   std::fprintf(stderr, "the training is planned in %s of memory: %s%s\n",
@@ -95,6 +105,10 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
                    : absl::StrCat("; ", trainer.recomputed_segments(),
                                   " parts of the forward pass are computed again")
                          .c_str());
+  if (ranks != nullptr) {
+    std::fprintf(stderr, "%d ranks train together, each on its share of the %lld rows of a batch\n",
+                 ranks->size(), static_cast<long long>(config.batch_size()));
+  }
   if (config.deterministic()) {
     std::fprintf(
         stderr,
@@ -109,6 +123,7 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
                  "nothing overflows where a GPU's float16 would; --precision strict computes in "
                  "float16\n");
   }
+  if (common.verbose && ranks != nullptr) ShowAllReduces(trainer);
   if (common.verbose) {
     ONWARD_ASSIGN_OR_RETURN(const std::string table, ParametersOf(trainer));
     std::fputs(table.c_str(), stderr);
@@ -164,12 +179,34 @@ class Training {
 
   absl::Status Run() {
     IgnoreBrokenPipes();
+    ONWARD_ASSIGN_OR_RETURN(ranks_, JoinRanks());
+    const absl::Status status = IsFirst() ? RunFirst() : RunOther();
+    return ranks_ == nullptr ? status : ReportedError(*ranks_, status);
+  }
+
+ private:
+  bool IsFirst() const { return ranks_ == nullptr || ranks_->rank() == 0; }
+
+  // Of the ranks that train together: says and writes nothing.
+  absl::Status RunOther() {
+    ONWARD_RETURN_IF_ERROR(ReadConfig());
+    ONWARD_ASSIGN_OR_RETURN(trainer_,
+                            Trainer::Create(config_, TrainerOptionsOf(ConfigDirectory())));
+    NoteInterrupts(/*announce=*/false);
+    ONWARD_RETURN_IF_ERROR(trainer_->Run());
+    ONWARD_RETURN_IF_ERROR(ShareSignal());
+    if (trainer_->end() != TrainingEnd::kStopped) return absl::OkStatus();
+    return ErrorWithExitCode("", kInterrupted + signal_);
+  }
+
+  absl::Status RunFirst() {
     ONWARD_RETURN_IF_ERROR(Open());
-    ONWARD_RETURN_IF_ERROR(Announce(*trainer_, config_, options_, common_));
+    ONWARD_RETURN_IF_ERROR(Announce(*trainer_, config_, options_, common_, ranks_.get()));
     if (!options_.overwrite) ONWARD_RETURN_IF_ERROR(BeginRecords());
     progress_ = std::make_unique<TrainProgress>(trainer_->total_steps());
     NoteInterrupts();
     ONWARD_RETURN_IF_ERROR(trainer_->Run());
+    ONWARD_RETURN_IF_ERROR(ShareSignal());
     Record(BeginRecords());
     ONWARD_RETURN_IF_ERROR(SaveModels());
     Record(records_.Close());
@@ -183,25 +220,44 @@ class Training {
                       absl::StrCat("interrupted after step ", trainer_->steps_done(),
                                    ", which cannot be resumed:"));
     }
-    return ErrorWithExitCode("", kInterrupted + Interrupted());
+    return ErrorWithExitCode("", kInterrupted + signal_);
   }
 
- private:
-  absl::Status Open() {
+  // The signal that ended the training, whichever rank it came to.
+  absl::Status ShareSignal() {
+    signal_ = Interrupted();
+    if (ranks_ == nullptr) return absl::OkStatus();
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<double> signals, AllGather(*ranks_, signal_));
+    signal_ = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
+    return absl::OkStatus();
+  }
+
+  std::filesystem::path ConfigDirectory() const {
+    return std::filesystem::path(options_.config).parent_path();
+  }
+  OutputOptions To() const {
+    return {options_.config, options_.output_dir, options_.data_dir, options_.resume,
+            options_.overwrite};
+  }
+
+  absl::Status ReadConfig() {
     ONWARD_ASSIGN_OR_RETURN(config_, ReadTrainConfig(options_.config, options_.set));
     ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common_, config_));
-    const OutputOptions to{options_.config, options_.output_dir, options_.data_dir, options_.resume,
-                           options_.overwrite};
-    ONWARD_ASSIGN_OR_RETURN(output_, OutputDirectoryOf(config_, to));
-    ONWARD_RETURN_IF_ERROR(CheckOutputDirectory(output_, config_, to));
-    const std::filesystem::path directory = std::filesystem::path(options_.config).parent_path();
+    ONWARD_ASSIGN_OR_RETURN(output_, OutputDirectoryOf(config_, To()));
     second_ = options_.second_dir;
     if (second_.empty() && !config_.checkpoint().second_dir().empty())
-      second_ = directory / config_.checkpoint().second_dir();
-    if (!second_.empty()) ONWARD_RETURN_IF_ERROR(CheckSecondDirectory(second_, to));
+      second_ = ConfigDirectory() / config_.checkpoint().second_dir();
+    return absl::OkStatus();
+  }
+
+  absl::Status Open() {
+    ONWARD_RETURN_IF_ERROR(ReadConfig());
+    ONWARD_RETURN_IF_ERROR(CheckOutputDirectory(output_, config_, To()));
+    if (!second_.empty()) ONWARD_RETURN_IF_ERROR(CheckSecondDirectory(second_, To()));
     ONWARD_RETURN_IF_ERROR(MakeOutputDirectory(output_));
-    data_directory_ = options_.data_dir.empty() ? directory.string() : options_.data_dir;
-    ONWARD_ASSIGN_OR_RETURN(trainer_, Trainer::Create(config_, TrainerOptionsOf(directory)));
+    data_directory_ = options_.data_dir.empty() ? ConfigDirectory().string() : options_.data_dir;
+    ONWARD_ASSIGN_OR_RETURN(trainer_,
+                            Trainer::Create(config_, TrainerOptionsOf(ConfigDirectory())));
     return absl::OkStatus();
   }
 
@@ -215,6 +271,10 @@ class Training {
     made.overwrite = options_.overwrite;
     made.allow_other_data = options_.allow_other_data;
     made.profiled_batches = options_.profile.empty() ? 0 : kProfiledBatches;
+    made.interrupted = [] { return Interrupted() != 0; };
+    made.communicator = ranks_;
+    if (ranks_ != nullptr) made.threads = ThreadsOfRank();
+    if (!IsFirst()) return made;
     made.on_step = [this](const StepReport& report) {
       Record(BeginRecords());
       Record(records_.Step(report));
@@ -227,7 +287,6 @@ class Training {
     made.on_warning = [](const std::string& message) {
       std::fprintf(stderr, "warning: %s\n", message.c_str());
     };
-    made.interrupted = [] { return Interrupted() != 0; };
     return made;
   }
 
@@ -352,7 +411,9 @@ class Training {
   std::string data_directory_;
   TrainRecords records_;
   std::unique_ptr<TrainProgress> progress_;
+  std::shared_ptr<Communicator> ranks_;  // null: one process
   std::unique_ptr<Trainer> trainer_;
+  int signal_ = 0;  // that ended the training
   bool begun_ = false, warned_ = false;
 };
 

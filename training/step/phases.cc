@@ -151,7 +151,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   if (form.all_reduce) {
     const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count);
     made.loss = summed.own;
-    made.count = summed.count;
+    if (summed.count.valid()) made.count = Reshape(summed.count, sink.Ints({}));
     shown = summed.sum;
     if (made.count.valid() && !form.parts)
       shown =
