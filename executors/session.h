@@ -15,14 +15,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "executors/explanation.h"
 #include "executors/interface.h"
 #include "executors/run_options.h"
 #include "executors/session_options.h"
 #include "graph/base/memory_limit.h"
 #include "graph/base/value.h"
+#include "graph/ir/explanation.h"
 #include "graph/ir/graph.h"
-#include "graph/passes/pass.h"
 
 namespace onward {
 

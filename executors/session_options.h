@@ -11,7 +11,8 @@
 #include "absl/status/statusor.h"
 #include "graph/base/memory_limit.h"
 #include "graph/ir/graph.h"
-#include "kernels/kernel.h"
+#include "kernels/cpu/thread_pool.h"
+#include "kernels/precision.h"
 
 namespace onward {
 

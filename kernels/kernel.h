@@ -26,18 +26,12 @@
 #include "graph/base/value.h"
 #include "graph/ir/graph.h"
 #include "kernels/cpu/thread_pool.h"
+#include "kernels/precision.h"
 
 namespace onward {
 
 class Communicator;  // collectives/communicator.h
 class RunContext;
-
-// How much freedom kernels have with float32 arithmetic.
-enum class Precision : uint8_t {
-  kStrict,   // as written
-  kDefault,  // algorithms that reorder sums, such as Winograd
-  kFast,     // bf16 inner products with fp32 accumulation
-};
 
 struct KernelOptions {
   Precision precision = Precision::kDefault;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/explanation.h"
+#include "graph/ir/explanation.h"
 #include "executors/provider.h"
 #include "executors/session_options.h"
 #include "graph/ir/graph.h"

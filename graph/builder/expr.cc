@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/infer/infer.h"
 #include "graph/ir/graph.h"
 
 namespace onward::expr {

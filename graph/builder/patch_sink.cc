@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
+#include "graph/infer/infer.h"
 
 namespace onward {
 

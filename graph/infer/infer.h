@@ -3,17 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "graph/ir/graph.h"
 
 namespace onward {
-
-// What is known of the elements of small integer values while a graph is walked.
-using KnownElements =
-    std::unordered_map<int32_t, SymbolicDims>;  // value index -> elements (rank 0: one)
 
 // Sets the types of the node's outputs from its inputs' types. Errors are annotated with the node.
 // A more precise type that an output already has is kept where inference knows less; a

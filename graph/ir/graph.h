@@ -177,6 +177,10 @@ class Graph {
   std::unordered_map<std::string, int32_t> names_;  // of values; the first of equal names
 };
 
+// What is known of the elements of small integer values while a graph is walked.
+using KnownElements =
+    std::unordered_map<int32_t, SymbolicDims>;  // value index -> elements (rank 0: one)
+
 // State that lives across runs: after a run, `input` takes the value of `output` (the standard's
 // TrainingInfoProto bindings).
 struct UpdateBinding {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/explanation.h"
 #include "graph/ir/graph.h"
 #include "graph/rewrite/rule.h"
 
@@ -28,11 +29,6 @@ struct PassOptions {
   // parts give NaN.
   bool excess_precision = true;
   bool verify = true;  // the graph is verified after every pass
-};
-
-struct PassReport {
-  std::string name;
-  int patches = 0;
 };
 
 struct Pass {

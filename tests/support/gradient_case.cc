@@ -12,6 +12,7 @@
 #include "files/npy.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/infer/infer.h"
 #include "tests/support/text_model.h"
 #include "training/gradient/gradient.h"
 

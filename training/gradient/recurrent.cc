@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/infer/infer.h"
 #include "training/gradient/body.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"

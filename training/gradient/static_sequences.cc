@@ -7,6 +7,7 @@
 
 #include "graph/base/status.h"
 #include "graph/builder/functions.h"
+#include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 
 namespace onward::gradient {

@@ -6,6 +6,12 @@
 
 namespace onward {
 
+// What one pass did.
+struct PassReport {
+  std::string name;
+  int patches = 0;
+};
+
 // Why a node runs as it does, for `onward explain`.
 struct NodeExplanation {
   std::string node;  // "[Conv 'conv1']"
