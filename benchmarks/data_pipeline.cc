@@ -9,7 +9,7 @@
 #include <string>
 
 #include "google/protobuf/text_format.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/loader.h"
 
 namespace {

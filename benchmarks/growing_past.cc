@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "executors/session.h"
-#include "graph/base/status.h"
+#include "onward/session.h"
+#include "onward/status.h"
 
 namespace {
 

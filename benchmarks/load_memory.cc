@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace {
 

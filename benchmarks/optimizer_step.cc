@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/status.h"
-#include "kernels/cpu/thread_pool.h"
+#include "onward/status.h"
+#include "onward/thread_pool.h"
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
 

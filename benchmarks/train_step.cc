@@ -11,8 +11,8 @@
 #include <iostream>
 
 #include "files/npy.h"
-#include "graph/base/status.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/status.h"
 #include "training/config/read_config.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/phases.h"

@@ -9,10 +9,10 @@
 #include "cli/latency.h"
 #include "cli/machine_peak.h"
 #include "cli/operator_model.h"
-#include "graph/base/status.h"
 #include "graph/infer/cost.h"
 #include "graph/infer/least_cost.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

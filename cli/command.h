@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward::cli {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "executors/session.h"
 #include "graph/base/byte_text.h"
+#include "onward/session.h"
 
 namespace onward::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/load_session.h"
-#include "graph/base/status.h"
-#include "onnx_io/import.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

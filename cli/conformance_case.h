@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward::cli {
 

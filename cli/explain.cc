@@ -10,7 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/load_session.h"
 #include "cli/run_memory.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/output_directory.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/read_config.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/trained_model.h"

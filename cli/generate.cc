@@ -1,5 +1,5 @@
 // onward generate: text that follows a prompt.
-#include "generation/generate.h"
+#include "onward/generation/generate.h"
 
 #include <chrono>
 #include <cstdio>
@@ -11,10 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
-#include "files/vocabulary.h"
-#include "graph/base/status.h"
-#include "nn/models/models.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/models.h"
+#include "onward/status.h"
+#include "onward/vocabulary.h"
 #include "training/data/model_notes.h"
 
 namespace onward::cli {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/inputs.h"
 #include "executors/plan/memory.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/infer/cost.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward::cli {
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "files/image/read_image.h"
 #include "files/mapped_file.h"
-#include "graph/base/status.h"
+#include "onward/read_image.h"
+#include "onward/status.h"
 #include "training/data/image_steps.h"
 
 namespace onward::cli {

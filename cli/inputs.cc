@@ -11,9 +11,9 @@
 #include "cli/image_inputs.h"
 #include "files/npy.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "graph/infer/cost.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

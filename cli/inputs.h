@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/session.h"
+#include "onward/session.h"
 #include "training/data/model_notes.h"
 
 namespace onward::cli {

@@ -10,11 +10,11 @@
 #include "cli/load_session.h"
 #include "cli/parameter_choices.h"
 #include "cli/run_memory.h"
-#include "graph/base/status.h"
 #include "graph/infer/cost.h"
-#include "nn/module.h"
-#include "nn/parameters.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/nn/module.h"
+#include "onward/nn/parameters.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -22,7 +22,7 @@
 #include "cli/interrupts.h"
 #include "cli/ranks.h"
 #include "collectives/gloo.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/load_session.h"
 
-#include "graph/base/status.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/status.h"
 #include "training/gradient/expand_gradient.h"
 
 namespace onward::cli {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward::cli {
 

@@ -7,7 +7,7 @@
 
 #include "graph/infer/least_cost.h"
 #include "kernels/cpu/machine_peak.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cli {
 

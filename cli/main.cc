@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
-#include "executors/custom_ops.h"
-#include "graph/base/memory_limit.h"
+#include "onward/custom_ops.h"
+#include "onward/memory_limit.h"
 
 namespace onward::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_split.h"
 #include "cli/inputs.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
-#include "graph/builder/formula.h"
 #include "graph/ops/onward_schemas.h"
 #include "kernels/cpu/kernels.h"
-#include "onnx_io/import.h"
+#include "onward/formula.h"
+#include "onward/gradient.h"
+#include "onward/import.h"
 #include "training/gradient/expand_gradient.h"
-#include "training/gradient/gradient.h"
 
 namespace onward::cli {
 namespace {

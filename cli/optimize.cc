@@ -4,10 +4,10 @@
 
 #include "cli/command.h"
 #include "executors/evaluate.h"
-#include "graph/base/status.h"
 #include "graph/passes/pass.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/export.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

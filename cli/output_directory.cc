@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/exit_code.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/checkpoint/checkpoint_writer.h"
 

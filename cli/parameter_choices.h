@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "nn/parameters.h"
+#include "onward/nn/parameters.h"
 #include "training/prepare/trainable.h"
 
 namespace onward::cli {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/exit_code.h"
 #include "collectives/gloo.h"
-#include "graph/base/status.h"
-#include "kernels/cpu/thread_pool.h"
+#include "onward/status.h"
+#include "onward/thread_pool.h"
 
 namespace onward::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include "files/npy.h"
 #include "files/write_file.h"
 #include "graph/base/byte_text.h"
-#include "graph/base/status.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/inputs.h"
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward::cli {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "graph/base/value.h"
+#include "onward/value.h"
 
 namespace onward::cli {
 

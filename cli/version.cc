@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 namespace onward::cli {
 namespace {

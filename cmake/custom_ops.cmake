@@ -1,4 +1,4 @@
-# onward_custom_ops(<name> <source>...): a library of custom operators (executors/custom_ops.h). It compiles against Onward's
+# onward_custom_ops(<name> <source>...): a library of custom operators (onward/custom_ops.h). It compiles against Onward's
 # headers and links nothing of it: its symbols are those of the program that loads it.
 function(onward_custom_ops name)
   add_library(${name} MODULE ${ARGN})

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "collectives/sum.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 
 namespace onward {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

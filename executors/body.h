@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "executors/plan/program.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

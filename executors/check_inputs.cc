@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

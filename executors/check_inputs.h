@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "executors/interface.h"
-#include "graph/base/value.h"
-#include "kernels/kernel.h"
+#include "onward/interface.h"
+#include "onward/kernel.h"
+#include "onward/value.h"
 
 namespace onward {
 

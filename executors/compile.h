@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
-#include "executors/session_options.h"
 #include "graph/passes/pass.h"
+#include "onward/session_options.h"
 
 namespace onward {
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
-#include "graph/base/status.h"
 #include "graph/infer/dim_names.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -14,7 +14,7 @@
 #include "executors/dim_names.h"
 #include "executors/profile.h"
 #include "executors/run_state.h"
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward {
 

@@ -1,4 +1,4 @@
-#include "executors/custom_ops.h"
+#include "onward/custom_ops.h"
 
 #include <dlfcn.h>
 
@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/provider.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/signature.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

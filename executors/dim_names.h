@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "executors/interface.h"
-#include "executors/session_options.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/interface.h"
+#include "onward/session_options.h"
 
 namespace onward {
 

@@ -3,7 +3,7 @@
 #include <list>
 
 #include "executors/plan/program.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "kernels/kernel.h"
+#include "onward/graph.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

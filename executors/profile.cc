@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/write_file.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

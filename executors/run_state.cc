@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/memory_timeline.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 

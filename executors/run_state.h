@@ -11,8 +11,8 @@
 
 #include "executors/plan/binding.h"
 #include "executors/profile.h"
-#include "executors/run_options.h"
 #include "executors/shared_arena.h"
+#include "onward/run_options.h"
 
 namespace onward {
 

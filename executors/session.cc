@@ -1,4 +1,4 @@
-#include "executors/session.h"
+#include "onward/session.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "executors/check_inputs.h"
 #include "executors/compiled_session.h"
 #include "graph/base/machine_memory.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

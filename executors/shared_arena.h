@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executors/provider.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -16,8 +16,8 @@
 #include "absl/strings/str_split.h"
 #include "files/write_file.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

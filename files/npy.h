@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

@@ -13,8 +13,8 @@
 #include "files/safetensors_header.h"
 #include "files/utf8.h"
 #include "files/write_file.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

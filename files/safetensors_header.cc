@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/dtype.h"
-#include "graph/base/shape.h"
+#include "onward/dtype.h"
+#include "onward/shape.h"
 
 namespace onward {
 

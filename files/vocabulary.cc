@@ -1,4 +1,4 @@
-#include "files/vocabulary.h"
+#include "onward/vocabulary.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 #include "files/mapped_file.h"
 #include "files/utf8.h"
 #include "files/write_file.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

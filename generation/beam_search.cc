@@ -1,4 +1,4 @@
-#include "generation/beam_search.h"
+#include "onward/generation/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::generation {
 namespace {

@@ -1,4 +1,4 @@
-#include "generation/decoder.h"
+#include "onward/generation/decoder.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "generation/fixed_cache.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::generation {
 namespace {

@@ -1,4 +1,4 @@
-#include "generation/decoder_signature.h"
+#include "onward/generation/decoder_signature.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "generation/fixed_cache.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::generation {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "absl/strings/match.h"
 #include "executors/evaluate.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/pass.h"
 #include "graph/rewrite/match.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward::generation {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "executors/session.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/session.h"
 
 namespace onward::generation {
 

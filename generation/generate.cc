@@ -1,10 +1,10 @@
-#include "generation/generate.h"
+#include "onward/generation/generate.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "kernels/philox.h"
+#include "onward/status.h"
 
 namespace onward::generation {
 namespace {

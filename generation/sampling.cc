@@ -1,4 +1,4 @@
-#include "generation/sampling.h"
+#include "onward/generation/sampling.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
+#include "onward/shape.h"
 
 namespace onward {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/base/small_float.h"
+#include "onward/small_float.h"
 
 #if defined(__CUDACC__)
 #define ONWARD_HOST_DEVICE __host__ __device__

@@ -1,10 +1,10 @@
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/memory_limit.h"
+#include "onward/memory_limit.h"
 
 namespace onward {
 namespace {

@@ -1,8 +1,8 @@
-#include "nn/activation.h"
+#include "onward/nn/activation.h"
 
 #include "absl/strings/str_cat.h"
-#include "nn/dropout.h"
 #include "nn/shape_of.h"
+#include "onward/nn/dropout.h"
 
 namespace onward::nn {
 namespace {

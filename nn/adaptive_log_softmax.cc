@@ -1,8 +1,8 @@
-#include "nn/adaptive_log_softmax.h"
+#include "onward/nn/adaptive_log_softmax.h"
 
 #include <cmath>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 

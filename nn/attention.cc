@@ -1,11 +1,11 @@
-#include "nn/attention.h"
+#include "onward/nn/attention.h"
 
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "nn/dropout.h"
 #include "nn/shape_of.h"
+#include "onward/nn/dropout.h"
 
 namespace onward::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "nn/conv.h"
+#include "onward/nn/conv.h"
 
 #include <algorithm>
 #include <cmath>

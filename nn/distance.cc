@@ -1,9 +1,9 @@
-#include "nn/distance.h"
+#include "onward/nn/distance.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 

@@ -1,4 +1,4 @@
-#include "nn/dropout.h"
+#include "onward/nn/dropout.h"
 
 #include <cmath>
 

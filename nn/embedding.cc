@@ -1,11 +1,11 @@
-#include "nn/embedding.h"
+#include "onward/nn/embedding.h"
 
 #include <cmath>
 #include <limits>
 
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
 #include "nn/row_norm.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 namespace {

@@ -1,8 +1,8 @@
-#include "nn/fractional_max_pool.h"
+#include "onward/nn/fractional_max_pool.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/functions.h"
 #include "nn/shape_of.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 namespace {

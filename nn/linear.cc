@@ -1,4 +1,4 @@
-#include "nn/linear.h"
+#include "onward/nn/linear.h"
 
 #include <cmath>
 

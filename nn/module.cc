@@ -1,4 +1,4 @@
-#include "nn/module.h"
+#include "onward/nn/module.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "nn/normalization.h"
+#include "onward/nn/normalization.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "nn/pad.h"
+#include "onward/nn/pad.h"
 
 #include "absl/strings/str_cat.h"
 #include "nn/shape_of.h"

@@ -1,13 +1,13 @@
-#include "nn/parameters.h"
+#include "onward/nn/parameters.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/name_pattern.h"
-#include "graph/base/status.h"
 #include "graph/rewrite/match.h"
-#include "nn/module.h"
+#include "onward/nn/module.h"
+#include "onward/status.h"
 
 namespace onward::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "nn/pool.h"
+#include "onward/nn/pool.h"
 
 #include <algorithm>
 

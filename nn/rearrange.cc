@@ -1,4 +1,4 @@
-#include "nn/rearrange.h"
+#include "onward/nn/rearrange.h"
 
 #include "absl/strings/str_cat.h"
 #include "nn/shape_of.h"

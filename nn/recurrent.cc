@@ -1,9 +1,9 @@
-#include "nn/recurrent.h"
+#include "onward/nn/recurrent.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "nn/dropout.h"
+#include "onward/nn/dropout.h"
 
 namespace onward::nn {
 namespace {

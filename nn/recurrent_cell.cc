@@ -1,9 +1,9 @@
-#include "nn/recurrent_cell.h"
+#include "onward/nn/recurrent_cell.h"
 
 #include <cmath>
 
-#include "graph/builder/functions.h"
-#include "nn/linear.h"
+#include "onward/functions.h"
+#include "onward/nn/linear.h"
 
 namespace onward::nn {
 

@@ -1,8 +1,8 @@
 // LSTM whose hidden states are projected ("Long Short-Term Memory Based Recurrent Neural Network
 // Architectures", Sak et al. 2014): no operator of the standard, so a Scan over the positions.
-#include "graph/builder/functions.h"
-#include "nn/linear.h"
-#include "nn/recurrent.h"
+#include "onward/functions.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/recurrent.h"
 
 namespace onward::nn {
 namespace {

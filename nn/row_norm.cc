@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 namespace {

@@ -1,7 +1,7 @@
 // Rows of embedding tables that are looked up have a bounded norm.
 #pragma once
 
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 namespace onward::nn {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 

@@ -1,10 +1,10 @@
-#include "nn/spectral_norm.h"
+#include "onward/nn/spectral_norm.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 namespace {

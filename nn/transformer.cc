@@ -1,7 +1,7 @@
-#include "nn/transformer.h"
+#include "onward/nn/transformer.h"
 
 #include "absl/strings/str_cat.h"
-#include "nn/dropout.h"
+#include "onward/nn/dropout.h"
 
 namespace onward::nn {
 namespace {

@@ -1,9 +1,9 @@
-#include "nn/weight_norm.h"
+#include "onward/nn/weight_norm.h"
 
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::nn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "graph/ir/attribute.h"
+#include "onward/attribute.h"
 
 namespace onnx {
 class AttributeProto;

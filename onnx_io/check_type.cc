@@ -1,10 +1,10 @@
 #include "onnx_io/check_type.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/type_proto.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "graph/base/type.h"
+#include "onward/type.h"
 
 namespace onnx {
 class TypeProto;

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/status.h"
-#include "graph/builder/formula.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
+#include "onward/formula.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,11 +4,11 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 
-// Every node for which `has_kernel` is false and whose op has a formula (graph/builder/formula.h)
+// Every node for which `has_kernel` is false and whose op has a formula (onward/formula.h)
 // or whose schema has a function body becomes that body's nodes, recursively and in subgraphs. The
 // new values have inferred types. Nodes without kernel and body are left as they are.
 absl::Status ExpandFunctions(Graph& graph,

@@ -1,4 +1,4 @@
-#include "onnx_io/export.h"
+#include "onward/export.h"
 
 #include <algorithm>
 #include <climits>
@@ -10,14 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
 #include "files/write_file.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export_functions.h"
 #include "onnx_io/export_graph.h"
-#include "onnx_io/import.h"
 #include "onnx_io/lower_opset.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

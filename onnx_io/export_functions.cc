@@ -1,12 +1,12 @@
 #include "onnx_io/export_functions.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx_io/expand_functions.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

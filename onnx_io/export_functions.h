@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export_graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

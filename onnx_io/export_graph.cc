@@ -2,10 +2,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/type_proto.h"
 #include "onnx_io/attribute_proto.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

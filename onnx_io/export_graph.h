@@ -7,8 +7,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -18,8 +18,8 @@
 #include "absl/strings/str_split.h"
 #include "files/utf8.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

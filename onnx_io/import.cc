@@ -1,4 +1,4 @@
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 #include <climits>
 #include <cstdlib>
@@ -10,7 +10,6 @@
 #include "files/mapped_file.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "graph/base/status.h"
 #include "graph/infer/dim_names.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
@@ -22,6 +21,7 @@
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/upgrade.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

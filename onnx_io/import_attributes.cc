@@ -2,9 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
-#include "graph/base/status.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/check_type.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/attribute.h"
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/attribute.h"
+#include "onward/graph.h"
 
 namespace onward {
 

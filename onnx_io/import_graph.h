@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
 #include "onnx_io/import_scope.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/graph.h"
+#include "onward/import.h"
 
 namespace onward {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onnx {
 class AttributeProto;

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
 #include "onnx_io/problems.h"
+#include "onward/graph.h"
+#include "onward/import.h"
 
 namespace onward {
 

@@ -5,9 +5,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "graph/base/dtype.h"
-#include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
+#include "onward/dtype.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

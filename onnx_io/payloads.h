@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 namespace onward {
 

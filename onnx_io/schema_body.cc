@@ -3,14 +3,14 @@
 #include <exception>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/infer/type_proto.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/attribute_proto.h"
 #include "onnx_io/export_graph.h"
-#include "onnx_io/import.h"
 #include "onnx_io/import_graph.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

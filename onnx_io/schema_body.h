@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/import_scope.h"
+#include "onward/graph.h"
 
 namespace onward {
 

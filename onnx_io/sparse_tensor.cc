@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

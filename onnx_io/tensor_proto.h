@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
-#include "graph/base/type.h"
-#include "graph/base/value.h"
+#include "onward/tensor.h"
+#include "onward/type.h"
+#include "onward/value.h"
 
 namespace onnx {
 class TensorProto;

@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
-#include "graph/base/status.h"
 #include "onnx/onnx-data.pb.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "executors/provider.h"
-#include "graph/base/memory_limit.h"
 #include "kernels/cpu/kernels.h"
+#include "onward/memory_limit.h"
 
 namespace onward {
 namespace {

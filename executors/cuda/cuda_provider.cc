@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/provider.h"
-#include "graph/base/status.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "executors/plan/placement.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/plan/program.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "absl/status/status.h"
 #include "executors/provider.h"
-#include "graph/ir/graph.h"
-#include "kernels/kernel.h"
+#include "onward/graph.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
-#include "graph/base/status.h"
 #include "graph/infer/check.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

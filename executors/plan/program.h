@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/explanation.h"
 #include "executors/provider.h"
-#include "executors/session_options.h"
-#include "graph/ir/graph.h"
-#include "kernels/kernel.h"
+#include "onward/explanation.h"
+#include "onward/graph.h"
+#include "onward/kernel.h"
+#include "onward/session_options.h"
 
 namespace onward {
 

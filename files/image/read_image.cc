@@ -1,11 +1,11 @@
-#include "files/image/read_image.h"
+#include "onward/read_image.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "files/image/codec.h"
 #include "files/mapped_file.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 absl::StatusOr<Tensor> ReadImage(const std::string& path, bool gray) {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 
 namespace onward {
 

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "absl/status/statusor.h"
-#include "graph/base/memory_limit.h"
+#include "onward/memory_limit.h"
 
 namespace onward {
 

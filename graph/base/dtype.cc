@@ -1,4 +1,4 @@
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 
 #include <algorithm>
 

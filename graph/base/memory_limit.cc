@@ -1,4 +1,4 @@
-#include "graph/base/memory_limit.h"
+#include "onward/memory_limit.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/machine_memory.h"
-#include "graph/base/status.h"
-#include "graph/base/tensor.h"
+#include "onward/status.h"
+#include "onward/tensor.h"
 
 namespace onward {
 namespace {

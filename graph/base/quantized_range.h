@@ -1,7 +1,7 @@
 // What a quantized element can hold.
 #pragma once
 
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 
 namespace onward {
 

@@ -1,4 +1,4 @@
-#include "graph/base/shape.h"
+#include "onward/shape.h"
 
 #include <algorithm>
 

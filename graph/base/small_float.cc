@@ -1,4 +1,4 @@
-#include "graph/base/small_float.h"
+#include "onward/small_float.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"

@@ -1,11 +1,11 @@
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph/base/type.h"
+#include "onward/type.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

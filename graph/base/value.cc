@@ -1,4 +1,4 @@
-#include "graph/base/value.h"
+#include "onward/value.h"
 
 namespace onward {
 

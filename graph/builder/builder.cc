@@ -1,15 +1,15 @@
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/check_shapes.h"
 #include "graph/infer/merge.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -1,13 +1,13 @@
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward::expr {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph/builder/formula.h"
+#include "onward/formula.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
@@ -15,6 +14,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 #include "onnx/defs/tensor_proto_util.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 #include <utility>
 

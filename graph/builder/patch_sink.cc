@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
+#include "onward/status.h"
 
 namespace onward {
 

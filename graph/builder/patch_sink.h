@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/builder/expr.h"
 #include "graph/rewrite/patch.h"
+#include "onward/expr.h"
 
 namespace onward {
 

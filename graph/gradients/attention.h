@@ -1,8 +1,8 @@
 // Attention in ops that have gradients: products and a softmax whose rows may be masked entirely.
 #pragma once
 
-#include "graph/builder/functions.h"
-#include "graph/ir/attribute.h"
+#include "onward/attribute.h"
+#include "onward/functions.h"
 
 namespace onward::gradients {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/builder/formula.h"
+#include "onward/formula.h"
 
 namespace onward::gradients {
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/elements.h"
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
 #include "graph/infer/walk.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -1,7 +1,7 @@
 // Dims as model files spell them.
 #pragma once
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/shape.h"
-#include "graph/base/status.h"
 #include "graph/infer/type_proto.h"
 #include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
+#include "onward/shape.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "graph/base/value.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/value.h"
 
 namespace onward {
 

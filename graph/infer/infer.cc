@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/canonical.h"
 #include "graph/infer/check.h"
 #include "graph/infer/check_shapes.h"
@@ -16,6 +15,7 @@
 #include "graph/infer/type_proto.h"
 #include "graph/infer/walk.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

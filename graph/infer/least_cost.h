@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "graph/base/value.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/value.h"
 
 namespace onward {
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "graph/base/type.h"
-#include "graph/ir/attribute.h"
+#include "onward/attribute.h"
+#include "onward/type.h"
 
 namespace onnx {
 class AttributeProto;

@@ -1,4 +1,4 @@
-#include "graph/ir/attribute.h"
+#include "onward/attribute.h"
 
 #include <algorithm>
 #include <type_traits>

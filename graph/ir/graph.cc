@@ -1,4 +1,4 @@
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 #include <algorithm>
 #include <queue>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

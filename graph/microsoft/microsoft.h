@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/builder/formula.h"
+#include "onward/formula.h"
 
 namespace onward::microsoft {
 

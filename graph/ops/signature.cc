@@ -7,8 +7,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/base/tensor.h"
-#include "graph/base/type.h"
-#include "graph/builder/formula.h"
+#include "onward/formula.h"
+#include "onward/tensor.h"
+#include "onward/type.h"
 
 namespace onward {
 

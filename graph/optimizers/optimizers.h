@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "graph/builder/formula.h"
 #include "graph/optimizers/optimizer_entry.h"
+#include "onward/formula.h"
 
 namespace onward::optimizers {
 

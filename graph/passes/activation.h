@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -2,9 +2,9 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "graph/base/status.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 

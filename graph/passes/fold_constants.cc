@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 

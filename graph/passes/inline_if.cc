@@ -2,9 +2,9 @@
 #include <memory>
 #include <unordered_map>
 
-#include "graph/base/status.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/explanation.h"
-#include "graph/ir/graph.h"
 #include "graph/rewrite/rule.h"
+#include "onward/explanation.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/ir/verify.h"
 #include "graph/passes/pass.h"
+#include "onward/status.h"
 
 namespace onward {
 

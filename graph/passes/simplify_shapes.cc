@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
 #include "graph/infer/elements.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 

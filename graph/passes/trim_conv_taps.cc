@@ -1,10 +1,10 @@
 // Conv without the taps of its kernel that meet nothing but padding, whatever the input holds: wide
 // dilations on small maps have many.
 #include "graph/base/conv_taps.h"
-#include "graph/builder/functions.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/functions.h"
 
 namespace onward {
 

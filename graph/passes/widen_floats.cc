@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/small_float.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/add_cast.h"
 #include "graph/rewrite/match.h"
 #include "graph/rewrite/patch.h"
+#include "onward/small_float.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

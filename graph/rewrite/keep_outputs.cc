@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 
 namespace onward {
 

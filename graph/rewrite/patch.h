@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

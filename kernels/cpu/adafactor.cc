@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/optimizer_steps.h"
 #include "kernels/cpu/simd/scaled_steps.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
 #include "kernels/cpu/conv_plan.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/tensor.h"
 
 namespace onward::cpu {
 

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/small_float.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/small_float.h"
 
 namespace onward::cpu {
 namespace {

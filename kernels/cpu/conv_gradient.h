@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "kernels/kernel.h"
 #include "kernels/shapes/window.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

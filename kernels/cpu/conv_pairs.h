@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/simd/conv_pairs.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

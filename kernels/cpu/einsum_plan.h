@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "kernels/kernel.h"
 #include "kernels/shapes/einsum.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward::cpu {
 

@@ -11,7 +11,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/cpu/simd/elementwise_loops.h"
 #include "kernels/elementwise_functors.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

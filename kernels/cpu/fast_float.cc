@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/gemm_tile.h"
+#include "onward/status.h"
 
 namespace onward::cpu {
 

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/cpu_features.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/base/status.h"
 #include "kernels/cpu/fast_float.h"
+#include "onward/status.h"
 
 namespace onward::cpu {
 namespace {

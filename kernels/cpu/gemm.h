@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
 #include "kernels/cpu/simd/gemm_tile.h"
+#include "onward/tensor.h"
 
 namespace onward::cpu {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
 #include "kernels/cpu/simd/int8_tile.h"
+#include "onward/tensor.h"
 
 namespace onward::cpu {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "absl/types/span.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -11,10 +11,10 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/memory_limit.h"
 #include "kernels/cpu/simd/int8_tile.h"
 #include "kernels/cpu/simd/peak_loops.h"
-#include "kernels/cpu/thread_pool.h"
+#include "onward/memory_limit.h"
+#include "onward/thread_pool.h"
 
 namespace onward::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/elements.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

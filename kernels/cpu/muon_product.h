@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemm_pairs.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

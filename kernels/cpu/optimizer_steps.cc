@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/optimizer_steps.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 

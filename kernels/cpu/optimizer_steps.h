@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/cpu/simd/cpu_features.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

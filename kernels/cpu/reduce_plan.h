@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/base/shape.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "graph/base/small_float.h"
 #include "kernels/cpu/simd/half_loops.h"
+#include "onward/small_float.h"
 
 namespace onward::cpu {
 namespace {

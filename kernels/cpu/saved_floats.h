@@ -1,7 +1,7 @@
 // What the way back reads of the forward pass: float32, or kept in 16 bits to save memory.
 #pragma once
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/require.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

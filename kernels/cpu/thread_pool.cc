@@ -1,4 +1,4 @@
-#include "kernels/cpu/thread_pool.h"
+#include "onward/thread_pool.h"
 
 #include <sched.h>
 

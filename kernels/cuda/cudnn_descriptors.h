@@ -1,9 +1,9 @@
 // cuDNN descriptors that free themselves.
 #pragma once
 
-#include "graph/base/shape.h"
-#include "graph/base/status.h"
 #include "kernels/cuda/status.h"
+#include "onward/shape.h"
+#include "onward/status.h"
 
 namespace onward::cuda {
 

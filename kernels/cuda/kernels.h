@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

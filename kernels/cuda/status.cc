@@ -1,7 +1,7 @@
 #include "kernels/cuda/status.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward::cuda {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "graph/base/shape.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/shape.h"
 
 namespace onward {
 

@@ -6,7 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
-#include "graph/base/shape.h"
+#include "onward/shape.h"
 
 namespace onward {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "graph/base/shape.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/shape.h"
 
 namespace onward {
 

@@ -6,8 +6,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
-#include "graph/base/shape.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/shape.h"
 
 namespace onward {
 

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "nn/activation.h"
-#include "nn/attention.h"
-#include "nn/dropout.h"
-#include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/models/models.h"
-#include "nn/normalization.h"
+#include "onward/models.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/attention.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/embedding.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/normalization.h"
 
 namespace onward {
 namespace {

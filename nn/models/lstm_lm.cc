@@ -1,9 +1,9 @@
 // A language model of LSTM layers.
-#include "nn/dropout.h"
-#include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/models/models.h"
-#include "nn/recurrent.h"
+#include "onward/models.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/embedding.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/recurrent.h"
 
 namespace onward {
 namespace {

@@ -1,9 +1,9 @@
 // Linear layers with activations between them.
 #include "absl/strings/str_cat.h"
-#include "nn/activation.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/linear.h"
 
 namespace onward {
 namespace {

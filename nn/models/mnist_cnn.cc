@@ -1,10 +1,10 @@
 // Two convolutions with pooling and a linear layer.
-#include "nn/activation.h"
-#include "nn/conv.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
-#include "nn/models/models.h"
-#include "nn/pool.h"
+#include "onward/models.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/conv.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/pool.h"
 
 namespace onward {
 namespace {

@@ -1,10 +1,10 @@
 // ResNets, with torchvision's names, and a small one for images of 32 x 32.
-#include "nn/activation.h"
-#include "nn/conv.h"
-#include "nn/linear.h"
-#include "nn/models/models.h"
-#include "nn/normalization.h"
-#include "nn/pool.h"
+#include "onward/models.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/conv.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/normalization.h"
+#include "onward/nn/pool.h"
 
 namespace onward {
 namespace {

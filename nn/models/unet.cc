@@ -1,9 +1,9 @@
 // U-Net: an encoder and a decoder of convolutions with connections between equal sizes.
 #include "absl/strings/str_cat.h"
-#include "nn/conv.h"
-#include "nn/models/models.h"
-#include "nn/normalization.h"
-#include "nn/pool.h"
+#include "onward/models.h"
+#include "onward/nn/conv.h"
+#include "onward/nn/normalization.h"
+#include "onward/nn/pool.h"
 
 namespace onward {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
 #include "onnx_io/upgrade/rules.h"
+#include "onward/import.h"
 
 namespace onward {
 

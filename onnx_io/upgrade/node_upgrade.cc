@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 namespace onward {
 

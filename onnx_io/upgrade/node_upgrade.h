@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/base/status.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/node_upgrade.h"
 #include "onnx_io/upgrade/rules.h"
+#include "onward/import.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/tensor.h"
-#include "graph/ir/attribute.h"
+#include "onward/attribute.h"
+#include "onward/tensor.h"
 
 namespace onward::cases {
 

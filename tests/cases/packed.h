@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward::cases {
 

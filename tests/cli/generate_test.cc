@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/models/models.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
+#include "onward/models.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {

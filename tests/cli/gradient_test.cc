@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/models/models.h"
-#include "nn/parameters.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
+#include "onward/models.h"
+#include "onward/nn/parameters.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 

@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "files/image/read_image.h"
 #include "gmock/gmock.h"
-#include "graph/builder/builder.h"
 #include "gtest/gtest.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/builder.h"
+#include "onward/export.h"
+#include "onward/import.h"
+#include "onward/read_image.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {

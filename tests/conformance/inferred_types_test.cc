@@ -13,9 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/conformance_case.h"
-#include "executors/session.h"
-#include "onnx_io/import.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/support/test_data.h"
 
 namespace onward {

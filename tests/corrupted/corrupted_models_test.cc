@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/corrupted/heap_peak.h"
 #include "tests/fuzz/capped_run.h"
 #include "tests/support/test_data.h"

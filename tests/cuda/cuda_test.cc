@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "executors/provider.h"
-#include "executors/session.h"
-#include "files/image/read_image.h"
+#include "onward/read_image.h"
+#include "onward/session.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/test_data.h"
 

@@ -1,5 +1,5 @@
 // Operators of users' own: examples/custom_ops, loaded as a library, and what registration refuses.
-#include "executors/custom_ops.h"
+#include "onward/custom_ops.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/builder/builder.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/builder.h"
+#include "onward/export.h"
+#include "onward/gradient.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/support/kernel_runner.h"
-#include "training/gradient/gradient.h"
 
 namespace onward {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "executors/session.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 

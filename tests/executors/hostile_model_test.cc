@@ -1,7 +1,7 @@
 // Models that once led inference, passes or kernels astray: each is refused with a reason, or runs.
-#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

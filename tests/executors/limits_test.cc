@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

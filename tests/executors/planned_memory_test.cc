@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

@@ -4,12 +4,12 @@
 #include <thread>
 
 #include "collectives/in_process.h"
-#include "executors/session.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
 #include "gtest/gtest.h"
-#include "training/gradient/gradient.h"
+#include "onward/builder.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/session.h"
 
 namespace onward {
 namespace {

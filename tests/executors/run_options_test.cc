@@ -1,13 +1,13 @@
 // Runs that another thread or a deadline ends, and runs by number.
-#include "executors/run_options.h"
+#include "onward/run_options.h"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
 
-#include "executors/session.h"
 #include "gtest/gtest.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

@@ -1,4 +1,4 @@
-#include "executors/session.h"
+#include "onward/session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "files/image/read_image.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "onnx/defs/schema.h"
+#include "onward/builder.h"
+#include "onward/functions.h"
+#include "onward/read_image.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "executors/session.h"
-#include "kernels/cpu/thread_pool.h"
+#include "onward/session.h"
+#include "onward/thread_pool.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

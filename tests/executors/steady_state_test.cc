@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "executors/session.h"
+#include "onward/session.h"
 #include "tests/support/allocations.h"
 
 namespace onward {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "executors/session.h"
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
+#include "onward/session.h"
 
 namespace onward {
 namespace {

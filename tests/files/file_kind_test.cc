@@ -4,7 +4,7 @@
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/support/scratch_directory.h"
 #include "training/config/read_config.h"
 

@@ -1,4 +1,4 @@
-#include "files/vocabulary.h"
+#include "onward/vocabulary.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace onward::fuzz {

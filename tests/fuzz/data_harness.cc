@@ -1,6 +1,6 @@
 #include "files/tar.h"
-#include "files/vocabulary.h"
 #include "google/protobuf/text_format.h"
+#include "onward/vocabulary.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/manifest.h"

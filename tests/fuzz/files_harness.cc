@@ -1,7 +1,7 @@
-#include "files/image/read_image.h"
 #include "files/npy.h"
 #include "files/safetensors.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/read_image.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/support/scratch_directory.h"
 

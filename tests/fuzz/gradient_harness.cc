@@ -2,12 +2,12 @@
 #include <string>
 #include <vector>
 
-#include "generation/beam_search.h"
-#include "generation/generate.h"
-#include "nn/models/models.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/export.h"
+#include "onward/generation/beam_search.h"
+#include "onward/generation/generate.h"
+#include "onward/import.h"
+#include "onward/models.h"
 #include "tests/fuzz/capped_run.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/fuzz/random_message.h"

@@ -1,6 +1,6 @@
 #include "graph/infer/infer.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/export.h"
+#include "onward/import.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/fuzz/random_model.h"
 

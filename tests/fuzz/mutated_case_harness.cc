@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
 #include "tests/cases/cases.h"
 #include "tests/fuzz/capped_run.h"
 #include "tests/fuzz/harnesses.h"

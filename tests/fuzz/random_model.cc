@@ -9,11 +9,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/printer.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/dtype.h"
 #include "tests/fuzz/random_tensor.h"
 
 namespace onward::fuzz {

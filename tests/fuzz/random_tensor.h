@@ -1,7 +1,7 @@
 // Tensors whose dtype, shape and elements a fuzzer's bytes decide.
 #pragma once
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace onward::fuzz {

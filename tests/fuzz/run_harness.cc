@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "executors/session.h"
 #include "graph/base/checked.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/fuzz/capped_run.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/fuzz/random_model.h"

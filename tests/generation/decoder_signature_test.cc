@@ -1,5 +1,5 @@
 // What is found among inputs and outputs, and what is said of models that are not decoders.
-#include "generation/decoder_signature.h"
+#include "onward/generation/decoder_signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

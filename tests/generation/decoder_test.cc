@@ -1,11 +1,11 @@
 // What a decoder feeds: tokens, positions, masks and caches, in models that show them.
-#include "generation/decoder.h"
+#include "onward/generation/decoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 namespace onward::generation {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "executors/session.h"
 #include "graph/ir/verify.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward::generation {

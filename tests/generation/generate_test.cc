@@ -1,5 +1,5 @@
 // Generation gives the tokens that transformers gives (make_cases.py), with a cache and without.
-#include "generation/generate.h"
+#include "onward/generation/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/npy.h"
 #include "graph/infer/infer.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
 #include "training/prepare/state_dict.h"
 
 namespace onward::generation {

@@ -1,5 +1,5 @@
 // Scores are filtered as transformers' warpers do it, and draws have the probabilities.
-#include "generation/sampling.h"
+#include "onward/generation/sampling.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "generation/generate.h"
-#include "onnx_io/import.h"
+#include "onward/generation/generate.h"
+#include "onward/import.h"
 #include "tests/support/test_data.h"
 
 namespace onward::generation {

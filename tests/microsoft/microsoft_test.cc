@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "executors/session.h"
 #include "files/npy.h"
+#include "onward/session.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
 

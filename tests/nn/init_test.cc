@@ -1,5 +1,5 @@
 // Initial values have the moments, bounds and structure that PyTorch's formulas give them.
-#include "nn/init.h"
+#include "onward/nn/init.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Models by name: what they have, what is refused.
-#include "nn/models/models.h"
+#include "onward/models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nn/parameters.h"
+#include "onward/nn/parameters.h"
 
 namespace onward {
 namespace {

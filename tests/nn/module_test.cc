@@ -1,22 +1,22 @@
 // How modules name, share, freeze and list what they have.
-#include "nn/module.h"
+#include "onward/nn/module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nn/activation.h"
-#include "nn/attention.h"
-#include "nn/conv.h"
-#include "nn/dropout.h"
-#include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/normalization.h"
-#include "nn/pad.h"
-#include "nn/parameter_list.h"
-#include "nn/parameters.h"
-#include "nn/rearrange.h"
-#include "nn/recurrent.h"
-#include "nn/weight_norm.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/attention.h"
+#include "onward/nn/conv.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/embedding.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/normalization.h"
+#include "onward/nn/pad.h"
+#include "onward/nn/parameter_list.h"
+#include "onward/nn/parameters.h"
+#include "onward/nn/rearrange.h"
+#include "onward/nn/recurrent.h"
+#include "onward/nn/weight_norm.h"
 
 namespace onward::nn {
 namespace {

@@ -1,9 +1,9 @@
 // What does not fit when a graph is written names the op, the shapes and the module.
 #include "gmock/gmock.h"
-#include "graph/builder/builder.h"
 #include "gtest/gtest.h"
-#include "nn/conv.h"
-#include "nn/linear.h"
+#include "onward/builder.h"
+#include "onward/nn/conv.h"
+#include "onward/nn/linear.h"
 
 namespace onward {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "executors/session.h"
 #include "gmock/gmock.h"
 #include "graph/ir/verify.h"
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/support/proto_text.h"
 
 namespace onward {

@@ -1,4 +1,4 @@
-#include "onnx_io/export.h"
+#include "onward/export.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "onnx/checker.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/same_model.h"
 #include "tests/support/scratch_directory.h"

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 

@@ -1,4 +1,4 @@
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 #include <cstring>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // Memory that lacks while a model is read is one error, and not the model's.
 #include "gmock/gmock.h"
-#include "graph/base/memory_limit.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/memory_limit.h"
 #include "tests/support/proto_text.h"
 
 namespace onward {

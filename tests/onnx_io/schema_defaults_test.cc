@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "tests/cases/cases.h"
 
 namespace onward {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "executors/session.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 
 namespace onward {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
 #include "onnx_io/upgrade/rules.h"
+#include "onward/import.h"
 
 namespace onward {
 namespace {

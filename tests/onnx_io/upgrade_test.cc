@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 
 namespace onward {
 namespace {

@@ -1,6 +1,6 @@
 // The modules of attention among those of tests/training/modules/make_cases.py.
-#include "nn/attention.h"
-#include "nn/transformer.h"
+#include "onward/nn/attention.h"
+#include "onward/nn/transformer.h"
 #include "tests/support/module_cases.h"
 
 namespace onward::testing {

@@ -10,11 +10,11 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "files/npy.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/status.h"
 #include "tests/support/text_model.h"
-#include "training/gradient/gradient.h"
 
 namespace onward::testing {
 namespace {

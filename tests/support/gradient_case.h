@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/session.h"
+#include "onward/session.h"
 
 namespace onward::testing {
 

@@ -4,8 +4,8 @@
 #include <list>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 
 namespace onward::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 #include "tests/cases/cases.h"
 
 namespace onward::testing {

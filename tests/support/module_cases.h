@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "onward/nn/module.h"
 
 namespace onward::testing {
 

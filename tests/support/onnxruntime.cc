@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/npy.h"
-#include "graph/base/status.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
+#include "onward/status.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward::testing {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/session.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/session.h"
 
 namespace onward::testing {
 

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executors/evaluate.h"
-#include "executors/session.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
 #include "onnx/defs/parser.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
+#include "onward/status.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward::testing {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
 #include "graph/passes/pass.h"
+#include "onward/graph.h"
 
 namespace onward::testing {
 

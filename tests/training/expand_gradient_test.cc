@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 
 namespace onward {
 namespace {

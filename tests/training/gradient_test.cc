@@ -1,4 +1,4 @@
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
 #include "graph/ir/verify.h"
+#include "onward/builder.h"
+#include "onward/functions.h"
+#include "onward/session.h"
 
 namespace onward {
 namespace {

@@ -9,7 +9,7 @@
 #include "files/npy.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"

@@ -4,13 +4,13 @@
 
 #include <random>
 
-#include "executors/session.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
 #include "graph/passes/pass.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
-#include "training/gradient/gradient.h"
+#include "onward/builder.h"
+#include "onward/export.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/import.h"
+#include "onward/session.h"
 #include "training/optimizers/optimizer.h"
 
 namespace onward {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "onnx_io/import.h"
 #include "onnx_io/tensor_proto.h"
+#include "onward/import.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/test_data.h"

@@ -14,7 +14,7 @@
 #include "files/safetensors.h"
 #include "files/write_file.h"
 #include "graph/base/crc32c.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/checkpoint/manifest.h"
 
 namespace onward {

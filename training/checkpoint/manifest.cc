@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 #include "graph/base/crc32c.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

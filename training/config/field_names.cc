@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "executors/session.h"
+#include "onward/session.h"
 #include "training/config/kinds.h"
 
 namespace onward {

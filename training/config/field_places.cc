@@ -1,7 +1,7 @@
 #include "training/config/field_places.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/field_names.h"
 
 namespace onward {

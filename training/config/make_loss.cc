@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
+#include "onward/dtype.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/config/kinds.h"
 #include "training/losses/loss.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 #include "training/config/train_config.pb.h"
 
 namespace onward {

@@ -1,7 +1,7 @@
 // The arithmetic that the configuration of a training asks for.
 #pragma once
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 #include "training/config/train_config.pb.h"
 
 namespace onward {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "files/file_kind.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/check_config.h"
 #include "training/config/field_places.h"
 #include "training/config/set_field.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
 

@@ -8,7 +8,7 @@
 #include "files/mapped_file.h"
 #include "files/npy.h"
 #include "files/safetensors.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/sources.h"
 #include "training/data/views.h"
 

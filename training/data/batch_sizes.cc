@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

@@ -7,7 +7,7 @@
 #include "files/mapped_file.h"
 #include "graph/base/checked.h"
 #include "graph/base/name_pattern.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/record_field.h"
 #include "training/data/sources.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/order.h"
 #include "training/data/sources.h"
 #include "training/data/views.h"

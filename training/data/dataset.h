@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
-#include "graph/base/type.h"
+#include "onward/tensor.h"
+#include "onward/type.h"
 #include "training/data/data_config.pb.h"
 
 namespace onward {

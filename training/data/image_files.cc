@@ -12,8 +12,8 @@
 #include "files/gzip.h"
 #include "files/mapped_file.h"
 #include "files/tar.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 #include "training/data/sources.h"
 
 namespace onward {

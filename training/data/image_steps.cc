@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "kernels/philox.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/image/codec.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/image_files.h"
 #include "training/data/image_steps.h"
 #include "training/data/pixels.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 #include "training/data/dataset.h"
 
 namespace onward {

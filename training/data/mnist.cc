@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "files/gzip.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/status.h"
+#include "onward/memory_limit.h"
+#include "onward/status.h"
 #include "training/data/sources.h"
 
 namespace onward {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "files/image/codec.h"
 #include "files/utf8.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_loss.h"
 #include "training/data/image_steps.h"
 #include "training/data/pixels.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/data_config.pb.h"
 #include "training/data/dataset.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

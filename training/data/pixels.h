@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "files/image/codec.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
-#include "graph/base/type.h"
 #include "nlohmann/json_fwd.hpp"
+#include "onward/tensor.h"
+#include "onward/type.h"
 #include "training/data/data_config.pb.h"
 
 namespace onward {

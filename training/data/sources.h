@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "files/vocabulary.h"
+#include "onward/vocabulary.h"
 #include "training/data/dataset.h"
 
 namespace onward {

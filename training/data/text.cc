@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
-#include "files/vocabulary.h"
 #include "graph/base/checked.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
+#include "onward/vocabulary.h"
 #include "training/data/sources.h"
 
 namespace onward {

@@ -1,6 +1,6 @@
 // onward.AllReduce: what a rank adds reaches the losses of all of them.
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/functions.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -1,6 +1,6 @@
 // BatchNormalization with the statistics of the batch or given ones.
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

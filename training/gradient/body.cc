@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/rewrite/match.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/path.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/builder/expr.h"
-#include "training/gradient/gradient.h"
+#include "onward/expr.h"
+#include "onward/gradient.h"
 
 namespace onward::gradient {
 

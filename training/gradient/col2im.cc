@@ -1,5 +1,5 @@
 // Col2Im adds up blocks; its gradient takes the blocks out again.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

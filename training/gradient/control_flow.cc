@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/body.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/families.h"

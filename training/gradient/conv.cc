@@ -1,6 +1,6 @@
 // Convolutions: each of Conv and ConvTranspose is the other's gradient by its input.
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/window.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 
 namespace onward::gradient {
 namespace {

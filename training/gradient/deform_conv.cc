@@ -1,5 +1,5 @@
 // DeformConv: a product of the weights with what the taps read at their offsets.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/sample.h"

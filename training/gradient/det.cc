@@ -2,7 +2,7 @@
 // minors, right for singular matrices too. Of large matrices it is the determinant times the
 // transposed inverse, which the standard has no op for.
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

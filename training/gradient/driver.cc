@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/expand_bodies.h"
 #include "training/gradient/path.h"

@@ -1,7 +1,7 @@
 // Dropout: the gradient passes where the forward pass kept the element.
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/formula.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/expand_functions.h"
-#include "training/gradient/gradient.h"
+#include "onward/formula.h"
+#include "onward/gradient.h"
+#include "onward/status.h"
 #include "training/gradient/path.h"
 
 namespace onward::gradient {

@@ -3,12 +3,12 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward::gradient {
 
 // Every node on a path from `sources` to `targets` that has no gradient rule becomes its formula
-// (graph/builder/formula.h) or its schema's function body, and so on within those. Existing values
+// (onward/formula.h) or its schema's function body, and so on within those. Existing values
 // keep their ids. Nodes that have neither are left as they are.
 absl::Status ExpandWhereNoRule(Graph& graph, absl::Span<const ValueId> sources,
                                absl::Span<const ValueId> targets,

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/rewrite/patch.h"
-#include "training/gradient/gradient.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/types/span.h"
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 namespace onward::gradient {
 

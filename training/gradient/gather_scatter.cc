@@ -1,5 +1,5 @@
 // Gathers, scatters and what picks by index.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -1,9 +1,9 @@
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/path.h"

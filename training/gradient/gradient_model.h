@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -1,6 +1,6 @@
 // GridSample, over any number of spatial axes, and AffineGrid. At a border the clipped coordinate
 // gets nothing.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/sample.h"

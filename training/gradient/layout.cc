@@ -1,5 +1,5 @@
 // Ops that move elements: reshapes, permutations, parts, repetitions.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -2,8 +2,8 @@
 // stays the same, else as a sequence. The backward loop recomputes the iterations from the last to
 // the first.
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/control_flow.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/loop_body.h"

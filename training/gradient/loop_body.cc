@@ -1,6 +1,6 @@
 #include "training/gradient/loop_body.h"
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/path.h"
 
 namespace onward::gradient {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/body.h"
 
 namespace onward::gradient {

@@ -1,6 +1,6 @@
 // The losses of the standard over class scores [N, classes, ...] and labels [N, ...].
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

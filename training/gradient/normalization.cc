@@ -1,7 +1,7 @@
 // Normalisations. With n = (x - mean) / deviation and g the gradient of n,
 //   dx = (g - mean(g) - n mean(g n)) / deviation,
 // the means over what was normalised together. 16-bit floats are computed in float.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

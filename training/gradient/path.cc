@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 namespace onward::gradient {
 namespace {

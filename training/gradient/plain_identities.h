@@ -1,7 +1,7 @@
 // Ops of the domain `onward` that trainings put into graphs and that are Identity in a run.
 #pragma once
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

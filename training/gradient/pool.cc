@@ -1,6 +1,6 @@
 // Pooling. A maximum's gradient goes to the first largest element of its window.
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 #include "training/gradient/window.h"

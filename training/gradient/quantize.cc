@@ -2,7 +2,7 @@
 // as if it were not rounded, and 0 where it saturates.
 #include "absl/strings/str_cat.h"
 #include "graph/base/quantized_range.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/body.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"

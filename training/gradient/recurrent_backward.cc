@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/driver.h"
 #include "training/gradient/parts.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 #include "training/gradient/parts.h"
 
 namespace onward::gradient {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "graph/builder/expr.h"
 #include "kernels/shapes/recurrent.h"
+#include "onward/expr.h"
 
 namespace onward::gradient {
 

@@ -1,6 +1,6 @@
 // Resize is a product with a matrix along each axis. The matrix is what Resize makes of the
 // identity, so that every mode and rounding is the op's own.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -1,5 +1,5 @@
 // Pooling over regions of interest. As in PyTorch only the image has a gradient.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 namespace onward::gradient {
 

@@ -1,7 +1,7 @@
 // Scan. The backward Scan goes through the elements in the opposite direction: what was appended is
 // taken from the end, and what it gives is prepended.
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/gradient/control_flow.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/loop_body.h"

@@ -1,6 +1,6 @@
 // Sequences and optionals. The gradient of a sequence is a sequence of equal length, that of an
 // optional the gradient of its element.
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/families.h"
 

@@ -1,5 +1,5 @@
 // Fourier transforms. The adjoint of a transform is the other direction's without its scale.
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward::gradient {
 namespace {

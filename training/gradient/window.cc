@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/gradient/parts.h"
 
 namespace onward::gradient {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
 
 namespace onward::gradient {
 

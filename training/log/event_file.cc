@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
 #include "graph/base/crc32c.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/log/event.pb.h"
 #include "training/log/log_file.h"
 

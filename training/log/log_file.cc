@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

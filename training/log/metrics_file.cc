@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 #include "training/losses/operands.h"
 #include "training/losses/reduction.h"
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 
 namespace onward::loss {
 

@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "graph/base/dtype.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/dtype.h"
+#include "onward/functions.h"
 #include "training/rewrite/training_names.h"
 
 namespace onward::loss {

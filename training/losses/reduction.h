@@ -1,7 +1,7 @@
 // What losses share. Included by training/losses alone.
 #pragma once
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 #include "training/losses/loss.h"
 
 namespace onward::loss {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
-#include "graph/base/shape.h"
-#include "graph/base/status.h"
+#include "onward/dtype.h"
+#include "onward/shape.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 #include "training/optimizers/strong_wolfe.h"
 
 namespace onward {

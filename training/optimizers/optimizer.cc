@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/status.h"
-#include "graph/builder/expr.h"
-#include "graph/builder/formula.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/state.h"
 #include "nn/row_norm.h"
+#include "onward/expr.h"
+#include "onward/formula.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

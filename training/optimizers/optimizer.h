@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
 #include "graph/optimizers/optimizer_entry.h"
+#include "onward/graph.h"
 
 namespace onward {
 

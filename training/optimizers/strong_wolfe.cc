@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

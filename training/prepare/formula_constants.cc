@@ -10,8 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "graph/base/dtype.h"
 #include "graph/rewrite/match.h"
+#include "onward/dtype.h"
 #include "training/source/merged_weights.h"
 
 namespace onward {

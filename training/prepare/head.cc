@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/base/dtype.h"
-#include "graph/base/status.h"
 #include "graph/rewrite/keep_outputs.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
+#include "onward/dtype.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/linear.h"
+#include "onward/session.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

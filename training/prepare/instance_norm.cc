@@ -2,10 +2,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "graph/builder/functions.h"
 #include "graph/rewrite/match.h"
-#include "nn/normalization.h"
 #include "nn/shape_of.h"
+#include "onward/functions.h"
+#include "onward/nn/normalization.h"
 
 namespace onward {
 namespace {

@@ -2,8 +2,8 @@
 // part of training/prepare/mode.h that is theirs.
 #pragma once
 
-#include "graph/builder/expr.h"
-#include "graph/ir/graph.h"
+#include "onward/expr.h"
+#include "onward/graph.h"
 
 namespace onward {
 

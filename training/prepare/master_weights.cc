@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
 #include "graph/rewrite/add_cast.h"
 #include "graph/rewrite/match.h"
+#include "onward/dtype.h"
 
 namespace onward {
 namespace {

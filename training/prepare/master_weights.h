@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/prepare/trainable.h"
 #include "training/source/folded_weights.h"
 #include "training/source/merged_weights.h"

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

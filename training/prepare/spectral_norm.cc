@@ -2,11 +2,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/state.h"
-#include "nn/spectral_norm.h"
+#include "onward/functions.h"
+#include "onward/nn/spectral_norm.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "files/safetensors.h"
 #include "graph/base/name_pattern.h"
-#include "graph/base/status.h"
-#include "nn/parameters.h"
+#include "onward/nn/parameters.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/base/tensor.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/tensor.h"
 
 namespace onward {
 
 using StateDict = std::map<std::string, Tensor>;
 
-// Parameters and buffers (nn/parameters.h) as they are; buffers of memory are shared.
+// Parameters and buffers (onward/nn/parameters.h) as they are; buffers of memory are shared.
 StateDict StateDictOf(const Model& model);
 
 struct LoadOptions {

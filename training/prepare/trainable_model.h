@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/rewrite/state.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 #include "training/config/make_loss.h"
 
 namespace onward {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dim.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
 #include "graph/rewrite/state.h"
+#include "onward/dim.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/builder/expr.h"
-#include "graph/ir/graph.h"
+#include "onward/expr.h"
+#include "onward/graph.h"
 
 namespace onward {
 

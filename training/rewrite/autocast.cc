@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/ops/facts.h"
 #include "graph/rewrite/add_cast.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "graph/base/dtype.h"
-#include "graph/ir/graph.h"
+#include "onward/dtype.h"
+#include "onward/graph.h"
 
 namespace onward {
 

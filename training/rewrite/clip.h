@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 
 namespace onward {
 

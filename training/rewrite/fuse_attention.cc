@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "executors/evaluate.h"
-#include "graph/base/dtype.h"
-#include "graph/base/status.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/state.h"
+#include "onward/dtype.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/expr.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/add_cast.h"
+#include "onward/expr.h"
+#include "onward/status.h"
 #include "training/rewrite/recompute.h"
 
 namespace onward {

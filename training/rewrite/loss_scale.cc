@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/rewrite/state.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward {
 

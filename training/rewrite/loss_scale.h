@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 #include "training/config/precision.h"
 #include "training/config/train_config.pb.h"
 

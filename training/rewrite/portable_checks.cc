@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

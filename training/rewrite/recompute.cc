@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
-#include "graph/base/status.h"
-#include "graph/builder/expr.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
+#include "onward/expr.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/dtype.h"
+#include "onward/dtype.h"
 #include "training/source/torch_export.h"
 #include "training/source/torch_operands.h"
 

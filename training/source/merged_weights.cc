@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
+#include "onward/dtype.h"
 #include "training/source/operand_weights.h"
 
 namespace onward {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
+#include "onward/dtype.h"
 #include "training/source/torch_export.h"
 #include "training/source/torch_operands.h"
 

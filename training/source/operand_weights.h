@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 #include "training/source/merged_weights.h"
 
 namespace onward {

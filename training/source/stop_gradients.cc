@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "executors/session.h"
-#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
+#include "onward/dtype.h"
+#include "onward/session.h"
 #include "training/source/torch_operands.h"
 
 namespace onward {

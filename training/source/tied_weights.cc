@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
-#include "graph/builder/functions.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/dtype.h"
+#include "onward/functions.h"
 #include "training/source/torch_export.h"
 
 namespace onward {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/dtype.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/dtype.h"
 
 namespace onward {
 namespace {

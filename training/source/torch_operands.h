@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 #include "training/source/torch_export.h"
 
 namespace onward {

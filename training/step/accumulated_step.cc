@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/rewrite/accumulation.h"
 #include "training/rewrite/loss_scale.h"
 

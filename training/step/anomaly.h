@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward {
 

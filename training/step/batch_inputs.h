@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executors/session.h"
+#include "onward/session.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/loader.h"
 

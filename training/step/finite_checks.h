@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 #include "training/config/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/step/loss_scaler.h"

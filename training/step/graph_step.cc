@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/step/batch_inputs.h"
 
 namespace onward {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/accumulated_step.h"

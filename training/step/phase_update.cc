@@ -4,11 +4,11 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/dtype.h"
 #include "graph/base/name_pattern.h"
-#include "graph/base/status.h"
-#include "graph/builder/functions.h"
 #include "graph/rewrite/state.h"
+#include "onward/dtype.h"
+#include "onward/functions.h"
+#include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/rewrite/clip.h"
 #include "training/rewrite/loss_scale.h"

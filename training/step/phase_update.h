@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/builder/expr.h"
+#include "onward/expr.h"
 #include "training/step/phases.h"
 
 namespace onward {

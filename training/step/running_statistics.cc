@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "executors/session.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
+#include "onward/session.h"
 
 namespace onward {
 

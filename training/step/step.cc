@@ -1,7 +1,7 @@
 #include "training/step/step.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/rewrite/all_reduce.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/accumulated_step.h"

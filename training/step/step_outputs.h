@@ -1,7 +1,7 @@
 // What a run of a training phase says.
 #pragma once
 
-#include "executors/session.h"
+#include "onward/session.h"
 #include "training/step/step_report.h"
 
 namespace onward {

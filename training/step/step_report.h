@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executors/session.h"
-#include "onnx_io/import.h"
+#include "onward/import.h"
+#include "onward/session.h"
 
 namespace onward {
 

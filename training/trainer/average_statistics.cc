@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/data/loader.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/running_statistics.h"

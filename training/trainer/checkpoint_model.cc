@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/read_config.h"
 #include "training/prepare/load_model.h"
 #include "training/prepare/master_weights.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
+#include "onward/graph.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/config/train_config.pb.h"
 

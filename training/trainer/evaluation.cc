@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_loss.h"
 #include "training/rewrite/accumulation.h"
 #include "training/rewrite/training_names.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_schedule.h"
 
 namespace onward {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "files/utf8.h"
 #include "google/protobuf/text_format.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/config_differences.h"
 #include "training/config/make_optimizer.h"
 #include "training/config/read_config.h"

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/passes.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
+#include "onward/status.h"
 #include "training/data/model_notes.h"
 #include "training/step/phases.h"
 

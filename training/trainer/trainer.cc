@@ -10,7 +10,7 @@
 #include "executors/shared_arena.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/check_config.h"
 #include "training/data/sources.h"
 #include "training/prepare/load_model.h"

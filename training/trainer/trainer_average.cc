@@ -3,7 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/trainer/average_statistics.h"
 #include "training/trainer/trainer.h"
 

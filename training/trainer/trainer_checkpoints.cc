@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "executors/shared_arena.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/same_training.h"

@@ -1,7 +1,7 @@
 // What a trainer looks at besides its steps: whether an evaluation fits before the first one, where
 // values that are not finite come from, and what the trained model says of its data.
 #include "absl/strings/str_cat.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_loss.h"
 #include "training/data/model_notes.h"
 #include "training/rewrite/training_names.h"

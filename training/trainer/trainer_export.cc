@@ -1,8 +1,8 @@
 // The models that a trainer writes: the trained one, and one step.
 #include <set>
 
-#include "graph/base/status.h"
-#include "onnx_io/export.h"
+#include "onward/export.h"
+#include "onward/status.h"
 #include "training/gradient/gradient_model.h"
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"

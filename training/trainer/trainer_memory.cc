@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/shared_arena.h"
 #include "graph/base/byte_text.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/data/batch_sizes.h"
 #include "training/trainer/trainer.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/write_file.h"
-#include "graph/base/status.h"
+#include "onward/status.h"
 #include "training/trainer/trainer.h"
 
 namespace onward {

@@ -2,8 +2,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
+#include "onward/status.h"
 #include "training/trainer/trainer.h"
 
 namespace onward {

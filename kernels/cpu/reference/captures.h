@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/base/small_float.h"
+#include "onward/small_float.h"
 
 namespace onward::cpu {
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/elementwise_loops.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/captures.h"
 #include "kernels/cpu/reference/loop_values.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

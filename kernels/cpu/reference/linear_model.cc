@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/class_scores.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

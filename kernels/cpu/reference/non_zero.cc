@@ -1,8 +1,8 @@
 // NonZero and Compress: sizes depend on data.
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

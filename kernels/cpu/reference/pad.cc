@@ -3,12 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/memory_limit.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/mapped_copy.h"
 #include "kernels/cpu/packed.h"
+#include "onward/memory_limit.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

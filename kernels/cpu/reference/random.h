@@ -6,8 +6,8 @@
 
 #include "absl/strings/numbers.h"
 #include "graph/ops/onward_schemas.h"
-#include "kernels/kernel.h"
 #include "kernels/philox.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "graph/base/dtype.h"
-#include "graph/base/tensor.h"
-#include "kernels/kernel.h"
+#include "onward/dtype.h"
+#include "onward/kernel.h"
+#include "onward/tensor.h"
 
 namespace onward::cpu {
 

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graph/base/bad_element.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // The sums of Resize's interpolating modes: one pass per axis that changes.
 #pragma once
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -1,9 +1,9 @@
 // Sequences of tensors: SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert,
 // SequenceErase, SequenceLength. Elements share their memory with the sequences they came from.
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

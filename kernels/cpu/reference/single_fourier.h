@@ -6,7 +6,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

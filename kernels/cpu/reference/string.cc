@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/shape.h"
 #include "re2/re2.h"
 
 namespace onward::cpu {

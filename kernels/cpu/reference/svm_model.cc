@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

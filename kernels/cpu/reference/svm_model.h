@@ -6,7 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/reference/class_scores.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
 
 namespace onward::cpu {
 

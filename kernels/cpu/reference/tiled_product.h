@@ -9,9 +9,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "graph/base/small_float.h"
 #include "kernels/cpu/simd/product_tile.h"
-#include "kernels/kernel.h"
+#include "onward/kernel.h"
+#include "onward/small_float.h"
 
 namespace onward::cpu {
 

@@ -1,9 +1,9 @@
 // Transpose.
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
 #include "kernels/cpu/strided_copy.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -3,10 +3,10 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/shape.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/class_scores.h"
 #include "kernels/cpu/reference/tree_model.h"
+#include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 namespace {

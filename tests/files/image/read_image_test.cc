@@ -1,4 +1,4 @@
-#include "files/image/read_image.h"
+#include "onward/read_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "graph/base/dim.h"
+#include "onward/dim.h"
 
 #include <gtest/gtest.h>
 

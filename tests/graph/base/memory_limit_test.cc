@@ -1,10 +1,10 @@
-#include "graph/base/memory_limit.h"
+#include "onward/memory_limit.h"
 
 #include <thread>
 
 #include "graph/base/machine_memory.h"
-#include "graph/base/tensor.h"
 #include "gtest/gtest.h"
+#include "onward/tensor.h"
 
 namespace onward {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Dims that ONNX's inference functions leave open. Expected sizes follow the standard's formulas.
 #include <gtest/gtest.h>
 
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 namespace onward {
 namespace {

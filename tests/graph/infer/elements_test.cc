@@ -1,7 +1,7 @@
 // Shapes computed in the graph, as exporters write them.
 #include <gtest/gtest.h>
 
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 namespace onward {
 namespace {

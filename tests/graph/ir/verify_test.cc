@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/builder/builder.h"
+#include "onward/builder.h"
 
 namespace onward {
 namespace {

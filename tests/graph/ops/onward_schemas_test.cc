@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/builder/builder.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/expand_functions.h"
+#include "onward/builder.h"
 
 namespace onward {
 namespace {

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
-#include "graph/base/small_float.h"
 #include "kernels/cpu/simd/half_loops.h"
+#include "onward/small_float.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "graph/base/tensor.h"
+#include "onward/tensor.h"
 
 namespace onward {
 

@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "files/npy.h"
 #include "graph/base/name_pattern.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
+#include "onward/session.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "google/protobuf/text_format.h"
-#include "graph/base/status.h"
+#include "onward/session.h"
+#include "onward/status.h"
 #include "training/config/kinds.h"
 
 namespace onward {

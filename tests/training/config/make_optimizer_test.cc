@@ -11,9 +11,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
-#include "graph/base/status.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
+#include "onward/status.h"
 #include "training/config/kinds.h"
 #include "training/step/training_session.h"
 

@@ -7,11 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/session.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
-#include "training/gradient/gradient.h"
 
 namespace onward {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/defs/schema.h"
+#include "onward/gradient.h"
 #include "tests/support/gradient_case.h"
-#include "training/gradient/gradient.h"
 
 namespace onward {
 namespace {

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/builder/builder.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/parser.h"
 #include "onnx/onnx_pb.h"
-#include "onnx_io/import.h"
+#include "onward/builder.h"
+#include "onward/import.h"
 #include "tests/training/gradient/finite_differences.h"
 
 namespace onward {

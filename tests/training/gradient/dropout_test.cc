@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
-#include "training/gradient/gradient.h"
 
 namespace onward {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
-#include "graph/ir/graph.h"
-#include "training/gradient/gradient.h"
+#include "onward/gradient.h"
+#include "onward/graph.h"
+#include "onward/session.h"
 
 namespace onward {
 

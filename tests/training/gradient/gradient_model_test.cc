@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/text_model.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
+#include "onward/builder.h"
+#include "onward/functions.h"
 #include "tests/training/gradient/gradient_checks.h"
 
 namespace onward {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <functional>
 
-#include "executors/session.h"
 #include "files/npy.h"
-#include "graph/builder/functions.h"
-#include "training/gradient/gradient.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
+#include "onward/session.h"
 #include "training/losses/loss.h"
 
 namespace onward {

@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "executors/session.h"
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/session.h"
 #include "training/losses/loss.h"
 
 namespace onward {

@@ -2,7 +2,7 @@
 // optimizer steps from the rows that lookups have scaled, those of every batch of a step.
 #include "files/npy.h"
 #include "files/safetensors.h"
-#include "nn/embedding.h"
+#include "onward/nn/embedding.h"
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/trainer/trainer.h"
 

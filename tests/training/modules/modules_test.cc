@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "files/npy.h"
-#include "nn/dropout.h"
+#include "onward/nn/dropout.h"
+#include "onward/session.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/module_cases.h"

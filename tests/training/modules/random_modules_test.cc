@@ -5,14 +5,14 @@
 #include <cmath>
 #include <random>
 
-#include "executors/session.h"
-#include "graph/builder/builder.h"
-#include "nn/activation.h"
-#include "nn/dropout.h"
-#include "nn/fractional_max_pool.h"
-#include "nn/linear.h"
-#include "nn/normalization.h"
-#include "nn/spectral_norm.h"
+#include "onward/builder.h"
+#include "onward/nn/activation.h"
+#include "onward/nn/dropout.h"
+#include "onward/nn/fractional_max_pool.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/normalization.h"
+#include "onward/nn/spectral_norm.h"
+#include "onward/session.h"
 #include "training/gradient/gradient_model.h"
 #include "training/prepare/mode.h"
 

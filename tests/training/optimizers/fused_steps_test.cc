@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "graph/base/shape.h"
+#include "onward/shape.h"
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <memory>
 
-#include "executors/session.h"
 #include "files/npy.h"
 #include "gmock/gmock.h"
-#include "graph/builder/builder.h"
 #include "gtest/gtest.h"
-#include "training/gradient/gradient.h"
+#include "onward/builder.h"
+#include "onward/gradient.h"
+#include "onward/session.h"
 #include "training/losses/loss.h"
 
 namespace onward {

@@ -9,8 +9,8 @@
 
 #include "files/npy.h"
 #include "graph/passes/pass.h"
-#include "onnx_io/export.h"
-#include "onnx_io/import.h"
+#include "onward/export.h"
+#include "onward/import.h"
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
 

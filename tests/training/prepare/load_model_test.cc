@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
 #include "tests/support/scratch_directory.h"
 #include "training/prepare/state_dict.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/trainer/trainer.h"
 

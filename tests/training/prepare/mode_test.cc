@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "executors/session.h"
 #include "graph/ir/verify.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 #include "training/step/training_session.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "executors/session.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/prepare/mode.h"

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nn/embedding.h"
-#include "nn/linear.h"
-#include "nn/normalization.h"
+#include "onward/nn/embedding.h"
+#include "onward/nn/linear.h"
+#include "onward/nn/normalization.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {

@@ -8,7 +8,7 @@
 #include "google/protobuf/text_format.h"
 #include "graph/passes/passes.h"
 #include "gtest/gtest.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
 #include "tests/support/text_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "executors/session.h"
 #include "files/npy.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 #include "training/step/step_outputs.h"
 

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "nn/models/models.h"
+#include "onward/models.h"
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 

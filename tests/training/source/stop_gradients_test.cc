@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/ir/verify.h"
+#include "onward/gradient.h"
 #include "tests/support/text_model.h"
-#include "training/gradient/gradient.h"
 
 namespace onward {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "executors/session.h"
 #include "graph/ir/verify.h"
+#include "onward/session.h"
 #include "tests/support/text_model.h"
 
 namespace onward {

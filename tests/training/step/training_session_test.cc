@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "graph/builder/functions.h"
+#include "onward/functions.h"
+#include "onward/gradient.h"
 #include "tests/support/allocations.h"
-#include "training/gradient/gradient.h"
 #include "training/optimizers/optimizer.h"
 #include "training/rewrite/clip.h"
 

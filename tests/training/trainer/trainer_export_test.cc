@@ -1,5 +1,5 @@
 // What a training leaves: the trained model, and its step.
-#include "onnx_io/import.h"
+#include "onward/import.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/training/trainer/trainer_fixture.h"

@@ -10,10 +10,10 @@
 
 #include "files/npy.h"
 #include "google/protobuf/text_format.h"
-#include "graph/builder/builder.h"
-#include "graph/builder/functions.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
+#include "onward/builder.h"
+#include "onward/functions.h"
 #include "tests/support/text_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/phases.h"

@@ -1,0 +1,87 @@
+// Ops defined by a formula: what they compute, written once in expressions of other ops. Their
+// types follow from the formula, and a node that no kernel takes is replaced by it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onward/expr.h"
+#include "onward/functions.h"
+
+namespace onnx {
+class OpSchema;
+struct InferenceContext;
+}  // namespace onnx
+
+namespace onward {
+
+// One call of such an op, as its formula sees it.
+class FormulaCall {
+ public:
+  FormulaCall(ExprSink& sink, std::vector<Expr> inputs, std::vector<bool> wanted,
+              Attributes attributes)
+      : sink_(sink),
+        inputs_(std::move(inputs)),
+        wanted_(std::move(wanted)),
+        attributes_(std::move(attributes)) {}
+
+  ExprSink& sink() const { return sink_; }
+  size_t num_inputs() const { return inputs_.size(); }
+  // An omitted one is not valid().
+  Expr input(size_t index) const { return index < inputs_.size() ? inputs_[index] : Expr(); }
+  bool has_input(size_t index) const { return input(index).valid(); }
+  size_t num_outputs() const { return wanted_.size(); }
+  bool wants_output(size_t index) const { return index < wanted_.size() && wanted_[index]; }
+
+  // With the schema's defaults filled in.
+  const Attributes& attributes() const { return attributes_; }
+  bool Has(std::string_view attribute) const { return attributes_.Has(attribute); }
+  int64_t Int(std::string_view attribute) const { return attributes_.Int(attribute, 0); }
+  float Float(std::string_view attribute) const { return attributes_.Float(attribute, 0); }
+  std::string String(std::string_view attribute) const { return attributes_.String(attribute); }
+
+  // What only the types can say. Where they do not, the formula cannot be written here: it fails
+  // with FailedPrecondition, which leaves the outputs' types open during inference and is an error
+  // where the formula is to stand in for the node. 0 then.
+  int64_t Rank(size_t input) const;
+  int64_t Dim(size_t input, int64_t axis) const;  // `axis` may count from the end
+
+  // The model does not keep to the op's rules.
+  void Fail(std::string message) const;
+
+ private:
+  ExprSink& sink_;
+  std::vector<Expr> inputs_;
+  std::vector<bool> wanted_;
+  Attributes attributes_;
+};
+
+// Answers the outputs in order; those that are not wanted may be empty or left out at the end.
+using Formula = std::vector<Expr> (*)(const FormulaCall& call);
+
+// An op that no formula can express has none, but says its outputs' types; it needs kernels.
+struct FormulaOp {
+  std::string_view signature;  // see graph/ops/signature.h
+  Formula formula;
+  void (*types)(onnx::InferenceContext& context) = nullptr;
+};
+
+absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const FormulaOp& op);
+
+// Of every op of the families. A wrong row aborts: it is our own table, and every test would meet
+// it.
+std::vector<onnx::OpSchema> FormulaSchemas(const std::string& domain,
+                                           absl::Span<std::vector<FormulaOp> (*const)()> families);
+
+bool HasFormula(const onnx::OpSchema& schema);
+
+// Writes what the node computes; its inputs are values of the sink's graph. The results are in the
+// order of its outputs. The schema must have a formula.
+absl::StatusOr<std::vector<Expr>> WriteFormula(GraphSink& sink, const Node& node);
+
+// Replaces the node by its formula; returns false when its op has none.
+absl::StatusOr<bool> ExpandFormula(Graph& graph, NodeId id);
+
+}  // namespace onward

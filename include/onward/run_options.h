@@ -1,0 +1,26 @@
+// What one run may take, and who may end it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+
+#include "onward/kernel.h"
+
+namespace onward {
+
+struct RunOptions {
+  // The run ends with DeadlineExceeded before the first step that would begin after it.
+  std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
+  // Once another thread has asked its std::stop_source to stop, the run ends with Cancelled before
+  // its next step, also within bodies of loops.
+  std::stop_token cancel = {};
+  // The number of the run, by which random ops draw (see Session::set_run_index); nothing: the
+  // session's next one.
+  std::optional<uint64_t> run_index = std::nullopt;
+  // The rows of a batch that other ranks have parts of too.
+  BatchSlice batch_slice = {};
+};
+
+}  // namespace onward

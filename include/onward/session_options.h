@@ -1,0 +1,63 @@
+// How a model is compiled and run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "onward/graph.h"
+#include "onward/memory_limit.h"
+#include "onward/precision.h"
+#include "onward/thread_pool.h"
+
+namespace onward {
+
+class SharedArena;  // executors/shared_arena.h
+
+struct SessionOptions {
+  std::string provider = "cpu";  // "cpu" or "cuda"
+  int num_threads = 0;           // 0: the physical cores; `pool` has its own number
+  Precision precision = Precision::kDefault;
+  bool deterministic = false;
+  uint64_t seed = 0;
+  bool optimize = true;            // false: no passes but the ones that make the model runnable
+  bool reference_kernels = false;  // only the portable reference kernels
+  int stop_after_patches = -1;     // see PassOptions
+  int max_bindings = 16;           // cached sets of input shapes; the least recently used goes
+  // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
+  // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
+  int64_t max_memory = 0;
+  // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
+  int64_t max_executed_nodes = 0;
+  // The threads that compute, where sessions share them: a loop that finds them busy runs in its
+  // caller alone. Null: threads of the session's own.
+  std::shared_ptr<ThreadPool> pool = nullptr;
+  // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
+  std::shared_ptr<MemoryLimit> memory = nullptr;
+  // Where runs compute, for sessions of which one runs at a time; null: memory of its own.
+  std::shared_ptr<SharedArena> arena = nullptr;
+  // By which AllReduce nodes add up; null: there is one rank.
+  std::shared_ptr<Communicator> communicator = nullptr;
+  bool profile = false;  // record every step; see WriteProfile
+  int profile_runs = 0;  // of the first so many runs; 0: of all
+  // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
+  // graph; an error of it ends the run. Called by the thread that runs the session.
+  std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
+  // Dims of inputs that share a name may have different sizes, as in ONNX Runtime: such inputs run
+  // by a second program, compiled when the first of them come, that takes nothing from names.
+  // False: they are InvalidArgument.
+  bool names_may_differ = true;
+  // Imports the model again for that program, with ImportOptions::separate_dim_names. Null: a copy
+  // of the model is kept where its weights are small, and else names may not differ.
+  std::function<absl::StatusOr<Model>()> import_again = nullptr;
+  // Is told of what a run does otherwise than the model's file suggests.
+  std::function<void(const std::string& warning)> warn = nullptr;
+  // Run on the graph once it is optimised, before it is planned.
+  std::function<absl::Status(Graph& graph)> rewrite = nullptr;
+};
+
+}  // namespace onward
