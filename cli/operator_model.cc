@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "graph/base/checked.h"
 #include "graph/infer/infer.h"
+#include "graph/ops/opset.h"
 #include "onward/import.h"
 #include "onward/status.h"
 

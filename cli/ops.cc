@@ -8,12 +8,14 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/opset.h"
 #include "kernels/cpu/kernels.h"
-#include "onward/formula.h"
 #include "onward/gradient.h"
 #include "onward/import.h"
 #include "training/gradient/expand_gradient.h"
+#include "training/gradient/rules.h"
 
 namespace onward::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "graph/ops/opset.h"
 #include "onward/import.h"
 
 namespace onward::cli {

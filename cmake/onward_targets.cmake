@@ -75,11 +75,10 @@ function(onward_library folder)
     list(FILTER sources INCLUDE REGEX ${ARG_QUICKLY})
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
   endif()
-  target_include_directories(onward_${folder} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include/onward>)
+  target_include_directories(onward_${folder} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                             $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   target_link_libraries(onward_${folder} PUBLIC $<BUILD_INTERFACE:onward_options> ${ARG_DEPENDS})
   onward_precompiled_headers(onward_${folder} onward_graph ${ONWARD_PRECOMPILED})
   set_target_properties(onward_${folder} PROPERTIES EXPORT_NAME ${folder})
   install(TARGETS onward_${folder} EXPORT onward ARCHIVE DESTINATION lib)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${folder}/ DESTINATION include/onward/${folder} FILES_MATCHING PATTERN "*.h"
-          PATTERN "cuda" EXCLUDE PATTERN "simd" EXCLUDE)
 endfunction()

@@ -4,10 +4,10 @@
 
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/pass.h"
 #include "onnx_io/expand_functions.h"
-#include "onward/formula.h"
 #include "onward/status.h"
 
 namespace onward {

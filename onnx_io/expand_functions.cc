@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
-#include "onward/formula.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 

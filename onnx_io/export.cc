@@ -11,6 +11,7 @@
 #include "files/mapped_file.h"
 #include "files/write_file.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/export_functions.h"

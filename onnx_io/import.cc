@@ -13,6 +13,7 @@
 #include "graph/infer/dim_names.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 #include "onnx_io/external_data.h"

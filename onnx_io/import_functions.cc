@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "files/utf8.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"

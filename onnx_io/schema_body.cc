@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
 #include "graph/infer/type_proto.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/attribute_proto.h"
 #include "onnx_io/export_graph.h"

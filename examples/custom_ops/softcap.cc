@@ -4,8 +4,8 @@
 //   onward run model.onnx --custom-ops libsoftcap.so
 #include <cmath>
 
-#include "onward/custom_ops.h"
-#include "onward/gradient.h"
+#include <onward/custom_ops.h>
+#include <onward/gradient.h>
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "onward/read_image.h"
-#include "onward/session.h"
-#include "onward/status.h"
+#include <onward/read_image.h>
+#include <onward/session.h>
+#include <onward/status.h>
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/builder/patch_sink.h"
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "onward/formula.h"
+#include "graph/builder/formula_schema.h"
 
 namespace onward::gradients {
 

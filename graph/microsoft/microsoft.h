@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "onward/formula.h"
+#include "graph/builder/formula_schema.h"
 
 namespace onward::microsoft {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "onward/formula.h"
+#include "graph/builder/formula_schema.h"
 #include "onward/tensor.h"
 #include "onward/type.h"
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "graph/builder/formula_schema.h"
 #include "graph/optimizers/optimizer_entry.h"
 #include "onward/formula.h"
 

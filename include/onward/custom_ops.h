@@ -9,13 +9,17 @@
 // Register before models are loaded. examples/custom_ops is a whole library.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "onnx/defs/schema.h"
 #include "onward/formula.h"
 #include "onward/kernel.h"
+
+namespace onnx {
+struct InferenceContext;
+}
 
 namespace onward {
 
@@ -32,7 +36,7 @@ struct CustomOp {
   // node. May be null where there are `infer` and kernels.
   Formula formula = nullptr;
   // The types of its outputs, where there is no formula: an inference function of ONNX's kind.
-  onnx::InferenceFunction infer = nullptr;
+  std::function<void(onnx::InferenceContext&)> infer = nullptr;
   // In the order in which they are tried; the last one is the portable one.
   std::vector<CustomKernel> kernels = {};
 };

@@ -74,20 +74,6 @@ class GradientScope {
 // Unimplemented: this node cannot be differentiated, with the reason.
 using GradientRule = absl::StatusOr<std::vector<Expr>> (*)(const GradientScope& scope);
 
-struct GradientEntry {
-  std::string_view op;
-  GradientRule
-      rule;  // null: the op has no gradient by its nature (Shape, comparisons): inputs get none
-  std::string_view domain = "";
-};
-
-// Every rule.
-const std::vector<GradientEntry>& GradientRules();
-
-// The rule of an op: nothing when it has none, null when it has no gradient by its nature.
-// Thread-safe.
-std::optional<GradientRule> FindGradient(std::string_view domain, std::string_view op);
-
 // Adds the rule of a custom op (onward/custom_ops.h), for the life of the process; null: it has
 // no gradient by its nature. Thread-safe.
 void RegisterGradient(std::string_view domain, std::string_view op, GradientRule rule);

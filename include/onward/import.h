@@ -8,10 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-<<<<<<< ours
-#include "graph/ops/opset.h"
-=======
->>>>>>> theirs
 #include "onward/graph.h"
 
 namespace onward {

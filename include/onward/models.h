@@ -52,15 +52,4 @@ absl::StatusOr<Model> BuildModel(std::string_view name,
                                  const std::map<std::string, double>& options = {},
                                  uint64_t seed = 0);
 
-// --- the rows, one file each
-ModelEntry MlpEntry();
-ModelEntry MnistCnnEntry();
-ModelEntry CifarResNetEntry();
-ModelEntry ResNet18Entry();
-ModelEntry ResNet50Entry();
-ModelEntry BertEntry();
-ModelEntry GptEntry();
-ModelEntry LstmLmEntry();
-ModelEntry UnetEntry();
-
 }  // namespace onward

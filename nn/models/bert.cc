@@ -1,4 +1,5 @@
 // BERT's encoder with a classifier, with the names of Hugging Face's BertForSequenceClassification.
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/activation.h"
 #include "onward/nn/attention.h"

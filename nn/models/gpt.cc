@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/activation.h"
 #include "onward/nn/attention.h"

@@ -1,4 +1,5 @@
 // A language model of LSTM layers.
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/dropout.h"
 #include "onward/nn/embedding.h"

@@ -1,5 +1,6 @@
 // Linear layers with activations between them.
 #include "absl/strings/str_cat.h"
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/activation.h"
 #include "onward/nn/dropout.h"

@@ -1,4 +1,5 @@
 // Two convolutions with pooling and a linear layer.
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/activation.h"
 #include "onward/nn/conv.h"

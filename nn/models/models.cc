@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "nn/models/entries.h"
 #include "onward/status.h"
 
 namespace onward {

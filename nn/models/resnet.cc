@@ -1,4 +1,5 @@
 // ResNets, with torchvision's names, and a small one for images of 32 x 32.
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/activation.h"
 #include "onward/nn/conv.h"

@@ -1,5 +1,6 @@
 // U-Net: an encoder and a decoder of convolutions with connections between equal sizes.
 #include "absl/strings/str_cat.h"
+#include "nn/models/entries.h"
 #include "onward/models.h"
 #include "onward/nn/conv.h"
 #include "onward/nn/normalization.h"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/upgrade/rules.h"
 #include "onward/import.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onward/import.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/node_upgrade.h"

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/ir/verify.h"
+#include "graph/ops/opset.h"
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "tests/support/proto_text.h"

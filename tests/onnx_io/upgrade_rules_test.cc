@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/ops/opset.h"
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/upgrade/rules.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ops/opset.h"
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
 #include "onward/import.h"

@@ -10,6 +10,7 @@
 #include "training/gradient/cotangent.h"
 #include "training/gradient/expand_bodies.h"
 #include "training/gradient/path.h"
+#include "training/gradient/rules.h"
 #include "training/gradient/static_sequences.h"
 
 namespace onward::gradient {

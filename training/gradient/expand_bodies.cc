@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/expand_functions.h"
-#include "onward/formula.h"
 #include "onward/gradient.h"
 #include "onward/status.h"
 #include "training/gradient/path.h"
+#include "training/gradient/rules.h"
 
 namespace onward::gradient {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/types/span.h"
-#include "onward/gradient.h"
+#include "training/gradient/rules.h"
 
 namespace onward::gradient {
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "onward/gradient.h"
+#include "training/gradient/rules.h"
 
 namespace onward::gradient {
 namespace {

@@ -1,3 +1,5 @@
+#include "training/gradient/rules.h"
+
 #include <map>
 #include <mutex>
 #include <string>

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/state.h"
 #include "nn/row_norm.h"
 #include "onward/expr.h"
-#include "onward/formula.h"
 #include "onward/status.h"
 
 namespace onward {

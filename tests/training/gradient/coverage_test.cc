@@ -10,6 +10,7 @@
 #include "onnx/defs/schema.h"
 #include "onward/gradient.h"
 #include "tests/support/gradient_case.h"
+#include "training/gradient/rules.h"
 
 namespace onward {
 namespace {
