@@ -58,18 +58,17 @@ absl::Status Peak(const CommonOptions& common) {
 
 absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   if (options.peak) return Peak(common);
-  Model model;
+  std::unique_ptr<Session> session;
   if (options.op.empty()) {
-    ONWARD_ASSIGN_OR_RETURN(model, ImportFile(options.model));
+    ONWARD_ASSIGN_OR_RETURN(session, Session::Load(options.model, common.session()));
   } else {
-    ONWARD_ASSIGN_OR_RETURN(model,
+    ONWARD_ASSIGN_OR_RETURN(Model model,
                             OperatorModel(options.op, options.inputs.shapes, options.attributes));
+    ONWARD_ASSIGN_OR_RETURN(session, Session::Create(std::move(model), common.session()));
   }
   InputOptions input_options = options.inputs;
   input_options.random = true;
   if (!options.op.empty()) input_options.shapes.clear();
-  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Create(std::move(model), common.session()));
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs named,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));

@@ -8,9 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/load_session.h"
 #include "onnx_io/tensor_proto.h"
 #include "onward/import.h"
+#include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -189,7 +189,7 @@ CaseResult RunCase(const std::string& root, const std::string& directory,
   auto model = ImportFile((fs::path(directory) / "model.onnx").string());
   if (!model.ok()) return end(model.status());
   Describe(model->graph, result);
-  const auto session = CreateSession(*std::move(model), options);
+  const auto session = Session::Create(*std::move(model), options);
   if (!session.ok()) return end(session.status());
   std::vector<fs::path> data_sets;
   for (const auto& entry : fs::directory_iterator(directory)) {

@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "cli/graph_sizes.h"
 #include "cli/inputs.h"
-#include "cli/load_session.h"
 #include "cli/run_memory.h"
+#include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -69,7 +69,7 @@ void Print(const Session& session, const PlannedRun& plan) {
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
                      const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          LoadSession(model, common.session()));
+                          Session::Load(model, common.session()));
   ONWARD_ASSIGN_OR_RETURN(const PlannedRun plan, PlanRun(*session, inputs));
   if (common.json) {
     std::printf("%s\n", Document(*session, plan).dump(2).c_str());

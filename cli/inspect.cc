@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/graph_sizes.h"
-#include "cli/load_session.h"
 #include "cli/parameter_choices.h"
 #include "cli/run_memory.h"
 #include "graph/infer/cost.h"
 #include "onward/import.h"
 #include "onward/nn/module.h"
 #include "onward/nn/parameters.h"
+#include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -84,7 +84,7 @@ absl::StatusOr<PlannedRun> PlanOf(const std::string& path, const std::vector<std
   InputOptions inputs;
   inputs.shapes = shapes;
   try {
-    ONWARD_ASSIGN_OR_RETURN(const auto session, LoadSession(path, common.session()));
+    ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Load(path, common.session()));
     return PlanRun(*session, inputs, /*may_run=*/false);
   } catch (const std::bad_alloc& error) {
     return absl::ResourceExhaustedError(error.what());

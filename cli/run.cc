@@ -11,12 +11,12 @@
 #include "cli/image_inputs.h"
 #include "cli/inputs.h"
 #include "cli/latency.h"
-#include "cli/load_session.h"
 #include "cli/summary.h"
 #include "files/npy.h"
 #include "files/write_file.h"
 #include "graph/base/byte_text.h"
 #include "onward/import.h"
+#include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -84,12 +84,12 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
-  Metadata metadata;
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          LoadSession(options.model, session_options, &metadata));
+                          Session::Load(options.model, session_options));
   InputOptions input_options = options.inputs;
-  ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, metadata));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes, ReadClassesNote(metadata));
+  ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, session->metadata()));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
+                          ReadClassesNote(session->metadata()));
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));

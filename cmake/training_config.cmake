@@ -4,7 +4,6 @@ protobuf_generate(TARGET onward_training LANGUAGE cpp PROTOS ${protos} IMPORT_DI
                   OUT_VAR generated)
 set_source_files_properties(${generated} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-w;-Og")
 target_include_directories(onward_training SYSTEM PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}>)
-install(DIRECTORY ${CMAKE_BINARY_DIR}/training/ DESTINATION include/onward/training FILES_MATCHING PATTERN "*.pb.h")
 if(ONWARD_SANITIZE STREQUAL "thread")
   target_include_directories(onward_training BEFORE PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/cmake/thread_sanitizer>)
 endif()

@@ -7,7 +7,6 @@
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "graph/passes/pass.h"
-#include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -49,7 +48,8 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
 }  // namespace
 
 absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options,
-                                      const KernelOptions& kernel_options) {
+                                      const KernelOptions& kernel_options,
+                                      const CompileHooks& hooks) {
   Compiled compiled;
   const ExecutionProvider* provider = &CpuProvider();
   if (options.provider != "cpu") {
@@ -59,7 +59,10 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     return HasKernel(*provider, g, id, options, kernel_options) ||
            HasKernel(CpuProvider(), g, id, options, kernel_options);
   };
-  ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, runs));
+  const auto expand = [&](Graph& g) {
+    return hooks.expand_ops == nullptr ? absl::OkStatus() : hooks.expand_ops(g, runs);
+  };
+  ONWARD_RETURN_IF_ERROR(expand(graph));
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));
   if (options.optimize) {
     PassOptions pass_options;
@@ -72,7 +75,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     const std::vector<Pass> device = DevicePipeline(options.provider);
     if (!options.reference_kernels) passes.insert(passes.end(), device.begin(), device.end());
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options));
-    ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, runs));
+    ONWARD_RETURN_IF_ERROR(expand(graph));
   }
   if (options.rewrite != nullptr) ONWARD_RETURN_IF_ERROR(options.rewrite(graph));
   if (!provider->is_host()) ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));

@@ -51,17 +51,20 @@ absl::Status StatusOf(const std::exception& error) {
 }
 
 CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& options,
-                                 const KernelOptions& kernel_options,
+                                 const KernelOptions& kernel_options, const CompileHooks& hooks,
                                  std::shared_ptr<ThreadPool> pool,
                                  std::shared_ptr<MemoryLimit> memory,
-                                 std::vector<int32_t> updated_input, std::optional<Graph> source)
+                                 std::vector<int32_t> updated_input, Metadata metadata,
+                                 std::optional<Graph> source)
     : passes_(std::move(compiled.passes)),
       options_(options),
       kernel_options_(kernel_options),
+      hooks_(hooks),
       memory_(std::move(memory)),
       inputs_(InputsOf(compiled.program->graph)),
       dim_names_(inputs_),
       updated_input_(std::move(updated_input)),
+      metadata_(std::move(metadata)),
       pool_(std::move(pool)),
       source_(std::move(source)) {
   plan_.program = std::move(compiled.program);
@@ -240,14 +243,14 @@ absl::StatusOr<CompiledSession::Plan*> CompiledSession::PlanFor(absl::Span<const
   if (differ.ok()) return &plan_;
   std::lock_guard lock(separate_mutex_);
   if (separate_.program != nullptr) return &separate_;
-  const bool can_import = options_.import_again != nullptr;
+  const bool can_import = hooks_.import_again != nullptr;
   if (!options_.names_may_differ || (!can_import && !source_)) return differ;
   if (options_.warn != nullptr)
     options_.warn(absl::StrCat(std::string(differ.message()),
                                "; the names of the model's dims are not relied upon"));
   Graph graph;
   if (can_import) {
-    ONWARD_ASSIGN_OR_RETURN(Model model, options_.import_again());
+    ONWARD_ASSIGN_OR_RETURN(Model model, hooks_.import_again());
     graph = std::move(model.graph);
   } else {
     graph = *std::exchange(source_, std::nullopt);
@@ -256,7 +259,7 @@ absl::StatusOr<CompiledSession::Plan*> CompiledSession::PlanFor(absl::Span<const
   if (!SameInterface(graph))
     return absl::FailedPreconditionError("the model's file has changed since it was loaded");
   ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
-                          CompileModel(std::move(graph), options_, kernel_options_));
+                          CompileModel(std::move(graph), options_, kernel_options_, hooks_));
   separate_.program = std::move(compiled.program);
   return &separate_;
 }

@@ -23,12 +23,14 @@ class CompiledSession : public Session {
   // `updated_input`: per output, the position of the input that it updates, or -1. `source`: what
   // the program is made of again where names of dims do not hold (SourceWithoutNames).
   CompiledSession(Compiled compiled, const SessionOptions& options,
-                  const KernelOptions& kernel_options, std::shared_ptr<ThreadPool> pool,
-                  std::shared_ptr<MemoryLimit> memory, std::vector<int32_t> updated_input,
+                  const KernelOptions& kernel_options, const CompileHooks& hooks,
+                  std::shared_ptr<ThreadPool> pool, std::shared_ptr<MemoryLimit> memory,
+                  std::vector<int32_t> updated_input, Metadata metadata,
                   std::optional<Graph> source);
 
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
+  const Metadata& metadata() const override { return metadata_; }
   void set_run_index(uint64_t index) override { run_index_ = index; }
 
   using Session::Run;
@@ -82,11 +84,13 @@ class CompiledSession : public Session {
   std::vector<PassReport> passes_;
   SessionOptions options_;
   KernelOptions kernel_options_;
+  CompileHooks hooks_;
   std::shared_ptr<MemoryLimit> memory_;
   std::vector<ValueInfo> inputs_;
   std::vector<ValueInfo> outputs_;
   DimNames dim_names_;
   std::vector<int32_t> updated_input_;
+  Metadata metadata_;
   std::shared_ptr<ThreadPool> pool_;
   ProfileLog profile_;
   std::atomic<uint64_t> run_index_{0};

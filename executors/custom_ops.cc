@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/provider.h"
+#include "graph/builder/formula_schema.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/signature.h"
 #include "onnx/defs/schema.h"

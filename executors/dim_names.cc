@@ -82,7 +82,7 @@ absl::Status DimNames::Check(absl::Span<const SlotValue> inputs) const {
 }
 
 std::optional<Graph> SourceWithoutNames(const Graph& graph, const SessionOptions& options) {
-  if (!options.names_may_differ || options.import_again != nullptr) return std::nullopt;
+  if (!options.names_may_differ) return std::nullopt;
   if (!DimNames(InputsOf(graph)).any_shared()) return std::nullopt;
   int64_t bytes = 0;
   for (int i = 0; i < graph.num_values(); ++i)

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 #include "onward/interface.h"
+#include "onward/kernel.h"
 #include "onward/session_options.h"
 
 namespace onward {

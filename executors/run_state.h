@@ -95,7 +95,7 @@ class RunState : public RunServices {
   std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
 
  private:
-  // What a slot owns besides its place in the binding.
+  // Owned by a slot besides its place in the binding.
   struct Owned {
     Dims dims;
     DynamicPool::Block* block = nullptr;

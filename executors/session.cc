@@ -5,19 +5,13 @@
 
 #include "executors/check_inputs.h"
 #include "executors/compiled_session.h"
+#include "executors/create_session.h"
 #include "graph/base/machine_memory.h"
-#include "onward/import.h"
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
 namespace onward {
 namespace {
-
-std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
-  if (options.memory != nullptr) return options.memory;
-  return std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory
-                                                              : MachineMemory());
-}
 
 std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
   if (options.pool != nullptr) return options.pool;
@@ -43,8 +37,14 @@ std::vector<int32_t> UpdatedInputs(const Model& model) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
-                                                         const SessionOptions& options) {
+std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
+  if (options.memory != nullptr) return options.memory;
+  return std::make_shared<MemoryLimit>(options.max_memory > 0 ? options.max_memory
+                                                              : MachineMemory());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options,
+                                                       const CompileHooks& hooks) {
   KernelOptions kernel_options;
   kernel_options.precision = options.precision;
   kernel_options.deterministic = options.deterministic;
@@ -56,31 +56,16 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
   const MemoryScope scope(memory);
   try {
     std::vector<int32_t> updated_input = UpdatedInputs(model);
-    std::optional<Graph> source = SourceWithoutNames(model.graph, options);
+    std::optional<Graph> source;
+    if (hooks.import_again == nullptr) source = SourceWithoutNames(model.graph, options);
     ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
-                            CompileModel(std::move(model.graph), options, kernel_options));
-    return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options, pool,
-                                             std::move(memory), std::move(updated_input),
-                                             std::move(source));
+                            CompileModel(std::move(model.graph), options, kernel_options, hooks));
+    return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options, hooks,
+                                             pool, std::move(memory), std::move(updated_input),
+                                             std::move(model.metadata), std::move(source));
   } catch (const std::exception& error) {
     return StatusOf(error);
   }
-}
-
-absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
-                                                       const SessionOptions& options) {
-  SessionOptions again = options;
-  again.memory = MemoryOf(options);
-  const MemoryScope scope(again.memory);
-  ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path));
-  if (again.import_again == nullptr) {
-    again.import_again = [path] {
-      ImportOptions separate;
-      separate.separate_dim_names = true;
-      return ImportFile(path, separate);
-    };
-  }
-  return Create(std::move(model), again);
 }
 
 absl::StatusOr<Session::Outputs> Session::Run(const Inputs& inputs, const RunOptions& options) {

@@ -7,7 +7,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executors/create_session.h"
 #include "generation/fixed_cache.h"
+#include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 
 namespace onward::generation {
@@ -71,7 +73,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const Sess
       model.graph.inputs().begin(), model.graph.inputs().end(),
       [&](ValueId id) { return absl::StrContains(model.graph.value(id).name, "past"); });
   if (caches) ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
-  ONWARD_ASSIGN_OR_RETURN(auto session, Session::Create(std::move(model), options));
+  ONWARD_ASSIGN_OR_RETURN(
+      auto session, CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions}));
   return Create(std::move(session), context);
 }
 

@@ -2,10 +2,10 @@
 // scores within (-cap, cap). It has a formula, which gives its types and runs for any float dtype;
 // a kernel for float32 on the CPU; and a gradient. Use it with
 //   onward run model.onnx --custom-ops libsoftcap.so
-#include <cmath>
-
 #include <onward/custom_ops.h>
 #include <onward/gradient.h>
+
+#include <cmath>
 
 namespace {
 

@@ -1,9 +1,10 @@
 // Builds a model in C++ and runs it: y = relu(x w + b).
-#include <cstdio>
-
 #include <onward/builder.h>
 #include <onward/functions.h>
 #include <onward/session.h>
+#include <onward/status.h>
+
+#include <cstdio>
 
 namespace {
 

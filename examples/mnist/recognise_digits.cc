@@ -1,14 +1,14 @@
 // Recognises handwritten digits: recognise_digits MODEL IMAGE.png...
 // Draws each image in the terminal beside the predicted digit and its probability.
+#include <onward/read_image.h>
+#include <onward/session.h>
+#include <onward/status.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
-
-#include <onward/read_image.h>
-#include <onward/session.h>
-#include <onward/status.h>
 
 namespace {
 

@@ -51,8 +51,8 @@ class Session {
 
   virtual ~Session() = default;
 
-  // Imports, optimises and compiles. Errors list everything that is unsupported, each with node
-  // name and op.
+  // Imports, optimises and compiles; Gradient nodes of ai.onnx.preview.training become the nodes
+  // that compute them. Errors list everything that is unsupported, each with node name and op.
   static absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path,
                                                        const SessionOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Session>> Create(Model model,
@@ -60,6 +60,7 @@ class Session {
 
   virtual const std::vector<ValueInfo>& inputs() const = 0;
   virtual const std::vector<ValueInfo>& outputs() const = 0;
+  virtual const Metadata& metadata() const = 0;  // of the model
 
   // Runs once; safe from many threads at once. InvalidArgument: a missing or unknown input (with
   // the closest name), a dtype or shape that does not fit (expected, got, symbols).

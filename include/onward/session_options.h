@@ -16,7 +16,8 @@
 
 namespace onward {
 
-class SharedArena;  // executors/shared_arena.h
+class Communicator;  // collectives/communicator.h
+class SharedArena;   // executors/shared_arena.h
 
 struct SessionOptions {
   std::string provider = "cpu";  // "cpu" or "cuda"
@@ -51,9 +52,6 @@ struct SessionOptions {
   // by a second program, compiled when the first of them come, that takes nothing from names.
   // False: they are InvalidArgument.
   bool names_may_differ = true;
-  // Imports the model again for that program, with ImportOptions::separate_dim_names. Null: a copy
-  // of the model is kept where its weights are small, and else names may not differ.
-  std::function<absl::StatusOr<Model>()> import_again = nullptr;
   // Is told of what a run does otherwise than the model's file suggests.
   std::function<void(const std::string& warning)> warn = nullptr;
   // Run on the graph once it is optimised, before it is planned.

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/conformance_case.h"
-#include "cli/load_session.h"
 #include "cli/run_memory.h"
 #include "gtest/gtest.h"
+#include "onward/session.h"
 #include "tests/support/test_data.h"
 
 namespace onward::cli {
@@ -25,7 +25,7 @@ TEST(ZooMemory, IsWhatIsSaid) {
     options.num_threads = 2;
     options.memory = std::make_shared<MemoryLimit>(int64_t{1} << 40);
     const MemoryScope scope(options.memory);
-    const auto session = LoadSession(directory + "/model.onnx", options);
+    const auto session = Session::Load(directory + "/model.onnx", options);
     ASSERT_TRUE(session.ok()) << session.status();
     const int64_t loading = options.memory->peak();
     InputOptions given;

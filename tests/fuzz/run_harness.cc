@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "executors/create_session.h"
 #include "graph/base/checked.h"
+#include "onnx_io/expand_functions.h"
 #include "onward/import.h"
 #include "onward/session.h"
 #include "tests/fuzz/capped_run.h"
@@ -46,7 +48,7 @@ void CappedRun(Model model, FuzzBytes& bytes) {
   options.max_executed_nodes = 2000;
   options.optimize = !bytes.OneIn(4);
   options.reference_kernels = bytes.OneIn(3);
-  const auto session = Session::Create(std::move(model), options);
+  const auto session = CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
   if (!session.ok()) return;
   for (int run = 0; run < 2; ++run) {
     const int64_t open = bytes.Between(0, 4);

@@ -28,16 +28,17 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"nn", {"graph"}},
     {"onnx_io", {"files", "graph"}},
     {"kernels", {"collectives", "files", "graph"}},
-    {"executors", {"kernels", "collectives", "files", "graph", "onnx_io"}},
-    {"generation", {"executors", "kernels", "files", "graph"}},
+    {"executors", {"kernels", "collectives", "files", "graph"}},
+    {"generation", {"executors", "kernels", "files", "graph", "onnx_io"}},
     {"training", {"nn", "executors", "kernels", "collectives", "files", "graph", "onnx_io"}},
     {"serving", {"executors", "kernels", "files", "graph", "onnx_io"}},
+    {"api", {"training", "generation", "nn", "executors", "kernels", "files", "graph", "onnx_io"}},
 };
 
 // What holds sources.
-const char* const kFolders[] = {"graph",   "collectives", "files",      "nn",       "onnx_io",
-                                "kernels", "executors",   "generation", "training", "serving",
-                                "cli",     "tests",       "benchmarks", "examples"};
+const char* const kFolders[] = {
+    "include",    "graph",    "collectives", "files", "nn",  "onnx_io", "kernels",    "executors",
+    "generation", "training", "serving",     "api",   "cli", "tests",   "benchmarks", "examples"};
 
 std::vector<fs::path> Sources(const fs::path& folder) {
   std::vector<fs::path> sources;
@@ -57,20 +58,68 @@ std::vector<std::string> Lines(const fs::path& path) {
   return lines;
 }
 
-TEST(Tree, IncludesGoOneWay) {
-  static const std::regex include("^#include \"([a-z_]+)/.*\"");
+// The headers of include/onward by the room that has their source, a header alone by none.
+std::map<std::string, std::string> RoomsOfPublicHeaders() {
+  static const std::regex include("^#include \"(onward/.*)\"");
+  std::map<std::string, std::string> rooms;
   for (const auto& [folder, allowed] : kMayInclude) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       for (const std::string& line : Lines(source)) {
         std::smatch match;
         if (!std::regex_search(line, match, include)) continue;
-        const std::string target = match[1];
+        const std::string header = match[1];
+        if (fs::path(header).stem() != source.stem() || source.extension() != ".cc") break;
+        const auto [it, added] = rooms.emplace(header, folder);
+        if (!added && allowed.count(it->second) == 0) it->second = folder;
+        break;
+      }
+    }
+  }
+  return rooms;
+}
+
+TEST(Tree, IncludesGoOneWay) {
+  static const std::regex include("^#include \"([a-z_]+)/.*\"");
+  static const std::regex public_include("^#include \"(onward/.*)\"");
+  const std::map<std::string, std::string> rooms = RoomsOfPublicHeaders();
+  EXPECT_EQ(rooms.at("onward/tensor.h"), "graph");
+  EXPECT_EQ(rooms.at("onward/session.h"), "executors");
+  for (const auto& [folder, allowed] : kMayInclude) {
+    for (const fs::path& source : Sources(kRoot / folder)) {
+      for (const std::string& line : Lines(source)) {
+        std::smatch match;
+        std::string target;
+        if (std::regex_search(line, match, public_include)) {
+          const auto room = rooms.find(match[1]);
+          if (room != rooms.end()) target = room->second;
+        } else if (std::regex_search(line, match, include)) {
+          target = match[1];
+        }
         if (target == folder || kMayInclude.count(target) == 0) continue;
         EXPECT_TRUE(allowed.count(target))
             << fs::relative(source, kRoot) << " includes " << target << "/";
       }
     }
   }
+}
+
+// What is installed needs nothing that is not; examples are written as by users.
+TEST(Tree, PublicHeadersNeedNoPrivateOnes) {
+  static const std::regex include("^#include [\"<]([^\">]*)[\">]");
+  for (const fs::path& source : Sources(kRoot / "include")) {
+    for (const std::string& line : Lines(source)) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      const std::string target = match[1];
+      const bool standard = line.find('<') != std::string::npos;
+      EXPECT_TRUE(standard || target.rfind("onward/", 0) == 0 || target.rfind("absl/", 0) == 0)
+          << fs::relative(source, kRoot) << ": " << line;
+    }
+  }
+  for (const fs::path& source : Sources(kRoot / "examples"))
+    for (const std::string& line : Lines(source))
+      EXPECT_EQ(line.rfind("#include \"", 0), std::string::npos)
+          << fs::relative(source, kRoot) << ": " << line;
 }
 
 // The stages of training, each with those that stand before it; training/README.md shows them.

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/create_session.h"
+#include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/rewrite/keep_narrow.h"
 
@@ -90,7 +92,8 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
     if (loss) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, graph.outputs()[*loss]));
     return rewrite == nullptr ? absl::OkStatus() : rewrite(graph);
   };
-  ONWARD_ASSIGN_OR_RETURN(phase.session, Session::Create(std::move(model), keeping));
+  ONWARD_ASSIGN_OR_RETURN(
+      phase.session, CreateSession(std::move(model), keeping, {.expand_ops = ExpandFunctions}));
   const std::vector<ValueInfo>& outputs = phase.session->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto update = updated.find(outputs[i].name);
@@ -243,7 +246,8 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
 
 absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,
                                          const SessionOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(initialization.model, options));
+  ONWARD_ASSIGN_OR_RETURN(const auto session, CreateSession(initialization.model, options,
+                                                            {.expand_ops = ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(Session::Inputs()));
   for (const auto& [initializer, output] : initialization.bindings) {
     const Value& value = outputs.at(output);

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "executors/create_session.h"
+#include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/data/loader.h"
 #include "training/rewrite/loss_scale.h"
@@ -47,7 +49,8 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
   options.seed = config.seed();
   options.deterministic = config.deterministic();
   options.precision = SessionPrecision(config);
-  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(*std::move(phase), options));
+  ONWARD_ASSIGN_OR_RETURN(const auto session, CreateSession(*std::move(phase), options,
+                                                            {.expand_ops = ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config.data(), data_directory));
   const auto run = [&](const Session::Inputs& inputs, Session::Outputs& outputs) -> absl::Status {
     ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));

@@ -51,7 +51,7 @@ std::shared_ptr<const Program> Compile() {
   absl::StatusOr<Model> model = testing::ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   static const SessionOptions* options = new SessionOptions();
-  absl::StatusOr<Compiled> compiled = CompileModel(std::move(model->graph), *options, {});
+  absl::StatusOr<Compiled> compiled = CompileModel(std::move(model->graph), *options, {}, {});
   EXPECT_TRUE(compiled.ok()) << compiled.status();
   return compiled->program;
 }

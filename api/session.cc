@@ -1,0 +1,37 @@
+#include "onward/session.h"
+
+#include <utility>
+
+#include "executors/create_session.h"
+#include "onnx_io/expand_functions.h"
+#include "onward/import.h"
+#include "onward/status.h"
+#include "training/gradient/expand_gradient.h"
+
+namespace onward {
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
+                                                         const SessionOptions& options) {
+  ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+  return CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
+                                                       const SessionOptions& options) {
+  SessionOptions limited = options;
+  limited.memory = MemoryOf(options);
+  const MemoryScope scope(limited.memory);
+  const auto import = [path](bool separate_dim_names) -> absl::StatusOr<Model> {
+    ImportOptions import_options;
+    import_options.separate_dim_names = separate_dim_names;
+    ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path, import_options));
+    ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+    return model;
+  };
+  ONWARD_ASSIGN_OR_RETURN(Model model, import(false));
+  return CreateSession(
+      std::move(model), limited,
+      {.expand_ops = ExpandFunctions, .import_again = [import] { return import(true); }});
+}
+
+}  // namespace onward

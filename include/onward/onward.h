@@ -1,0 +1,14 @@
+// Everything of Onward's C++ interface but what libraries of operators need (custom_ops.h,
+// gradient.h).
+#pragma once
+
+#include "onward/builder.h"
+#include "onward/export.h"
+#include "onward/generation.h"
+#include "onward/import.h"
+#include "onward/models.h"
+#include "onward/nn.h"
+#include "onward/read_image.h"
+#include "onward/session.h"
+#include "onward/status.h"
+#include "onward/version.h"
