@@ -2,13 +2,12 @@
 
 #include <vector>
 
+#include "graph/ops/facts.h"
+
 namespace onward {
 namespace {
 
 constexpr size_t kLongestFormula = 200;
-
-// Each product of dims is multiply-adds.
-using Products = std::vector<SymbolicDims>;
 
 class Estimator {
  public:
@@ -17,7 +16,7 @@ class Estimator {
   void AddGraph(const Graph& graph) {
     for (NodeId id : graph.node_ids()) {
       const Node& node = graph.node(id);
-      for (SymbolicDims& product : MultiplyAdds(graph, node)) {
+      for (SymbolicDims& product : MultiplyAddsOf(graph, node)) {
         product.emplace_back(2);
         double flops = 1;
         for (const Dim& dim : product) flops *= SizeOf(dim);
@@ -35,47 +34,6 @@ class Estimator {
       if (!sizes_.contains(symbol)) cost_.assumed.insert(symbol);
     }
     return ElementsOf(Type::Tensor(DType::kFloat32, SymbolicDims{dim}), sizes_);
-  }
-
-  SymbolicDims DimsOf(const Graph& graph, ValueId id) {
-    const auto& shape = graph.type(id).shape;
-    bool known = shape.has_value();
-    for (size_t i = 0; known && i < shape->size(); ++i) known = !(*shape)[i].unknown();
-    cost_.values_without_size += !known;
-    return shape.value_or(SymbolicDims());
-  }
-
-  Products MultiplyAdds(const Graph& graph, const Node& node) {
-    const std::string& op = node.op_type;
-    const auto valid = [&](size_t input) {
-      return input < node.inputs.size() && node.inputs[input].valid();
-    };
-    if (node.outputs.empty() || !node.outputs[0].valid() || !valid(0) || !valid(1)) return {};
-    const auto with = [](SymbolicDims dims, const SymbolicDims& more, size_t from) {
-      for (size_t i = from; i < more.size(); ++i) dims.push_back(more[i]);
-      return dims;
-    };
-    if (op == "MatMul" || op == "FusedMatMul" || op == "MatMulInteger" || op == "QLinearMatMul" ||
-        op == "Gemm") {
-      const SymbolicDims a = DimsOf(graph, node.inputs[0]);
-      const size_t from_end = node.attributes.Int("transA", 0) ? 2 : 1;
-      SymbolicDims product = DimsOf(graph, node.outputs[0]);
-      if (a.size() >= from_end) product.push_back(a[a.size() - from_end]);
-      return {product};
-    }
-    if (op == "Conv" || op == "FusedConv" || op == "ConvInteger" || op == "ConvTranspose") {
-      const SymbolicDims weights = DimsOf(graph, node.inputs[1]);
-      const ValueId counted = op == "ConvTranspose" ? node.inputs[0] : node.outputs[0];
-      return weights.empty() ? Products() : Products{with(DimsOf(graph, counted), weights, 1)};
-    }
-    if ((op == "LSTM" || op == "GRU" || op == "RNN") && valid(2)) {
-      SymbolicDims steps = DimsOf(graph, node.inputs[0]);
-      if (steps.size() < 2) return {};
-      steps.resize(2);
-      return {with(steps, DimsOf(graph, node.inputs[1]), 0),
-              with(steps, DimsOf(graph, node.inputs[2]), 0)};
-    }
-    return {};
   }
 
   const SymbolSizes& sizes_;

@@ -19,8 +19,7 @@ struct GraphCost {
   // `flops` over the symbols without a size, such as "203264*batch"; "" where it is a number, too
   // long to be of use, or not known.
   std::string flops_formula;
-  std::set<std::string> assumed;    // symbols without a size: they count as 1
-  int64_t values_without_size = 0;  // read for `flops`, of unknown rank or dims: those count as 1
+  std::set<std::string> assumed;  // symbols without a size: they count as 1
 };
 
 GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes);

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "graph/ops/facts.h"
+
 namespace onward {
 namespace {
 
@@ -50,53 +52,24 @@ class Estimator {
   std::vector<double> Sizes(ValueId id) const {
     std::vector<double> sizes;
     if (!id.valid() || !graph_.type(id).shape) return sizes;
-    for (const Dim& dim : *graph_.type(id).shape) {
-      const auto it = symbols_.find(dim.expression());
-      sizes.push_back(dim.known()            ? static_cast<double>(dim.value())
-                      : it == symbols_.end() ? 1.0
-                                             : it->second);
-    }
+    for (const Dim& dim : *graph_.type(id).shape) sizes.push_back(SizeOf(dim));
     return sizes;
   }
 
+  double SizeOf(const Dim& dim) const {
+    if (dim.known()) return static_cast<double>(dim.value());
+    const auto it = symbols_.find(dim.expression());
+    return it == symbols_.end() ? 1.0 : it->second;
+  }
+
   double NodeFlops(const Node& node) const {
-    const auto dim_from_end = [&](size_t input, size_t from_end) {
-      const std::vector<double> sizes =
-          input < node.inputs.size() ? Sizes(node.inputs[input]) : std::vector<double>();
-      return sizes.size() > from_end ? sizes[sizes.size() - 1 - from_end] : 1.0;
-    };
-    if (node.outputs.empty()) return 0;
-    const std::string& op = node.op_type;
-    if (op == "MatMul" || op == "FusedMatMul" || op == "MatMulInteger" || op == "QLinearMatMul") {
-      return 2 * Elements(node.outputs[0]) *
-             dim_from_end(0, node.attributes.Int("transA", 0) ? 1 : 0);
+    double flops = 0;
+    for (const SymbolicDims& product : MultiplyAddsOf(graph_, node)) {
+      double adds = 2;
+      for (const Dim& dim : product) adds *= SizeOf(dim);
+      flops += adds;
     }
-    if (op == "Gemm")
-      return 2 * Elements(node.outputs[0]) *
-             dim_from_end(0, node.attributes.Int("transA", 0) ? 1 : 0);
-    if (op == "Conv" || op == "FusedConv" || op == "ConvInteger") {
-      const std::vector<double> weights = Sizes(node.inputs[1]);
-      return weights.empty()
-                 ? 0
-                 : 2 * Elements(node.outputs[0]) * Elements(node.inputs[1]) / weights[0];
-    }
-    if (op == "QLinearConv") {
-      const std::vector<double> weights = Sizes(node.inputs[3]);
-      return weights.empty()
-                 ? 0
-                 : 2 * Elements(node.outputs[0]) * Elements(node.inputs[3]) / weights[0];
-    }
-    if (op == "ConvTranspose") {
-      const std::vector<double> weights = Sizes(node.inputs[1]);
-      return weights.empty() ? 0
-                             : 2 * Elements(node.inputs[0]) * Elements(node.inputs[1]) / weights[0];
-    }
-    if (op == "LSTM" || op == "GRU" || op == "RNN") {
-      const std::vector<double> x = Sizes(node.inputs[0]);
-      return x.size() < 2 ? 0
-                          : 2 * x[0] * x[1] * (Elements(node.inputs[1]) + Elements(node.inputs[2]));
-    }
-    return 0;
+    return flops;
   }
 
   // What a node reads of its operand `i`, in bytes.

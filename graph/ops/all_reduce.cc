@@ -1,9 +1,22 @@
 // Sums over the processes that train together.
+#include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 
 namespace onward {
+namespace {
+
+using enum AutocastClass;
+
+// What other ranks add differs from run to run.
+constexpr OpFacts kFacts[] = {
+    {.op = "AllReduce", .domain = kOnwardDomain, .autocast = kFull, .random = true},
+};
+
+}  // namespace
+
+absl::Span<const OpFacts> AllReduceFacts() { return kFacts; }
 
 std::vector<onnx::OpSchema> AllReduceSchemas() {
   onnx::OpSchema schema("AllReduce", __FILE__, __LINE__);

@@ -1,14 +1,20 @@
 // Attention and what surrounds it.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"Attention", AutocastClass::kLower},
-    {"LinearAttention", AutocastClass::kLower},
-    {"RotaryEmbedding", AutocastClass::kFollow},
-    {"TensorScatter", AutocastClass::kFollow},
+    {.op = "Attention", .autocast = kLower, .widening = kComputes},
+    {.op = "LinearAttention", .autocast = kLower},
+    {.op = "RotaryEmbedding", .autocast = kFollow, .widening = kComputes},
+    {.op = "TensorScatter", .autocast = kFollow},
+    {.op = "Attention", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},
+    {.op = "RotaryEmbedding", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},
 };
 
 }  // namespace

@@ -4,10 +4,12 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"BitCast", AutocastClass::kFollow},
-    {"Cast", AutocastClass::kFollow},
-    {"CastLike", AutocastClass::kFollow},
+    {.op = "BitCast", .autocast = kFollow},
+    {.op = "Cast", .autocast = kFollow},
+    {.op = "CastLike", .autocast = kFollow},
 };
 
 }  // namespace

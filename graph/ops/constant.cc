@@ -4,13 +4,16 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"Constant", AutocastClass::kFollow},
-    {"ConstantOfShape", AutocastClass::kFollow},
-    {.op = "EyeLike", .autocast = AutocastClass::kFull, .reads_shape_only = true},
-    {"Range", AutocastClass::kFollow},
-    {.op = "Shape", .autocast = AutocastClass::kFollow, .reads_shape_only = true},
-    {.op = "Size", .autocast = AutocastClass::kFollow, .reads_shape_only = true},
+    {.op = "Constant", .autocast = kFollow},
+    {.op = "ConstantOfShape", .autocast = kFollow},
+    {.op = "EyeLike", .autocast = kFull, .reads_shape_only = true},
+    {.op = "Range", .autocast = kFollow},
+    {.op = "Shape", .autocast = kFollow, .widening = kMoves, .reads_shape_only = true},
+    {.op = "Size", .autocast = kFollow, .widening = kMoves, .reads_shape_only = true},
 };
 
 }  // namespace

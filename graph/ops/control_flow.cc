@@ -4,10 +4,12 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"If", AutocastClass::kFollow},
-    {"Loop", AutocastClass::kFollow},
-    {"Scan", AutocastClass::kFollow},
+    {.op = "If", .autocast = kFollow},
+    {.op = "Loop", .autocast = kFollow},
+    {.op = "Scan", .autocast = kFollow},
 };
 
 }  // namespace

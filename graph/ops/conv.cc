@@ -1,15 +1,24 @@
 // Convolutions.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"CausalConvWithState", AutocastClass::kLower},
-    {"Col2Im", AutocastClass::kFollow},
-    {"Conv", AutocastClass::kLower},
-    {"ConvTranspose", AutocastClass::kLower},
-    {"DeformConv", AutocastClass::kFull},
+    {.op = "CausalConvWithState", .autocast = kLower},
+    {.op = "Col2Im", .autocast = kFollow, .widening = kComputes},
+    {.op = "Conv", .autocast = kLower, .widening = kComputes, .multiply_adds = ConvAdds},
+    {.op = "ConvTranspose",
+     .autocast = kLower,
+     .widening = kComputes,
+     .multiply_adds = ConvTransposeAdds},
+    {.op = "DeformConv", .autocast = kFull},
+    {.op = "FusedConv", .domain = kOnwardDomain, .autocast = kLower, .multiply_adds = ConvAdds},
+    {.op = "FusedConv", .domain = kMicrosoftDomain, .autocast = kFull, .multiply_adds = ConvAdds},
 };
 
 }  // namespace

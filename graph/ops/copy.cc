@@ -1,9 +1,22 @@
 // The same value elsewhere: in the memory of another device, or later.
+#include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 
 namespace onward {
+namespace {
+
+using enum AutocastClass;
+
+constexpr OpFacts kFacts[] = {
+    {.op = "After", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
+    {.op = "Copy", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
+};
+
+}  // namespace
+
+absl::Span<const OpFacts> CopyFacts() { return kFacts; }
 
 std::vector<onnx::OpSchema> CopySchemas() {
   onnx::OpSchema schema("Copy", __FILE__, __LINE__);

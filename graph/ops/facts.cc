@@ -1,57 +1,56 @@
 #include "graph/ops/facts.h"
 
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
-#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
-using Table = absl::flat_hash_map<std::string_view, const OpFacts*>;
+using Family = absl::Span<const OpFacts> (*)();
 
-const Table& OnnxTable() {
+constexpr Family kFamilies[] = {
+    AllReduceFacts, AttentionFacts, CastFacts,          ConstantFacts,      ControlFlowFacts,
+    ConvFacts,      CopyFacts,      ElementwiseFacts,   GatherScatterFacts, LayoutFacts,
+    LossFacts,      MatmulFacts,    NormalizationFacts, PoolFacts,          QuantizeFacts,
+    RandomFacts,    RecurrentFacts, ReduceFacts,        RequireFacts,       ResizeFacts,
+    SequenceFacts,  SignalFacts,    SoftmaxFacts,       StopGradientFacts,  StringFacts};
+
+// By op and domain.
+using Table = absl::flat_hash_map<std::pair<std::string_view, std::string_view>, const OpFacts*>;
+
+const Table& Facts() {
   static const Table* table = [] {
     auto* rows = new Table();
-    for (const auto& family :
-         {AttentionFacts,     CastFacts,          ConstantFacts, ControlFlowFacts, ConvFacts,
-          ElementwiseFacts,   GatherScatterFacts, LayoutFacts,   LossFacts,        MatmulFacts,
-          NormalizationFacts, PoolFacts,          QuantizeFacts, RandomFacts,      RecurrentFacts,
-          ReduceFacts,        ResizeFacts,        SequenceFacts, SignalFacts,      SoftmaxFacts,
-          StringFacts}) {
-      for (const OpFacts& facts : family()) rows->emplace(facts.op, &facts);
+    for (const auto& family : kFamilies) {
+      for (const OpFacts& facts : family())
+        rows->emplace(std::pair(facts.op, facts.domain), &facts);
     }
     return rows;
   }();
   return *table;
 }
 
-constexpr OpFacts kOnwardFacts[] = {
-    {"AddLayerNormalization", AutocastClass::kFull},
-    {"AddRMSNormalization", AutocastClass::kFull},
-    // What other ranks add differs from run to run.
-    {.op = "AllReduce", .autocast = AutocastClass::kFull, .random = true},
-    {.op = "After", .autocast = AutocastClass::kFollow, .view = true},
-    {.op = "Copy", .autocast = AutocastClass::kFollow, .view = true},
-    {"FusedConv", AutocastClass::kLower},
-    {"FusedMatMul", AutocastClass::kLower},
-    {.op = "RequireRange", .autocast = AutocastClass::kFollow, .view = true},
-    {.op = "RequireShape", .autocast = AutocastClass::kFollow, .view = true},
-    {.op = "StopGradient", .autocast = AutocastClass::kFollow, .view = true},
-};
-
 }  // namespace
 
-absl::Span<const OpFacts> OnwardFacts() { return kOnwardFacts; }
+absl::Span<absl::Span<const OpFacts> (*const)()> FactFamilies() { return kFamilies; }
 
 const OpFacts* FindFacts(std::string_view op, std::string_view domain) {
-  if (domain.empty()) {
-    const auto it = OnnxTable().find(op);
-    return it == OnnxTable().end() ? nullptr : it->second;
-  }
-  if (domain != kOnwardDomain) return nullptr;
-  for (const OpFacts& facts : kOnwardFacts) {
-    if (facts.op == op) return &facts;
-  }
-  return nullptr;
+  const auto it = Facts().find(std::pair(op, domain));
+  return it == Facts().end() ? nullptr : it->second;
+}
+
+Products MultiplyAddsOf(const Graph& graph, const Node& node) {
+  const OpFacts* facts = FindFacts(node.op_type, node.domain);
+  if (facts == nullptr || facts->multiply_adds == nullptr) return {};
+  // Two operands and a result: verified graphs have them, files under inspection may not.
+  const auto valid = [](absl::Span<const ValueId> ids, size_t i) {
+    return i < ids.size() && ids[i].valid();
+  };
+  if (!valid(node.outputs, 0)) return {};
+  for (size_t i = 0; i < 2; ++i)
+    if (!valid(node.inputs, i)) return {};
+  return facts->multiply_adds(graph, node);
 }
 
 }  // namespace onward

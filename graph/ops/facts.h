@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/types/span.h"
+#include "graph/ops/multiply_adds.h"
 
 namespace onward {
 
@@ -14,23 +15,42 @@ enum class AutocastClass {
   kFollow,  // takes the widest of its inputs' dtypes
 };
 
+// Where a device computes in float32, what a pass does with an op of 16-bit floats.
+enum class Widening {
+  kNever,
+  kComputes,  // it runs in float32
+  kMoves,     // it moves, chooses or compares elements: float32 where its inputs are that already
+};
+
 struct OpFacts {
   std::string_view op;
+  std::string_view domain = "";
   AutocastClass autocast = AutocastClass::kFull;
+  Widening widening = Widening::kNever;
+  Products (*multiply_adds)(const Graph& graph, const Node& node) = nullptr;
   bool random = false;            // two runs on equal inputs may differ
   bool view = false;              // output 0 has the elements of input 0 in their order
   bool reads_shape_only = false;  // of input 0, not its elements
 };
 
-// Null for an op without a row: nothing is known of it, so it stays full and nothing is assumed.
+// Of an op of ai.onnx (""), onward or com.microsoft. Null for an op without a row: nothing is known
+// of it, so it stays full and nothing is assumed.
 const OpFacts* FindFacts(std::string_view op, std::string_view domain);
 
-// Rows of ai.onnx. Autocast classes follow the autocast lists of PyTorch 2 where those speak.
+// What the node's facts say; empty where it lacks an input that they read.
+Products MultiplyAddsOf(const Graph& graph, const Node& node);
+
+absl::Span<absl::Span<const OpFacts> (*const)()> FactFamilies();
+
+// Rows by family. Autocast classes of ai.onnx follow the autocast lists of PyTorch 2 where those
+// speak.
+absl::Span<const OpFacts> AllReduceFacts();
 absl::Span<const OpFacts> AttentionFacts();
 absl::Span<const OpFacts> CastFacts();
 absl::Span<const OpFacts> ConstantFacts();
 absl::Span<const OpFacts> ControlFlowFacts();
 absl::Span<const OpFacts> ConvFacts();
+absl::Span<const OpFacts> CopyFacts();
 absl::Span<const OpFacts> ElementwiseFacts();
 absl::Span<const OpFacts> GatherScatterFacts();
 absl::Span<const OpFacts> LayoutFacts();
@@ -42,12 +62,12 @@ absl::Span<const OpFacts> QuantizeFacts();
 absl::Span<const OpFacts> RandomFacts();
 absl::Span<const OpFacts> RecurrentFacts();
 absl::Span<const OpFacts> ReduceFacts();
+absl::Span<const OpFacts> RequireFacts();
 absl::Span<const OpFacts> ResizeFacts();
 absl::Span<const OpFacts> SequenceFacts();
 absl::Span<const OpFacts> SignalFacts();
 absl::Span<const OpFacts> SoftmaxFacts();
+absl::Span<const OpFacts> StopGradientFacts();
 absl::Span<const OpFacts> StringFacts();
-// Rows of the domain `onward`.
-absl::Span<const OpFacts> OnwardFacts();
 
 }  // namespace onward

@@ -1,21 +1,26 @@
 // Elements by index.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"Compress", AutocastClass::kFollow},
-    {"Gather", AutocastClass::kFollow},
-    {"GatherElements", AutocastClass::kFollow},
-    {"GatherND", AutocastClass::kFollow},
-    {"NonMaxSuppression", AutocastClass::kFollow},
-    {"NonZero", AutocastClass::kFollow},
-    {"OneHot", AutocastClass::kFollow},
-    {"Scatter", AutocastClass::kFollow},
-    {"ScatterElements", AutocastClass::kFollow},
-    {"ScatterND", AutocastClass::kFollow},
-    {"Unique", AutocastClass::kFollow},
+    {.op = "Compress", .autocast = kFollow},
+    {.op = "Gather", .autocast = kFollow, .widening = kMoves},
+    {.op = "GatherElements", .autocast = kFollow, .widening = kMoves},
+    {.op = "GatherND", .autocast = kFollow, .widening = kMoves},
+    {.op = "NonMaxSuppression", .autocast = kFollow},
+    {.op = "NonZero", .autocast = kFollow},
+    {.op = "OneHot", .autocast = kFollow},
+    {.op = "Scatter", .autocast = kFollow},
+    {.op = "ScatterElements", .autocast = kFollow, .widening = kMoves},
+    {.op = "ScatterND", .autocast = kFollow, .widening = kMoves},
+    {.op = "Unique", .autocast = kFollow},
+    {.op = "GatherND", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kMoves},
 };
 
 }  // namespace

@@ -1,26 +1,32 @@
 // Movement of elements.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"Concat", AutocastClass::kFollow},
-    {"DepthToSpace", AutocastClass::kFollow},
-    {"Expand", AutocastClass::kFollow},
-    {.op = "Flatten", .autocast = AutocastClass::kFollow, .view = true},
-    {.op = "Identity", .autocast = AutocastClass::kFollow, .view = true},
-    {"Pad", AutocastClass::kFollow},
-    {.op = "Reshape", .autocast = AutocastClass::kFollow, .view = true},
-    {"ReverseSequence", AutocastClass::kFollow},
-    {"Slice", AutocastClass::kFollow},
-    {"SpaceToDepth", AutocastClass::kFollow},
-    {"Split", AutocastClass::kFollow},
-    {.op = "Squeeze", .autocast = AutocastClass::kFollow, .view = true},
-    {"Tile", AutocastClass::kFollow},
-    {"Transpose", AutocastClass::kFollow},
-    {"Trilu", AutocastClass::kFollow},
-    {.op = "Unsqueeze", .autocast = AutocastClass::kFollow, .view = true},
+    {.op = "Concat", .autocast = kFollow, .widening = kMoves},
+    {.op = "DepthToSpace", .autocast = kFollow, .widening = kMoves},
+    {.op = "Expand", .autocast = kFollow, .widening = kMoves},
+    {.op = "Flatten", .autocast = kFollow, .widening = kMoves, .view = true},
+    {.op = "Identity", .autocast = kFollow, .widening = kMoves, .view = true},
+    {.op = "Pad", .autocast = kFollow, .widening = kMoves},
+    {.op = "Reshape", .autocast = kFollow, .widening = kMoves, .view = true},
+    {.op = "ReverseSequence", .autocast = kFollow},
+    {.op = "Slice", .autocast = kFollow, .widening = kMoves},
+    {.op = "SpaceToDepth", .autocast = kFollow, .widening = kMoves},
+    {.op = "Split", .autocast = kFollow, .widening = kMoves},
+    {.op = "Squeeze", .autocast = kFollow, .widening = kMoves, .view = true},
+    {.op = "Tile", .autocast = kFollow, .widening = kMoves},
+    {.op = "Transpose", .autocast = kFollow, .widening = kMoves},
+    {.op = "Trilu", .autocast = kFollow, .widening = kMoves},
+    {.op = "Unsqueeze", .autocast = kFollow, .widening = kMoves, .view = true},
+    {.op = "Pad", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kMoves},
+    {.op = "Trilu", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kMoves},
 };
 
 }  // namespace

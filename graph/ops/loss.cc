@@ -4,9 +4,11 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"NegativeLogLikelihoodLoss", AutocastClass::kFull},
-    {"SoftmaxCrossEntropyLoss", AutocastClass::kFull},
+    {.op = "NegativeLogLikelihoodLoss", .autocast = kFull},
+    {.op = "SoftmaxCrossEntropyLoss", .autocast = kFull},
 };
 
 }  // namespace

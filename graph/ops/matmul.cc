@@ -1,14 +1,24 @@
 // Products of matrices.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"Det", AutocastClass::kFull},
-    {"Einsum", AutocastClass::kLower},
-    {"Gemm", AutocastClass::kLower},
-    {"MatMul", AutocastClass::kLower},
+    {.op = "Det", .autocast = kFull},
+    {.op = "Einsum", .autocast = kLower, .widening = kComputes},
+    {.op = "Gemm", .autocast = kLower, .widening = kComputes, .multiply_adds = MatMulAdds},
+    {.op = "MatMul", .autocast = kLower, .widening = kComputes, .multiply_adds = MatMulAdds},
+    {.op = "FusedMatMul", .domain = kOnwardDomain, .autocast = kLower, .multiply_adds = MatMulAdds},
+    {.op = "MatMulNBits", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},
+    {.op = "FusedMatMul",
+     .domain = kMicrosoftDomain,
+     .autocast = kFull,
+     .multiply_adds = MatMulAdds},
 };
 
 }  // namespace

@@ -4,12 +4,19 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"AveragePool", AutocastClass::kFollow}, {"GlobalAveragePool", AutocastClass::kFollow},
-    {"GlobalLpPool", AutocastClass::kFull},  {"GlobalMaxPool", AutocastClass::kFollow},
-    {"LpPool", AutocastClass::kFull},        {"MaxPool", AutocastClass::kFollow},
-    {"MaxRoiPool", AutocastClass::kFollow},  {"MaxUnpool", AutocastClass::kFollow},
-    {"RoiAlign", AutocastClass::kFull},
+    {.op = "AveragePool", .autocast = kFollow, .widening = kComputes},
+    {.op = "GlobalAveragePool", .autocast = kFollow, .widening = kComputes},
+    {.op = "GlobalLpPool", .autocast = kFull},
+    {.op = "GlobalMaxPool", .autocast = kFollow, .widening = kMoves},
+    {.op = "LpPool", .autocast = kFull},
+    {.op = "MaxPool", .autocast = kFollow, .widening = kMoves},
+    {.op = "MaxRoiPool", .autocast = kFollow},
+    {.op = "MaxUnpool", .autocast = kFollow, .widening = kMoves},
+    {.op = "RoiAlign", .autocast = kFull},
 };
 
 }  // namespace

@@ -4,11 +4,16 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"ConvInteger", AutocastClass::kFollow},           {"DequantizeLinear", AutocastClass::kFollow},
-    {"DynamicQuantizeLinear", AutocastClass::kFollow}, {"MatMulInteger", AutocastClass::kFollow},
-    {"QLinearConv", AutocastClass::kFollow},           {"QLinearMatMul", AutocastClass::kFollow},
-    {"QuantizeLinear", AutocastClass::kFollow},
+    {.op = "ConvInteger", .autocast = kFollow, .multiply_adds = ConvAdds},
+    {.op = "DequantizeLinear", .autocast = kFollow},
+    {.op = "DynamicQuantizeLinear", .autocast = kFollow},
+    {.op = "MatMulInteger", .autocast = kFollow, .multiply_adds = MatMulAdds},
+    {.op = "QLinearConv", .autocast = kFollow, .multiply_adds = QLinearConvAdds},
+    {.op = "QLinearMatMul", .autocast = kFollow, .multiply_adds = MatMulAdds},
+    {.op = "QuantizeLinear", .autocast = kFollow},
 };
 
 }  // namespace

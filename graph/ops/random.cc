@@ -4,20 +4,17 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {.op = "Bernoulli", .autocast = AutocastClass::kFull, .random = true},
-    {"Dropout", AutocastClass::kFollow},
-    {.op = "Multinomial", .autocast = AutocastClass::kFull, .random = true},
-    {.op = "RandomNormal", .autocast = AutocastClass::kFull, .random = true},
-    {.op = "RandomNormalLike",
-     .autocast = AutocastClass::kFull,
-     .random = true,
-     .reads_shape_only = true},
-    {.op = "RandomUniform", .autocast = AutocastClass::kFull, .random = true},
-    {.op = "RandomUniformLike",
-     .autocast = AutocastClass::kFull,
-     .random = true,
-     .reads_shape_only = true},
+    {.op = "Bernoulli", .autocast = kFull, .random = true},
+    {.op = "Dropout", .autocast = kFollow, .widening = kMoves},
+    {.op = "Multinomial", .autocast = kFull, .random = true},
+    {.op = "RandomNormal", .autocast = kFull, .random = true},
+    {.op = "RandomNormalLike", .autocast = kFull, .random = true, .reads_shape_only = true},
+    {.op = "RandomUniform", .autocast = kFull, .random = true},
+    {.op = "RandomUniformLike", .autocast = kFull, .random = true, .reads_shape_only = true},
 };
 
 }  // namespace

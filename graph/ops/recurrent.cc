@@ -4,10 +4,13 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"GRU", AutocastClass::kLower},
-    {"LSTM", AutocastClass::kLower},
-    {"RNN", AutocastClass::kLower},
+    {.op = "GRU", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
+    {.op = "LSTM", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
+    {.op = "RNN", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
 };
 
 }  // namespace

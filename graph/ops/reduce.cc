@@ -4,15 +4,26 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"ArgMax", AutocastClass::kFollow},        {"ArgMin", AutocastClass::kFollow},
-    {"CumProd", AutocastClass::kFull},         {"CumSum", AutocastClass::kFull},
-    {"Hardmax", AutocastClass::kFollow},       {"ReduceL1", AutocastClass::kFull},
-    {"ReduceL2", AutocastClass::kFull},        {"ReduceLogSum", AutocastClass::kFull},
-    {"ReduceLogSumExp", AutocastClass::kFull}, {"ReduceMax", AutocastClass::kFollow},
-    {"ReduceMean", AutocastClass::kFollow},    {"ReduceMin", AutocastClass::kFollow},
-    {"ReduceProd", AutocastClass::kFull},      {"ReduceSum", AutocastClass::kFull},
-    {"ReduceSumSquare", AutocastClass::kFull}, {"TopK", AutocastClass::kFollow},
+    {.op = "ArgMax", .autocast = kFollow, .widening = kMoves},
+    {.op = "ArgMin", .autocast = kFollow, .widening = kMoves},
+    {.op = "CumProd", .autocast = kFull},
+    {.op = "CumSum", .autocast = kFull, .widening = kComputes},
+    {.op = "Hardmax", .autocast = kFollow},
+    {.op = "ReduceL1", .autocast = kFull, .widening = kComputes},
+    {.op = "ReduceL2", .autocast = kFull, .widening = kComputes},
+    {.op = "ReduceLogSum", .autocast = kFull},
+    {.op = "ReduceLogSumExp", .autocast = kFull, .widening = kComputes},
+    {.op = "ReduceMax", .autocast = kFollow, .widening = kMoves},
+    {.op = "ReduceMean", .autocast = kFollow, .widening = kComputes},
+    {.op = "ReduceMin", .autocast = kFollow, .widening = kMoves},
+    {.op = "ReduceProd", .autocast = kFull, .widening = kComputes},
+    {.op = "ReduceSum", .autocast = kFull, .widening = kComputes},
+    {.op = "ReduceSumSquare", .autocast = kFull, .widening = kComputes},
+    {.op = "TopK", .autocast = kFollow, .widening = kMoves},
 };
 
 }  // namespace

@@ -1,12 +1,20 @@
 // Conditions on a tensor: the same tensor, or an error that says what is wrong and what to do.
 #include "graph/ops/require.h"
 
+#include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 
 namespace onward {
 namespace {
+
+using enum AutocastClass;
+
+constexpr OpFacts kFacts[] = {
+    {.op = "RequireRange", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
+    {.op = "RequireShape", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
+};
 
 onnx::OpSchema Requirement(const char* op, const char* doc) {
   onnx::OpSchema schema(op, __FILE__, __LINE__);
@@ -20,6 +28,8 @@ onnx::OpSchema Requirement(const char* op, const char* doc) {
 }
 
 }  // namespace
+
+absl::Span<const OpFacts> RequireFacts() { return kFacts; }
 
 std::vector<onnx::OpSchema> RequireSchemas() {
   onnx::OpSchema shape =

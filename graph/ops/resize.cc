@@ -4,10 +4,16 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"AffineGrid", AutocastClass::kFull}, {"CenterCropPad", AutocastClass::kFollow},
-    {"GridSample", AutocastClass::kFull}, {"ImageDecoder", AutocastClass::kFull},
-    {"Resize", AutocastClass::kFull},     {"Upsample", AutocastClass::kFull},
+    {.op = "AffineGrid", .autocast = kFull},
+    {.op = "CenterCropPad", .autocast = kFollow},
+    {.op = "GridSample", .autocast = kFull},
+    {.op = "ImageDecoder", .autocast = kFull},
+    {.op = "Resize", .autocast = kFull, .widening = kMoves},
+    {.op = "Upsample", .autocast = kFull},
 };
 
 }  // namespace

@@ -4,13 +4,21 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"ConcatFromSequence", AutocastClass::kFollow}, {"Optional", AutocastClass::kFollow},
-    {"OptionalGetElement", AutocastClass::kFollow}, {"OptionalHasElement", AutocastClass::kFollow},
-    {"SequenceAt", AutocastClass::kFollow},         {"SequenceConstruct", AutocastClass::kFollow},
-    {"SequenceEmpty", AutocastClass::kFollow},      {"SequenceErase", AutocastClass::kFollow},
-    {"SequenceInsert", AutocastClass::kFollow},     {"SequenceLength", AutocastClass::kFollow},
-    {"SequenceMap", AutocastClass::kFollow},        {"SplitToSequence", AutocastClass::kFollow},
+    {.op = "ConcatFromSequence", .autocast = kFollow},
+    {.op = "Optional", .autocast = kFollow},
+    {.op = "OptionalGetElement", .autocast = kFollow},
+    {.op = "OptionalHasElement", .autocast = kFollow},
+    {.op = "SequenceAt", .autocast = kFollow},
+    {.op = "SequenceConstruct", .autocast = kFollow},
+    {.op = "SequenceEmpty", .autocast = kFollow},
+    {.op = "SequenceErase", .autocast = kFollow},
+    {.op = "SequenceInsert", .autocast = kFollow},
+    {.op = "SequenceLength", .autocast = kFollow},
+    {.op = "SequenceMap", .autocast = kFollow},
+    {.op = "SplitToSequence", .autocast = kFollow},
 };
 
 }  // namespace

@@ -4,10 +4,12 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"BlackmanWindow", AutocastClass::kFull},  {"DFT", AutocastClass::kFull},
-    {"HammingWindow", AutocastClass::kFull},   {"HannWindow", AutocastClass::kFull},
-    {"MelWeightMatrix", AutocastClass::kFull}, {"STFT", AutocastClass::kFull},
+    {.op = "BlackmanWindow", .autocast = kFull},  {.op = "DFT", .autocast = kFull},
+    {.op = "HammingWindow", .autocast = kFull},   {.op = "HannWindow", .autocast = kFull},
+    {.op = "MelWeightMatrix", .autocast = kFull}, {.op = "STFT", .autocast = kFull},
 };
 
 }  // namespace

@@ -4,9 +4,12 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+using enum Widening;
+
 constexpr OpFacts kFacts[] = {
-    {"LogSoftmax", AutocastClass::kFull},
-    {"Softmax", AutocastClass::kFull},
+    {.op = "LogSoftmax", .autocast = kFull, .widening = kComputes},
+    {.op = "Softmax", .autocast = kFull, .widening = kComputes},
 };
 
 }  // namespace

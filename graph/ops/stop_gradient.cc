@@ -1,9 +1,21 @@
 // The end of a gradient's way.
+#include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
 
 namespace onward {
+namespace {
+
+using enum AutocastClass;
+
+constexpr OpFacts kFacts[] = {
+    {.op = "StopGradient", .domain = kOnwardDomain, .autocast = kFollow, .view = true},
+};
+
+}  // namespace
+
+absl::Span<const OpFacts> StopGradientFacts() { return kFacts; }
 
 std::vector<onnx::OpSchema> StopGradientSchemas() {
   onnx::OpSchema schema("StopGradient", __FILE__, __LINE__);

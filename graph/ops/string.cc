@@ -4,10 +4,12 @@
 namespace onward {
 namespace {
 
+using enum AutocastClass;
+
 constexpr OpFacts kFacts[] = {
-    {"RegexFullMatch", AutocastClass::kFollow},   {"StringConcat", AutocastClass::kFollow},
-    {"StringNormalizer", AutocastClass::kFollow}, {"StringSplit", AutocastClass::kFollow},
-    {"TfIdfVectorizer", AutocastClass::kFull},
+    {.op = "RegexFullMatch", .autocast = kFollow},   {.op = "StringConcat", .autocast = kFollow},
+    {.op = "StringNormalizer", .autocast = kFollow}, {.op = "StringSplit", .autocast = kFollow},
+    {.op = "TfIdfVectorizer", .autocast = kFull},
 };
 
 }  // namespace

@@ -3,11 +3,10 @@
 // nothing either: a model under autocast computes as in float32, but for the products of
 // Precision::kFast, which round their operands.
 #include <algorithm>
-#include <iterator>
 #include <map>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/add_cast.h"
@@ -19,124 +18,6 @@
 namespace onward {
 
 namespace {
-
-constexpr std::string_view kComputing[] = {"Abs",
-                                           "Add",
-                                           "Attention",
-                                           "AveragePool",
-                                           "BatchNormalization",
-                                           "Celu",
-                                           "Clip",
-                                           "Col2Im",
-                                           "Conv",
-                                           "ConvTranspose",
-                                           "Cos",
-                                           "CumSum",
-                                           "Div",
-                                           "Einsum",
-                                           "Elu",
-                                           "Erf",
-                                           "Exp",
-                                           "GRU",
-                                           "Gelu",
-                                           "Gemm",
-                                           "GlobalAveragePool",
-                                           "GroupNormalization",
-                                           "HardSigmoid",
-                                           "HardSwish",
-                                           "InstanceNormalization",
-                                           "LRN",
-                                           "LSTM",
-                                           "LayerNormalization",
-                                           "LeakyRelu",
-                                           "Log",
-                                           "LogSoftmax",
-                                           "LpNormalization",
-                                           "MatMul",
-                                           "MatMulNBits",
-                                           "MeanVarianceNormalization",
-                                           "Mish",
-                                           "Mul",
-                                           "Neg",
-                                           "PRelu",
-                                           "Pow",
-                                           "RMSNormalization",
-                                           "RNN",
-                                           "Reciprocal",
-                                           "ReduceL1",
-                                           "ReduceL2",
-                                           "ReduceLogSumExp",
-                                           "ReduceMean",
-                                           "ReduceProd",
-                                           "ReduceSum",
-                                           "ReduceSumSquare",
-                                           "Relu",
-                                           "RotaryEmbedding",
-                                           "Selu",
-                                           "Shrink",
-                                           "Sigmoid",
-                                           "Sign",
-                                           "Sin",
-                                           "Softmax",
-                                           "Softplus",
-                                           "Softsign",
-                                           "Sqrt",
-                                           "Sub",
-                                           "Sum",
-                                           "SwiGLU",
-                                           "Swish",
-                                           "Tan",
-                                           "Tanh",
-                                           "ThresholdedRelu"};
-
-// Ops that only move, choose or compare elements: widened where their inputs are wide already.
-constexpr std::string_view kMoving[] = {"ArgMax",
-                                        "ArgMin",
-                                        "Concat",
-                                        "DepthToSpace",
-                                        "Dropout",
-                                        "Equal",
-                                        "Expand",
-                                        "Flatten",
-                                        "Gather",
-                                        "GatherElements",
-                                        "GatherND",
-                                        "GlobalMaxPool",
-                                        "Greater",
-                                        "GreaterOrEqual",
-                                        "Identity",
-                                        "IsInf",
-                                        "IsNaN",
-                                        "Less",
-                                        "LessOrEqual",
-                                        "Max",
-                                        "MaxPool",
-                                        "MaxUnpool",
-                                        "Min",
-                                        "Pad",
-                                        "ReduceMax",
-                                        "ReduceMin",
-                                        "Reshape",
-                                        "Resize",
-                                        "ScatterElements",
-                                        "ScatterND",
-                                        "Shape",
-                                        "Size",
-                                        "Slice",
-                                        "SpaceToDepth",
-                                        "Split",
-                                        "Squeeze",
-                                        "Tile",
-                                        "TopK",
-                                        "Transpose",
-                                        "Trilu",
-                                        "Unsqueeze",
-                                        "Where"};
-
-template <size_t kCount>
-bool Holds(const std::string_view (&ops)[kCount], std::string_view op) {
-  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
-}
 
 bool IsNarrow(const Type& type) {
   return type.is_tensor() && (type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16);
@@ -152,17 +33,18 @@ absl::StatusOr<Tensor> Widened(const Tensor& narrow) {
   return wide;
 }
 
-class Widening {
+class Widener {
  public:
-  explicit Widening(Graph& graph) : graph_(graph) {}
+  explicit Widener(Graph& graph) : graph_(graph) {}
 
   bool Takes(const Node& node) const {
-    const bool known = node.domain.empty() || node.domain == "com.microsoft";
-    if (!known || !node.subgraphs.empty()) return false;
-    if (Holds(kComputing, node.op_type)) return HasNarrow(node.inputs);
+    if (!node.subgraphs.empty()) return false;
+    const OpFacts* facts = FindFacts(node.op_type, node.domain);
+    const Widening widening = facts == nullptr ? Widening::kNever : facts->widening;
+    if (widening == Widening::kComputes) return HasNarrow(node.inputs);
     if (IsOp(node, "Cast"))
       return graph_.type(node.outputs[0]).dtype == DType::kFloat32 && IsWide(node.inputs[0]);
-    if (!Holds(kMoving, node.op_type)) return false;
+    if (widening != Widening::kMoves) return false;
     bool wide = false;
     for (const ValueId input : node.inputs) {
       if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
@@ -263,12 +145,12 @@ absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& b
   if (!options.excess_precision || budget <= 0) return 0;
   ONWARD_RETURN_IF_ERROR(CastToKnownDTypes(graph));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
-  Widening widening(graph);
+  Widener widener(graph);
   int widened = 0;
   for (const NodeId id : order) {
     if (budget <= 0) break;
-    if (!widening.Takes(graph.node(id))) continue;
-    ONWARD_RETURN_IF_ERROR(widening.Widen(id));
+    if (!widener.Takes(graph.node(id))) continue;
+    ONWARD_RETURN_IF_ERROR(widener.Widen(id));
     --budget;
     ++widened;
   }

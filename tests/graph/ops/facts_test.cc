@@ -24,13 +24,12 @@ TEST(Facts, EveryOpOfTheStandardHasARow) {
 }
 
 TEST(Facts, EveryRowNamesAnOp) {
-  for (const auto& family : {ElementwiseFacts, LayoutFacts, RandomFacts, ConstantFacts}) {
+  for (const auto& family : FactFamilies()) {
     for (const OpFacts& facts : family()) {
-      EXPECT_NE(FindSchema(std::string(facts.op), ""), nullptr) << facts.op;
+      EXPECT_NE(FindSchema(std::string(facts.op), std::string(facts.domain)), nullptr)
+          << facts.domain << "." << facts.op;
+      EXPECT_EQ(FindFacts(facts.op, facts.domain), &facts) << "two rows of " << facts.op;
     }
-  }
-  for (const OpFacts& facts : OnwardFacts()) {
-    EXPECT_NE(FindSchema(std::string(facts.op), kOnwardDomain), nullptr) << facts.op;
   }
 }
 
@@ -41,6 +40,10 @@ TEST(Facts, Samples) {
   EXPECT_TRUE(FindFacts("RandomNormal", "")->random);
   EXPECT_TRUE(FindFacts("Shape", "")->reads_shape_only);
   EXPECT_EQ(FindFacts("MatMul", "com.example"), nullptr);
+  EXPECT_EQ(FindFacts("Mish", "")->widening, Widening::kComputes);
+  EXPECT_EQ(FindFacts("Transpose", "")->widening, Widening::kMoves);
+  EXPECT_EQ(FindFacts("NonZero", "")->widening, Widening::kNever);
+  EXPECT_EQ(FindFacts("FusedConv", "onward")->autocast, AutocastClass::kLower);
 }
 
 }  // namespace
