@@ -1,8 +1,11 @@
 // Products and normalizations with what commonly surrounds them.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/ops/activation.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/function.h"
 #include "onnx/defs/schema.h"
@@ -21,13 +24,16 @@ using onnx::OpSchema;
 
 constexpr int kBodyOpset = 28;
 
-constexpr char kActivationDoc[] =
-    "What is applied to the sum: \"\" (nothing), relu, clip (to [alpha, beta]), leaky_relu "
-    "(alpha), "
-    "sigmoid, tanh, gelu, gelu_tanh, silu, hard_swish or hard_sigmoid (alpha, beta).";
+std::string ActivationDoc() {
+  std::string names;
+  for (const ActivationRow& row : Activations())
+    absl::StrAppend(&names, ", ", std::string(row.name));
+  return absl::StrCat("What is applied to the sum: \"\" (nothing)", names,
+                      ". clip is to [alpha, beta].");
+}
 
 void AddActivation(OpSchema& schema) {
-  schema.Attr("activation", kActivationDoc, AttributeProto::STRING, std::string());
+  schema.Attr("activation", ActivationDoc(), AttributeProto::STRING, std::string());
   schema.Attr("activation_alpha", "First parameter of the activation.", AttributeProto::FLOAT,
               0.0f);
   schema.Attr("activation_beta", "Second parameter of the activation.", AttributeProto::FLOAT,
@@ -60,31 +66,30 @@ bool AddActivationBody(const FunctionBodyBuildContext& ctx, FunctionBuilder& bui
                        const std::string& from) {
   const AttributeProto* attribute = ctx.getAttribute("activation");
   const std::string name = attribute == nullptr ? "" : attribute->s();
-  const auto add = [&](const std::string& call) {
-    builder.Add(absl::StrCat("Y = ", call).c_str());
+  if (name.empty()) {
+    builder.Add(absl::StrCat("Y = Identity (", from, ")").c_str());
     return true;
-  };
-  const std::string in = absl::StrCat(" (", from, ")");
-  if (name.empty()) return add(absl::StrCat("Identity", in));
-  if (name == "relu") return add(absl::StrCat("Relu", in));
-  if (name == "sigmoid") return add(absl::StrCat("Sigmoid", in));
-  if (name == "tanh") return add(absl::StrCat("Tanh", in));
-  if (name == "gelu") return add(absl::StrCat("Gelu", in));
-  if (name == "gelu_tanh") return add(absl::StrCat("Gelu <approximate: string = \"tanh\">", in));
-  if (name == "silu") return add(absl::StrCat("Swish", in));
-  if (name == "hard_swish") return add(absl::StrCat("HardSwish", in));
-  if (name == "leaky_relu") {
-    return add(absl::StrCat("LeakyRelu <alpha: float = @activation_alpha>", in));
   }
-  if (name == "hard_sigmoid") {
-    return add(absl::StrCat(
-        "HardSigmoid <alpha: float = @activation_alpha, beta: float = @activation_beta>", in));
+  const ActivationRow* row = FindActivation(name);
+  if (row == nullptr) return false;
+  std::vector<std::string> operands = {from}, attributes;
+  if (row->kind == Activation::kClip) {
+    operands.push_back(AddScalar(ctx, builder, "low", FloatOf(ctx, "activation_alpha", 0), from));
+    operands.push_back(AddScalar(ctx, builder, "high", FloatOf(ctx, "activation_beta", 0), from));
   }
-  if (name != "clip") return false;
-  const std::string low = AddScalar(ctx, builder, "low", FloatOf(ctx, "activation_alpha", 0), from);
-  const std::string high =
-      AddScalar(ctx, builder, "high", FloatOf(ctx, "activation_beta", 0), from);
-  return add(absl::StrCat("Clip (", from, ", ", low, ", ", high, ")"));
+  if (!row->written.empty()) attributes.emplace_back(row->written);
+  if (!row->alpha.attribute.empty())
+    attributes.push_back(
+        absl::StrCat(std::string(row->alpha.attribute), ": float = @activation_alpha"));
+  if (!row->beta.attribute.empty())
+    attributes.push_back(
+        absl::StrCat(std::string(row->beta.attribute), ": float = @activation_beta"));
+  const std::string listed =
+      attributes.empty() ? "" : absl::StrCat("<", absl::StrJoin(attributes, ", "), "> ");
+  builder.Add(absl::StrCat("Y = ", std::string(row->op), " ", listed, "(",
+                           absl::StrJoin(operands, ", "), ")")
+                  .c_str());
+  return true;
 }
 
 bool FinishBody(const OpSchema& schema, FunctionProto& function, FunctionBuilder& builder) {

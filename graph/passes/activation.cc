@@ -2,18 +2,12 @@
 
 #include <limits>
 
+#include "graph/ops/activation.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
 
 namespace {
-
-struct ActivationRow {
-  std::string_view op;
-  std::string_view name;
-};
-constexpr ActivationRow kPlain[] = {
-    {"Relu", "relu"}, {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"}, {"HardSwish", "hard_swish"}};
 
 std::optional<ActivationCall> ReadClip(const Graph& graph, const Node& node) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -32,27 +26,16 @@ std::optional<ActivationCall> ReadClip(const Graph& graph, const Node& node) {
 
 std::optional<ActivationCall> ReadActivation(const Graph& graph, const Node& node) {
   if (!node.domain.empty() || node.inputs.empty()) return std::nullopt;
-  const ValueId input = node.inputs[0];
-  for (const ActivationRow& row : kPlain) {
-    if (node.op_type == row.op) return ActivationCall{input, std::string(row.name)};
-  }
-  const Attributes& attributes = node.attributes;
-  if (node.op_type == "Clip") return ReadClip(graph, node);
-  if (node.op_type == "LeakyRelu") {
-    return ActivationCall{input, "leaky_relu", attributes.Float("alpha", 0.01f)};
-  }
-  if (node.op_type == "Gelu") {
-    return ActivationCall{
-        input, attributes.String("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu"};
-  }
-  if (node.op_type == "Swish" && attributes.Float("alpha", 1.0f) == 1.0f) {
-    return ActivationCall{input, "silu"};
-  }
-  if (node.op_type == "HardSigmoid") {
-    return ActivationCall{input, "hard_sigmoid", attributes.Float("alpha", 0.2f),
-                          attributes.Float("beta", 0.5f)};
-  }
-  return std::nullopt;
+  const ActivationRow* row = ActivationOf(node.op_type, node.attributes);
+  if (row == nullptr) return std::nullopt;
+  if (row->kind == Activation::kClip) return ReadClip(graph, node);
+  const auto value = [&](const ActivationRow::Parameter& parameter) {
+    return parameter.attribute.empty()
+               ? 0
+               : node.attributes.Float(parameter.attribute, parameter.otherwise);
+  };
+  return ActivationCall{node.inputs[0], std::string(row->name), value(row->alpha),
+                        value(row->beta)};
 }
 
 bool HasNoActivation(const Node& node) { return node.attributes.String("activation").empty(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/activation.h"
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "onward/status.h"
@@ -38,26 +39,13 @@ absl::Status CheckBFloat16Products(const NodeSpec& spec, int saved) {
 }
 
 absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec) {
-  constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"", Activation::kNone},
-      {"relu", Activation::kRelu},
-      {"clip", Activation::kClip},
-      {"leaky_relu", Activation::kLeakyRelu},
-      {"sigmoid", Activation::kSigmoid},
-      {"tanh", Activation::kTanh},
-      {"gelu", Activation::kGelu},
-      {"gelu_tanh", Activation::kGeluTanh},
-      {"silu", Activation::kSilu},
-      {"hard_swish", Activation::kHardSwish},
-      {"hard_sigmoid", Activation::kHardSigmoid},
-  };
   const std::string wanted = spec.attributes().String("activation");
-  for (const auto& [name, activation] : kNames) {
-    if (name == wanted)
-      return ActivationSpec{activation, spec.attributes().Float("activation_alpha", 0),
-                            spec.attributes().Float("activation_beta", 0)};
-  }
-  return absl::InvalidArgumentError(absl::StrCat("activation is '", wanted, "'"));
+  if (wanted.empty()) return ActivationSpec();
+  const ActivationRow* row = FindActivation(wanted);
+  if (row == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat("activation is '", wanted, "'"));
+  return ActivationSpec{row->kind, spec.attributes().Float("activation_alpha", 0),
+                        spec.attributes().Float("activation_beta", 0)};
 }
 
 std::vector<KernelEntry> FastKernelEntries(absl::Span<const FastKernelRow> rows) {

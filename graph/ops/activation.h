@@ -1,0 +1,40 @@
+// Activations of fused ops, one row each: read by the passes that fuse them, by the ops' function
+// bodies and by kernels (kernels/cpu/simd/activation_inl.h has their arithmetic).
+#pragma once
+
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "graph/ops/activation_kind.h"
+#include "onward/attribute.h"
+
+namespace onward {
+
+struct ActivationRow {
+  // An attribute of `op` that becomes the fused op's activation_alpha or activation_beta.
+  struct Parameter {
+    std::string_view attribute = "";  // "": none
+    float otherwise = 0;              // its default
+  };
+
+  Activation kind;
+  std::string_view name;  // the value of the fused op's attribute `activation`
+  std::string_view op;    // of ai.onnx
+  Parameter alpha = {};
+  Parameter beta = {};
+  // Attributes that the function body writes, in ONNX's text syntax.
+  std::string_view written = "";
+  // Whether a node of `op` with these attributes is this activation; null: every one is.
+  bool (*is)(const Attributes& attributes) = nullptr;
+};
+
+// Every activation but kNone. Clip's parameters are its inputs 1 and 2.
+absl::Span<const ActivationRow> Activations();
+
+// By the value of the attribute `activation`; null where there is no such.
+const ActivationRow* FindActivation(std::string_view name);
+
+// The activation that a node of ai.onnx is, or null.
+const ActivationRow* ActivationOf(std::string_view op, const Attributes& attributes);
+
+}  // namespace onward
