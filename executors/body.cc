@@ -15,7 +15,7 @@ constexpr size_t kMaxBindings = 16;
 // What a body keeps within one run state of the model.
 struct BodyState {
   BodyState(const Program& program, RunState& parent)
-      : run(program, parent.pool(), parent.profile(), &parent) {
+      : run(program, parent.pool(), parent.trace(), &parent) {
     results.resize(program.outputs.size());
   }
   RunState run;
@@ -45,7 +45,7 @@ class CompiledBody : public Body {
     std::shared_ptr<void>& held = parent.body_state(this);
     if (held == nullptr) held = std::make_shared<BodyState>(*program_, parent);
     auto& state = *static_cast<BodyState*>(held.get());
-    state.run.SetProfile(parent.profile());
+    state.run.SetTrace(parent.trace());
     ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding, FindBinding(state, inputs));
     ONWARD_RETURN_IF_ERROR(state.run.Prepare(std::move(binding)));
     for (size_t i = 0; i < inputs.size(); ++i)

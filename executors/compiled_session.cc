@@ -117,7 +117,7 @@ absl::Status CompiledSession::WriteProfile(const std::string& path) const {
 }
 
 std::optional<MemoryPeak> CompiledSession::RecordedPeak() const {
-  const std::optional<ProfileEvent> peak = profile_.Peak();
+  const std::optional<TraceEvent> peak = profile_.Peak();
   if (!peak) return std::nullopt;
   return MemoryPeak{peak->live_bytes, peak->name};
 }
@@ -171,17 +171,20 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
       ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
-  state.SetProfile(IsRecorded() ? &profile_ : nullptr);
+  state.SetTrace(TraceOf(options));
   ONWARD_RETURN_IF_ERROR(state.Run(
       options.run_index ? *options.run_index : run_index_.fetch_add(1, std::memory_order_relaxed),
       &options));
   return CopyOutputs(state, bound, slots, outputs);
 }
 
-bool CompiledSession::IsRecorded() {
-  return options_.profile &&
-         (options_.profile_runs == 0 ||
-          recorded_runs_.fetch_add(1, std::memory_order_relaxed) < options_.profile_runs);
+Trace* CompiledSession::TraceOf(const RunOptions& options) {
+  if (options.trace != nullptr) return options.trace;
+  const bool recorded =
+      options_.profile &&
+      (options_.profile_runs == 0 ||
+       recorded_runs_.fetch_add(1, std::memory_order_relaxed) < options_.profile_runs);
+  return recorded ? &profile_ : nullptr;
 }
 
 absl::Status CompiledSession::CopyOutputs(const RunState& state, const Binding& bound,

@@ -12,9 +12,9 @@
 #include "absl/container/inlined_vector.h"
 #include "executors/compile.h"
 #include "executors/dim_names.h"
-#include "executors/profile.h"
 #include "executors/run_state.h"
 #include "onward/session.h"
+#include "onward/trace.h"
 
 namespace onward {
 
@@ -66,7 +66,8 @@ class CompiledSession : public Session {
   PlannedMemory MemoryOf(const Program& program, const Binding& bound) const;
   absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs, const RunOptions& options);
-  bool IsRecorded();
+  // Where a run with these options is recorded; null: nowhere.
+  Trace* TraceOf(const RunOptions& options);
   // Outputs that no step wrote into the caller's memory.
   absl::Status CopyOutputs(const RunState& state, const Binding& bound,
                            absl::Span<const SlotValue> slots, absl::Span<Value> outputs);
@@ -92,7 +93,7 @@ class CompiledSession : public Session {
   std::vector<int32_t> updated_input_;
   Metadata metadata_;
   std::shared_ptr<ThreadPool> pool_;
-  ProfileLog profile_;
+  Trace profile_;
   std::atomic<uint64_t> run_index_{0};
   std::atomic<int64_t> recorded_runs_{0};
   // The plan that runs where the dims' names hold, and the one, made on demand, that runs

@@ -38,10 +38,10 @@ absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
   return blocks_.back().get();
 }
 
-RunState::RunState(const Program& program, ThreadPool* pool, ProfileLog* profile, RunState* parent)
+RunState::RunState(const Program& program, ThreadPool* pool, Trace* trace, RunState* parent)
     : program_(program),
       pool_(pool),
-      profile_(profile),
+      trace_(trace),
       parent_(parent),
       top_(parent == nullptr ? this : parent->top_) {
   slots_.resize(program.slots.size());
@@ -188,7 +188,7 @@ absl::Status RunState::ShowOutputs(int32_t s) const {
 absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
   const Step& step = program_.steps[static_cast<size_t>(s)];
   current_step_ = s;
-  ProfileScope scope(profile_, program_, step);
+  TraceScope scope(trace_, program_, step);
   if (plan.mode == StepPlan::Mode::kDynamic) {
     ONWARD_RETURN_IF_ERROR(RunDynamic(s));
   } else {
@@ -199,7 +199,7 @@ absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
                        plan.state, scratch, pool_, this);
     ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
   }
-  if (profile_ != nullptr) scope.set_live_bytes(LiveBytesNow());
+  if (trace_ != nullptr) scope.set_live_bytes(LiveBytesNow());
   for (DynamicPool::Block* block : temporaries_) pools_[step.device].Release(block);
   temporaries_.clear();
   return absl::OkStatus();

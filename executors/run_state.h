@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "executors/plan/binding.h"
-#include "executors/profile.h"
 #include "executors/shared_arena.h"
+#include "executors/trace_scope.h"
 #include "onward/run_options.h"
 
 namespace onward {
@@ -47,11 +47,10 @@ class RunState : public RunServices {
  public:
   // `pool` may be null. The program must outlive the state. `parent`: the state that a body runs
   // within.
-  RunState(const Program& program, ThreadPool* pool, ProfileLog* profile,
-           RunState* parent = nullptr);
+  RunState(const Program& program, ThreadPool* pool, Trace* trace, RunState* parent = nullptr);
 
   // What the coming runs are recorded in; null: nowhere.
-  void SetProfile(ProfileLog* profile) { profile_ = profile; }
+  void SetTrace(Trace* trace) { trace_ = trace; }
   // See SessionOptions::watch; must outlive the state.
   using Watch = std::function<absl::Status(std::string_view, const TensorView&)>;
   void SetWatch(const Watch* watch) { watch_ = watch; }
@@ -79,7 +78,7 @@ class RunState : public RunServices {
     return slots_[static_cast<size_t>(program_.outputs[static_cast<size_t>(index)])];
   }
   ThreadPool* pool() const { return pool_; }
-  ProfileLog* profile() const { return profile_; }
+  Trace* trace() const { return trace_; }
   // Bytes that the step that runs needs in memory of this state and of those it runs within.
   int64_t LiveBytesNow();
 
@@ -120,7 +119,7 @@ class RunState : public RunServices {
 
   const Program& program_;
   ThreadPool* pool_;
-  ProfileLog* profile_;
+  Trace* trace_;
   RunState* const parent_;                  // that this body runs within; null: the model's
   RunState* const top_;                     // the model's state; `this` when not running a body
   int64_t max_executed_nodes_ = INT64_MAX;  // of top_ alone, as what follows
@@ -148,7 +147,7 @@ class RunState : public RunServices {
   uint64_t run_index_ = 0;
   uint64_t serial_ = 0;
   const Watch* watch_ = nullptr;     // of the top state
-  std::vector<int64_t> live_bytes_;  // per step of the binding, once a profile asked
+  std::vector<int64_t> live_bytes_;  // per step of the binding, once a trace asked
 };
 
 }  // namespace onward

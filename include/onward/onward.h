@@ -11,4 +11,5 @@
 #include "onward/read_image.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "onward/trace.h"
 #include "onward/version.h"

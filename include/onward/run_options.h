@@ -10,6 +10,8 @@
 
 namespace onward {
 
+class Trace;  // onward/trace.h
+
 struct RunOptions {
   // The run ends with DeadlineExceeded before the first step that would begin after it.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
@@ -21,6 +23,9 @@ struct RunOptions {
   std::optional<uint64_t> run_index = std::nullopt;
   // The rows of a batch that other ranks have parts of too.
   BatchSlice batch_slice = {};
+  // Gets an event per step of this run, in place of what SessionOptions::profile records; must
+  // outlive the run. Null: none.
+  Trace* trace = nullptr;
 };
 
 }  // namespace onward

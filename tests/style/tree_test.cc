@@ -28,17 +28,22 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"nn", {"graph"}},
     {"onnx_io", {"files", "graph"}},
     {"kernels", {"collectives", "files", "graph"}},
-    {"executors", {"kernels", "collectives", "files", "graph"}},
-    {"generation", {"executors", "kernels", "files", "graph", "onnx_io"}},
-    {"training", {"nn", "executors", "kernels", "collectives", "files", "graph", "onnx_io"}},
-    {"serving", {"executors", "kernels", "files", "graph", "onnx_io"}},
-    {"api", {"training", "generation", "nn", "executors", "kernels", "files", "graph", "onnx_io"}},
+    {"telemetry", {"files", "graph"}},
+    {"executors", {"kernels", "telemetry", "collectives", "files", "graph"}},
+    {"generation", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
+    {"training",
+     {"nn", "executors", "telemetry", "kernels", "collectives", "files", "graph", "onnx_io"}},
+    {"serving", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
+    {"api",
+     {"training", "generation", "nn", "executors", "telemetry", "kernels", "files", "graph",
+      "onnx_io"}},
 };
 
 // What holds sources.
-const char* const kFolders[] = {
-    "include",    "graph",    "collectives", "files", "nn",  "onnx_io", "kernels",    "executors",
-    "generation", "training", "serving",     "api",   "cli", "tests",   "benchmarks", "examples"};
+const char* const kFolders[] = {"include",    "graph",   "collectives", "files",     "nn",
+                                "onnx_io",    "kernels", "telemetry",   "executors", "generation",
+                                "training",   "serving", "api",         "cli",       "tests",
+                                "benchmarks", "examples"};
 
 std::vector<fs::path> Sources(const fs::path& folder) {
   std::vector<fs::path> sources;
