@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/canonical.h"
 #include "graph/infer/check.h"
+#include "graph/infer/check_equation.h"
 #include "graph/infer/check_shapes.h"
 #include "graph/infer/context.h"
 #include "graph/infer/dims.h"
@@ -45,6 +46,7 @@ absl::Status WithInputTypes(const absl::Status& status, const Graph& graph, cons
 absl::Status InferOutputs(Graph& graph, NodeId id, const KnownElements& known,
                           std::vector<Type>& types) {
   const Node& node = graph.node(id);
+  ONWARD_RETURN_IF_ERROR(CheckEquation(node));
   NodeInferenceContext context(graph, id, known);
   try {
     if (std::optional<std::vector<Type>> taken = context.InferTakenBranch()) {
