@@ -182,6 +182,25 @@ TEST(Tree, ModelProtoStaysInOnnxIo) {
   }
 }
 
+// Prose of documents is wrapped at 120 characters; tables and code are as wide as they need.
+TEST(Tree, DocumentsAreWrapped) {
+  const std::set<std::string> generated = {"docs/conformance.md", "docs/ops.md"};
+  for (const std::string folder : {".", "docs"}) {
+    for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
+      const std::string name = fs::relative(entry.path(), kRoot).string();
+      if (entry.path().extension() != ".md" || generated.count(name)) continue;
+      bool code = false;
+      for (const std::string& line : Lines(entry.path())) {
+        if (line.rfind("```", 0) == 0) code = !code;
+        if (code || line.rfind("|", 0) == 0) continue;
+        const auto characters = std::count_if(
+            line.begin(), line.end(), [](char c) { return (static_cast<uint8_t>(c) >> 6) != 2; });
+        EXPECT_LE(characters, 120) << name << ": " << line;
+      }
+    }
+  }
+}
+
 TEST(Tree, FilesAreShort) {
   for (const std::string folder : kFolders) {
     for (const fs::path& source : Sources(kRoot / folder)) {
