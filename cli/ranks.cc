@@ -1,7 +1,10 @@
 #include "cli/ranks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -47,6 +50,11 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks() {
   }
   if (const std::string address = Variable(kMasterAddress); !address.empty())
     options.address = address;
+  options.on_hang = [rank = options.rank](int lost, const absl::Status& error) {
+    if (rank == (lost == 0 ? 1 : 0) && !absl::IsAborted(error))
+      std::fprintf(stderr, "error: %s\n", std::string(error.message()).c_str());
+    _exit(ExitCodeOf(error));
+  };
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> joined, JoinGloo(options));
   return std::shared_ptr<Communicator>(std::move(joined));
 }

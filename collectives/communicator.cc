@@ -26,12 +26,15 @@ absl::Status AddUp(Communicator& communicator, std::vector<double>& numbers) {
 
 }  // namespace
 
+absl::Status Communicator::WithActivity(const absl::Status& status) const {
+  if (activity_.empty()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(std::string(status.message()), " in ", activity_));
+}
+
 absl::Status Communicator::Keep(const absl::Status& status) {
   if (status.ok()) return status;
-  status_ = activity_.empty()
-                ? status
-                : absl::Status(status.code(),
-                               absl::StrCat(std::string(status.message()), " in ", activity_));
+  status_ = WithActivity(status);
   return status_;
 }
 

@@ -46,6 +46,8 @@ class Communicator {
   // Their errors say who failed: "rank 1 (pid 4711, host node1) died".
   virtual absl::Status DoAllReduce(const TensorView& values, void* stream) = 0;
   virtual absl::Status DoBroadcast(const TensorView& values, int root, void* stream) = 0;
+  // "... in step 37".
+  absl::Status WithActivity(const absl::Status& status) const;
 
  private:
   absl::Status Keep(const absl::Status& status);

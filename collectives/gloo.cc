@@ -11,9 +11,12 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +30,8 @@ namespace {
 constexpr auto kLongest = std::chrono::hours(24 * 7);
 // How long the news of a rank's end may take after its connections broke.
 constexpr auto kNews = std::chrono::milliseconds(2000);
+// How long after that news a call may still wait for the rank.
+constexpr auto kHang = std::chrono::milliseconds(2500);
 
 // Each rank sets one key, which all get once the last one has set its own.
 class GatheringStore : public gloo::rendezvous::Store {
@@ -52,8 +57,14 @@ class GatheringStore : public gloo::rendezvous::Store {
 
 class Gloo : public Communicator {
  public:
-  Gloo(int rank, int size, std::unique_ptr<RollCall> roll_call)
-      : Communicator(rank, size), roll_call_(std::move(roll_call)) {}
+  Gloo(const RollCall::Options& options, std::unique_ptr<RollCall> roll_call)
+      : Communicator(options.rank, options.size),
+        roll_call_(std::move(roll_call)),
+        on_hang_(options.on_hang) {}
+  ~Gloo() override {
+    ending_ = true;
+    if (guard_.joinable()) guard_.join();
+  }
 
   absl::Status Connect(std::chrono::seconds patience) {
     return Caught([&] {
@@ -67,6 +78,7 @@ class Gloo : public Communicator {
       context->setTimeout(kLongest);
       context_ = std::move(context);
       roll_call_->Watch();
+      if (on_hang_ != nullptr) guard_ = std::thread([this] { Guard(); });
     });
   }
 
@@ -111,6 +123,7 @@ class Gloo : public Communicator {
  private:
   template <typename Work>
   absl::Status Caught(const Work& work) {
+    const Waiting waiting(waits_);
     try {
       work();
       return absl::OkStatus();
@@ -118,13 +131,41 @@ class Gloo : public Communicator {
       const RollCall::Loss loss = roll_call_->WaitForLoss(kNews);
       if (loss.rank < 0)
         return absl::UnavailableError(absl::StrCat("lost another rank: ", error.what()));
-      const std::string& name = roll_call_->name(loss.rank);
-      return loss.died ? absl::UnavailableError(name + " died")
-                       : absl::AbortedError(name + " ended");
+      return ErrorOf(loss);
+    }
+  }
+
+  absl::Status ErrorOf(const RollCall::Loss& loss) const {
+    const std::string& name = roll_call_->name(loss.rank);
+    return loss.died ? absl::UnavailableError(name + " died") : absl::AbortedError(name + " ended");
+  }
+
+  // While a call of Gloo's runs.
+  struct Waiting {
+    explicit Waiting(std::atomic<bool>& waits) : waits(waits) { waits = true; }
+    ~Waiting() { waits = false; }
+    std::atomic<bool>& waits;
+  };
+
+  void Guard() {
+    using Clock = std::chrono::steady_clock;
+    RollCall::Loss loss;
+    while (loss.rank < 0 && !ending_)
+      loss = roll_call_->WaitForLoss(std::chrono::milliseconds(100));
+    for (auto since = Clock::now(); loss.died && !ending_;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (!waits_) {
+        since = Clock::now();
+      } else if (Clock::now() > since + kHang) {
+        return on_hang_(loss.rank, WithActivity(ErrorOf(loss)));
+      }
     }
   }
 
   const std::unique_ptr<RollCall> roll_call_;
+  const std::function<void(int lost, const absl::Status& error)> on_hang_;
+  std::atomic<bool> waits_ = false, ending_ = false;
+  std::thread guard_;
   std::shared_ptr<gloo::transport::Device> device_;
   std::shared_ptr<gloo::Context> context_;
 };
@@ -135,7 +176,7 @@ bool HasGloo() { return true; }
 
 absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RollCall::Options& options) {
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<RollCall> roll_call, RollCall::Join(options));
-  auto made = std::make_unique<Gloo>(options.rank, options.size, std::move(roll_call));
+  auto made = std::make_unique<Gloo>(options, std::move(roll_call));
   ONWARD_RETURN_IF_ERROR(made->Connect(options.patience));
   return made;
 }

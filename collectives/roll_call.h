@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,10 @@ class RollCall {
     std::string address = "127.0.0.1";  // of rank 0, which listens there
     int port = 0;
     std::chrono::seconds patience{300};  // for ranks that are late
+    // Called from another thread with the error, when a rank has died and the call that waits for
+    // it does not return (JoinGloo): nothing but the end of the process ends that call. Null: it
+    // waits.
+    std::function<void(int lost, const absl::Status& error)> on_hang = nullptr;
   };
   // Returns once every rank is there. InvalidArgument: ranks that disagree on `size`, two of one
   // number, or an address that is not one; DeadlineExceeded names ranks that did not come.
