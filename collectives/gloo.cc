@@ -10,6 +10,7 @@
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -53,6 +54,33 @@ class GatheringStore : public gloo::rendezvous::Store {
  private:
   RollCall& roll_call_;
   std::map<std::string, std::vector<char>> values_;
+};
+
+// Gloo writes to sockets whose other end may be closed. While one of these lives, such a write
+// fails with an error in this thread and those that it starts, instead of ending the process by
+// SIGPIPE.
+class NoBrokenPipes {
+ public:
+  NoBrokenPipes() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoBrokenPipes() {
+    const timespec now = {};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoBrokenPipes(const NoBrokenPipes&) = delete;
+  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_;
 };
 
 class Gloo : public Communicator {
@@ -124,6 +152,7 @@ class Gloo : public Communicator {
   template <typename Work>
   absl::Status Caught(const Work& work) {
     const Waiting waiting(waits_);
+    const NoBrokenPipes no_broken_pipes;
     try {
       work();
       return absl::OkStatus();

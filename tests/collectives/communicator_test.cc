@@ -159,6 +159,19 @@ TEST_P(Engines, SayWhichRankEndedAndWhen) {
   });
 }
 
+// Ranks that write while others end: a broken connection is an error, never a signal.
+TEST_P(Engines, OutliveRanksThatEndInTheMiddle) {
+  for (int round = 0; round < 20; ++round) {
+    InThreads(GetParam().make(3), [round](Communicator& ranks) {
+      Tensor values(DType::kFloat32, {1 << 18});
+      ASSERT_TRUE(ranks.Barrier().ok());
+      if (ranks.rank() == round % 3) return;
+      const absl::Status gone = ranks.AllReduce(ViewOf(values));
+      EXPECT_EQ(gone.code(), absl::StatusCode::kAborted) << gone;
+    });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Engines,
                          testing::Values(Engine{"in_process", InProcessRanks},
                                          Engine{"gloo", GlooRanks}),
