@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostRanks = 1024;
-// What ranks have to end by themselves once one of them failed: they notice it at once.
+// Ranks end by themselves within this time once one of them has failed: they notice it at once.
 constexpr auto kGrace = std::chrono::seconds(5);
 
 // A port of this host that nobody listens at.
@@ -125,8 +125,7 @@ class Launch {
       const pid_t pid = waitpid(-1, &status, WNOHANG);
       if (pid > 0) {
         running -= Note(pid, status);
-        if (code_ == kFailed || (code_ > 0 && code_ < kInterrupted))
-          if (!failed) failed = Clock::now();
+        if (code_ > 0 && code_ < kInterrupted && !failed) failed = Clock::now();
         continue;
       }
       if (Interrupted() != 0 && !forwarded) {

@@ -33,6 +33,9 @@ absl::StatusOr<int> Number(const char* name, int least, int most) {
       ", must be a number from ", least, " to ", most, " (`onward launch` and torchrun set it)"));
 }
 
+// The rank that prints what all ranks notice.
+bool Reports(int rank, int lost) { return rank == (lost == 0 ? 1 : 0); }
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks() {
@@ -51,7 +54,7 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks() {
   if (const std::string address = Variable(kMasterAddress); !address.empty())
     options.address = address;
   options.on_hang = [rank = options.rank](int lost, const absl::Status& error) {
-    if (rank == (lost == 0 ? 1 : 0) && !absl::IsAborted(error))
+    if (Reports(rank, lost))
       std::fprintf(stderr, "error: %s\n", std::string(error.message()).c_str());
     _exit(ExitCodeOf(error));
   };
@@ -65,7 +68,7 @@ absl::Status ReportedError(Communicator& communicator, const absl::Status& statu
   if (status == communicator.status()) {
     if (absl::IsAborted(status) && communicator.rank() > 0) return silent;
     const int lost = communicator.WaitForLostRank(std::chrono::milliseconds(0));
-    return communicator.rank() == (lost == 0 ? 1 : 0) ? status : silent;
+    return Reports(communicator.rank(), lost) ? status : silent;
   }
   if (communicator.rank() == 0) return status;
   // Rank 0 most often has the same error.

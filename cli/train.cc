@@ -187,7 +187,7 @@ class Training {
  private:
   bool IsFirst() const { return ranks_ == nullptr || ranks_->rank() == 0; }
 
-  // Of the ranks that train together: says and writes nothing.
+  // Trains as a rank that says and writes nothing.
   absl::Status RunOther() {
     ONWARD_RETURN_IF_ERROR(ReadConfig());
     ONWARD_ASSIGN_OR_RETURN(trainer_,

@@ -28,12 +28,16 @@ using std::chrono::milliseconds;
 
 constexpr uint32_t kLongestText = 1 << 24;
 
-// What ranks tell each other while they work: five bytes.
-struct News {
-  char kind;  // 'e': the rank ends; 'd': it died
-  uint32_t rank;
-};
-constexpr size_t kNewsBytes = 5;
+// Ranks tell each other the end of one in five bytes: 'e' where it ends by itself or 'd' where it
+// died, and its number.
+using News = std::array<char, 5>;
+
+News MakeNews(int rank, bool died) {
+  News news = {died ? 'd' : 'e'};
+  const auto number = static_cast<uint32_t>(rank);
+  std::memcpy(news.data() + 1, &number, sizeof(number));
+  return news;
+}
 
 absl::Status SocketError(std::string_view what) {
   return absl::UnavailableError(absl::StrCat(std::string(what), ": ", std::strerror(errno)));
@@ -189,9 +193,7 @@ RollCall::~RollCall() {
     (void)!write(wake_[1], "", 1);
     watcher_.join();
   }
-  std::array<char, kNewsBytes> news = {'e'};
-  const auto rank = static_cast<uint32_t>(options_.rank);
-  std::memcpy(news.data() + 1, &rank, sizeof(rank));
+  const News news = MakeNews(options_.rank, /*died=*/false);
   for (const int peer : peers_) {
     if (peer < 0) continue;
     (void)SendAll(peer, news.data(), news.size());
@@ -231,7 +233,7 @@ absl::Status RollCall::Listen() {
     if (size != options_.size || rank < 1 || rank >= size || peers_[static_cast<size_t>(rank)] >= 0)
       return absl::InvalidArgumentError(
           absl::StrCat("rank ", rank, " of ", size, " came to rank 0 of ", options_.size,
-                       peers_[0] < 0 && size == options_.size ? ", twice" : "",
+                       size == options_.size ? ", twice" : "",
                        ": each rank needs a RANK of its own and the same WORLD_SIZE"));
     LimitWaiting(peer.number(), std::chrono::seconds(0));
     if (local_address_.empty() || IsLoopback(local_address_))
@@ -289,16 +291,14 @@ void RollCall::Note(int rank, bool died) {
   }
   lost_.notify_all();
   if (options_.rank != 0) return;
-  std::array<char, kNewsBytes> news = {died ? 'd' : 'e'};
-  const auto number = static_cast<uint32_t>(rank);
-  std::memcpy(news.data() + 1, &number, sizeof(number));
+  const News news = MakeNews(rank, died);
   for (size_t peer = 1; peer < peers_.size(); ++peer)
     if (peers_[peer] >= 0 && peer != static_cast<size_t>(rank))
       (void)SendAll(peers_[peer], news.data(), news.size());
 }
 
 bool RollCall::ReadNews(size_t peer) {
-  std::array<char, kNewsBytes> news = {};
+  News news = {};
   if (!ReceiveAll(peers_[peer], news.data(), news.size()).ok()) {
     Note(static_cast<int>(peer), true);
     return false;

@@ -47,8 +47,8 @@ class DimNames {
 };
 
 // A copy of the graph, of which a program is made that takes nothing from names; none where the
-// options have another way, where no names are shared, and of weights that are too large to be kept
-// a second time.
+// options do not let names differ, where no names are shared, and where the weights are too large
+// to be kept a second time.
 std::optional<Graph> SourceWithoutNames(const Graph& graph, const SessionOptions& options);
 
 }  // namespace onward

@@ -19,7 +19,7 @@ class TraceScope {
   ~TraceScope() {
     if (trace_ != nullptr) Record();
   }
-  // Of what the step needs.
+  // The bytes that the step needs.
   void set_live_bytes(int64_t bytes) { live_bytes_ = bytes; }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;

@@ -26,8 +26,8 @@ struct FormulaOp {
 
 absl::StatusOr<onnx::OpSchema> FormulaSchema(const std::string& domain, const FormulaOp& op);
 
-// Of every op of the families. A wrong row aborts: it is our own table, and every test would meet
-// it.
+// The schemas of every op of the families. A wrong row aborts: it is our own table, and every test
+// would meet it.
 std::vector<onnx::OpSchema> FormulaSchemas(const std::string& domain,
                                            absl::Span<std::vector<FormulaOp> (*const)()> families);
 

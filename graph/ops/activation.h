@@ -31,7 +31,7 @@ struct ActivationRow {
 // Every activation but kNone. Clip's parameters are its inputs 1 and 2.
 absl::Span<const ActivationRow> Activations();
 
-// By the value of the attribute `activation`; null where there is no such.
+// Finds a row by the value of the attribute `activation`; null where there is none.
 const ActivationRow* FindActivation(std::string_view name);
 
 // The activation that a node of ai.onnx is, or null.

@@ -33,8 +33,8 @@ struct OpFacts {
   bool reads_shape_only = false;  // of input 0, not its elements
 };
 
-// Of an op of ai.onnx (""), onward or com.microsoft. Null for an op without a row: nothing is known
-// of it, so it stays full and nothing is assumed.
+// Finds the row of an op of ai.onnx (""), onward or com.microsoft. Null for an op without a row:
+// nothing is known of it, so it stays full and nothing is assumed.
 const OpFacts* FindFacts(std::string_view op, std::string_view domain);
 
 // What the node's facts say; empty where it lacks an input that they read.
