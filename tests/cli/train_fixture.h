@@ -14,6 +14,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,7 +36,8 @@ inline std::string ReadFile(const std::string& path) {
 inline std::vector<nlohmann::json> Metrics(const std::string& output) {
   std::vector<nlohmann::json> lines;
   std::ifstream file(output + "/metrics.jsonl");
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  for (std::string line; std::getline(file, line) && !file.eof();)  // eof: it is being written
+    lines.push_back(nlohmann::json::parse(line));
   return lines;
 }
 
@@ -76,7 +78,8 @@ class TrainCommandTest : public ::testing::Test {
   int Call(const std::string& arguments) { return Onward("train " + arguments); }
 
   // Starts `onward ARGUMENTS`, whose output goes to the file `log`.
-  static pid_t Start(std::vector<std::string> arguments, const std::string& log = "/dev/null") {
+  // It is killed where the test does not await it.
+  pid_t Start(std::vector<std::string> arguments, const std::string& log = "/dev/null") {
     arguments.insert(arguments.begin(), ONWARD_PROGRAM);
     std::vector<char*> argv;
     for (std::string& each : arguments) argv.push_back(each.data());
@@ -88,12 +91,14 @@ class TrainCommandTest : public ::testing::Test {
     pid_t child = 0;
     EXPECT_EQ(posix_spawn(&child, ONWARD_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
+    if (child > 0) started_.insert(child);
     return child;
   }
   // Its exit status, or minus the signal that ended it.
-  static int Await(pid_t child) {
+  int Await(pid_t child) {
     int status = 0;
     waitpid(child, &status, 0);
+    started_.erase(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
   // Waits until `done`, a minute at most.
@@ -106,8 +111,16 @@ class TrainCommandTest : public ::testing::Test {
     return false;
   }
 
+  ~TrainCommandTest() override {
+    for (const pid_t child : started_) kill(child, SIGKILL);
+    for (const pid_t child : started_) waitpid(child, nullptr, 0);
+  }
+
   ScratchDirectory directory_;
   std::string config_, log_;
+
+ private:
+  std::set<pid_t> started_;
 };
 
 }  // namespace onward::testing
