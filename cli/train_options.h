@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "cli/command.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 
 namespace onward::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/log/confusion_table.h"
 #include "training/log/curve_plot.h"
 #include "training/log/event_file.h"

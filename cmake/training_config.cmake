@@ -1,9 +1,26 @@
-# The messages that configure training, compiled from training/**/*.proto into the library.
-file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/training/*.proto)
-protobuf_generate(TARGET onward_training LANGUAGE cpp PROTOS ${protos} IMPORT_DIRS ${CMAKE_SOURCE_DIR} PROTOC_OUT_DIR ${CMAKE_BINARY_DIR}
-                  OUT_VAR generated)
+# The messages of training, compiled into the library: the configuration, which users include as <onward/train_config.pb.h>, and
+# what logs are made of.
+set(messages ${CMAKE_BINARY_DIR}/messages)
+file(MAKE_DIRECTORY ${messages})
+set(generated)
+foreach(root ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
+  set(folder ${root}/training)
+  if(root MATCHES "/include$")
+    set(folder ${root}/onward)
+  endif()
+  file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${folder}/*.proto)
+  foreach(proto ${protos})
+    file(RELATIVE_PATH name ${root} ${proto})
+    string(REGEX REPLACE "\\.proto$" ".pb" name ${messages}/${name})
+    add_custom_command(OUTPUT ${name}.h ${name}.cc COMMAND protobuf::protoc -I ${root} --cpp_out ${messages} ${proto}
+                       DEPENDS ${proto} protobuf::protoc COMMENT "protoc ${proto}" VERBATIM)
+    list(APPEND generated ${name}.h ${name}.cc)
+  endforeach()
+endforeach()
 set_source_files_properties(${generated} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-w;-Og")
-target_include_directories(onward_training SYSTEM PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}>)
+target_sources(onward_training PRIVATE ${generated})
+target_include_directories(onward_training SYSTEM PUBLIC $<BUILD_INTERFACE:${messages}>)
 if(ONWARD_SANITIZE STREQUAL "thread")
   target_include_directories(onward_training BEFORE PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/cmake/thread_sanitizer>)
 endif()
+install(DIRECTORY include/onward ${messages}/onward DESTINATION include FILES_MATCHING PATTERN "*.proto" PATTERN "*.pb.h")

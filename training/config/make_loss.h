@@ -3,7 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "onward/expr.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 
 namespace onward {
 

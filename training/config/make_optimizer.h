@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/optimizers/lbfgs.h"
 #include "training/optimizers/optimizer.h"
 

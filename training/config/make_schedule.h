@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/schedules/plateau.h"
 #include "training/schedules/schedule.h"
 

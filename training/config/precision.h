@@ -2,7 +2,7 @@
 #pragma once
 
 #include "onward/kernel.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 
 namespace onward {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 
 namespace onward {
 

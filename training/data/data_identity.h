@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "training/data/data_config.pb.h"
+#include "onward/data_config.pb.h"
 
 namespace onward {
 

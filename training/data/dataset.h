@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/data_config.pb.h"
 #include "onward/tensor.h"
 #include "onward/type.h"
-#include "training/data/data_config.pb.h"
 
 namespace onward {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "training/data/data_config.pb.h"
+#include "onward/data_config.pb.h"
 
 namespace onward {
 

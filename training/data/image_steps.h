@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/repeated_ptr_field.h"
-#include "training/data/data_config.pb.h"
+#include "onward/data_config.pb.h"
 #include "training/data/pixels.h"
 
 namespace onward {

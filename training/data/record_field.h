@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "nlohmann/json_fwd.hpp"
+#include "onward/data_config.pb.h"
 #include "onward/tensor.h"
 #include "onward/type.h"
-#include "training/data/data_config.pb.h"
 
 namespace onward {
 

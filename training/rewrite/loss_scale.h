@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "onward/expr.h"
+#include "onward/train_config.pb.h"
 #include "training/config/precision.h"
-#include "training/config/train_config.pb.h"
 
 namespace onward {
 

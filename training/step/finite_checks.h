@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "onward/kernel.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/step/loss_scaler.h"
 #include "training/step/progress.h"

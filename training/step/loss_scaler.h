@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 

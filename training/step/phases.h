@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onward/graph.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/data/dataset.h"
 #include "training/optimizers/optimizer.h"
 #include "training/prepare/trainable.h"

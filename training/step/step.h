@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/step/finite_checks.h"
 #include "training/step/phases.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
+#include "onward/train_config.pb.h"
 #include "training/checkpoint/checkpoint.h"
-#include "training/config/train_config.pb.h"
 
 namespace onward {
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "onward/session.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/step/batch_inputs.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 #include "training/optimizers/optimizer.h"
 #include "training/schedules/schedule.h"
 #include "training/step/progress.h"

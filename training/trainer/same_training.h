@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "training/config/train_config.pb.h"
+#include "onward/train_config.pb.h"
 
 namespace onward {
 

@@ -17,8 +17,8 @@
 
 #include "absl/status/statusor.h"
 #include "collectives/communicator.h"
+#include "onward/train_config.pb.h"
 #include "training/checkpoint/checkpoint_writer.h"
-#include "training/config/train_config.pb.h"
 #include "training/data/batch_sizes.h"
 #include "training/data/loader.h"
 #include "training/optimizers/lbfgs.h"
