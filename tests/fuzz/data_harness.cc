@@ -1,10 +1,10 @@
 #include "files/tar.h"
 #include "google/protobuf/text_format.h"
+#include "onward/dataset.h"
 #include "onward/vocabulary.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/manifest.h"
-#include "training/data/dataset.h"
 
 namespace onward::fuzz {
 namespace {

@@ -8,9 +8,9 @@
 #include "files/mapped_file.h"
 #include "files/npy.h"
 #include "files/safetensors.h"
+#include "onward/dataset.h"
 #include "onward/status.h"
 #include "training/data/sources.h"
-#include "training/data/views.h"
 
 namespace onward {
 namespace {

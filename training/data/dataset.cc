@@ -1,4 +1,4 @@
-#include "training/data/dataset.h"
+#include "onward/dataset.h"
 
 #include <cmath>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "onward/status.h"
 #include "training/data/order.h"
 #include "training/data/sources.h"
-#include "training/data/views.h"
 
 namespace onward {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/dataset.h"
 #include "onward/kernel.h"
-#include "training/data/dataset.h"
 
 namespace onward {
 

@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onward/data_config.pb.h"
+#include "onward/dataset.h"
 #include "onward/tensor.h"
 #include "onward/train_config.pb.h"
-#include "training/data/dataset.h"
 
 namespace onward {
 

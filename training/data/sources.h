@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "onward/dataset.h"
 #include "onward/vocabulary.h"
-#include "training/data/dataset.h"
 
 namespace onward {
 

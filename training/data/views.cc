@@ -1,8 +1,8 @@
-#include "training/data/views.h"
-
+// Data sets made of others.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "onward/dataset.h"
 #include "onward/status.h"
 #include "training/data/order.h"
 

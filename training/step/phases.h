@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onward/dataset.h"
 #include "onward/graph.h"
 #include "onward/train_config.pb.h"
-#include "training/data/dataset.h"
 #include "training/optimizers/optimizer.h"
 #include "training/prepare/trainable.h"
 #include "training/prepare/trainable_model.h"

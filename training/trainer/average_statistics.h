@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/dataset.h"
 #include "onward/session.h"
 #include "onward/train_config.pb.h"
-#include "training/data/dataset.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
 

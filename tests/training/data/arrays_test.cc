@@ -4,8 +4,8 @@
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/dataset.h"
 #include "tests/support/scratch_directory.h"
-#include "training/data/dataset.h"
 #include "training/data/loader.h"
 
 namespace onward {

@@ -8,9 +8,9 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "onward/dataset.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
-#include "training/data/dataset.h"
 #include "training/data/loader.h"
 
 namespace onward {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "training/data/views.h"
+#include "onward/dataset.h"
 
 namespace onward {
 namespace {

@@ -5,10 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/dataset.h"
 #include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
-#include "training/data/dataset.h"
 
 namespace onward {
 namespace {

@@ -1,7 +1,6 @@
-#include "training/data/views.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/dataset.h"
 #include "training/data/collate.h"
 
 namespace onward {
