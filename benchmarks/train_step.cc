@@ -13,7 +13,7 @@
 #include "files/npy.h"
 #include "onward/import.h"
 #include "onward/status.h"
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/step/phases.h"
 #include "training/step/training_session.h"

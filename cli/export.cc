@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/output_directory.h"
 #include "onward/status.h"
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/trained_model.h"
 

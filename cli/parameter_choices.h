@@ -5,7 +5,7 @@
 
 #include "absl/types/span.h"
 #include "onward/nn/parameters.h"
-#include "training/prepare/trainable.h"
+#include "onward/weight_choice.h"
 
 namespace onward::cli {
 

@@ -23,7 +23,7 @@
 #include "graph/base/byte_text.h"
 #include "onward/nn/parameters.h"
 #include "onward/status.h"
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 #include "training/data/sources.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/trainer/trainer.h"

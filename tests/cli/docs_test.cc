@@ -19,10 +19,10 @@
 #include "onward/nn/linear.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "onward/train_config.h"
 #include "tests/cli/markdown.h"
 #include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
-#include "training/config/read_config.h"
 
 namespace onward {
 namespace {

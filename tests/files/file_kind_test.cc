@@ -5,8 +5,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onward/import.h"
+#include "onward/train_config.h"
 #include "tests/support/scratch_directory.h"
-#include "training/config/read_config.h"
 
 namespace onward {
 namespace {

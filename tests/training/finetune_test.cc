@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/train_config.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
-#include "training/config/read_config.h"
 #include "training/trainer/trainer.h"
 
 namespace onward {

@@ -1,6 +1,7 @@
 #include "training/config/check_config.h"
 
 #include "absl/strings/str_cat.h"
+#include "onward/train_config.h"
 #include "training/config/check_parts.h"
 #include "training/config/checks.h"
 #include "training/config/kinds.h"

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "absl/status/status.h"
 #include "onward/train_config.pb.h"
 
 namespace onward {
@@ -16,8 +15,5 @@ struct ConfigProblem {
 // The first problem: a required field that is missing, a value out of range, fields that exclude
 // each other or that do nothing (unused_fields.h).
 ConfigProblem CheckTrainConfig(const TrainConfig& config);
-
-// The same as InvalidArgument, for configurations that are made in C++ and have no line to name.
-absl::Status ValidateTrainConfig(const TrainConfig& config);
 
 }  // namespace onward

@@ -1,7 +1,6 @@
 #include "training/prepare/trainable.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -149,45 +148,6 @@ absl::StatusOr<std::vector<WeightChoice>> ChooseTrainable(
     const Model& model, absl::Span<const std::string> initializers, ValueId loss,
     absl::Span<const std::string> trainable, absl::Span<const std::string> frozen) {
   return Chooser(model, trainable, frozen).Run(initializers, loss);
-}
-
-std::string ChoiceSummary(absl::Span<const WeightChoice> choices) {
-  struct Row {
-    bool trained;
-    Ground ground;
-    const char* text;
-  };
-  constexpr std::array<Row, 8> kRows = {{
-      {true, Ground::kModel, "the model says so"},
-      {true, Ground::kConfig, "named in `trainable`"},
-      {true, Ground::kGuess, "guessed: the file does not say what they are"},
-      {false, Ground::kModel, "buffers and constants, as the model says"},
-      {false, Ground::kConfig, "by `trainable` or `frozen`"},
-      {false, Ground::kGuess, "guessed to be constants"},
-      {false, Ground::kStatistic, "running statistics"},
-      {false, Ground::kNoPath, "without a path to the loss"},
-  }};
-  const auto part = [&](bool trained) {
-    std::vector<std::string> texts;
-    size_t sum = 0;
-    for (const Row& row : kRows) {
-      const auto count = static_cast<size_t>(
-          std::count_if(choices.begin(), choices.end(), [&](const WeightChoice& each) {
-            return each.trained == trained && each.ground == row.ground;
-          }));
-      if (row.trained != trained || count == 0) continue;
-      texts.push_back(absl::StrCat(count, " ", row.text));
-      sum += count;
-    }
-    return absl::StrCat(sum, trained ? " weights are trained" : " are frozen",
-                        texts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(texts, ", "), ")"));
-  };
-  return absl::StrCat(part(true), "; ", part(false));
-}
-
-std::string ChoiceText(const WeightChoice& choice) {
-  const char* kGrounds[] = {"config", "model", "guess", "model", "graph"};
-  return absl::StrCat(kGrounds[static_cast<size_t>(choice.ground)], ": ", choice.reason);
 }
 
 absl::StatusOr<std::vector<ValueId>> TrainableParameters(const Model& model,

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onward/graph.h"
+#include "onward/weight_choice.h"
 
 namespace onward {
 
@@ -14,33 +15,11 @@ namespace onward {
 absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::string& field,
                            absl::Span<const std::string> initializers);
 
-// What a choice rests on.
-enum class Ground {
-  kConfig,     // `trainable` or `frozen` names it, or `trainable` names others
-  kModel,      // the file says that it is a parameter, or that it is none
-               // (training/source/torch_export.h)
-  kGuess,      // the file does not say (training/prepare/formula_constants.h)
-  kStatistic,  // a running statistic
-  kNoPath,     // no gradient path leads from the loss to it
-};
-
-struct WeightChoice {
-  std::string name;
-  bool trained = false;
-  Ground ground = Ground::kGuess;
-  std::string reason;  // "a buffer", "folded from 'fc.weight'"
-};
-
 // For each of `initializers` (names) that holds floats, in their order. An invalid `loss`: paths
 // are not looked at. Patterns are not checked.
 absl::StatusOr<std::vector<WeightChoice>> ChooseTrainable(
     const Model& model, absl::Span<const std::string> initializers, ValueId loss,
     absl::Span<const std::string> trainable, absl::Span<const std::string> frozen);
-
-// "12 weights are trained (10 the file names as parameters, 2 by guess), 5 are frozen (...)".
-std::string ChoiceSummary(absl::Span<const WeightChoice> choices);
-// "file: a buffer"; of what a table of weights says.
-std::string ChoiceText(const WeightChoice& choice);
 
 // Those that are trained. InvalidArgument: a pattern that matches nothing; a name without wildcards
 // that cannot be trained, with the reason; nothing left. `choices`, where given, gets all.

@@ -11,11 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "onward/train_config.pb.h"
+#include "onward/training_report.h"
 #include "training/data/loader.h"
 #include "training/step/finite_checks.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
-#include "training/step/step_report.h"
 #include "training/step/training_session.h"
 
 namespace onward {

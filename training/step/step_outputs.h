@@ -2,7 +2,7 @@
 #pragma once
 
 #include "onward/session.h"
-#include "training/step/step_report.h"
+#include "onward/training_report.h"
 
 namespace onward {
 

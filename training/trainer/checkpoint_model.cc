@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "onward/status.h"
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 #include "training/prepare/load_model.h"
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"

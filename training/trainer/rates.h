@@ -7,10 +7,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "onward/train_config.pb.h"
+#include "onward/training_report.h"
 #include "training/optimizers/optimizer.h"
 #include "training/schedules/schedule.h"
 #include "training/step/progress.h"
-#include "training/step/step_report.h"
 #include "training/step/training_session.h"
 
 namespace onward {

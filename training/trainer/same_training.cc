@@ -11,9 +11,9 @@
 #include "files/utf8.h"
 #include "google/protobuf/text_format.h"
 #include "onward/status.h"
+#include "onward/train_config.h"
 #include "training/config/config_differences.h"
 #include "training/config/make_optimizer.h"
-#include "training/config/read_config.h"
 #include "training/data/data_identity.h"
 
 namespace onward {

@@ -27,32 +27,11 @@
 #include "training/step/phases.h"
 #include "training/step/progress.h"
 #include "training/step/step.h"
-#include "training/step/step_report.h"
 #include "training/step/training_session.h"
 #include "training/trainer/evaluation.h"
 #include "training/trainer/rates.h"
 
 namespace onward {
-
-struct EvaluationReport {
-  int64_t step = 0;
-  int64_t epoch = 0;  // epochs that are done
-  Evaluation evaluation;
-  bool best = false;
-};
-
-// Why Trainer::Run came to its end.
-enum class TrainingEnd : uint8_t {
-  kSteps,     // all steps are done
-  kPatience,  // `evaluation.patience` evaluations were no better than the best one
-  kStopped,   // by TrainerOptions::stop or ::interrupted
-};
-
-// The evaluation that was the best so far, by `evaluation.metric`.
-struct BestEvaluation {
-  int64_t step = 0;
-  double metric = 0;
-};
 
 struct TrainerOptions {
   std::string directory;       // a relative path of the model is below it
@@ -83,26 +62,6 @@ struct TrainerOptions {
   // checkpoints; what any rank is asked by `stop` and `interrupted`, which all have or none, ends
   // all. Null: one rank.
   std::shared_ptr<Communicator> communicator = nullptr;
-};
-
-// What a training takes at its peak, as it is planned before the first step: bytes of tensors (see
-// MemoryLimit).
-struct TrainingMemory {
-  int64_t held = 0;       // there already: state, frozen weights, what kernels packed, data
-  int64_t state = 0;      // of that, what steps update
-  int64_t arena = 0;      // where steps and evaluations compute
-  int64_t outputs = 0;    // of theirs
-  int64_t plans = 0;      // for batches of other dims
-  int64_t copies = 0;     // of state: while a checkpoint is written, or for steps that are skipped
-  int64_t optimizer = 0;  // the history of LBFGS and what it works with
-  int64_t batches = 0;    // read, and read ahead
-  int64_t measured = 0;  // what `sized_at_run` nodes took beside that in a run of the largest batch
-  int64_t creation = 0;  // the peak until here
-  int sized_at_run = 0;  // nodes whose sizes data decides, or that run a body
-  int64_t total() const {
-    return std::max(creation,
-                    held + arena + outputs + plans + copies + optimizer + batches + measured);
-  }
 };
 
 // Not thread-safe.

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/train_config.h"
 #include "tests/support/scratch_directory.h"
 #include "training/config/config_differences.h"
-#include "training/config/read_config.h"
 
 namespace onward {
 namespace {

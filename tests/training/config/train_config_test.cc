@@ -1,5 +1,5 @@
 // Configurations that are wrong: the message says where and what.
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-#include "training/config/read_config.h"
+#include "onward/train_config.h"
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
