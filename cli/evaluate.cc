@@ -11,11 +11,11 @@
 #include "onward/import.h"
 #include "onward/status.h"
 #include "onward/train_config.h"
+#include "onward/training.h"
 #include "training/config/kinds.h"
 #include "training/config/set_field.h"
 #include "training/data/model_notes.h"
 #include "training/log/confusion_table.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 namespace {

@@ -23,10 +23,9 @@
 #include "graph/base/byte_text.h"
 #include "onward/nn/parameters.h"
 #include "onward/status.h"
-#include "onward/train_config.h"
+#include "onward/training.h"
 #include "training/data/sources.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 namespace {
@@ -155,7 +154,7 @@ absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
                "the profile of the first %d batches is %s; values and scratch of a step take %s at "
                "most, while %s runs, beside %s of state\n",
                kProfiledBatches, path.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
-               BytesText(trainer.state_bytes()).c_str());
+               BytesText(trainer.planned_memory().state).c_str());
   return absl::OkStatus();
 }
 

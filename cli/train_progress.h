@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "training/trainer/trainer.h"
+#include "onward/training.h"
 
 namespace onward::cli {
 

@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "onward/train_config.pb.h"
+#include "onward/training.h"
 #include "training/log/confusion_table.h"
 #include "training/log/curve_plot.h"
 #include "training/log/event_file.h"
 #include "training/log/metrics_file.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::cli {
 

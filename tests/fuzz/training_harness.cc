@@ -5,13 +5,13 @@
 #include "google/protobuf/text_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "onward/train_config.h"
+#include "onward/training.h"
 #include "tests/fuzz/harnesses.h"
 #include "tests/fuzz/random_message.h"
 #include "tests/fuzz/random_tensor.h"
 #include "tests/support/scratch_directory.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/config/set_field.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // A label or a token that is out of range is named by its place in the data, for every source.
 #include "files/safetensors.h"
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

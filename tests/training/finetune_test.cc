@@ -7,9 +7,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onward/train_config.h"
+#include "onward/training.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -38,7 +39,8 @@ Outcome FineTune(const std::string& example, const std::string& model, const std
   if (!trainer.ok()) return outcome;
   const absl::Status run = (*trainer)->Run();
   EXPECT_TRUE(run.ok()) << run;
-  outcome.nodes = static_cast<int64_t>((*trainer)->session().session().graph().node_ids().size());
+  outcome.nodes = static_cast<int64_t>(
+      static_cast<TrainingLoop&>(**trainer).session().session().graph().node_ids().size());
   outcome.bytes = (*trainer)->planned_memory().arena + (*trainer)->planned_memory().state;
   outcome.parameters = (*trainer)->parameters();
   const auto trained = (*trainer)->TrainedModel();

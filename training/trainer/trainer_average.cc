@@ -5,12 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/trainer/average_statistics.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 
 // The share of the coming weights in their average.
-absl::Status Trainer::SetAverageWeight() {
+absl::Status TrainingLoop::SetAverageWeight() {
   if (!config_.has_average()) return absl::OkStatus();
   const AverageConfig& average = config_.average();
   const bool counts = progress_.step >= average.start() &&
@@ -26,7 +26,7 @@ absl::Status Trainer::SetAverageWeight() {
   return session_->Set("average/weight", Tensor::Scalar(weight));
 }
 
-void Trainer::WarnOfLateAverage() const {
+void TrainingLoop::WarnOfLateAverage() const {
   if (!config_.has_average() || total_steps_ == 0 || config_.average().start() < total_steps_)
     return;
   Warn(absl::StrCat("average.start: ", config_.average().start(), ", the training ends after ",
@@ -35,11 +35,11 @@ void Trainer::WarnOfLateAverage() const {
                     "exported"));
 }
 
-bool Trainer::HasAverage() const {
+bool TrainingLoop::HasAverage() const {
   return phases_.evaluate_average.has_value() && progress_.averaged > 0;
 }
 
-absl::Status Trainer::UpdateAverageStatistics() const {
+absl::Status TrainingLoop::UpdateAverageStatistics() const {
   if (!phases_.statistics || !HasAverage() || statistics_of_ == progress_.averaged)
     return absl::OkStatus();
   const size_t phase = *phases_.statistics;

@@ -15,7 +15,7 @@
 #include "training/checkpoint/checkpoint.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/same_training.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -48,18 +48,18 @@ TrainingStep::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
 
 }  // namespace
 
-std::vector<std::string> Trainer::CheckpointDirectories() const {
+std::vector<std::string> TrainingLoop::CheckpointDirectories() const {
   std::vector<std::string> directories = {options_.checkpoint_directory};
   if (!options_.second_checkpoint_directory.empty())
     directories.push_back(options_.second_checkpoint_directory);
   return directories;
 }
 
-void Trainer::Warn(const std::string& message) const {
+void TrainingLoop::Warn(const std::string& message) const {
   if (options_.on_warning != nullptr) options_.on_warning(message);
 }
 
-absl::Status Trainer::OpenCheckpoints() {
+absl::Status TrainingLoop::OpenCheckpoints() {
   if (options_.checkpoint_directory.empty()) return absl::OkStatus();
   CheckpointOptions options;
   options.directory = options_.checkpoint_directory;
@@ -88,7 +88,7 @@ absl::Status Trainer::OpenCheckpoints() {
   return options_.resume ? Resume() : absl::OkStatus();
 }
 
-absl::Status Trainer::Resume() {
+absl::Status TrainingLoop::Resume() {
   absl::StatusOr<LoadedCheckpoint> loaded = LoadNewestCheckpoint(CheckpointDirectories());
   if (absl::IsNotFound(loaded.status())) return absl::OkStatus();
   if (!loaded.ok()) return loaded.status();
@@ -116,17 +116,17 @@ absl::Status Trainer::Resume() {
   return absl::OkStatus();
 }
 
-std::optional<BestEvaluation> Trainer::best() const {
+std::optional<BestEvaluation> TrainingLoop::best() const {
   if (!progress_.best || !progress_.best_step) return std::nullopt;
   return BestEvaluation{*progress_.best_step, *progress_.best};
 }
 
-bool Trainer::ExportsBest() const {
+bool TrainingLoop::ExportsBest() const {
   return evaluation_loader_ != nullptr && config_.export_().weights() == ExportConfig::BEST;
 }
 
 // Where there are checkpoints, the best weights are in one of them.
-void Trainer::KeepBest() {
+void TrainingLoop::KeepBest() {
   if (!ExportsBest() || checkpoints_ != nullptr || rank() > 0) return;
   best_weights_ = BestWeights{progress_.step, HasAverage(), {}};
   for (const std::string& name : session_->state_names()) {
@@ -136,7 +136,7 @@ void Trainer::KeepBest() {
   }
 }
 
-void Trainer::FindBest() {
+void TrainingLoop::FindBest() {
   const std::optional<BestEvaluation> found = best();
   if (!ExportsBest() || !found || rank() > 0) return;
   // Those that the session has are not held twice.
@@ -175,7 +175,7 @@ void Trainer::FindBest() {
   best_weights_ = BestWeights{next->state.step, averaged, next->state.tensors};
 }
 
-void Trainer::SaveCheckpoint(std::optional<double> metric) {
+void TrainingLoop::SaveCheckpoint(std::optional<double> metric) {
   if (checkpoints_ == nullptr || saved_step_ == progress_.step) return;
   TrainingState state;
   state.step = progress_.step;
@@ -193,19 +193,19 @@ void Trainer::SaveCheckpoint(std::optional<double> metric) {
   if (waits_for_checkpoints_) WaitForCheckpoint();
 }
 
-void Trainer::WaitForCheckpoint() {
+void TrainingLoop::WaitForCheckpoint() {
   if (const absl::Status written = checkpoints_->Wait(); !written.ok())
     Warn(std::string(written.message()));
 }
 
-bool Trainer::HasCheckpoint(int64_t step) const {
+bool TrainingLoop::HasCheckpoint(int64_t step) const {
   const auto entries = ListCheckpoints(CheckpointDirectories());
   return entries.ok() && std::any_of(entries->begin(), entries->end(),
                                      [&](const auto& entry) { return entry.step == step; });
 }
 
 // A disk that is full, or that is not there, may be again in a moment.
-absl::Status Trainer::SaveLastCheckpoint() {
+absl::Status TrainingLoop::SaveLastCheckpoint() {
   if (checkpoints_ == nullptr) return absl::OkStatus();
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::seconds(config_.checkpoint().wait_seconds());

@@ -5,7 +5,7 @@
 #include "training/config/make_loss.h"
 #include "training/data/model_notes.h"
 #include "training/rewrite/training_names.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -27,7 +27,7 @@ std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
 
 // What PlanMemory, which reads the evaluation's first batch, has not looked at: a metric that does
 // not fit is refused now, not after the first epoch.
-absl::Status Trainer::CheckEvaluation() const {
+absl::Status TrainingLoop::CheckEvaluation() const {
   if (evaluation_loader_ == nullptr) return absl::OkStatus();
   ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
   if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
@@ -46,7 +46,7 @@ absl::Status Trainer::CheckEvaluation() const {
 }
 
 // Beside the loss of such a model there is nothing that could be counted.
-void Trainer::WarnOfUncountedTargets() const {
+void TrainingLoop::WarnOfUncountedTargets() const {
   const int64_t parts = config_.accumulate() * ranks();
   if (parts == 1 || !config_.loss().has_from_model() || SumsLoss(config_.loss())) return;
   Warn(absl::StrCat(
@@ -60,7 +60,7 @@ void Trainer::WarnOfUncountedTargets() const {
 
 // Labels number the classes of their own data set: folders that one of two data sets lacks would
 // shift them.
-absl::Status Trainer::CheckEvaluationClasses() const {
+absl::Status TrainingLoop::CheckEvaluationClasses() const {
   const std::vector<std::string> trained = class_names();
   std::vector<std::string> evaluated;
   for (const Field& field : evaluation_loader_->places().data->fields())
@@ -74,13 +74,13 @@ absl::Status Trainer::CheckEvaluationClasses() const {
   return absl::OkStatus();
 }
 
-std::vector<std::string> Trainer::class_names() const {
+std::vector<std::string> TrainingLoop::class_names() const {
   for (const Field& field : fields_)
     if (field.name == config_.loss().target()) return field.classes;
   return {};
 }
 
-std::map<std::string, std::string> Trainer::DataNotes() const {
+std::map<std::string, std::string> TrainingLoop::DataNotes() const {
   const Graph& graph = trained_.model.graph;
   std::vector<std::string> inputs;
   for (const ValueId id : graph.inputs()) inputs.push_back(graph.value(id).name);
@@ -96,7 +96,7 @@ std::map<std::string, std::string> Trainer::DataNotes() const {
   return {};
 }
 
-void Trainer::WarnOfEmptyGroups() const {
+void TrainingLoop::WarnOfEmptyGroups() const {
   for (const int group : phases_.empty_groups) {
     Warn(absl::StrCat("optimizer.group[", group,
                       "] has no parameter: none that is trained matches it, or earlier groups have "

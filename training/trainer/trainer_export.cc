@@ -9,12 +9,12 @@
 #include "training/rewrite/portable_checks.h"
 #include "training/source/stop_gradients.h"
 #include "training/trainer/trained_model.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 
 // The session has them from now on, in memory that nothing else holds.
-void Trainer::ReleaseWeights() {
+void TrainingLoop::ReleaseWeights() {
   Graph& graph = trained_.model.graph;
   for (const std::string& name : session_->state_names()) {
     const ValueId id = graph.FindValue(name);
@@ -24,8 +24,8 @@ void Trainer::ReleaseWeights() {
   }
 }
 
-absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
-                                                const std::map<std::string, Tensor>* state) const {
+absl::StatusOr<Model> TrainingLoop::ModelWithWeights(
+    bool averaged, const std::map<std::string, Tensor>* state) const {
   Model model = trained_.model;
   const std::vector<std::string> states = session_->state_names();
   const std::set<std::string> known(states.begin(), states.end());
@@ -42,7 +42,7 @@ absl::StatusOr<Model> Trainer::ModelWithWeights(bool averaged,
   return model;
 }
 
-absl::StatusOr<Model> Trainer::TrainedModel() const {
+absl::StatusOr<Model> TrainingLoop::TrainedModel() const {
   if (!best_weights_) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   ONWARD_ASSIGN_OR_RETURN(
       Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
@@ -54,12 +54,12 @@ absl::StatusOr<Model> Trainer::TrainedModel() const {
   return model;
 }
 
-absl::Status Trainer::Export(const std::string& path) const {
+absl::Status TrainingLoop::Export(const std::string& path) const {
   ONWARD_ASSIGN_OR_RETURN(Model model, TrainedModel());
   return ExportTrainedModel(std::move(model), config_, path);
 }
 
-absl::Status Trainer::ExportStep(const std::string& path) const {
+absl::Status TrainingLoop::ExportStep(const std::string& path) const {
   if (IsLbfgs(config_)) {
     return absl::FailedPreconditionError(
         "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is "

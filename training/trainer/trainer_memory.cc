@@ -11,7 +11,7 @@
 #include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/data/batch_sizes.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -63,7 +63,7 @@ absl::StatusOr<Batches> ReadBatches(Loader& loader, int64_t count, int64_t per_s
 }  // namespace
 
 // The fewest recomputed segments that keep to the memory budget.
-absl::Status Trainer::FitSession() {
+absl::Status TrainingLoop::FitSession() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes("recompute.memory_budget",
                                                            config_.recompute().memory_budget()));
   ONWARD_ASSIGN_OR_RETURN(
@@ -107,8 +107,8 @@ absl::Status Trainer::FitSession() {
 }
 
 // What a phase needs, added to the plan.
-absl::Status Trainer::PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
-                                PlannedMemory* sum) {
+absl::Status TrainingLoop::PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
+                                     PlannedMemory* sum) {
   PlannedMemory most;
   const auto plan = [&](const Batch& batch) -> absl::StatusOr<int64_t> {
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
@@ -139,8 +139,8 @@ absl::Status Trainer::PlanPhase(size_t phase, const DataConfig& data, const Batc
 }
 
 // Runs a phase where its plan does not have all, and adds what it took besides.
-absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
-                                   const BatchSizes& sizes) {
+absl::Status TrainingLoop::MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
+                                        const BatchSizes& sizes) {
   const Loader::Position at = sizes.largest[0].position.value_or(Loader::Position());
   loader.Seek(at.epoch, at.batch);
   const absl::StatusOr<Batch> read = loader.Next();
@@ -159,7 +159,7 @@ absl::Status Trainer::MeasurePhase(size_t phase, const DataConfig& data, Loader&
   return absl::OkStatus();
 }
 
-absl::Status Trainer::PlanMemory(int64_t budget) {
+absl::Status TrainingLoop::PlanMemory(int64_t budget) {
   planned_ = TrainingMemory();
   ONWARD_ASSIGN_OR_RETURN(
       const Batches batches,
@@ -239,7 +239,7 @@ absl::Status Trainer::PlanMemory(int64_t budget) {
 }
 
 // What LBFGS keeps and works with.
-absl::StatusOr<Lbfgs::Memory> Trainer::PlanLbfgs() const {
+absl::StatusOr<Lbfgs::Memory> TrainingLoop::PlanLbfgs() const {
   const Lbfgs::Options made = MakeLbfgsOptions(config_.optimizer().lbfgs());
   int64_t elements = 0, bytes = 0;
   for (const std::string& name : phases_.parameters) {
@@ -251,17 +251,17 @@ absl::StatusOr<Lbfgs::Memory> Trainer::PlanLbfgs() const {
 }
 
 // What comes every so many steps, or after every epoch.
-bool Trainer::ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const {
+bool TrainingLoop::ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const {
   return TotalSteps() > (has_every_steps ? every_steps : steps_per_epoch());
 }
 
-bool Trainer::SavesBeforeTheEnd() const {
+bool TrainingLoop::SavesBeforeTheEnd() const {
   return !options_.checkpoint_directory.empty() &&
          ComesBeforeTheEnd(config_.checkpoint().has_every_steps(),
                            config_.checkpoint().every_steps());
 }
 
-absl::Status Trainer::CheckLimit() const {
+absl::Status TrainingLoop::CheckLimit() const {
   if (planned_.total() <= memory_->limit()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("max_memory: the training needs ", BytesText(planned_.total()), " at its peak, ",

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/write_file.h"
 #include "onward/status.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -23,7 +23,7 @@ absl::StatusOr<nlohmann::json> TraceOf(const Session& session, const std::string
 
 }  // namespace
 
-std::vector<NodeExplanation> Trainer::ExplainStep() const {
+std::vector<NodeExplanation> TrainingLoop::ExplainStep() const {
   std::vector<NodeExplanation> nodes = session_->session().Explain();
   if (!phases_.apply) return nodes;
   const std::vector<NodeExplanation> update = session_->session(*phases_.apply).Explain();
@@ -31,14 +31,14 @@ std::vector<NodeExplanation> Trainer::ExplainStep() const {
   return nodes;
 }
 
-std::optional<MemoryPeak> Trainer::RecordedPeak() const {
+std::optional<MemoryPeak> TrainingLoop::RecordedPeak() const {
   std::optional<MemoryPeak> peak = session_->session().RecordedPeak();
   if (!phases_.apply) return peak;
   const auto update = session_->session(*phases_.apply).RecordedPeak();
   return !peak || (update && update->bytes > peak->bytes) ? update : peak;
 }
 
-absl::Status Trainer::WriteProfile(const std::string& path) const {
+absl::Status TrainingLoop::WriteProfile(const std::string& path) const {
   const Session& batches = session_->session();
   if (!phases_.apply || !session_->session(*phases_.apply).RecordedPeak())
     return batches.WriteProfile(path);

@@ -4,7 +4,7 @@
 #include "google/protobuf/text_format.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -34,15 +34,17 @@ std::string AllReducesOf(const Graph& graph) {
 
 }  // namespace
 
-int Trainer::rank() const { return options_.communicator ? options_.communicator->rank() : 0; }
-int Trainer::ranks() const { return options_.communicator ? options_.communicator->size() : 1; }
+int TrainingLoop::rank() const { return options_.communicator ? options_.communicator->rank() : 0; }
+int TrainingLoop::ranks() const {
+  return options_.communicator ? options_.communicator->size() : 1;
+}
 
-void Trainer::SetActivity(const std::string& activity) const {
+void TrainingLoop::SetActivity(const std::string& activity) const {
   if (options_.communicator != nullptr) options_.communicator->set_activity(activity);
 }
 
 // Ranks that are not alike are refused before they exchange a tensor; the state is rank 0's.
-absl::Status Trainer::StartTogether() {
+absl::Status TrainingLoop::StartTogether() {
   if (ranks() == 1) return absl::OkStatus();
   Communicator& communicator = *options_.communicator;
   std::string state;
@@ -73,7 +75,7 @@ absl::Status Trainer::StartTogether() {
 
 // What one rank is asked ends all of them, after the same step. A rank that is gone shows in what
 // comes next.
-bool Trainer::AnyRank(bool value) const {
+bool TrainingLoop::AnyRank(bool value) const {
   if (ranks() == 1) return value;
   const absl::StatusOr<std::vector<double>> all = AllGather(*options_.communicator, value ? 1 : 0);
   return all.ok() && std::any_of(all->begin(), all->end(), [](double each) { return each != 0; });
@@ -81,7 +83,7 @@ bool Trainer::AnyRank(bool value) const {
 
 // Rank 0 evaluates, with what it computes with; the others wait, and are told what they need for
 // schedules, patience and the best weights.
-absl::StatusOr<Evaluation> Trainer::EvaluateTogether() {
+absl::StatusOr<Evaluation> TrainingLoop::EvaluateTogether() {
   if (ranks() == 1) return EvaluateAlone();
   SetActivity(absl::StrCat("the evaluation after step ", progress_.step));
   absl::StatusOr<Evaluation> evaluation = Evaluation();

@@ -4,19 +4,19 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/step/step_outputs.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 
-int64_t Trainer::steps_per_epoch() const {
+int64_t TrainingLoop::steps_per_epoch() const {
   return (loader_->batches_per_epoch() + config_.accumulate() - 1) / config_.accumulate();
 }
 
-int64_t Trainer::TotalSteps() const {
+int64_t TrainingLoop::TotalSteps() const {
   return config_.has_steps() ? config_.steps() : config_.epochs() * steps_per_epoch();
 }
 
-absl::Status Trainer::OpenSteps() {
+absl::Status TrainingLoop::OpenSteps() {
   total_steps_ = TotalSteps();
   ONWARD_ASSIGN_OR_RETURN(rates_, Rates::Create(config_, phases_.groups, total_steps_, progress_));
   if (rates_->late_warmup() > 0) {
@@ -32,14 +32,14 @@ absl::Status Trainer::OpenSteps() {
   return absl::OkStatus();
 }
 
-bool Trainer::Interrupted() {
+bool TrainingLoop::Interrupted() {
   if (!interrupted_ && options_.interrupted != nullptr)
     interrupted_ = AnyRank(options_.interrupted());
   return interrupted_;
 }
 
 // What histograms are of, at the steps that have some.
-absl::Status Trainer::ReadWeights(StepReport& report) const {
+absl::Status TrainingLoop::ReadWeights(StepReport& report) const {
   const LogConfig& log = config_.log();
   if (!log.has_histogram_steps() || report.step % log.histogram_steps() != 0) {
     report.gradients.clear();
@@ -51,7 +51,7 @@ absl::Status Trainer::ReadWeights(StepReport& report) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepReport> Trainer::MakeStep() {
+absl::StatusOr<StepReport> TrainingLoop::MakeStep() {
   StepReport report;
   const double begin = Now();
   const int64_t averaged = progress_.averaged;

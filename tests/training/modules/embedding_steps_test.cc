@@ -3,8 +3,8 @@
 #include "files/npy.h"
 #include "files/safetensors.h"
 #include "onward/nn/embedding.h"
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {
@@ -47,7 +47,7 @@ class EmbeddingStepsTest : public ::testing::Test {
     std::vector<float> got;
     Trainer* running = nullptr;
     options.on_step = [&](const StepReport&) {
-      const Tensor table = *running->session().State("table.weight");
+      const Tensor table = *running->State("table.weight");
       got.insert(got.end(), table.data<float>(), table.data<float>() + table.num_elements());
     };
     auto trainer = Trainer::Create(config, options);

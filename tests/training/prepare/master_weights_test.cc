@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "onward/import.h"
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

@@ -100,7 +100,7 @@ TEST_F(AccumulateTest, OneBatchAndSeveralAreOneStep) {
     EXPECT_TRUE(trainer.ok()) << trainer.status();
     std::vector<double> numbers;
     if (!trainer.ok()) return numbers;
-    const Tensor weight = *(*trainer)->session().State("weight");
+    const Tensor weight = *(*trainer)->State("weight");
     for (int64_t i = 0; i < weight.num_elements(); ++i) numbers.push_back(Number(weight, i));
     for (const StepReport& report : reports) {
       numbers.push_back(report.loss);
@@ -240,7 +240,7 @@ TEST_F(AccumulateTest, RecomputedBatchesAreOneStep) {
     EXPECT_TRUE(trainer.ok()) << trainer.status();
     if (!trainer.ok()) return numbers;
     for (const char* name : {"weight", "weight0", "weight1", "weight2"}) {
-      const Tensor weight = *(*trainer)->session().State(name);
+      const Tensor weight = *(*trainer)->State(name);
       for (int64_t i = 0; i < weight.num_elements(); ++i) numbers.push_back(Number(weight, i));
     }
     return numbers;

@@ -127,7 +127,7 @@ TEST_F(AverageTest, AccumulatedStepsAverageTheStatisticsOfTheirLastBatch) {
   TrainerOptions options;
   options.directory = scratch_.path();
   const auto numbers = [&](const std::string& state) {
-    const Tensor tensor = *trainer->session().State(state);
+    const Tensor tensor = *trainer->State(state);
     return std::vector<double>(tensor.data<double>(), tensor.data<double>() + 6);
   };
   options.on_step = [&](const StepReport&) { means.push_back(numbers("bn1.running_mean")); };
@@ -170,7 +170,7 @@ TEST_F(AverageTest, BeforeItsStartTheWeightsCount) {
       const auto model = averaged->TrainedModel();
       ASSERT_TRUE(model.ok()) << model.status();
       for (const char* state : kStates) {
-        ExpectNear(Exported(*model, state), *plain->session().State(state), state, 0);
+        ExpectNear(Exported(*model, state), *plain->State(state), state, 0);
       }
       ASSERT_EQ(warnings.size(), 1u);
       EXPECT_THAT(warnings[0], HasSubstr("average.start: 100, the training ends after 18 steps: "

@@ -10,9 +10,9 @@
 #include "files/npy.h"
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
+#include "onward/training.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::testing {
 
@@ -51,7 +51,7 @@ class TrainerCaseTest : public ::testing::Test {
   }
   void ExpectState(Trainer& trainer, const std::string& state, const std::string& want,
                    double tolerance) {
-    const auto got = trainer.session().State(state);
+    const auto got = trainer.State(state);
     ASSERT_TRUE(got.ok()) << got.status();
     ExpectNear(*got, arrays_.at(want), state, tolerance);
   }

@@ -76,9 +76,9 @@ class RanksTest : public testing::TrainerTest {
       EXPECT_NEAR(got.evaluations[i].evaluation.loss, want.evaluations[i].evaluation.loss, 1e-4);
       EXPECT_EQ(got.evaluations[i].best, want.evaluations[i].best);
     }
-    TrainingSession& whole = want.trainers[0]->session();
+    Trainer& whole = *want.trainers[0];
     for (const std::string& name : whole.state_names()) {
-      const Tensor a = *got.trainers[0]->session().State(name), b = *whole.State(name);
+      const Tensor a = *got.trainers[0]->State(name), b = *whole.State(name);
       if (a.dtype() != DType::kFloat32) continue;
       ASSERT_EQ(a.dims(), b.dims()) << name;
       for (int64_t i = 0; i < a.num_elements(); ++i)

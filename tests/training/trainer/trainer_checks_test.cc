@@ -1,6 +1,6 @@
 // Configurations made in C++, evaluations and data that do not fit: refused before the first step.
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

@@ -1,6 +1,6 @@
 // What ends a training, or does not let it begin.
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

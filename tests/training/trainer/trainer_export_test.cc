@@ -1,10 +1,11 @@
 // What a training leaves: the trained model, and its step.
 #include "onward/import.h"
+#include "onward/training.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/rewrite/portable_checks.h"
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
 namespace onward {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(TrainerTest, TheExportedStepIsTheStepInOnnxRuntime) {
   }
   const auto theirs = testing::RunInOnnxRuntime(*step, given);
   ASSERT_TRUE(theirs.ok()) << theirs.status();
-  TrainingSession& session = (*trainer)->session();
+  TrainingSession& session = static_cast<TrainingLoop&>(**trainer).session();
   const auto ours = session.Step(batch);
   ASSERT_TRUE(ours.ok()) << ours.status();
   EXPECT_EQ(testing::Difference(ours->at("loss").tensor(), theirs->at("loss").tensor(), 1e-5, 1e-6),
@@ -101,7 +102,8 @@ class ExportedStepTest : public TrainerTest {
   void ExpectLossOfTheTrainer(const Tensor& x, const Tensor& label) {
     const auto theirs = Run(x, label);
     ASSERT_TRUE(theirs.ok()) << theirs.status();
-    const auto ours = trainer_->session().Step({{"x", x}, {"label", label}});
+    const auto ours =
+        static_cast<TrainingLoop&>(*trainer_).session().Step({{"x", x}, {"label", label}});
     ASSERT_TRUE(ours.ok()) << ours.status();
     EXPECT_EQ(
         testing::Difference(ours->at("loss").tensor(), theirs->at("loss").tensor(), 1e-5, 1e-6),

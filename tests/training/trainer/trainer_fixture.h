@@ -14,9 +14,9 @@
 #include "onward/builder.h"
 #include "onward/export.h"
 #include "onward/functions.h"
+#include "onward/training.h"
 #include "tests/support/idx.h"
 #include "tests/support/scratch_directory.h"
-#include "training/trainer/trainer.h"
 
 namespace onward::testing {
 
@@ -97,8 +97,8 @@ class TrainerTest : public ::testing::Test {
   }
 
   static void ExpectSameState(Trainer& got, Trainer& want) {
-    for (const std::string& name : want.session().state_names()) {
-      const Tensor a = *got.session().State(name), b = *want.session().State(name);
+    for (const std::string& name : want.state_names()) {
+      const Tensor a = *got.State(name), b = *want.State(name);
       EXPECT_EQ(std::memcmp(a.raw_data(), b.raw_data(), b.byte_size()), 0) << name;
     }
   }
@@ -123,7 +123,7 @@ class TrainerTest : public ::testing::Test {
     return trainer.ok() ? "OK" : std::string(trainer.status().message());
   }
   static std::vector<float> Weights(Trainer& trainer, const std::string& name) {
-    const Tensor tensor = *trainer.session().State(name);
+    const Tensor tensor = *trainer.State(name);
     return {tensor.data<float>(), tensor.data<float>() + tensor.num_elements()};
   }
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

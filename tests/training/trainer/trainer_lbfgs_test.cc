@@ -12,9 +12,9 @@
 #include "onward/builder.h"
 #include "onward/export.h"
 #include "onward/functions.h"
+#include "onward/training.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {
@@ -73,7 +73,7 @@ class LbfgsTrainerTest : public ::testing::Test {
       const int64_t step = report.step - 1;
       EXPECT_NEAR(report.loss, arrays_.at("loss").data<double>()[step], 1e-6) << step;
       for (const std::string& each : trainer->parameters()) {
-        const Tensor value = *trainer->session().State(each);
+        const Tensor value = *trainer->State(each);
         const double* after =
             arrays_.at("after/" + each).data<double>() + step * value.num_elements();
         for (int64_t i = 0; i < value.num_elements(); ++i)
@@ -121,8 +121,7 @@ TEST_F(LbfgsTrainerTest, GoesOnBitForBitAndExports) {
   const auto ended = Train(Config(kWolfe, more), options);
   ASSERT_TRUE(ended.ok()) << ended.status();
   for (const std::string& name : (*whole)->parameters()) {
-    EXPECT_TRUE(SameBits(*(*whole)->session().State(name), *(*ended)->session().State(name)))
-        << name;
+    EXPECT_TRUE(SameBits(*(*whole)->State(name), *(*ended)->State(name))) << name;
   }
   ASSERT_TRUE((*ended)->Export(scratch_.path("trained.onnx")).ok());
   TrainConfig again = Config(kWolfe,

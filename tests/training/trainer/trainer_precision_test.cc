@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

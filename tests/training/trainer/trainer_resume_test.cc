@@ -1,6 +1,6 @@
 // A training that was cut off continues to the same bits.
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
-#include "training/trainer/trainer.h"
 
 namespace onward {
 namespace {

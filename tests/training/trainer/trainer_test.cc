@@ -1,8 +1,7 @@
 // Whole trainings on a few small images of three classes.
-#include "training/trainer/trainer.h"
-
 #include <cmath>
 
+#include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward {
@@ -71,8 +70,8 @@ TEST_F(TrainerTest, WeightsThatAreMappedAreTrained) {
 TEST_F(TrainerTest, StateIsHeldOnce) {
   const auto trainer = Train(Config("steps: 2"));
   ASSERT_TRUE(trainer.ok()) << trainer.status();
-  for (const std::string& name : (*trainer)->session().state_names()) {
-    const std::weak_ptr<const void> memory = (*trainer)->session().State(name)->buffer();
+  for (const std::string& name : (*trainer)->state_names()) {
+    const std::weak_ptr<const void> memory = (*trainer)->State(name)->buffer();
     EXPECT_EQ(memory.use_count(), 1) << name;
   }
 }

@@ -1,8 +1,5 @@
-#include "training/trainer/trainer.h"
+#include "training/trainer/training_loop.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -11,8 +8,6 @@
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
 #include "onward/status.h"
-#include "training/config/check_config.h"
-#include "training/data/sources.h"
 #include "training/prepare/load_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"
@@ -30,25 +25,23 @@ absl::Status Caught(const Work& work) {
   }
 }
 
-bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
-                                                         TrainerOptions options) {
+absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(const TrainConfig& config,
+                                                                   TrainerOptions options) {
   ONWARD_RETURN_IF_ERROR(ValidateTrainConfig(config));
-  std::unique_ptr<Trainer> made(new Trainer(config, std::move(options)));
+  std::unique_ptr<TrainingLoop> made(new TrainingLoop(config, std::move(options)));
   ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(); }));
   return made;
 }
 
-Trainer::Trainer(const TrainConfig& config, TrainerOptions options)
+TrainingLoop::TrainingLoop(const TrainConfig& config, TrainerOptions options)
     : config_(config),
       options_(std::move(options)),
       scaler_(config_, progress_, [this](const std::string& message) { Warn(message); }),
       checks_(config_, progress_, scaler_, [this](const std::string& message) { Warn(message); }) {}
 
-absl::Status Trainer::Open() {
+absl::Status TrainingLoop::Open() {
   SetActivity("the preparation of the training");
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
   memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
@@ -66,41 +59,7 @@ absl::Status Trainer::Open() {
   return StartTogether();
 }
 
-absl::Status Trainer::OpenData() {
-  const auto open = [&](const DataConfig& config, int64_t batch_size, bool training,
-                        std::unique_ptr<Loader>& loader) -> absl::Status {
-    ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config, options_.data_directory.empty()
-                                                                     ? options_.directory
-                                                                     : options_.data_directory));
-    ONWARD_ASSIGN_OR_RETURN(LoaderOptions loading, OptionsOf(config, *data, training));
-    loading.batch_size = batch_size;
-    loading.seed = config_.seed();
-    if (training) {
-      loading.rank = rank();
-      loading.ranks = ranks();
-      fields_ = data->fields();
-      data_ = data;
-    }
-    ONWARD_ASSIGN_OR_RETURN(loader, Loader::Create(data, loading));
-    return absl::OkStatus();
-  };
-  ONWARD_RETURN_IF_ERROR(
-      Annotate(open(config_.data(), config_.batch_size(), true, loader_), "data:"));
-  if (config_.accumulate() > loader_->batches_per_epoch()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "accumulate: a step of ", config_.accumulate(), " batches is more than the data have: ",
-        loader_->batches_per_epoch(), " batches of ", config_.batch_size(), " in an epoch of ",
-        data_->size(), " examples; lower accumulate or batch_size"));
-  }
-  if (!config_.has_evaluation()) return absl::OkStatus();
-  const EvaluationConfig& evaluation = config_.evaluation();
-  return Annotate(open(evaluation.data(),
-                       evaluation.has_batch_size() ? evaluation.batch_size() : config_.batch_size(),
-                       false, evaluation_loader_),
-                  "evaluation.data:");
-}
-
-absl::Status Trainer::MakeSession(std::vector<Model> models) {
+absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   SessionOptions session;
   session.pool = std::make_shared<ThreadPool>(config_.threads() > 0  ? config_.threads()
                                               : options_.threads > 0 ? options_.threads
@@ -138,13 +97,13 @@ absl::Status Trainer::MakeSession(std::vector<Model> models) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::Run() {
+absl::Status TrainingLoop::Run() {
   const absl::Status status = Caught([this] { return RunSteps(); });
   const bool alone = status.ok() || options_.communicator == nullptr;
   return alone || options_.communicator->status().ok() ? status : options_.communicator->status();
 }
 
-absl::Status Trainer::RunSteps() {
+absl::Status TrainingLoop::RunSteps() {
   const MemoryScope scope(memory_);
   if (progress_.step < total_steps_)
     ONWARD_RETURN_IF_ERROR(arena_->Reserve(planned_.arena).status());
@@ -191,7 +150,7 @@ absl::Status Trainer::RunSteps() {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::AfterStep(int64_t epoch_before) {
+absl::Status TrainingLoop::AfterStep(int64_t epoch_before) {
   const bool epoch_ended = progress_.epoch > epoch_before;
   const bool last = progress_.step == total_steps_;
   metric_.reset();
@@ -208,76 +167,6 @@ absl::Status Trainer::AfterStep(int64_t epoch_before) {
   if (last && !Interrupted()) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   if (due || last || stop_ || (is_best_ && ExportsBest())) SaveCheckpoint(metric_);
   return absl::OkStatus();
-}
-
-// One that is interrupted stays due: a training that resumes makes it first.
-absl::Status Trainer::EvaluateDue() {
-  progress_.evaluation_due = 1;
-  const absl::StatusOr<EvaluationReport> report = EvaluateNow();
-  if (interrupted_ && absl::IsCancelled(report.status())) {
-    stop_ = true;
-    return absl::OkStatus();
-  }
-  if (!report.ok()) return report.status();
-  progress_.evaluation_due.reset();
-  metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
-  is_best_ = report->best;
-  if (is_best_) KeepBest();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Evaluation> Trainer::EvaluateAlone() {
-  if (evaluation_loader_ == nullptr)
-    return absl::FailedPreconditionError("the config has no evaluation");
-  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
-  const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
-  absl::StatusOr<Evaluation> evaluation =
-      onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
-                       session_->data_inputs(phase),
-                       [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
-                         interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
-                         if (interrupted_) return absl::CancelledError("interrupted");
-                         return session_->Step(inputs, phase);
-                       });
-  evaluation_loader_->Rest();
-  if (evaluation.ok() && !evaluation->not_finite.empty())
-    Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
-  return evaluation;
-}
-
-bool Trainer::OutOfPatience() const {
-  const EvaluationConfig& evaluation = config_.evaluation();
-  return evaluation.has_patience() && progress_.without_progress >= evaluation.patience();
-}
-
-absl::StatusOr<EvaluationReport> Trainer::EvaluateNow() {
-  EvaluationReport report;
-  absl::StatusOr<Evaluation> evaluation = Evaluate();
-  if (!evaluation.ok())
-    return Annotate(evaluation.status(),
-                    absl::StrCat("the evaluation after step ", progress_.step, ":"));
-  report.evaluation = *std::move(evaluation);
-  report.step = progress_.step;
-  report.epoch = loader_->position().epoch;
-  const bool maximize = Maximizes(config_);
-  if (maximize && !report.evaluation.accuracy())
-    return absl::InvalidArgumentError(
-        "evaluation.metric: no target counts for the accuracy (ignore_index of the loss leaves all "
-        "out)");
-  const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
-  // NaN is never the best.
-  report.best =
-      !std::isnan(metric) &&
-      (!progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best));
-  if (report.best) {
-    progress_.best = metric;
-    progress_.best_step = progress_.step;
-  }
-  progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
-  stop_ |= OutOfPatience();
-  rates_->NotePlateaus(metric, maximize);
-  if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
-  return report;
 }
 
 }  // namespace onward

@@ -1,0 +1,137 @@
+// Trainings: a model, data and a configuration become a trained model, as `onward train` does it.
+//
+//   ONWARD_ASSIGN_OR_RETURN(auto config, onward::ReadTrainConfig("mnist/train.textproto"));
+//   ONWARD_ASSIGN_OR_RETURN(auto trainer, onward::Trainer::Create(config, {.directory = "mnist"}));
+//   ONWARD_RETURN_IF_ERROR(trainer->Run());
+//   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
+//
+// With a directory of checkpoints a training that was cut off resumes bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "onward/explanation.h"
+#include "onward/graph.h"
+#include "onward/session.h"
+#include "onward/tensor.h"
+#include "onward/train_config.h"
+#include "onward/training_report.h"
+#include "onward/weight_choice.h"
+
+namespace onward {
+
+class Communicator;  // collectives/communicator.h
+
+struct TrainerOptions {
+  std::string directory;       // a relative path of the model is below it
+  std::string data_directory;  // relative paths of data are below it; "": `directory`
+  std::function<void(const StepReport&)> on_step = nullptr;
+  std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
+  // What does not end the training: a checkpoint that could not be written or is damaged.
+  std::function<void(const std::string& message)> on_warning = nullptr;
+  // Asked after each step; true ends the training early, with a checkpoint.
+  std::function<bool()> stop = nullptr;
+  // The same, but asked between the batches of a step and of an evaluation too: true ends the
+  // training as soon as its work can be saved. What it was doing is done again by a training that
+  // resumes. Once true it stays so.
+  std::function<bool()> interrupted = nullptr;
+  std::string checkpoint_directory;  // "": none are written
+  // Where checkpoints go that find no room there; "": nowhere.
+  std::string second_checkpoint_directory;
+  bool resume = false;  // from the newest whole checkpoint, if there is one
+  // Checkpoints of an earlier training go once the first of this one is durable. Without it and
+  // without `resume` a directory that has some is refused.
+  bool overwrite = false;
+  // Resume although the data are not those of the checkpoint.
+  bool allow_other_data = false;
+  int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
+  int threads = 0;           // where the config has none; 0: the physical cores
+  // Joins ranks that train together, each with a trainer and its share of every batch: steps,
+  // losses and weights are those of one rank with the whole batch. Rank 0 evaluates and writes
+  // checkpoints; what any rank is asked by `stop` and `interrupted`, which all have or none, ends
+  // all. Null: one rank.
+  std::shared_ptr<Communicator> communicator = nullptr;
+};
+
+// Not thread-safe.
+class Trainer {
+ public:
+  // InvalidArgument: a configuration that ValidateTrainConfig refuses, or that does not fit the
+  // model or the data; others as reading either.
+  static absl::StatusOr<std::unique_ptr<Trainer>> Create(const TrainConfig& config,
+                                                         TrainerOptions options = {});
+  virtual ~Trainer() = default;
+
+  // Trains to the end. Errors: data (see Dataset), a loss that is not finite (FailedPrecondition,
+  // names the step) unless the config skips it.
+  virtual absl::Status Run() = 0;
+
+  // Evaluates on the config's evaluation data. On every rank, where there are several.
+  virtual absl::StatusOr<Evaluation> Evaluate() = 0;
+  // The trained model in inference form, with the weights of `exported_step`, as averages where the
+  // config has such and a step has counted. Uniform averages of models with BatchNormalizations go
+  // through the training data once, for their running statistics. Its metadata says how images
+  // become its input, the names of its classes and the vocabulary of its text, where the data have
+  // such (docs/data.md).
+  virtual absl::StatusOr<Model> TrainedModel() const = 0;
+  virtual absl::Status Export(const std::string& path) const = 0;
+  // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
+  // and the state as it stands, outputs the loss and "next/<state>". FailedPrecondition: gradients
+  // are accumulated over several batches.
+  virtual absl::Status ExportStep(const std::string& path) const = 0;
+
+  // --- progress
+  virtual int64_t steps_done() const = 0;
+  virtual int64_t total_steps() const = 0;
+  virtual int64_t steps_per_epoch() const = 0;
+  // The training was interrupted before the evaluation after that step; Run makes it first.
+  virtual bool evaluation_due() const = 0;
+  // Why the last Run came to its end.
+  virtual TrainingEnd end() const = 0;
+  // Nothing where no evaluation has been made, or all were NaN.
+  virtual std::optional<BestEvaluation> best() const = 0;
+  // The step after which the weights of TrainedModel were: once Run has come to its end the best
+  // one, where the config has an evaluation and does not ask for the last weights (export.weights).
+  virtual int64_t exported_step() const = 0;
+
+  // --- weights
+  virtual const std::vector<std::string>& parameters()
+      const = 0;  // names of those that are trained
+  // All float initializers: whether each is trained, and why.
+  virtual const std::vector<WeightChoice>& choices() const = 0;
+  // What steps update, by name: parameters, running statistics, the optimizer's state, averages.
+  virtual std::vector<std::string> state_names() const = 0;
+  // InvalidArgument: no such state.
+  virtual absl::StatusOr<Tensor> State(const std::string& name) const = 0;
+  // Names of the classes that targets count, where the data has names for them.
+  virtual std::vector<std::string> class_names() const = 0;
+
+  // --- checkpoints
+  // The error of the checkpoint after the last step, which Run tried for `checkpoint.wait_seconds`.
+  virtual const absl::Status& checkpoint_status() const = 0;
+  // Makes room on a full disk: removes the oldest checkpoint that is neither the best nor the
+  // newest whole one. False: there is none.
+  virtual bool RemoveOldCheckpoint() = 0;
+
+  // --- seeing inside
+  virtual const TrainingMemory& planned_memory() const = 0;
+  int64_t planned_bytes() const { return planned_memory().total(); }
+  virtual int64_t peak_bytes() const = 0;  // of tensors, so far
+  // Parts of the forward pass that are computed again to keep to recompute.memory_budget.
+  virtual int recomputed_segments() const = 0;
+  // The nodes of the graphs that make a step, in their order.
+  virtual std::vector<NodeExplanation> ExplainStep() const = 0;
+  // Of the first TrainerOptions::profiled_batches, with the update of the weights where that is a
+  // graph of its own, see Session.
+  virtual absl::Status WriteProfile(const std::string& path) const = 0;
+  virtual std::optional<MemoryPeak> RecordedPeak() const = 0;
+};
+
+}  // namespace onward

@@ -1,0 +1,86 @@
+// The evaluations of a trainer: when one is due, which one is the best, when patience ends.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "onward/status.h"
+#include "training/trainer/training_loop.h"
+
+namespace onward {
+namespace {
+
+bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
+
+}  // namespace
+
+// One that is interrupted stays due: a training that resumes makes it first.
+absl::Status TrainingLoop::EvaluateDue() {
+  progress_.evaluation_due = 1;
+  const absl::StatusOr<EvaluationReport> report = EvaluateNow();
+  if (interrupted_ && absl::IsCancelled(report.status())) {
+    stop_ = true;
+    return absl::OkStatus();
+  }
+  if (!report.ok()) return report.status();
+  progress_.evaluation_due.reset();
+  metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
+  is_best_ = report->best;
+  if (is_best_) KeepBest();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Evaluation> TrainingLoop::EvaluateAlone() {
+  if (evaluation_loader_ == nullptr)
+    return absl::FailedPreconditionError("the config has no evaluation");
+  ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
+  const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
+  absl::StatusOr<Evaluation> evaluation =
+      onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
+                       session_->data_inputs(phase),
+                       [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
+                         interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
+                         if (interrupted_) return absl::CancelledError("interrupted");
+                         return session_->Step(inputs, phase);
+                       });
+  evaluation_loader_->Rest();
+  if (evaluation.ok() && !evaluation->not_finite.empty())
+    Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
+  return evaluation;
+}
+
+bool TrainingLoop::OutOfPatience() const {
+  const EvaluationConfig& evaluation = config_.evaluation();
+  return evaluation.has_patience() && progress_.without_progress >= evaluation.patience();
+}
+
+absl::StatusOr<EvaluationReport> TrainingLoop::EvaluateNow() {
+  EvaluationReport report;
+  absl::StatusOr<Evaluation> evaluation = Evaluate();
+  if (!evaluation.ok())
+    return Annotate(evaluation.status(),
+                    absl::StrCat("the evaluation after step ", progress_.step, ":"));
+  report.evaluation = *std::move(evaluation);
+  report.step = progress_.step;
+  report.epoch = loader_->position().epoch;
+  const bool maximize = Maximizes(config_);
+  if (maximize && !report.evaluation.accuracy())
+    return absl::InvalidArgumentError(
+        "evaluation.metric: no target counts for the accuracy (ignore_index of the loss leaves all "
+        "out)");
+  const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
+  // NaN is never the best.
+  report.best =
+      !std::isnan(metric) &&
+      (!progress_.best || (maximize ? metric > *progress_.best : metric < *progress_.best));
+  if (report.best) {
+    progress_.best = metric;
+    progress_.best_step = progress_.step;
+  }
+  progress_.without_progress = report.best ? 0 : progress_.without_progress + 1;
+  stop_ |= OutOfPatience();
+  rates_->NotePlateaus(metric, maximize);
+  if (options_.on_evaluation != nullptr) options_.on_evaluation(report);
+  return report;
+}
+
+}  // namespace onward
