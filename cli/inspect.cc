@@ -15,6 +15,7 @@
 #include "onward/nn/parameters.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "training/prepare/trainable.h"
 
 namespace onward::cli {
 namespace {

@@ -25,7 +25,7 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
 
 // From text format. Only the spelling is checked (see ValidateTrainConfig): InvalidArgument names
-// line, column and field; what an earlier version spelled otherwise comes with its new name.
+// the field; what an earlier version spelled otherwise comes with its new name.
 absl::StatusOr<TrainConfig> ParseTrainConfig(const std::string& text);
 
 // Checks a whole configuration: InvalidArgument names the field that is missing, out of range, or

@@ -5,6 +5,7 @@
 //   ONWARD_RETURN_IF_ERROR(trainer->Run());
 //   ONWARD_RETURN_IF_ERROR(trainer->Export("trained.onnx"));
 //
+// Model and data may come from the program too (TrainerOptions::model, ::data).
 // With a directory of checkpoints a training that was cut off resumes bit for bit.
 #pragma once
 
@@ -17,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "onward/dataset.h"
 #include "onward/explanation.h"
 #include "onward/graph.h"
 #include "onward/session.h"
@@ -30,11 +32,20 @@ namespace onward {
 class Communicator;  // collectives/communicator.h
 
 struct TrainerOptions {
-  std::string directory;       // a relative path of the model is below it
-  std::string data_directory;  // relative paths of data are below it; "": `directory`
+  // The model that is trained, in place of the config's `model` or `built`: made in C++
+  // (onward/nn.h), or imported. Its weights are its constants, by their names.
+  std::optional<Model> model = std::nullopt;
+  // The data, in place of the source that the config's `data` names; the other fields of `data`
+  // count (inputs, pad, shuffle, ...). `evaluation_data` is the same for `evaluation`. A training
+  // that resumes cannot tell whether such data are those that it had.
+  std::shared_ptr<const Dataset> data = nullptr;
+  std::shared_ptr<const Dataset> evaluation_data = nullptr;
+  std::string directory = {};       // a relative path of the model is below it
+  std::string data_directory = {};  // relative paths of data are below it; "": `directory`
   std::function<void(const StepReport&)> on_step = nullptr;
   std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
-  // What does not end the training: a checkpoint that could not be written or is damaged.
+  // Is told of problems that do not end the training: a checkpoint that could not be written or is
+  // damaged.
   std::function<void(const std::string& message)> on_warning = nullptr;
   // Asked after each step; true ends the training early, with a checkpoint.
   std::function<bool()> stop = nullptr;
@@ -42,9 +53,9 @@ struct TrainerOptions {
   // training as soon as its work can be saved. What it was doing is done again by a training that
   // resumes. Once true it stays so.
   std::function<bool()> interrupted = nullptr;
-  std::string checkpoint_directory;  // "": none are written
+  std::string checkpoint_directory = {};  // "": none are written
   // Where checkpoints go that find no room there; "": nowhere.
-  std::string second_checkpoint_directory;
+  std::string second_checkpoint_directory = {};
   bool resume = false;  // from the newest whole checkpoint, if there is one
   // Checkpoints of an earlier training go once the first of this one is durable. Without it and
   // without `resume` a directory that has some is refused.
@@ -81,6 +92,7 @@ class Trainer {
   // become its input, the names of its classes and the vocabulary of its text, where the data have
   // such (docs/data.md).
   virtual absl::StatusOr<Model> TrainedModel() const = 0;
+  // Writes TrainedModel() as ONNX, as the config's `export` says.
   virtual absl::Status Export(const std::string& path) const = 0;
   // One step as a model with TrainingInfoProto, in ops of the standard alone: inputs are the batch
   // and the state as it stands, outputs the loss and "next/<state>". FailedPrecondition: gradients
@@ -106,7 +118,8 @@ class Trainer {
       const = 0;  // names of those that are trained
   // All float initializers: whether each is trained, and why.
   virtual const std::vector<WeightChoice>& choices() const = 0;
-  // What steps update, by name: parameters, running statistics, the optimizer's state, averages.
+  // Names of the state, which steps update: parameters, running statistics, the optimizer's state,
+  // averages.
   virtual std::vector<std::string> state_names() const = 0;
   // InvalidArgument: no such state.
   virtual absl::StatusOr<Tensor> State(const std::string& name) const = 0;
@@ -128,8 +141,8 @@ class Trainer {
   virtual int recomputed_segments() const = 0;
   // The nodes of the graphs that make a step, in their order.
   virtual std::vector<NodeExplanation> ExplainStep() const = 0;
-  // Of the first TrainerOptions::profiled_batches, with the update of the weights where that is a
-  // graph of its own, see Session.
+  // Writes what was recorded of the first TrainerOptions::profiled_batches as a Chrome trace, with
+  // the update of the weights where that is a graph of its own. Errors as Session::WriteProfile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
   virtual std::optional<MemoryPeak> RecordedPeak() const = 0;
 };

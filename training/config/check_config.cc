@@ -101,10 +101,13 @@ void CheckExport(const TrainConfig& config, ConfigProblem& problem) {
     check.Fail("training_step", "needs a step that is one graph: set accumulate to 1");
 }
 
-void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
+void CheckRun(const TrainConfig& config, bool has_model, ConfigProblem& problem) {
   Checks check("", problem);
-  if (config.source_case() == TrainConfig::SOURCE_NOT_SET)
+  if (!has_model && config.source_case() == TrainConfig::SOURCE_NOT_SET)
     check.Fail("model", "is missing: name an ONNX file, or a `built` model");
+  if (has_model && config.source_case() != TrainConfig::SOURCE_NOT_SET)
+    check.Fail(config.has_model() ? "model" : "built",
+               "names a model where TrainerOptions::model has one already");
   check.Range("batch_size", static_cast<double>(config.batch_size()), 1);
   check.Range("accumulate", static_cast<double>(config.accumulate()), 1);
   check.Range("threads", config.threads(), 0, 1024);
@@ -134,20 +137,23 @@ void CheckRun(const TrainConfig& config, ConfigProblem& problem) {
 
 }  // namespace
 
-ConfigProblem CheckTrainConfig(const TrainConfig& config) {
+ConfigProblem CheckTrainConfig(const TrainConfig& config, bool has_model) {
   ConfigProblem problem;
   if (std::vector<std::string> missing; !config.IsInitialized()) {
     config.FindInitializationErrors(&missing);
     return {missing[0], "is missing"};
   }
-  CheckRun(config, problem);
+  CheckRun(config, has_model, problem);
   CheckParts(config, problem);
   CheckExport(config, problem);
   return problem.field.empty() ? UnusedField(config) : problem;
 }
 
 absl::Status ValidateTrainConfig(const TrainConfig& config) {
-  const ConfigProblem problem = CheckTrainConfig(config);
+  return StatusOf(CheckTrainConfig(config));
+}
+
+absl::Status StatusOf(const ConfigProblem& problem) {
   if (problem.field.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the configuration: ", problem.field, " ", problem.reason));

@@ -59,7 +59,7 @@ constexpr Row<LossConfig> kLoss[] = {
      "the loss is an output of the model, which has computed it"}};
 
 constexpr char kBuilt[] = "a `built` model has the weights that its modules say";
-bool Imported(const TrainConfig& config) { return config.has_model(); }
+bool Imported(const TrainConfig& config) { return !config.has_built(); }
 constexpr Row<TrainConfig> kTraining[] = {{"shared", Imported, kBuilt},
                                           {"untied", Imported, kBuilt}};
 

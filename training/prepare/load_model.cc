@@ -119,10 +119,18 @@ absl::Status CheckOwnModules(const TrainConfig& config) {
                    " does nothing: the model's file says which weights its modules share"));
 }
 
-}  // namespace
+std::vector<std::string> NamedConstants(const Graph& graph) {
+  std::vector<std::string> names;
+  for (int i = 0; i < graph.num_values(); ++i) {
+    const ValueId id(i);
+    if (graph.is_constant(id) && !graph.value(id).name.empty())
+      names.push_back(graph.value(id).name);
+  }
+  return names;
+}
 
-absl::StatusOr<TrainableModel> LoadModel(
-    const TrainConfig& config, const std::string& directory,
+absl::StatusOr<TrainableModel> OpenModel(
+    const TrainConfig& config, const std::string& directory, std::optional<Model> given,
     const std::function<void(const std::string& message)>& warn) {
   TrainableModel loaded;
   if (config.has_built()) {
@@ -130,17 +138,32 @@ absl::StatusOr<TrainableModel> LoadModel(
     ONWARD_ASSIGN_OR_RETURN(
         loaded.model,
         BuildModel(config.built().name(), {options.begin(), options.end()}, config.seed()));
+    return loaded;
+  }
+  if (given) {
+    loaded.initializers = NamedConstants(given->graph);
+    loaded.model = *std::move(given);
   } else {
     ImportOptions import;
     import.initializers = &loaded.initializers;
     ONWARD_ASSIGN_OR_RETURN(loaded.model, ImportFile(PathBelow(directory, config.model()), import));
-    if (!loaded.model.graph.metadata.contains(nn::kModulesKey)) {
-      ONWARD_RETURN_IF_ERROR(
-          RestoreSource(loaded.model.graph, loaded.initializers, OptionsOf(config), warn));
-    } else {
-      ONWARD_RETURN_IF_ERROR(CheckOwnModules(config));
-    }
   }
+  if (loaded.model.graph.metadata.contains(nn::kModulesKey)) {
+    ONWARD_RETURN_IF_ERROR(CheckOwnModules(config));
+  } else {
+    ONWARD_RETURN_IF_ERROR(
+        RestoreSource(loaded.model.graph, loaded.initializers, OptionsOf(config), warn));
+  }
+  return loaded;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainableModel> LoadModel(
+    const TrainConfig& config, const std::string& directory,
+    const std::function<void(const std::string& message)>& warn, std::optional<Model> given) {
+  ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded,
+                          OpenModel(config, directory, std::move(given), warn));
   ONWARD_RETURN_IF_ERROR(CheckInferenceMode(config, loaded.model.graph));
   const std::vector<std::string> stopped(config.stop_gradient().begin(),
                                          config.stop_gradient().end());

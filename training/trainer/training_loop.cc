@@ -8,6 +8,7 @@
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
 #include "onward/status.h"
+#include "training/config/check_config.h"
 #include "training/prepare/load_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"
@@ -29,9 +30,13 @@ absl::Status Caught(const Work& work) {
 
 absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(const TrainConfig& config,
                                                                    TrainerOptions options) {
-  ONWARD_RETURN_IF_ERROR(ValidateTrainConfig(config));
-  std::unique_ptr<TrainingLoop> made(new TrainingLoop(config, std::move(options)));
-  ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(); }));
+  TrainConfig complete = config;
+  if (options.data != nullptr) complete.mutable_data();
+  if (options.evaluation_data != nullptr) complete.mutable_evaluation()->mutable_data();
+  std::optional<Model> model = std::exchange(options.model, std::nullopt);
+  ONWARD_RETURN_IF_ERROR(StatusOf(CheckTrainConfig(complete, model.has_value())));
+  std::unique_ptr<TrainingLoop> made(new TrainingLoop(complete, std::move(options)));
+  ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(std::move(model)); }));
   return made;
 }
 
@@ -41,12 +46,13 @@ TrainingLoop::TrainingLoop(const TrainConfig& config, TrainerOptions options)
       scaler_(config_, progress_, [this](const std::string& message) { Warn(message); }),
       checks_(config_, progress_, scaler_, [this](const std::string& message) { Warn(message); }) {}
 
-absl::Status TrainingLoop::Open() {
+absl::Status TrainingLoop::Open(std::optional<Model> model) {
   SetActivity("the preparation of the training");
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
   memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
   const MemoryScope scope(memory_);
-  ONWARD_ASSIGN_OR_RETURN(trained_, LoadModel(config_, options_.directory, options_.on_warning));
+  ONWARD_ASSIGN_OR_RETURN(
+      trained_, LoadModel(config_, options_.directory, options_.on_warning, std::move(model)));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
   WarnOfEmptyGroups();

@@ -71,7 +71,7 @@ class TrainingLoop : public Trainer {
  private:
   TrainingLoop(const TrainConfig& config, TrainerOptions options);
 
-  absl::Status Open();
+  absl::Status Open(std::optional<Model> model);
   int rank() const;
   int ranks() const;
   void SetActivity(const std::string& activity) const;

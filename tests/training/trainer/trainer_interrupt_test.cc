@@ -4,6 +4,7 @@
 
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
+#include "training/checkpoint/checkpoint.h"
 
 namespace onward {
 namespace {
