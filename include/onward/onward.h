@@ -3,6 +3,7 @@
 #pragma once
 
 #include "onward/builder.h"
+#include "onward/dataset.h"
 #include "onward/export.h"
 #include "onward/generation.h"
 #include "onward/import.h"
@@ -11,5 +12,7 @@
 #include "onward/read_image.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "onward/stepwise_trainer.h"
 #include "onward/trace.h"
+#include "onward/training.h"
 #include "onward/version.h"
