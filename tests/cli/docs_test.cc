@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 
 #include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -19,6 +21,7 @@
 #include "onward/nn/linear.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "onward/stepwise_trainer.h"
 #include "onward/train_config.h"
 #include "tests/cli/markdown.h"
 #include "tests/support/idx.h"
@@ -36,9 +39,9 @@ using testing::Page;
 using testing::ReadPage;
 
 // Of the pages that people write; docs/ops.md and docs/conformance.md are generated.
-const char* const kPages[] = {"README.md",         "CONTRIBUTING.md", "docs/architecture.md",
-                              "docs/cli.md",       "docs/data.md",    "docs/dependencies.md",
-                              "docs/exporters.md", "docs/training.md"};
+const char* const kPages[] = {"README.md",         "CONTRIBUTING.md",      "docs/architecture.md",
+                              "docs/cli.md",       "docs/data.md",         "docs/dependencies.md",
+                              "docs/exporters.md", "docs/from_pytorch.md", "docs/training.md"};
 
 std::string Source(const std::string& path) { return absl::StrCat(ONWARD_SOURCE_DIR, "/", path); }
 
@@ -177,7 +180,8 @@ std::string DocsTest::log_;
 TEST_F(DocsTest, EveryBlockSaysItsLanguage) {
   for (const char* name : kPages) {
     for (const CodeBlock& block : ReadPage(Source(name)).blocks) {
-      EXPECT_THAT(block.language, ::testing::AnyOf("sh", "textproto", "cpp", "c++", "text"))
+      EXPECT_THAT(block.language,
+                  ::testing::AnyOf("sh", "textproto", "cpp", "c++", "python", "text"))
           << name << ":" << block.line;
     }
   }
@@ -286,6 +290,22 @@ TEST_F(DocsTest, ConfigurationsOfTheExamplesAreSound) {
   return absl::OkStatus();
 }
 
+[[maybe_unused]] absl::Status OwnLoop(
+    onward::Model model, const std::vector<std::pair<onward::Tensor, onward::Tensor>>& batches) {
+  onward::TrainConfig config;
+  config.mutable_loss()->mutable_cross_entropy();
+  config.mutable_optimizer()->mutable_adam()->set_lr(1e-3);
+  const std::vector<onward::Field> targets = {
+      {"label", onward::Type::Tensor(onward::DType::kInt64, {})}};
+  ONWARD_ASSIGN_OR_RETURN(auto trainer, onward::StepwiseTrainer::Create(model, config, targets));
+  for (const auto& [image, label] : batches) {
+    ONWARD_ASSIGN_OR_RETURN(double loss, trainer->Step({{"image", image}, {"label", label}}));
+    ONWARD_RETURN_IF_ERROR(trainer->SetRateFactor(std::pow(0.999, trainer->steps_done())));
+    std::printf("step %d: loss %.4f\n", int(trainer->steps_done()), loss);
+  }
+  return trainer->Export("trained.onnx");
+}
+
 absl::StatusOr<Model> InCpp() {
   using namespace expr;  // NOLINT
   GraphBuilder b("classifier");
@@ -299,7 +319,10 @@ absl::StatusOr<Model> InCpp() {
 
 TEST_F(DocsTest, CppIsCompiledHere) {
   EXPECT_TRUE(InCpp().ok());
-  const std::string compiled = ReadFile(Source("tests/cli/docs_test.cc"));
+  std::string compiled = ReadFile(Source("tests/cli/docs_test.cc"));
+  for (const char* program :
+       {"mnist/train_mnist.cc", "finetune/finetune.cc", "chargpt/continue_text.cc"})
+    compiled += ReadFile(Source(absl::StrCat("examples/", program)));
   for (const char* name : kPages) {
     for (const CodeBlock& block : ReadPage(Source(name)).blocks) {
       if (block.language != "cpp" && block.language != "c++") continue;

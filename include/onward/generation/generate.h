@@ -15,11 +15,11 @@ namespace onward::generation {
 
 struct GenerateOptions {
   int64_t max_new_tokens = 20;
-  std::vector<int64_t> stop_tokens;  // the first of them ends the text, and belongs to it
-  SamplingOptions sampling;
+  std::vector<int64_t> stop_tokens = {};  // the first of them ends the text, and belongs to it
+  SamplingOptions sampling = {};
   uint64_t seed = 0;  // of the draws: step i takes number i of its stream
   // Sees each token as it is chosen; false ends the text.
-  std::function<bool(int64_t token)> on_token;
+  std::function<bool(int64_t token)> on_token = nullptr;
 };
 
 enum class Finish : uint8_t { kLength, kStop, kContext, kCaller };
