@@ -18,7 +18,7 @@
 namespace onward {
 
 // One value of an example: "image" float[1, 28, 28], "label" int64. A dim that differs from example
-// to example is symbolic.
+// to example is symbolic: ParseDim("length").
 struct Field {
   std::string name;
   Type type;

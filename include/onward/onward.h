@@ -3,6 +3,7 @@
 #pragma once
 
 #include "onward/builder.h"
+#include "onward/data_loader.h"
 #include "onward/dataset.h"
 #include "onward/export.h"
 #include "onward/generation.h"

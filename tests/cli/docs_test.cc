@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "onward/builder.h"
+#include "onward/data_loader.h"
 #include "onward/export.h"
 #include "onward/models.h"
 #include "onward/nn/linear.h"
@@ -290,16 +291,18 @@ TEST_F(DocsTest, ConfigurationsOfTheExamplesAreSound) {
   return absl::OkStatus();
 }
 
-[[maybe_unused]] absl::Status OwnLoop(
-    onward::Model model, const std::vector<std::pair<onward::Tensor, onward::Tensor>>& batches) {
+[[maybe_unused]] absl::Status OwnLoop(onward::Model model,
+                                      const std::shared_ptr<const onward::Dataset>& data) {
   onward::TrainConfig config;
   config.mutable_loss()->mutable_cross_entropy();
   config.mutable_optimizer()->mutable_adam()->set_lr(1e-3);
-  const std::vector<onward::Field> targets = {
-      {"label", onward::Type::Tensor(onward::DType::kInt64, {})}};
-  ONWARD_ASSIGN_OR_RETURN(auto trainer, onward::StepwiseTrainer::Create(model, config, targets));
-  for (const auto& [image, label] : batches) {
-    ONWARD_ASSIGN_OR_RETURN(double loss, trainer->Step({{"image", image}, {"label", label}}));
+  ONWARD_ASSIGN_OR_RETURN(auto trainer,
+                          onward::StepwiseTrainer::Create(model, config, data->fields()));
+  const onward::DataLoaderOptions options{.batch_size = 64, .shuffle = true};
+  ONWARD_ASSIGN_OR_RETURN(auto loader, onward::DataLoader::Create(data, options));
+  for (int64_t i = 0; i < loader->batches_per_epoch(); ++i) {
+    ONWARD_ASSIGN_OR_RETURN(const auto batch, loader->Next());
+    ONWARD_ASSIGN_OR_RETURN(double loss, trainer->Step(batch));
     ONWARD_RETURN_IF_ERROR(trainer->SetRateFactor(std::pow(0.999, trainer->steps_done())));
     std::printf("step %d: loss %.4f\n", int(trainer->steps_done()), loss);
   }
