@@ -24,9 +24,9 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
     std::string fields;
     for (const auto& [each, tensor] : batch)
       absl::StrAppend(&fields, fields.empty() ? "" : ", ", each);
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.inputs: nothing feeds the model's input '", name, "' (",
-                     input.type.ToString(), "): the data has no field '", field, "' but ", fields));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "data.inputs: nothing feeds the model's input '", name, "' (", input.type.ToString(),
+        "): the data has no field '", field, "' but ", fields.empty() ? "none" : fields));
   }
   return given;
 }

@@ -79,8 +79,9 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
     if (known.valid()) graph.Rename(known, NameInTraining(graph, name));
     return graph.AddInput(name, type);
   }
-  return absl::InvalidArgumentError(absl::StrCat(setting, ": the data has no field '", name,
-                                                 "'; it has ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat(setting, ": the data has no field '", name, "'; it has ",
+                   names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 struct Scored {

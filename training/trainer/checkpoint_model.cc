@@ -142,6 +142,11 @@ absl::StatusOr<Model> ModelOfCheckpoint(
     const TrainConfig& config, const std::string& directory, const LoadedCheckpoint& checkpoint,
     const std::string& data_directory,
     const std::function<void(const std::string& message)>& warn) {
+  if (config.source_case() == TrainConfig::SOURCE_NOT_SET) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", checkpoint.path, "' is of a training whose model its program gave ",
+        "(TrainerOptions::model): resume it in that program, and let Trainer::Export write it"));
+  }
   ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded,
                           LoadModel(config, directory, [](const std::string&) {}));
   ONWARD_ASSIGN_OR_RETURN(const TrainingProgress progress, ProgressOf(checkpoint.state.values));

@@ -6,6 +6,7 @@
 
 #include "tests/training/trainer/cases.h"
 #include "training/data/collate.h"
+#include "training/trainer/checkpoint_model.h"
 
 namespace onward {
 namespace {
@@ -131,6 +132,33 @@ TEST_F(StepwiseTrainerTest, TrainerTakesModelAndDataFromMemory) {
   }
 }
 
+TEST_F(StepwiseTrainerTest, TrainingsThatAreGivenTheirModelResume) {
+  Load("accumulate_classes_weighted_2");
+  TrainConfig config =
+      Settings("cross_entropy {}", "data {} batch_size: 3 epochs: 4 checkpoint { every_steps: 1 }");
+  TrainerOptions options;
+  options.model = Linear();
+  options.data = *TensorDataset({{"x", arrays_.at("data/x")}, {"label", arrays_.at("data/label")}});
+  const auto weight = [&](const TrainerOptions& given) {
+    const auto trainer = Trainer::Create(config, given);
+    EXPECT_TRUE(trainer.ok()) << trainer.status();
+    if (!trainer.ok()) return Tensor();
+    const absl::Status run = (*trainer)->Run();
+    EXPECT_TRUE(run.ok()) << run;
+    return *(*trainer)->State("weight");
+  };
+  const Tensor want = weight(options);
+  options.checkpoint_directory = scratch_.path("checkpoints");
+  options.stop = [steps = 0]() mutable { return ++steps == 3; };
+  EXPECT_FALSE(SameBits(weight(options), want));
+  options.stop = nullptr;
+  options.resume = true;
+  EXPECT_TRUE(SameBits(weight(options), want));
+  // Nobody but the program has the model.
+  const auto model = ModelOfCheckpoint(config, "", LoadedCheckpoint(), "", nullptr);
+  EXPECT_THAT(model.status().message(), HasSubstr("let Trainer::Export write it"));
+}
+
 TEST_F(StepwiseTrainerTest, WhatIsGivenTwiceIsRefused) {
   Load("accumulate_mse_2");
   const auto error = [&](const std::string& more, TrainerOptions options) {
@@ -171,6 +199,7 @@ TEST_F(StepwiseTrainerTest, BadBatchesLeaveTheWeights) {
     return loss.ok() ? "OK" : std::string(loss.status().message());
   };
   StepwiseTrainer::Batch batch = Rows(0);
+  EXPECT_THAT(error({}), HasSubstr("the data has no field 'x' but none"));
   EXPECT_THAT(error({{"x", batch["x"]}}), HasSubstr("the data has no field 'label' but x"));
   batch["label"] = Tensor::Of<int64_t>({4}, {0, 1, 3, 0});
   EXPECT_THAT(error(batch), HasSubstr("step 1:"));
