@@ -4,7 +4,7 @@
 //   config.mutable_built()->set_name("mnist_cnn");
 //   config.mutable_loss()->mutable_cross_entropy();
 //   config.mutable_optimizer()->mutable_adam()->set_lr(1e-3);
-//   config.set_epochs(3);
+//   config.set_epochs(3);  // and data, by mutable_data() or by TrainerOptions::data
 //
 // train_config.proto and what it imports say everything about each field.
 #pragma once
