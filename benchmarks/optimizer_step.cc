@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 #include "onward/thread_pool.h"
 #include "training/optimizers/optimizer.h"
@@ -61,9 +62,9 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> MakeSession(const Wanted& wante
   int count = 0;
   for (const Dims& dims : wanted.shapes) {
     const std::string name = std::to_string(count++);
-    group.parameters.push_back(model.graph.AddConstant("p" + name, Filled(dims, 1)));
+    group.parameters.push_back(GraphEdit(model.graph).AddConstant("p" + name, Filled(dims, 1)));
     group.gradients.push_back(
-        model.graph.AddInput("g" + name, Type::Tensor(DType::kFloat32, dims)));
+        GraphEdit(model.graph).AddInput("g" + name, Type::Tensor(DType::kFloat32, dims)));
     gradients["g" + name] = Filled(dims, 0.01f);
   }
   const OptimizerConfig config = {wanted.optimizer, {{"lr", 1e-3}}, wanted.formula};

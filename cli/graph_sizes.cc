@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "executors/plan/memory.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -46,7 +47,7 @@ absl::StatusOr<SymbolSizes> ApplyShapes(const std::vector<std::string>& shapes, 
     AddSymbolSizes(graph.type(id), dims, sizes);
   }
   for (const ValueId id : graph.inputs()) {
-    Type& type = graph.mutable_value(id).type;
+    Type& type = GraphEdit(graph).type(id);
     if (const auto it = given.find(graph.value(id).name); it != given.end()) {
       type.shape = SymbolicDims(it->second.begin(), it->second.end());
     } else if (type.shape) {

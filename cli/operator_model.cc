@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "graph/base/checked.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onward/import.h"
 #include "onward/status.h"
@@ -45,11 +46,11 @@ absl::StatusOr<ValueId> AddOperand(Graph& graph, const std::string& text, size_t
   const std::string name = absl::StrCat("x", index);
   if (!dims_text.empty() && dims_text[0] == '=') {
     ONWARD_ASSIGN_OR_RETURN(Tensor constant, ConstantOf(dtype, dims_text.substr(1)));
-    return graph.AddConstant(name, std::move(constant));
+    return GraphEdit(graph).AddConstant(name, std::move(constant));
   }
   ONWARD_ASSIGN_OR_RETURN(const Dims dims, ParseDims(dims_text));
   ONWARD_RETURN_IF_ERROR(CheckedByteSize(dtype, dims).status());
-  return graph.AddInput(name, Type::Tensor(dtype, dims));
+  return GraphEdit(graph).AddInput(name, Type::Tensor(dtype, dims));
 }
 
 absl::StatusOr<Attribute> ParseAttribute(const onnx::OpSchema& schema, const std::string& name,
@@ -114,11 +115,11 @@ absl::StatusOr<Model> OperatorModel(const std::string& op, const std::vector<std
     node.attributes.Set(parts.first, std::move(attribute));
   }
   for (int i = 0; i < std::max(1, schema->min_output()); ++i) {
-    const ValueId id = model.graph.AddValue(absl::StrCat("y", i), Type());
+    const ValueId id = GraphEdit(model.graph).AddValue(absl::StrCat("y", i), Type());
     node.outputs.push_back(id);
-    model.graph.AddOutput(id);
+    GraphEdit(model.graph).AddOutput(id);
   }
-  model.graph.AddNode(std::move(node));
+  GraphEdit(model.graph).AddNode(std::move(node));
   ONWARD_RETURN_IF_ERROR(InferGraph(model.graph));
   return model;
 }

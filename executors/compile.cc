@@ -6,6 +6,7 @@
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/pass.h"
 #include "onward/status.h"
 
@@ -15,6 +16,7 @@ namespace {
 // Whether the entry takes the node, whatever its constants are.
 bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const KernelOptions& options) {
   Graph alone;
+  GraphEdit edit(alone);
   const Node& original = graph.node(id);
   Node node;
   node.domain = original.domain;
@@ -22,14 +24,14 @@ bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const Kernel
   node.schema = original.schema;
   node.attributes = original.attributes;
   for (const ValueId input : original.inputs) {
-    node.inputs.push_back(input.valid() ? alone.AddInput(graph.value(input).name, graph.type(input))
+    node.inputs.push_back(input.valid() ? edit.AddInput(graph.value(input).name, graph.type(input))
                                         : ValueId());
   }
   for (const ValueId output : original.outputs) {
     node.outputs.push_back(
-        output.valid() ? alone.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
+        output.valid() ? edit.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
   }
-  const NodeId copy = alone.AddNode(std::move(node));
+  const NodeId copy = edit.AddNode(std::move(node));
   return entry.make(NodeSpec(alone, copy, options)).ok();
 }
 

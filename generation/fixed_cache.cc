@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "executors/evaluate.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/pass.h"
 #include "graph/rewrite/match.h"
 #include "onward/functions.h"
@@ -129,8 +130,8 @@ class Rewriter {
 
   absl::Status Run(const std::vector<Cached>& all) {
     const Dim batch = (*graph_.type(all[0].past[0]).shape)[0];
-    past_ = sink_.Value(
-        graph_.AddInput(kPastLengthName, Type::Tensor(DType::kInt64, SymbolicDims{batch})));
+    past_ = sink_.Value(GraphEdit(graph_).AddInput(
+        kPastLengthName, Type::Tensor(DType::kInt64, SymbolicDims{batch})));
     for (const Cached& each : all) {
       for (const ValueId cache : each.past) FreeLength(cache);
     }
@@ -141,7 +142,7 @@ class Rewriter {
  private:
   // The cache's length becomes its capacity; who asks for it gets the tokens that it holds.
   void FreeLength(ValueId cache) {
-    (*graph_.mutable_value(cache).type.shape)[2] = Dim::Symbol("capacity");
+    (*GraphEdit(graph_).type(cache).shape)[2] = Dim::Symbol("capacity");
     const std::vector<NodeId> users = graph_.users(cache);
     for (const NodeId user : users) {
       if (!IsOp(graph_.node(user), "Shape")) continue;
@@ -154,16 +155,16 @@ class Rewriter {
       };
       const Expr part = Slice(shape, {bound("start", 0)}, {bound("end", 4)}, {0});
       if (sink_.status().ok()) Replace(graph_.node(user).outputs[0], part);
-      graph_.RemoveNode(user);
+      GraphEdit(graph_).RemoveNode(user);
     }
   }
 
   // `to` is read where `from` was, under its name.
   void Replace(ValueId from, const Expr& to) {
     std::string name = graph_.value(from).name;
-    graph_.Rename(from, graph_.UniqueName(name + "/before"));
-    graph_.Rename(to.id(), std::move(name));
-    graph_.ReplaceUses(from, to.id());
+    GraphEdit(graph_).Rename(from, graph_.UniqueName(name + "/before"));
+    GraphEdit(graph_).Rename(to.id(), std::move(name));
+    GraphEdit(graph_).ReplaceUses(from, to.id());
   }
 
   static Expr SplitHeads(const Expr& x, int64_t heads) {
@@ -194,11 +195,11 @@ class Rewriter {
     if (packed) y = Reshape(Transpose(y, {0, 2, 1, 3}), {0, 0, -1});
     ONWARD_RETURN_IF_ERROR(sink_.status());
     Replace(result, y);
-    graph_.RemoveNode(cached.node);
+    GraphEdit(graph_).RemoveNode(cached.node);
     for (int i = 0; i < 2; ++i) {
       const NodeId concat = graph_.value(cached.present[i]).producer;
       Replace(cached.present[i], next[i]);
-      if (concat.valid()) graph_.RemoveNode(concat);
+      if (concat.valid()) GraphEdit(graph_).RemoveNode(concat);
       model_.updates.push_back({cached.past[i], next[i].id()});
     }
     return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward::nn {
 namespace {
@@ -62,13 +63,13 @@ Expr Module::AddParameter(std::string_view name, DimsView dims, const Init& own)
       !sink_->status().ok())
     return {};
   const Expr made = AddTensor(name, Draw(init, options_.dtype, dims, options_.seed, full));
-  if (made.valid()) sink_->graph().mutable_value(made.id()).metadata[kInitKey] = init.description;
+  if (made.valid()) GraphEdit(sink_->graph()).metadata(made.id())[kInitKey] = init.description;
   return made;
 }
 
 Expr Module::AddBuffer(std::string_view name, Tensor value) {
   const Expr made = AddTensor(name, std::move(value));
-  if (made.valid()) sink_->graph().mutable_value(made.id()).metadata[kFrozenKey] = "buffer";
+  if (made.valid()) GraphEdit(sink_->graph()).metadata(made.id())[kFrozenKey] = "buffer";
   return made;
 }
 
@@ -76,13 +77,13 @@ void Module::Initialize(absl::Span<const std::string> patterns, const Init& init
   Graph& graph = sink_->graph();
   const std::string prefix = path_.empty() ? "" : path_ + ".";
   for (int i = 0; i < graph.num_values(); ++i) {
-    ValueData& value = graph.mutable_value({i});
+    const ValueData& value = graph.value({i});
     if (!value.constant || !value.metadata.contains(kInitKey) || !value.name.starts_with(prefix) ||
         !MatchesAny(std::string_view(value.name).substr(prefix.size()), patterns))
       continue;
-    value.constant =
+    GraphEdit(graph).constant({i}) =
         Draw(init, value.constant->dtype(), value.constant->dims(), options_.seed, value.name);
-    value.metadata[kInitKey] = init.description;
+    GraphEdit(graph).metadata({i})[kInitKey] = init.description;
   }
 }
 

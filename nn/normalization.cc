@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "graph/ir/graph_edit.h"
 #include "nn/shape_of.h"
 
 namespace onward::nn {
@@ -131,7 +132,7 @@ Expr InstanceNorm::Forward(const Expr& x) {
             {"momentum", static_cast<float>(1 - options_.momentum)}});
     if (!y.valid()) return {};
     Graph& graph = sink().graph();
-    graph.mutable_node(graph.value(y.id()).producer).metadata[kPerInstanceKey] = "1";
+    GraphEdit(graph).node(graph.value(y.id()).producer).metadata[kPerInstanceKey] = "1";
     return y;
   }
   return Op("InstanceNormalization",

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/match.h"
 #include "onward/nn/module.h"
 #include "onward/status.h"
@@ -55,7 +56,7 @@ absl::Status Mark(Model& model, absl::Span<const std::string> patterns, bool fro
   ONWARD_RETURN_IF_ERROR(CheckPatterns(all, patterns));
   for (const ParameterInfo& each : all) {
     if (each.buffer() || !MatchesAny(each.name, patterns)) continue;
-    Metadata& metadata = model.graph.mutable_value(each.id).metadata;
+    Metadata& metadata = GraphEdit(model.graph).metadata(each.id);
     if (frozen) {
       metadata[kFrozenKey] = "frozen";
     } else {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/functions.h"
 
@@ -41,7 +42,7 @@ Expr BoundedLookup(GraphSink& sink, const Expr& table, const Expr& ids, double m
   if (!rows.valid()) return {};
   if (rows.sink() == &sink) {
     Graph& graph = sink.graph();
-    graph.mutable_node(graph.value(rows.id()).producer).metadata[kMaxNormKey] =
+    GraphEdit(graph).node(graph.value(rows.id()).producer).metadata[kMaxNormKey] =
         absl::StrCat(absl::StrFormat("%.17g %.17g ", most, type), graph.value(table.id()).name);
   }
   const Expr change = rows * (RowScales(rows, most, type) - 1.0);

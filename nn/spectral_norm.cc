@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 
 namespace onward::nn {
@@ -94,7 +95,7 @@ void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& optio
   };
   const Expr u = buffer("_u", vectors.u), v = buffer("_v", vectors.v);
   if (!u.valid() || !v.valid()) return;
-  graph.Rename(id, absl::StrCat(prefix, local, ".original"));
+  GraphEdit(graph).Rename(id, absl::StrCat(prefix, local, ".original"));
   const Module::Scope scope(module);
   std::vector<int64_t> order = {options.axis};
   for (int64_t i = 0; i < rank; ++i)
@@ -103,7 +104,7 @@ void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& optio
   const Expr matrix = rank == 2 ? turned : Reshape(turned, {rows, -1});
   const Expr product = MatMul(u, matrix);
   if (!product.valid()) return;
-  graph.mutable_node(graph.value(product.id()).producer).metadata[kSpectralNormKey] =
+  GraphEdit(graph).node(graph.value(product.id()).producer).metadata[kSpectralNormKey] =
       absl::StrCat(options.power_iterations, " ", options.eps);
   weight = weight / MatMul(product, v);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 
 namespace onward::nn {
@@ -51,8 +52,8 @@ void WeightNorm(Module& module, Expr& weight, int64_t axis) {
   const std::string local = absl::StrCat("parametrizations.", name.substr(prefix.size()));
   const Expr g = module.AddTensor(local + ".original0", LengthsOf(*start, axis));
   if (!g.valid()) return;
-  graph.mutable_value(g.id()).metadata[kInitKey] = "lengths";
-  graph.Rename(id, absl::StrCat(prefix, local, ".original1"));
+  GraphEdit(graph).metadata(g.id())[kInitKey] = "lengths";
+  GraphEdit(graph).Rename(id, absl::StrCat(prefix, local, ".original1"));
   const Module::Scope scope(module);
   std::vector<int64_t> others;
   for (int64_t i = 0; i < rank; ++i)

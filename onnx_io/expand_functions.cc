@@ -5,6 +5,7 @@
 
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx_io/schema_body.h"
 #include "onnx_io/upgrade/upgrade.h"
 #include "onward/functions.h"
@@ -23,7 +24,7 @@ absl::Status WidenShape(Graph& graph, NodeId id) {
   const ValueId shape = node.inputs[1];
   if (graph.type(shape).dtype != DType::kInt32) return absl::OkStatus();
   expr::GraphSink sink(graph);
-  graph.SetInput(id, 1, expr::Cast(sink.Value(shape), DType::kInt64).id());
+  GraphEdit(graph).SetInput(id, 1, expr::Cast(sink.Value(shape), DType::kInt64).id());
   return sink.status();
 }
 
@@ -36,12 +37,12 @@ absl::StatusOr<bool> ExpandNode(Graph& graph, NodeId id, GraphFrame& frame) {
   const std::vector<ValueId> outputs = graph.node(id).outputs;
   const std::string own =
       graph.node(id).name.empty() ? graph.node(id).op_type : graph.node(id).name;
-  graph.RemoveNode(id);
+  GraphEdit(graph).RemoveNode(id);
   const int first = graph.num_nodes();
   const absl::Status added = AddBody(*body, inputs, outputs, own + "/", frame);
   if (!added.ok()) return Annotate(added, where + " in its function body:");
   for (int i = first; i < graph.num_nodes(); ++i) {
-    graph.mutable_node({i}).origin = "expand_functions @ " + where;
+    GraphEdit(graph).node({i}).origin = "expand_functions @ " + where;
   }
   return true;
 }
@@ -71,7 +72,7 @@ absl::Status ExpandFunctions(Graph& graph,
     first = end;
   }
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
       ONWARD_RETURN_IF_ERROR(ExpandFunctions(*subgraph.graph, has_kernel));
     }
   }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx_io/expand_functions.h"
 #include "onnx_io/schema_body.h"
@@ -21,17 +22,18 @@ absl::StatusOr<Graph> BodyGraph(const Graph& graph, NodeId id) {
         absl::StrCat(graph.Describe(id), " has no function body, so it cannot be exported"));
   }
   Graph function;
+  GraphEdit edit(function);
   std::vector<ValueId> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool given = node.inputs[i].valid();
     const ValueId input =
-        function.AddInput(absl::StrCat("input_", i), given ? graph.type(node.inputs[i]) : Type());
+        edit.AddInput(absl::StrCat("input_", i), given ? graph.type(node.inputs[i]) : Type());
     inputs.push_back(given ? input : ValueId());
   }
   std::vector<ValueId> outputs;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    outputs.push_back(function.AddValue(absl::StrCat("output_", i), Type()));
-    function.AddOutput(outputs.back());
+    outputs.push_back(edit.AddValue(absl::StrCat("output_", i), Type()));
+    edit.AddOutput(outputs.back());
   }
   GraphFrame frame = FrameOf(function);
   ONWARD_RETURN_IF_ERROR(AddBody(*body, inputs, outputs, "", frame));

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "files/utf8.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
@@ -197,7 +198,7 @@ void GraphImporter::ImportBody(const FunctionProto& function, const std::vector<
     copy.name = absl::StrCat(scope.prefix, name);
     copy.inputs = {it->second};
     copy.outputs = {target};
-    if (problems_.count() == 0) frame.graph->AddNode(std::move(copy));
+    if (problems_.count() == 0) GraphEdit(*frame.graph).AddNode(std::move(copy));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx_io/check_type.h"
 #include "onnx_io/import_attributes.h"
 
@@ -57,9 +58,8 @@ void GraphImporter::ImportGraph(const onnx::GraphProto& proto, GraphFrame& frame
   for (const auto& info : proto.value_info()) {
     const auto it = scope.values.find(info.name());
     if (it == scope.values.end()) continue;
-    ValueData& value = frame.graph->mutable_value(it->second);
-    value.doc_string = info.doc_string();
-    value.metadata = MetadataFrom(info);
+    GraphEdit(*frame.graph).doc_string(it->second) = info.doc_string();
+    GraphEdit(*frame.graph).metadata(it->second) = MetadataFrom(info);
   }
 }
 
@@ -91,10 +91,11 @@ void GraphImporter::DeclareInputs(const onnx::GraphProto& proto, GraphFrame& fra
       continue;
     }
     const ValueId id =
-        frame.graph->AddInput(frame.NewName(info.name()), type.ok() ? *std::move(type) : Type());
+        GraphEdit(*frame.graph)
+            .AddInput(frame.NewName(info.name()), type.ok() ? *std::move(type) : Type());
     scope.values.emplace(info.name(), id);
-    frame.graph->mutable_value(id).doc_string = info.doc_string();
-    frame.graph->mutable_value(id).metadata = MetadataFrom(info);
+    GraphEdit(*frame.graph).doc_string(id) = info.doc_string();
+    GraphEdit(*frame.graph).metadata(id) = MetadataFrom(info);
   }
 }
 
@@ -122,20 +123,22 @@ void GraphImporter::DeclareInitializer(const std::string& name, absl::StatusOr<T
   if (!CheckName("initializer: ", name)) return;
   const auto it = scope.values.find(name);
   if (it == scope.values.end()) {
-    scope.values.emplace(name, frame.graph->AddConstant(frame.NewName(name), *std::move(tensor)));
+    scope.values.emplace(
+        name, GraphEdit(*frame.graph).AddConstant(frame.NewName(name), *std::move(tensor)));
     return;
   }
   const ValueId id = it->second;
   if (frame.graph->is_constant(id)) return problems_.Invalid(where + "is listed twice");
-  ValueData& value = frame.graph->mutable_value(id);
+  GraphEdit edit(*frame.graph);
+  Type& declared = edit.type(id);
   const Type type = Type::Tensor(tensor->dtype(), tensor->dims());
-  if (!type.CompatibleWith(value.type)) {
+  if (!type.CompatibleWith(declared)) {
     return problems_.Invalid(absl::StrCat(where, "is ", type.ToString(), ", its input is declared ",
-                                          value.type.ToString()));
+                                          declared.ToString()));
   }
-  if (fixed_initializers || value.type.kind == Type::Kind::kUnknown) value.type = type;
-  value.constant = *std::move(tensor);
-  if (fixed_initializers) frame.graph->RemoveInput(id);
+  if (fixed_initializers || declared.kind == Type::Kind::kUnknown) declared = type;
+  edit.constant(id) = *std::move(tensor);
+  if (fixed_initializers) edit.RemoveInput(id);
 }
 
 void GraphImporter::DeclareNodes(const Nodes& nodes, const Targets& targets, const Types& types,
@@ -152,10 +155,11 @@ void GraphImporter::DeclareNodes(const Nodes& nodes, const Targets& targets, con
       const ValueId wanted = target == targets.end() ? ValueId() : target->second;
       if (node.op_type() == "Constant" && DeclareConstant(node, wanted, frame, scope)) continue;
       const auto type = types.find(name);
-      const ValueId id =
-          wanted.valid() ? wanted
-                         : frame.graph->AddValue(frame.NewName(absl::StrCat(scope.prefix, name)),
-                                                 type == types.end() ? Type() : type->second);
+      const ValueId id = wanted.valid()
+                             ? wanted
+                             : GraphEdit(*frame.graph)
+                                   .AddValue(frame.NewName(absl::StrCat(scope.prefix, name)),
+                                             type == types.end() ? Type() : type->second);
       scope.values.emplace(name, id);
     }
   }
@@ -178,12 +182,13 @@ bool GraphImporter::DeclareConstant(const onnx::NodeProto& proto, ValueId target
   }
   scope.constants.insert(&proto);
   if (target.valid()) {
-    ValueData& value = frame.graph->mutable_value(target);
-    value.type = Type::Tensor(tensor->dtype(), tensor->dims());
-    value.constant = *std::move(tensor);
+    GraphEdit edit(*frame.graph);
+    edit.type(target) = Type::Tensor(tensor->dtype(), tensor->dims());
+    edit.constant(target) = *std::move(tensor);
   } else {
-    target = frame.graph->AddConstant(frame.NewName(absl::StrCat(scope.prefix, proto.output(0))),
-                                      *std::move(tensor));
+    target = GraphEdit(*frame.graph)
+                 .AddConstant(frame.NewName(absl::StrCat(scope.prefix, proto.output(0))),
+                              *std::move(tensor));
   }
   scope.values.emplace(proto.output(0), target);
   return true;
@@ -199,10 +204,10 @@ void GraphImporter::DeclareOutputs(const onnx::GraphProto& proto, GraphFrame& fr
                                      PrintableUtf8(info.name()), "', which nothing produces"));
       continue;
     }
-    frame.graph->AddOutput(id);
-    ValueData& value = frame.graph->mutable_value(id);
-    if (value.doc_string.empty()) value.doc_string = info.doc_string();
-    if (value.metadata.empty()) value.metadata = MetadataFrom(info);
+    GraphEdit(*frame.graph).AddOutput(id);
+    GraphEdit edit(*frame.graph);
+    if (edit.doc_string(id).empty()) edit.doc_string(id) = info.doc_string();
+    if (edit.metadata(id).empty()) edit.metadata(id) = MetadataFrom(info);
   }
 }
 

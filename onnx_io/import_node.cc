@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 #include "graph/infer/misread_defaults.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
@@ -139,7 +140,7 @@ void GraphImporter::ImportNode(const onnx::NodeProto& proto, GraphFrame& frame, 
   }
   ImportAttributes(proto, node, frame, scope);
   // A value that is defined twice would get two producers.
-  if (problems_.count() == 0) frame.graph->AddNode(std::move(node));
+  if (problems_.count() == 0) GraphEdit(*frame.graph).AddNode(std::move(node));
 }
 
 BoundAttribute GraphImporter::Bind(const onnx::AttributeProto& proto,

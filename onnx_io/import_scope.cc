@@ -1,6 +1,7 @@
 #include "onnx_io/import_scope.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 namespace {
@@ -12,7 +13,7 @@ ValueId BringDown(ValueId id, const GraphFrame& from, GraphFrame& to) {
   const auto it = to.capture_of.find(outside.index);
   if (it != to.capture_of.end()) return it->second;
   const ValueData& value = to.outer->graph->value(outside);
-  const ValueId inside = to.graph->AddCapture(to.NewName(value.name), value.type);
+  const ValueId inside = GraphEdit(*to.graph).AddCapture(to.NewName(value.name), value.type);
   to.captured.push_back(outside);
   to.capture_of.emplace(outside.index, inside);
   return inside;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/check.h"
 #include "graph/infer/type_proto.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/problems.h"
@@ -56,7 +57,7 @@ bool TakesOutputs(const OpSchema& schema, const Graph& graph, const Node& node) 
 
 // `graph` is a copy: the node's schema is changed on the way.
 int64_t OldestOf(Graph& graph, NodeId id) {
-  Node& node = graph.mutable_node(id);
+  Node& node = GraphEdit(graph).node(id);
   int64_t oldest = node.schema->since_version();
   if (NeedsNewest(graph, node)) return oldest;
   while (oldest > kOldestExportedOpset && !ChangesMeaning(node.op_type, oldest)) {
@@ -74,7 +75,7 @@ int64_t OldestOf(Graph& graph, NodeId id) {
 template <typename F>
 void ForEachOldest(Graph& graph, F&& found) {
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
       ForEachOldest(*subgraph.graph, found);
     }
     if (graph.node(id).schema == nullptr || !graph.node(id).domain.empty()) continue;

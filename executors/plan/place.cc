@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/plan/program.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
@@ -26,7 +27,7 @@ class Placer {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId output = graph_.outputs()[i];
       if (on_device_[static_cast<size_t>(output.index)])
-        graph_.SetOutput(static_cast<int>(i), OutputOnHost(output));
+        GraphEdit(graph_).SetOutput(static_cast<int>(i), OutputOnHost(output));
     }
     return absl::OkStatus();
   }
@@ -44,7 +45,7 @@ class Placer {
         host_outputs = choice.kernel->host_outputs();
       }
     }
-    graph_.mutable_node(id).provider = device ? std::string(device_.name()) : "cpu";
+    GraphEdit(graph_).node(id).provider = device ? std::string(device_.name()) : "cpu";
     // Copied() adds nodes, which moves those that are there.
     const std::string op = graph_.node(id).domain.empty() ? graph_.node(id).op_type : "";
     const std::vector<ValueId> inputs = graph_.node(id).inputs;
@@ -56,7 +57,7 @@ class Placer {
       if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
       const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
       if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
-        graph_.SetInput(id, static_cast<int>(i), Copied(input, wants_device));
+        GraphEdit(graph_).SetInput(id, static_cast<int>(i), Copied(input, wants_device));
       }
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -68,7 +69,7 @@ class Placer {
   }
 
   absl::Status CopyCaptures(NodeId id) {
-    for (Subgraph& subgraph : graph_.mutable_node(id).subgraphs) {
+    for (const Subgraph& subgraph : graph_.node(id).subgraphs) {
       for (ValueId capture : subgraph.captures) {
         if (on_device_[static_cast<size_t>(capture.index)]) {
           return absl::UnimplementedError(
@@ -90,7 +91,7 @@ class Placer {
   }
 
   ValueId AddCopy(ValueId value, const std::string& name, bool to_device) {
-    const ValueId copy = graph_.AddValue(graph_.UniqueName(name), graph_.type(value));
+    const ValueId copy = GraphEdit(graph_).AddValue(graph_.UniqueName(name), graph_.type(value));
     Node node;
     node.schema = onnx::OpSchemaRegistry::Schema("Copy", 1, kOnwardDomain);
     node.domain = kOnwardDomain;
@@ -100,7 +101,7 @@ class Placer {
     node.outputs = {copy};
     node.attributes.Set("to", to_device ? std::string(device_.name()) : std::string("cpu"));
     node.provider = std::string(device_.name());
-    graph_.AddNode(std::move(node));
+    GraphEdit(graph_).AddNode(std::move(node));
     on_device_.resize(static_cast<size_t>(graph_.num_values()), false);
     on_device_[static_cast<size_t>(copy.index)] = to_device;
     return copy;
@@ -110,8 +111,8 @@ class Placer {
   ValueId OutputOnHost(ValueId output) {
     const std::string name = graph_.value(output).name;
     const ValueId copy = AddCopy(output, name + "/on_host", false);
-    graph_.mutable_value(output).name = graph_.UniqueName(name + "/on_device");
-    graph_.mutable_value(copy).name = name;
+    GraphEdit(graph_).Rename(output, graph_.UniqueName(name + "/on_device"));
+    GraphEdit(graph_).Rename(copy, name);
     return copy;
   }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
 #include "graph/infer/check.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -23,7 +24,7 @@ class Compiler {
       ONWARD_ASSIGN_OR_RETURN(const ExecutionProvider* provider, FindProvider(options_.provider));
       program->providers.push_back(provider);
     }
-    graph.Compact();
+    GraphEdit(graph).Compact();
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
@@ -51,7 +52,7 @@ class Compiler {
   }
 
   absl::Status MakeStep(Program& program, NodeId id) {
-    Node& node = program.graph.mutable_node(id);
+    Node& node = GraphEdit(program.graph).node(id);
     Step step;
     step.node = id;
     for (size_t device = 1; device < program.providers.size(); ++device) {
@@ -110,7 +111,7 @@ class Compiler {
   // memory twice; dtype and dims stay known.
   void ReleaseConstant(Graph& graph, ValueId id) {
     if (--unpacked_reads_[static_cast<size_t>(id.index)] > 0 || graph.is_input(id)) return;
-    std::optional<Tensor>& constant = graph.mutable_value(id).constant;
+    std::optional<Tensor>& constant = GraphEdit(graph).constant(id);
     const Dims dims(constant->dims().begin(), constant->dims().end());
     constant = Tensor::Wrap(constant->dtype(), dims, nullptr, nullptr);
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/infer/check_shapes.h"
 #include "graph/infer/merge.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
@@ -31,7 +32,7 @@ Expr GraphBuilder::Input(std::string name, Type type) {
     Fail(absl::InvalidArgumentError(absl::StrCat("there is already a value '", name, "'")));
     return Expr(this, {});
   }
-  const ValueId id = graph().AddInput(std::move(name), std::move(type));
+  const ValueId id = GraphEdit(graph()).AddInput(std::move(name), std::move(type));
   NameUnknownDims(graph(), id);
   return Value(id);
 }
@@ -50,9 +51,9 @@ void GraphBuilder::Output(std::string name, const Expr& value) {
       return Fail(
           absl::InvalidArgumentError(absl::StrCat("there is already a value '", name, "'")));
     }
-    graph().Rename(own.id(), std::move(name));
+    GraphEdit(graph()).Rename(own.id(), std::move(name));
   }
-  graph().AddOutput(own.id());
+  GraphEdit(graph()).AddOutput(own.id());
 }
 
 void GraphBuilder::Update(const Expr& input, std::string name, const Expr& next) {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
@@ -139,8 +140,8 @@ class BodySink : public GraphSink {
   }
 
   Expr Input(std::string_view name, Type type) {
-    return Value(graph().AddInput(graph().UniqueName(absl::StrCat(prefix(), std::string(name))),
-                                  std::move(type)));
+    return Value(GraphEdit(graph()).AddInput(
+        graph().UniqueName(absl::StrCat(prefix(), std::string(name))), std::move(type)));
   }
   // An output must be a value of the body, once: others pass through Identity.
   void Output(const Expr& expr) {
@@ -148,7 +149,7 @@ class BodySink : public GraphSink {
     const bool direct = expr.sink() == this && expr.valid() && !graph().is_input(expr.id()) &&
                         !graph().is_output(expr.id()) && !graph().is_constant(expr.id());
     if (!direct) own = Op("Identity", {expr});
-    if (own.valid()) graph().AddOutput(own.id());
+    if (own.valid()) GraphEdit(graph()).AddOutput(own.id());
   }
   Subgraph Take() { return std::move(subgraph_); }
 
@@ -158,8 +159,8 @@ class BodySink : public GraphSink {
       if (subgraph_.captures[i] == outer) return graph().captures()[i];
     }
     subgraph_.captures.push_back(outer);
-    return graph().AddCapture(graph().UniqueName(absl::StrCat(prefix(), outer_->NameOf(outer))),
-                              outer_->TypeOf(outer));
+    return GraphEdit(graph()).AddCapture(
+        graph().UniqueName(absl::StrCat(prefix(), outer_->NameOf(outer))), outer_->TypeOf(outer));
   }
 
  private:
@@ -264,18 +265,19 @@ std::string GraphSink::NewName(std::string_view base) {
 }
 
 ValueId GraphSink::AddConstant(std::string_view name, Tensor data) {
-  return graph_.AddConstant(NewName(name), std::move(data));
+  return GraphEdit(graph_).AddConstant(NewName(name), std::move(data));
 }
 
 absl::StatusOr<std::vector<ValueId>> GraphSink::AddNode(Node node,
                                                         const std::vector<bool>& wanted) {
   for (const bool output : wanted) {
-    node.outputs.push_back(output ? graph_.AddValue(NewName(node.op_type), Type()) : ValueId());
+    node.outputs.push_back(output ? GraphEdit(graph_).AddValue(NewName(node.op_type), Type())
+                                  : ValueId());
   }
   std::vector<ValueId> outputs = node.outputs;
-  const NodeId id = graph_.AddNode(std::move(node));
+  const NodeId id = GraphEdit(graph_).AddNode(std::move(node));
   if (absl::Status status = InferNode(graph_, id, &known_); !status.ok()) {
-    graph_.RemoveNode(id);
+    GraphEdit(graph_).RemoveNode(id);
     return status;
   }
   return outputs;

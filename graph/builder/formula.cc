@@ -11,6 +11,7 @@
 #include "graph/builder/patch_sink.h"
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/signature.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
@@ -81,7 +82,7 @@ void FormulaInference::operator()(onnx::InferenceContext& ctx) const {
     if (!ctx.hasInput(i)) continue;
     Type type = TypeFromProto(*ctx.getInputType(i));
     AddSymbols(type, symbols);
-    inputs[i] = sink.Value(graph.AddInput(absl::StrCat("in", i), std::move(type)));
+    inputs[i] = sink.Value(GraphEdit(graph).AddInput(absl::StrCat("in", i), std::move(type)));
     if (std::optional<SymbolicDims> known = KnownInput(ctx, i)) {
       sink.known()[inputs[i].id().index] = *std::move(known);
     }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -23,17 +24,17 @@ ValueId PatchSink::Scratch(ValueId id) {
   const auto [it, added] = to_scratch_.try_emplace(id.index);
   if (added) {
     const ValueData& value = patch_.graph().value(id);
-    it->second = scratch_.AddValue(scratch_.UniqueName(value.name), value.type);
+    it->second = GraphEdit(scratch_).AddValue(scratch_.UniqueName(value.name), value.type);
     // A graph input's constant is only its default.
     if (!patch_.graph().is_input(id)) {
-      scratch_.mutable_value(it->second).constant = value.constant;
+      GraphEdit(scratch_).constant(it->second) = value.constant;
     }
   }
   return it->second;
 }
 
 ValueId PatchSink::AddConstant(std::string_view name, Tensor data) {
-  const ValueId scratch = scratch_.AddConstant(scratch_.UniqueName(name), data);
+  const ValueId scratch = GraphEdit(scratch_).AddConstant(scratch_.UniqueName(name), data);
   const ValueId id = patch_.AddConstant("", std::move(data));
   to_scratch_[id.index] = scratch;
   return id;
@@ -59,10 +60,10 @@ absl::StatusOr<std::vector<ValueId>> PatchSink::AddNode(Node node,
       continue;
     }
     const std::string name = absl::StrCat(patch_.label(), "/", node.op_type);
-    trial.outputs.push_back(scratch_.AddValue(scratch_.UniqueName(name), Type()));
+    trial.outputs.push_back(GraphEdit(scratch_).AddValue(scratch_.UniqueName(name), Type()));
   }
   const std::vector<ValueId> inferred = trial.outputs;
-  const NodeId id = scratch_.AddNode(std::move(trial));
+  const NodeId id = GraphEdit(scratch_).AddNode(std::move(trial));
   ONWARD_RETURN_IF_ERROR(InferNode(scratch_, id, &known_));
   std::vector<ValueId> outputs = patch_.AddNodeWithOutputs(std::move(node), wanted);
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
 #include "graph/infer/walk.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -40,7 +41,7 @@ bool IsEmptySequence(const Graph& graph, ValueId id, const KnownElements& known)
 absl::Status BodyInferencer::Infer(Graph& body, const std::vector<Type>& input_types,
                                    KnownElements known) {
   for (size_t i = 0; i < input_types.size(); ++i) {
-    Type& type = body.mutable_value(body.inputs()[i]).type;
+    Type& type = GraphEdit(body).type(body.inputs()[i]);
     AddSymbols(input_types[i], shared_symbols_);
     absl::StatusOr<Type> merged = MergeTypes(type, input_types[i]);
     if (!merged.ok()) {
@@ -52,7 +53,7 @@ absl::Status BodyInferencer::Infer(Graph& body, const std::vector<Type>& input_t
   for (size_t i = 0; i < subgraph_.captures.size() && i < body.captures().size(); ++i) {
     const ValueId outer = subgraph_.captures[i];
     const ValueId inner = body.captures()[i];
-    body.mutable_value(inner).type = outer_.type(outer);
+    GraphEdit(body).type(inner) = outer_.type(outer);
     AddSymbols(outer_.type(outer), shared_symbols_);
     if (std::optional<SymbolicDims> elements = ElementsOf(outer_, outer, known_)) {
       known[inner.index] = *std::move(elements);

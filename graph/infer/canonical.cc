@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "graph/infer/dim_names.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 namespace {
@@ -25,9 +26,9 @@ class Canonicalizer {
   }
 
   void Run(Graph& graph) {
-    for (int i = 0; i < graph.num_values(); ++i) RunType(graph.mutable_value({i}).type);
+    for (int i = 0; i < graph.num_values(); ++i) RunType(GraphEdit(graph).type({i}));
     for (NodeId id : graph.node_ids()) {
-      for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) Run(*subgraph.graph);
+      for (const Subgraph& subgraph : graph.node(id).subgraphs) Run(*subgraph.graph);
     }
   }
 

@@ -7,12 +7,13 @@
 #include "graph/infer/elements.h"
 #include "graph/infer/misread_defaults.h"
 #include "graph/infer/type_proto.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 
 NodeInferenceContext::NodeInferenceContext(Graph& graph, NodeId id, const KnownElements& known)
     : graph_(graph),
-      node_(graph.mutable_node(id)),
+      node_(GraphEdit(graph).node(id)),
       known_(known),
       input_types_(node_.inputs.size()),
       output_types_(node_.outputs.size()) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "graph/infer/merge.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 namespace {
@@ -31,7 +32,7 @@ void DropNames(Graph& graph, std::set<std::string>* taken) {
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueId id{i};
     if (taken != nullptr && IsDeclaredOutside(graph, id)) continue;
-    ForEachDim(graph.mutable_value(id).type, [&](Dim& dim) {
+    ForEachDim(GraphEdit(graph).type(id), [&](Dim& dim) {
       if (!dim.symbolic()) return;
       if (taken == nullptr || !NamesOneSize(dim.expression()) ||
           !taken->insert(dim.expression()).second) {
@@ -40,7 +41,7 @@ void DropNames(Graph& graph, std::set<std::string>* taken) {
     });
   }
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) DropNames(*subgraph.graph, nullptr);
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) DropNames(*subgraph.graph, nullptr);
   }
 }
 
@@ -48,11 +49,10 @@ void ForgetInferred(Graph& graph, bool body) {
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueId id{i};
     if (graph.is_constant(id) || (!body && graph.is_input(id))) continue;
-    ForgetShapes(graph.mutable_value(id).type);
+    ForgetShapes(GraphEdit(graph).type(id));
   }
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
-      ForgetInferred(*subgraph.graph, true);
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) ForgetInferred(*subgraph.graph, true);
   }
 }
 
@@ -75,7 +75,7 @@ bool NamesOneSize(std::string_view name) {
 void DropUncheckedNames(Graph& graph) {
   std::set<std::string> taken;
   for (const ValueId input : graph.inputs()) {
-    ForEachDim(graph.mutable_value(input).type, [&](Dim& dim) {
+    ForEachDim(GraphEdit(graph).type(input), [&](Dim& dim) {
       if (!dim.symbolic()) return;
       for (std::string& symbol : DimSymbols(ParseDim(dim.expression())))
         taken.insert(std::move(symbol));
@@ -86,7 +86,7 @@ void DropUncheckedNames(Graph& graph) {
 
 void SeparateInputNames(Graph& graph) {
   for (const ValueId input : graph.inputs()) {
-    ForEachDim(graph.mutable_value(input).type, [](Dim& dim) {
+    ForEachDim(GraphEdit(graph).type(input), [](Dim& dim) {
       if (dim.symbolic()) dim = Dim();
     });
   }

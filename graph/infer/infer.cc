@@ -15,6 +15,7 @@
 #include "graph/infer/merge.h"
 #include "graph/infer/type_proto.h"
 #include "graph/infer/walk.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
 
@@ -93,7 +94,7 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
                       absl::StrCat("output ", i, " '", graph.value(output).name, "'"));
     }
     if (from_file) TakeExpressions(types[i], *merged);
-    graph.mutable_value(output).type = *std::move(merged);
+    GraphEdit(graph).type(output) = *std::move(merged);
     NameUnknownDims(graph, output, alone);
   }
   ONWARD_RETURN_IF_ERROR(CheckOutputTypes(graph, id));
@@ -103,10 +104,10 @@ absl::Status InferUnannotated(Graph& graph, NodeId id, KnownElements& known, boo
 
 void ForgetShapes(Graph& graph) {
   for (int i = 0; i < graph.num_values(); ++i) {
-    if (!graph.is_constant({i})) ForgetShapes(graph.mutable_value({i}).type);
+    if (!graph.is_constant({i})) ForgetShapes(GraphEdit(graph).type({i}));
   }
   for (NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) ForgetShapes(*subgraph.graph);
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) ForgetShapes(*subgraph.graph);
   }
 }
 
@@ -121,9 +122,9 @@ absl::Status InferAnnotated(Graph& graph, NodeId id, KnownElements& known, bool 
 // outputs and inside its bodies: exporters write wrong ones, and they change no result.
 absl::Status InferWithoutDeclared(Graph& graph, NodeId id, KnownElements& known) {
   for (ValueId output : graph.node(id).outputs) {
-    if (output.valid()) ForgetShapes(graph.mutable_value(output).type);
+    if (output.valid()) ForgetShapes(GraphEdit(graph).type(output));
   }
-  for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) ForgetShapes(*subgraph.graph);
+  for (const Subgraph& subgraph : graph.node(id).subgraphs) ForgetShapes(*subgraph.graph);
   return InferNode(graph, id, &known);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 namespace {
@@ -101,7 +102,7 @@ void NameUnknownDims(Graph& graph, ValueId id, bool search_all) {
     if (!(*type.shape)[axis].unknown()) continue;
     std::string name = absl::StrCat(graph.value(id).name, "#", axis);
     while (Taken(graph, name, search_all)) name += "#";
-    (*graph.mutable_value(id).type.shape)[axis] = SymbolDim(name);
+    (*GraphEdit(graph).type(id).shape)[axis] = SymbolDim(name);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 #include "onnx/defs/schema.h"
@@ -43,7 +44,7 @@ int DropUnreadCaptures(Graph& graph, NodeId id) {
     const Graph& body = *graph.node(id).subgraphs[s].graph;
     for (int i = static_cast<int>(body.captures().size()) - 1; i >= 0; --i) {
       if (!Unread(body, body.captures()[static_cast<size_t>(i)])) continue;
-      graph.RemoveCapture(id, static_cast<int>(s), i);
+      GraphEdit(graph).RemoveCapture(id, static_cast<int>(s), i);
       ++dropped;
     }
   }
@@ -65,7 +66,7 @@ int OmitUnreadOutputs(Graph& graph, NodeId id) {
         formal[static_cast<size_t>(i)].GetOption() != onnx::OpSchema::Optional) {
       continue;
     }
-    graph.OmitOutput(id, i);
+    GraphEdit(graph).OmitOutput(id, i);
     ++omitted;
   }
   return omitted;
@@ -76,7 +77,7 @@ void DropUnreadConstants(Graph& graph) {
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueId id{i};
     if (graph.is_constant(id) && Unread(graph, id) && !graph.is_input(id)) {
-      graph.mutable_value(id).constant.reset();
+      GraphEdit(graph).constant(id).reset();
     }
   }
 }

@@ -15,7 +15,7 @@ absl::StatusOr<int> RunOnEveryGraph(Graph& graph, const Pass& pass, const PassOp
                                     int& budget) {
   int patches = 0;
   for (NodeId id : graph.node_ids()) {
-    for (Subgraph& body : graph.mutable_node(id).subgraphs) {
+    for (const Subgraph& body : graph.node(id).subgraphs) {
       if (budget <= 0) return patches;
       ONWARD_ASSIGN_OR_RETURN(const int applied,
                               RunOnEveryGraph(*body.graph, pass, options, budget));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -16,7 +17,7 @@ int Sink(Graph& graph, int64_t max_bytes, int& budget);
 
 int SinkInto(Graph& graph, NodeId id, int s, int64_t max_bytes, int& budget) {
   int sunk = 0;
-  Graph& body = *graph.mutable_node(id).subgraphs[static_cast<size_t>(s)].graph;
+  Graph& body = *GraphEdit(graph).node(id).subgraphs[static_cast<size_t>(s)].graph;
   for (int c = static_cast<int>(body.captures().size()) - 1; c >= 0 && budget > 0; --c) {
     const ValueId outer =
         graph.node(id).subgraphs[static_cast<size_t>(s)].captures[static_cast<size_t>(c)];
@@ -25,8 +26,8 @@ int SinkInto(Graph& graph, NodeId id, int s, int64_t max_bytes, int& budget) {
     const ValueId inner = body.captures()[static_cast<size_t>(c)];
     if (body.is_output(inner)) continue;
     const std::string name = body.UniqueName(absl::StrCat(body.value(inner).name, "_local"));
-    body.ReplaceUses(inner, body.AddConstant(name, *constant));
-    graph.RemoveCapture(id, s, c);
+    GraphEdit(body).ReplaceUses(inner, GraphEdit(body).AddConstant(name, *constant));
+    GraphEdit(graph).RemoveCapture(id, s, c);
     --budget;
     ++sunk;
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
@@ -60,12 +61,12 @@ class Widener {
       const ValueId input = graph_.node(id).inputs[static_cast<size_t>(i)];
       if (!input.valid() || !IsNarrow(graph_.type(input))) continue;
       ONWARD_ASSIGN_OR_RETURN(const ValueId wide, WideOf(input));
-      graph_.SetInput(id, i, wide);
+      GraphEdit(graph_).SetInput(id, i, wide);
     }
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
     for (const ValueId output : outputs) {
       if (!output.valid() || !IsNarrow(graph_.type(output))) continue;
-      graph_.mutable_node(id).metadata[kNarrowKey] = DTypeName(graph_.type(output).dtype);
+      GraphEdit(graph_).node(id).metadata[kNarrowKey] = DTypeName(graph_.type(output).dtype);
       Round(output);
     }
     return absl::OkStatus();
@@ -98,11 +99,11 @@ class Widener {
     ValueId wide;
     if (const Tensor* constant = FixedConstant(graph_, narrow); constant != nullptr) {
       ONWARD_ASSIGN_OR_RETURN(Tensor data, Widened(*constant));
-      wide = graph_.AddConstant(name, std::move(data));
+      wide = GraphEdit(graph_).AddConstant(name, std::move(data));
     } else {
       Type type = graph_.type(narrow);
       type.dtype = DType::kFloat32;
-      wide = graph_.AddValue(name, std::move(type));
+      wide = GraphEdit(graph_).AddValue(name, std::move(type));
       AddCast(graph_, narrow, wide, "widen_floats");
     }
     wide_[narrow.index] = wide;
@@ -113,10 +114,10 @@ class Widener {
   void Round(ValueId output) {
     const Type type = graph_.type(output);
     const std::string name = graph_.value(output).name;
-    graph_.Rename(output, graph_.UniqueName(absl::StrCat(name, "_float32")));
-    const ValueId rounded = graph_.AddValue(name, type);
-    graph_.ReplaceUses(output, rounded);
-    graph_.mutable_value(output).type.dtype = DType::kFloat32;
+    GraphEdit(graph_).Rename(output, graph_.UniqueName(absl::StrCat(name, "_float32")));
+    const ValueId rounded = GraphEdit(graph_).AddValue(name, type);
+    GraphEdit(graph_).ReplaceUses(output, rounded);
+    GraphEdit(graph_).type(output).dtype = DType::kFloat32;
     AddCast(graph_, output, rounded, "widen_floats");
     wide_[rounded.index] = output;
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 
 namespace onward {
@@ -17,7 +18,7 @@ NodeId AddCast(Graph& graph, ValueId from, ValueId to, std::string_view origin) 
   cast.outputs = {to};
   cast.attributes.Set("to", static_cast<int64_t>(graph.type(to).dtype));
   cast.origin = std::string(origin);
-  return graph.AddNode(std::move(cast));
+  return GraphEdit(graph).AddNode(std::move(cast));
 }
 
 }  // namespace onward

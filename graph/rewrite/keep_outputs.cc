@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -34,15 +35,15 @@ class Mover {
       Need(node.inputs);
       for (const Subgraph& subgraph : node.subgraphs) Need(subgraph.captures);
     }
-    for (const ValueId id : from_.inputs()) Move(id, &Graph::AddInput);
-    for (const ValueId id : from_.captures()) Move(id, &Graph::AddCapture);
+    for (const ValueId id : from_.inputs()) Move(id, &GraphEdit::AddInput);
+    for (const ValueId id : from_.captures()) Move(id, &GraphEdit::AddCapture);
     for (int i = 0; i < from_.num_values(); ++i) {
       const ValueData& value = from_.value({i});
       if (needed({i}) && !value.producer.valid() && !moved({i}).valid())
-        Move({i}, &Graph::AddValue);
+        Move({i}, &GraphEdit::AddValue);
     }
     for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) MoveNode(*id);
-    for (const ValueId id : outputs) made_.AddOutput(moved(id));
+    for (const ValueId id : outputs) GraphEdit(made_).AddOutput(moved(id));
     return absl::OkStatus();
   }
 
@@ -58,19 +59,19 @@ class Mover {
     }
   }
 
-  void Move(ValueId id, ValueId (Graph::*add)(std::string, Type)) {
-    ValueData& old = from_.mutable_value(id);
-    moved(id) = (made_.*add)(std::move(old.name), std::move(old.type));
-    ValueData& value = made_.mutable_value(moved(id));
-    value.constant = std::move(old.constant);
-    value.doc_string = std::move(old.doc_string);
-    value.metadata = std::move(old.metadata);
+  void Move(ValueId id, ValueId (GraphEdit::*add)(std::string, Type)) {
+    GraphEdit from(from_), made(made_);
+    const ValueId to = (made.*add)(from_.value(id).name, std::move(from.type(id)));
+    moved(id) = to;
+    made.constant(to) = std::move(from.constant(id));
+    made.doc_string(to) = std::move(from.doc_string(id));
+    made.metadata(to) = std::move(from.metadata(id));
   }
 
   void MoveNode(NodeId id) {
-    Node node = std::move(from_.mutable_node(id));
+    Node node = std::move(GraphEdit(from_).node(id));
     for (const ValueId output : node.outputs) {
-      if (output.valid()) Move(output, &Graph::AddValue);
+      if (output.valid()) Move(output, &GraphEdit::AddValue);
     }
     const auto map_all = [&](std::vector<ValueId>& ids) {
       for (ValueId& each : ids) {
@@ -80,7 +81,7 @@ class Mover {
     map_all(node.inputs);
     map_all(node.outputs);
     for (Subgraph& subgraph : node.subgraphs) map_all(subgraph.captures);
-    made_.AddNode(std::move(node));
+    GraphEdit(made_).AddNode(std::move(node));
   }
 
   Graph& from_;

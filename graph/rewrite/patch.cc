@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 
@@ -80,7 +81,7 @@ class PatchApplication {
   absl::Status Run() {
     ONWARD_RETURN_IF_ERROR(CheckIds());
     if (const absl::Status status = AddNewParts(); !status.ok()) {
-      for (int i = graph_.num_nodes() - 1; i >= first_node_; --i) graph_.RemoveNode({i});
+      for (int i = graph_.num_nodes() - 1; i >= first_node_; --i) GraphEdit(graph_).RemoveNode({i});
       return absl::InternalError(
           absl::StrCat("patch '", patch_.label_, "': ", std::string(status.message())));
     }
@@ -145,15 +146,16 @@ class PatchApplication {
         value.name =
             absl::StrCat(base, "_", made_by[i].empty() ? "const" : std::string(made_by[i]));
       }
-      const ValueId id = graph_.AddValue(graph_.UniqueName(value.name), std::move(value.type));
-      graph_.mutable_value(id).constant = std::move(value.constant);
+      const ValueId id =
+          GraphEdit(graph_).AddValue(graph_.UniqueName(value.name), std::move(value.type));
+      GraphEdit(graph_).constant(id) = std::move(value.constant);
     }
     for (Node& node : patch_.nodes_) {
       const std::string op = node.op_type;
       if (node.schema == nullptr) {
         node.schema = FindSchema(node.op_type, node.domain);
       }
-      const NodeId id = graph_.AddNode(std::move(node));
+      const NodeId id = GraphEdit(graph_).AddNode(std::move(node));
       ONWARD_RETURN_IF_ERROR(InferNode(graph_, id));
     }
     for (const auto& [from, to] : patch_.replaced_) {
@@ -175,7 +177,7 @@ class PatchApplication {
       const NodeId new_node = graph_.value(to).producer;
       if (!old_node.valid() || new_node.index < first_node_) continue;
       const Node& old_data = graph_.node(old_node);
-      Node& node = graph_.mutable_node(new_node);
+      Node& node = GraphEdit(graph_).node(new_node);
       if (!node.name.empty()) continue;
       node.name = old_data.name;
       node.provider = old_data.provider;
@@ -188,14 +190,14 @@ class PatchApplication {
     const bool output = graph_.is_output(from);
     const bool can_take = output && CanTakeOutputName(graph_, from, to);
     if (!graph_.is_input(to)) {
-      RefineType(graph_.type(from), graph_.mutable_value(to).type, to.index >= patch_.first_value_);
+      RefineType(graph_.type(from), GraphEdit(graph_).type(to), to.index >= patch_.first_value_);
     }
     const std::vector<ValueId> outputs = graph_.outputs();
-    graph_.ReplaceUses(from, to, first_node_);
+    GraphEdit(graph_).ReplaceUses(from, to, first_node_);
     if (can_take) {
       std::string name = graph_.value(from).name;
-      graph_.Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
-      graph_.Rename(to, std::move(name));
+      GraphEdit(graph_).Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
+      GraphEdit(graph_).Rename(to, std::move(name));
     } else if (output) {
       KeepOutput(from, to, outputs);
     }
@@ -207,17 +209,17 @@ class PatchApplication {
     ValueId kept = from;
     if (!graph_.is_input(from)) {
       std::string name = graph_.value(from).name;
-      graph_.Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
-      kept = graph_.AddValue(std::move(name), graph_.type(from));
+      GraphEdit(graph_).Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
+      kept = GraphEdit(graph_).AddValue(std::move(name), graph_.type(from));
       Node identity;
       identity.op_type = "Identity";
       identity.schema = FindSchema("Identity", "");
       identity.inputs = {to};
       identity.outputs = {kept};
-      graph_.AddNode(std::move(identity));
+      GraphEdit(graph_).AddNode(std::move(identity));
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i] == from) graph_.SetOutput(static_cast<int>(i), kept);
+      if (outputs[i] == from) GraphEdit(graph_).SetOutput(static_cast<int>(i), kept);
     }
   }
 
@@ -242,7 +244,7 @@ class PatchApplication {
       read.insert(read.end(), subgraph.captures.begin(), subgraph.captures.end());
     }
     if (!node.origin.empty()) origins_.insert(node.origin);
-    graph_.RemoveNode(id);
+    GraphEdit(graph_).RemoveNode(id);
     for (ValueId value : read) {
       if (!value.valid()) continue;
       if (graph_.value(value).producer.valid()) fallen_.push_back(graph_.value(value).producer);
@@ -253,7 +255,7 @@ class PatchApplication {
   // Gives back the memory of a constant that nothing reads any more; its id stays.
   void ReleaseIfUnread(ValueId id) {
     if (!graph_.is_constant(id) || graph_.is_input(id) || graph_.is_output(id)) return;
-    if (graph_.users(id).empty()) graph_.mutable_value(id).constant.reset();
+    if (graph_.users(id).empty()) GraphEdit(graph_).constant(id).reset();
   }
 
   // A new value that replaced a dead one goes by its name.
@@ -262,8 +264,8 @@ class PatchApplication {
                       !graph_.is_constant(from) && !graph_.is_input(from);
     if (to.index < patch_.first_value_ || !dead || graph_.is_output(to)) return;
     std::string name = graph_.value(from).name;
-    graph_.Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
-    graph_.Rename(to, std::move(name));
+    GraphEdit(graph_).Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
+    GraphEdit(graph_).Rename(to, std::move(name));
   }
 
   void RecordOrigin() {
@@ -273,7 +275,7 @@ class PatchApplication {
       absl::StrAppend(&origin, "; ", earlier);
     }
     for (int i = first_node_; i < graph_.num_nodes(); ++i) {
-      if (graph_.alive({i})) graph_.mutable_node({i}).origin = origin;
+      if (graph_.alive({i})) GraphEdit(graph_).node({i}).origin = origin;
     }
   }
 

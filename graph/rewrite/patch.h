@@ -1,5 +1,5 @@
-// A patch is a labelled value: new constants and nodes, and which old values they replace. Apply is
-// the one way in which a graph changes after import.
+// A patch is a labelled value: new constants and nodes, and which old values they replace. It is the
+// edit that keeps what a graph computes, and the one that passes use.
 #pragma once
 
 #include <string>

@@ -2,32 +2,38 @@
 
 #include <utility>
 
+#include "graph/ir/graph_edit.h"
+
 namespace onward {
 
 ValueId AddState(Graph& graph, const std::string& name, Tensor initial) {
-  const ValueId id = graph.AddInput(
+  const ValueId id = GraphEdit(graph).AddInput(
       name, Type::Tensor(initial.dtype(), Dims(initial.dims().begin(), initial.dims().end())));
-  graph.mutable_value(id).constant = std::move(initial);
+  GraphEdit(graph).constant(id) = std::move(initial);
   return id;
+}
+
+void SetConstant(Graph& graph, ValueId id, std::optional<Tensor> value) {
+  GraphEdit(graph).constant(id) = std::move(value);
 }
 
 ValueId ConstantToState(Graph& graph, ValueId constant) {
   if (graph.is_input(constant)) return constant;
   const ValueData data = graph.value(constant);
-  graph.Rename(constant, graph.UniqueName(data.name + "/initial"));
-  graph.mutable_value(constant).metadata.clear();
-  const ValueId input = graph.AddInput(data.name, data.type);
-  graph.mutable_value(input).constant = data.constant;
-  graph.mutable_value(input).doc_string = data.doc_string;
-  graph.mutable_value(input).metadata = data.metadata;
-  graph.ReplaceUses(constant, input);
+  GraphEdit(graph).Rename(constant, graph.UniqueName(data.name + "/initial"));
+  GraphEdit(graph).metadata(constant).clear();
+  const ValueId input = GraphEdit(graph).AddInput(data.name, data.type);
+  GraphEdit(graph).constant(input) = data.constant;
+  GraphEdit(graph).doc_string(input) = data.doc_string;
+  GraphEdit(graph).metadata(input) = data.metadata;
+  GraphEdit(graph).ReplaceUses(constant, input);
   return input;
 }
 
 void AddUpdate(Model& model, ValueId state, ValueId next) {
   Graph& graph = model.graph;
-  graph.Rename(next, graph.UniqueName("next/" + graph.value(state).name));
-  graph.AddOutput(next);
+  GraphEdit(graph).Rename(next, graph.UniqueName("next/" + graph.value(state).name));
+  GraphEdit(graph).AddOutput(next);
   model.updates.push_back({state, next});
 }
 

@@ -1,6 +1,7 @@
 // State of a model: inputs with a value to start with, which a run's outputs update.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "onward/graph.h"
@@ -9,6 +10,10 @@ namespace onward {
 
 // An input whose default is `initial`. The name is taken as it is.
 ValueId AddState(Graph& graph, const std::string& name, Tensor initial);
+
+// Gives a constant, or an input that has a default, another value of its type; none: the data lie
+// elsewhere from now on.
+void SetConstant(Graph& graph, ValueId id, std::optional<Tensor> value);
 
 // The constant as such an input, under its name; an input stays what it is. Other users of the
 // constant read the input too.

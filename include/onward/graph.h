@@ -2,13 +2,13 @@
 // data; a node names its op by ONNX's schema, its inputs and outputs by id, and owns its subgraphs,
 // whose captures of outer values are explicit.
 //
-// After import only patches (graph/rewrite/patch.h) change a graph; the mutators below serve the
-// importer and Apply(). Not thread-safe while mutated; const access is safe from many threads.
+// Graphs are made by importing a file (import.h) or by expressions (builder.h), and changed inside
+// the library alone (graph/ir/graph_edit.h). Not thread-safe while changed; const access is safe
+// from many threads.
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,7 +99,6 @@ class Graph {
   std::string doc_string;
   Metadata metadata;
 
-  // --- reading
   int num_values() const { return static_cast<int>(values_.size()); }
   int num_nodes() const {
     return static_cast<int>(nodes_.size());
@@ -132,40 +131,8 @@ class Graph {
   // `wanted`, or `wanted` with a suffix that makes it unused among this graph's values.
   std::string UniqueName(std::string_view wanted) const;
 
-  // --- changing
-  ValueId AddValue(std::string name, Type type);
-  ValueId AddInput(std::string name, Type type);
-  ValueId AddCapture(std::string name, Type type);
-  ValueId AddConstant(std::string name, Tensor data);
-  void AddOutput(ValueId id) { outputs_.push_back(id); }
-  // Adds a node whose inputs and outputs are values of this graph; every output must be without a
-  // producer.
-  NodeId AddNode(Node node);
-  void RemoveNode(NodeId id);  // its outputs keep their ids and have no producer
-  // Every use of `from` (inputs, captures, graph outputs) becomes a use of `to`; nodes from
-  // `end_node` on keep reading `from`.
-  void ReplaceUses(ValueId from, ValueId to, int end_node = std::numeric_limits<int32_t>::max());
-  void SetOutput(int index, ValueId id) { outputs_[static_cast<size_t>(index)] = id; }
-  void SetInput(NodeId id, int input, ValueId to);
-  void RemoveInput(ValueId id);
-  // The node has output `output` no longer; nothing may read it.
-  void OmitOutput(NodeId id, int output);
-  // The body of subgraph `subgraph` of node `id` knows its capture `capture` no longer; nothing in
-  // the body may read it.
-  void RemoveCapture(NodeId id, int subgraph, int capture);
-  void Rename(ValueId id, std::string name);
-  // Everything but the name may be changed (see Rename).
-  ValueData& mutable_value(ValueId id) { return values_[static_cast<size_t>(id.index)]; }
-  // Everything but inputs, outputs and captures may be changed (those have mutators that keep the
-  // users right).
-  Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id.index)]; }
-  // Drops removed nodes and values that nothing names; ids change. Returns old value index -> new
-  // id.
-  std::vector<ValueId> Compact();
-
  private:
-  void AddUser(ValueId value, NodeId node);
-  void RemoveUser(ValueId value, NodeId node);
+  friend class GraphEdit;
 
   std::vector<ValueData> values_;
   std::vector<std::vector<NodeId>> users_;

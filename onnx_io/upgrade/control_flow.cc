@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/upgrade/rules.h"
@@ -29,13 +30,14 @@ class BatchBody {
     node.schema = onnx::OpSchemaRegistry::Schema(op, static_cast<int>(kOpset), "");
     node.inputs = std::move(inputs);
     node.attributes = std::move(attributes);
-    node.outputs = {body_->AddValue(body_->UniqueName(absl::StrCat("batch_", op)), Type())};
+    node.outputs = {
+        GraphEdit(*body_).AddValue(body_->UniqueName(absl::StrCat("batch_", op)), Type())};
     const ValueId output = node.outputs[0];
-    body_->AddNode(std::move(node));
+    GraphEdit(*body_).AddNode(std::move(node));
     return output;
   }
   ValueId Int64s(std::vector<int64_t> values) {
-    return body_->AddConstant(
+    return GraphEdit(*body_).AddConstant(
         body_->UniqueName("batch_constant"),
         Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, absl::MakeConstSpan(values)));
   }
@@ -46,8 +48,8 @@ class BatchBody {
     return type;
   }
   ValueId AddInputLike(ValueId input) {
-    return body_->AddInput(body_->UniqueName(absl::StrCat("batch_", u_.graph().value(input).name)),
-                           SampleType(input));
+    return GraphEdit(*body_).AddInput(
+        body_->UniqueName(absl::StrCat("batch_", u_.graph().value(input).name)), SampleType(input));
   }
   void AddInner(Node& old, std::vector<ValueId> inputs, Subgraph* outer);
 
@@ -95,15 +97,16 @@ void BatchBody::AddInner(Node& old, std::vector<ValueId> inputs, Subgraph* outer
   outer->captures = body.captures;
   for (size_t i = 0; i < body.captures.size(); ++i) {
     const ValueData& captured = u_.graph().value(body.captures[i]);
-    body.captures[i] = body_->AddCapture(body_->UniqueName(captured.name), captured.type);
+    body.captures[i] =
+        GraphEdit(*body_).AddCapture(body_->UniqueName(captured.name), captured.type);
   }
   const size_t num_outputs = body.graph->outputs().size();
   for (size_t i = 0; i < num_outputs; ++i) {
-    inner.outputs.push_back(body_->AddValue(body_->UniqueName("batch_output"), Type()));
+    inner.outputs.push_back(GraphEdit(*body_).AddValue(body_->UniqueName("batch_output"), Type()));
   }
   inner.subgraphs.push_back(std::move(body));
   const std::vector<ValueId> outputs = inner.outputs;
-  body_->AddNode(std::move(inner));
+  GraphEdit(*body_).AddNode(std::move(inner));
   for (size_t i = 0; i < num_outputs; ++i) {
     ValueId output = outputs[i];
     if (has_lengths_ && static_cast<int>(i) >= num_states_) {
@@ -111,7 +114,7 @@ void BatchBody::AddInner(Node& old, std::vector<ValueId> inputs, Subgraph* outer
       const ValueId pads = Add("Concat", {Int64s({0}), missing}, {{"axis", int64_t{0}}});
       output = Add("Pad", {output, pads, {}, Int64s({0})});
     }
-    body_->AddOutput(output);
+    GraphEdit(*body_).AddOutput(output);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onward/import.h"
@@ -12,7 +13,7 @@ namespace onward {
 
 NodeUpgrade::NodeUpgrade(Graph& graph, NodeId id) : graph_(graph), id_(id) {
   // The old node keeps what the graph's lists of users are made from.
-  Node& old = graph.mutable_node(id);
+  Node& old = GraphEdit(graph).node(id);
   node.schema = old.schema;
   node.domain = old.domain;
   node.op_type = old.op_type;
@@ -61,12 +62,12 @@ std::string BaseName(const Graph& graph, const Node& node) {
 ValueId NodeUpgrade::NewValue(std::string_view role) {
   const std::string name =
       absl::StrCat(BaseName(graph_, node), "/", absl::AsciiStrToLower(std::string(role)));
-  return graph_.AddValue(graph_.UniqueName(name), Type());
+  return GraphEdit(graph_).AddValue(graph_.UniqueName(name), Type());
 }
 
 ValueId NodeUpgrade::Constant(std::string_view role, Tensor data) {
   const std::string name = absl::StrCat(BaseName(graph_, node), "/", std::string(role));
-  return graph_.AddConstant(graph_.UniqueName(name), std::move(data));
+  return GraphEdit(graph_).AddConstant(graph_.UniqueName(name), std::move(data));
 }
 
 ValueId NodeUpgrade::Int64s(std::string_view role, const std::vector<int64_t>& values) {
@@ -137,7 +138,7 @@ ValueId NodeUpgrade::Ones(ValueId count) {
 }
 
 void NodeUpgrade::Commit() {
-  Node& old = graph_.mutable_node(id_);
+  Node& old = GraphEdit(graph_).node(id_);
   const bool same_edges = !dropped_ && added_.empty() && node.inputs == old.inputs &&
                           node.outputs == old.outputs &&
                           node.subgraphs.size() == old.subgraphs.size();
@@ -150,9 +151,9 @@ void NodeUpgrade::Commit() {
     }
     return;
   }
-  graph_.RemoveNode(id_);
-  for (Node& added : added_) graph_.AddNode(std::move(added));
-  if (!dropped_) graph_.AddNode(std::move(node));
+  GraphEdit(graph_).RemoveNode(id_);
+  for (Node& added : added_) GraphEdit(graph_).AddNode(std::move(added));
+  if (!dropped_) GraphEdit(graph_).AddNode(std::move(node));
 }
 
 }  // namespace onward

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/problems.h"
@@ -89,7 +90,7 @@ struct Run {
 };
 
 void UpgradeNode(Graph& graph, NodeId id, Run& run) {
-  Node& node = graph.mutable_node(id);
+  Node& node = GraphEdit(graph).node(id);
   if (!node.domain.empty() && node.domain != kMlDomain) return;
   const int64_t since = node.schema == nullptr ? 0 : node.schema->since_version();
   if (!AnyApplies(node.domain, node.op_type, since)) {
@@ -114,7 +115,7 @@ void UpgradeBody(Graph& graph, Run& run) {
   for (int i = 0; i < num_nodes; ++i) {
     const NodeId id{i};
     if (!graph.alive(id)) continue;
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs) UpgradeBody(*subgraph.graph, run);
+    for (const Subgraph& subgraph : graph.node(id).subgraphs) UpgradeBody(*subgraph.graph, run);
     UpgradeNode(graph, id, run);
   }
   run.outdated |= graph.num_nodes() > num_nodes;

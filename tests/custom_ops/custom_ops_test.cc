@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/builder.h"
 #include "onward/export.h"
 #include "onward/gradient.h"
@@ -79,7 +80,7 @@ TEST_F(CustomOps, TheGradientIsTheRules) {
   const Expr loss = expr::ReduceSum(sink.Value(model->graph.outputs()[0]), {}, false);
   const auto gradients = AddGradients(model->graph, loss.id(), {model->graph.inputs()[0]});
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  model->graph.AddOutput((*gradients)[0]);
+  GraphEdit(model->graph).AddOutput((*gradients)[0]);
   const std::string name = model->graph.value((*gradients)[0]).name;
   auto session = Session::Create(*std::move(model));
   ASSERT_TRUE(session.ok()) << session.status();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "collectives/in_process.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "gtest/gtest.h"
 #include "onward/builder.h"
@@ -77,8 +78,8 @@ TEST(AllReduceTest, ItsGradientAddsUpOverTheRanks) {
       const auto gradients =
           AddGradients(model.graph, {{y.id(), {}}}, {x.id()}, {.allow_onward_ops = true});
       ASSERT_TRUE(gradients.ok()) << gradients.status();
-      model.graph.Rename((*gradients)[0], "dx");
-      model.graph.AddOutput((*gradients)[0]);
+      GraphEdit(model.graph).Rename((*gradients)[0], "dx");
+      GraphEdit(model.graph).AddOutput((*gradients)[0]);
       const auto session = Session::Create(std::move(model), {.communicator = communicator});
       ASSERT_TRUE(session.ok()) << session.status();
       const auto own = static_cast<float>(communicator->rank() + 1);
@@ -114,7 +115,7 @@ Tensor Drawn(const Draw& draw, int64_t begin, int64_t rows) {
   b.Output("y", Op(draw.op, inputs, draw.attributes));
   Model model = *b.Build();
   for (const NodeId id : model.graph.node_ids()) {
-    Node& node = model.graph.mutable_node(id);
+    Node& node = GraphEdit(model.graph).node(id);
     if (node.op_type == draw.op) node.metadata[kBatchAxisKey] = absl::StrCat(draw.axis);
     if (node.op_type == draw.op) node.metadata[kStreamKey] = "17";
   }

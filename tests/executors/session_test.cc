@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onnx/defs/schema.h"
 #include "onward/builder.h"
 #include "onward/functions.h"
@@ -45,7 +46,7 @@ NodeId Add(Graph& graph, const std::string& op, std::vector<ValueId> inputs, Val
   node.inputs = std::move(inputs);
   node.outputs = {output};
   node.attributes = std::move(attributes);
-  return graph.AddNode(std::move(node));
+  return GraphEdit(graph).AddNode(std::move(node));
 }
 
 // y = (x + x) reshaped to [-1], z = x * w; x: float32[n,3].
@@ -53,18 +54,18 @@ Model SmallModel() {
   Model model;
   model.opsets[""] = 28;
   Graph& graph = model.graph;
-  const ValueId x =
-      graph.AddInput("x", Type::Tensor(DType::kFloat32, SymbolicDims{Dim::Symbol("n"), Dim(3)}));
-  const ValueId other = graph.AddInput(
+  const ValueId x = GraphEdit(graph).AddInput(
+      "x", Type::Tensor(DType::kFloat32, SymbolicDims{Dim::Symbol("n"), Dim(3)}));
+  const ValueId other = GraphEdit(graph).AddInput(
       "other", Type::Tensor(DType::kFloat32, SymbolicDims{Dim::Symbol("n"), Dim(1)}));
-  const ValueId shape = graph.AddConstant("shape", Tensor::Of<int64_t>({1}, {-1}));
-  const ValueId sum = graph.AddValue("sum", {}), y = graph.AddValue("y", {}),
-                z = graph.AddValue("z", {});
+  const ValueId shape = GraphEdit(graph).AddConstant("shape", Tensor::Of<int64_t>({1}, {-1}));
+  const ValueId sum = GraphEdit(graph).AddValue("sum", {}), y = GraphEdit(graph).AddValue("y", {}),
+                z = GraphEdit(graph).AddValue("z", {});
   Add(graph, "Add", {x, x}, sum);
   Add(graph, "Reshape", {sum, shape}, y);
   Add(graph, "Mul", {x, other}, z);
-  graph.AddOutput(y);
-  graph.AddOutput(z);
+  GraphEdit(graph).AddOutput(y);
+  GraphEdit(graph).AddOutput(z);
   EXPECT_TRUE(InferGraph(graph).ok());
   return model;
 }
@@ -194,9 +195,9 @@ TEST(Session, EveryUnsupportedNodeIsListed) {
     node.op_type = "Frobnicate";
     node.name = name;
     node.inputs = {graph.inputs()[0]};
-    node.outputs = {graph.AddValue(name, Type::Tensor(DType::kFloat32))};
-    graph.AddOutput(node.outputs[0]);
-    graph.AddNode(std::move(node));
+    node.outputs = {GraphEdit(graph).AddValue(name, Type::Tensor(DType::kFloat32))};
+    GraphEdit(graph).AddOutput(node.outputs[0]);
+    GraphEdit(graph).AddNode(std::move(node));
   }
   const absl::Status status = Session::Create(std::move(model)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);

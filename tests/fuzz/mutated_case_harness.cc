@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
 #include "onward/export.h"
@@ -95,18 +96,20 @@ Model ModelOf(const cases::OpCase& c, uint8_t constants) {
       node.inputs.push_back({});
       continue;
     }
-    node.inputs.push_back(constants >> (i % 8) & 1
-                              ? graph.AddConstant(name, tensor)
-                              : graph.AddInput(name, Type::Tensor(tensor.dtype(), tensor.dims())));
+    node.inputs.push_back(
+        constants >> (i % 8) & 1
+            ? GraphEdit(graph).AddConstant(name, tensor)
+            : GraphEdit(graph).AddInput(name, Type::Tensor(tensor.dtype(), tensor.dims())));
   }
   for (size_t i = 0; i < c.expected.size(); ++i) {
-    node.outputs.push_back(c.expected[i].empty() ? ValueId()
-                                                 : graph.AddValue(absl::StrCat("y", i), Type()));
+    node.outputs.push_back(c.expected[i].empty()
+                               ? ValueId()
+                               : GraphEdit(graph).AddValue(absl::StrCat("y", i), Type()));
   }
   const std::vector<ValueId> outputs = node.outputs;
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   for (ValueId id : outputs) {
-    if (id.valid()) graph.AddOutput(id);
+    if (id.valid()) GraphEdit(graph).AddOutput(id);
   }
   model.opsets[""] = kOpset;
   return model;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/npy.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/models.h"
 #include "training/prepare/state_dict.h"
 
@@ -35,12 +36,12 @@ enum class Form { kWhole, kCache, kOneByOne, kFixed, kFixedOneByOne };
 
 void MakeOneByOne(Graph& graph) {
   for (const ValueId id : graph.inputs()) {
-    SymbolicDims& dims = *graph.mutable_value(id).type.shape;
+    SymbolicDims& dims = *GraphEdit(graph).type(id).shape;
     dims[0] = Dim(1);
     if (graph.value(id).name == "tokens") dims[1] = Dim(1);
   }
   for (int i = 0; i < graph.num_values(); ++i) {
-    if (graph.value({i}).producer.valid()) graph.mutable_value({i}).type = {};
+    if (graph.value({i}).producer.valid()) GraphEdit(graph).type({i}) = {};
   }
   EXPECT_TRUE(InferGraph(graph).ok());
 }

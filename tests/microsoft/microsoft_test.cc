@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "files/npy.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/session.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
@@ -82,8 +83,8 @@ std::string Difference(const Tensor& actual, const Tensor& expected, int units) 
 void MakeConstant(Graph& graph, const std::string& name, const Tensor& data) {
   const ValueId id = graph.FindValue(name);
   ASSERT_TRUE(id.valid()) << name;
-  graph.RemoveInput(id);
-  graph.mutable_value(id).constant = data;
+  GraphEdit(graph).RemoveInput(id);
+  GraphEdit(graph).constant(id) = data;
 }
 
 enum class Weights { kInputs, kConstants };

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/opset.h"
 #include "gtest/gtest.h"
@@ -67,8 +68,8 @@ TEST(ExportTest, ARoundTripChangesNothing) {
   Model model = FromText(kRich);
   model.metadata["license"] = "free";
   model.graph.metadata["part"] = "all";
-  model.graph.mutable_value(model.graph.inputs()[1]).doc_string = "what comes in";
-  model.graph.mutable_node({0}).metadata["from"] = "layer 1";
+  GraphEdit(model.graph).doc_string(model.graph.inputs()[1]) = "what comes in";
+  GraphEdit(model.graph).node({0}).metadata["from"] = "layer 1";
   model.updates.push_back({model.graph.inputs()[1], model.graph.outputs()[0]});
   const auto again = ImportBytes(Export(model).SerializeAsString());
   ASSERT_TRUE(again.ok()) << again.status();
@@ -106,7 +107,7 @@ TEST(ExportTest, LargeTensorsGoToAFileBesideTheModel) {
   const ScratchDirectory directory;
   Model model = FromText(kRich);
   const ValueId w = model.graph.FindValue("w");
-  model.graph.mutable_value(w).constant = Tensor::Of<float>({2}, {5, 6});
+  GraphEdit(model.graph).constant(w) = Tensor::Of<float>({2}, {5, 6});
   ExportOptions options;
   options.external_data_threshold = 8;
   const absl::Status status = ExportFile(model, directory.path("m.onnx"), options);
@@ -132,7 +133,7 @@ TEST(ExportTest, AModelAndItsDataAreReplacedTogether) {
     Model model = FromText(kRich);
     model.doc_string = absl::StrCat(generation);
     const auto number = static_cast<float>(generation);
-    model.graph.mutable_value(model.graph.FindValue("w")).constant =
+    GraphEdit(model.graph).constant(model.graph.FindValue("w")) =
         Tensor::Of<float>({2}, {number, number});
     ExportOptions options;
     options.external_data_threshold = 8;
@@ -178,9 +179,9 @@ TEST(ExportTest, AnUnwritablePathIsAnError) {
 
 TEST(ExportTest, NamesOfSubgraphsDoNotHideOuterNames) {
   Model model = FromText(kRich);
-  Graph& branch = *model.graph.mutable_node({1}).subgraphs[0].graph;
-  branch.mutable_value(branch.FindValue("p")).name = "y";
-  branch.mutable_value(branch.FindValue("k")).name = "w";
+  Graph& branch = *model.graph.node({1}).subgraphs[0].graph;
+  GraphEdit(branch).Rename(branch.FindValue("p"), "y");
+  GraphEdit(branch).Rename(branch.FindValue("k"), "w");
   const onnx::ModelProto proto = Export(model);
   EXPECT_NO_THROW(onnx::checker::check_model(proto, true));
   const auto again = ImportBytes(proto.SerializeAsString());
@@ -192,8 +193,9 @@ Model WithFusedOps() {
   model.opsets[""] = kOpset;
   model.graph.name = "g";
   Graph& graph = model.graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
-  const ValueId w = graph.AddConstant("w", Tensor::Of<float>({2, 2, 1, 1}, {1, 2, 3, 4}));
+  const ValueId x = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
+  const ValueId w =
+      GraphEdit(graph).AddConstant("w", Tensor::Of<float>({2, 2, 1, 1}, {1, 2, 3, 4}));
   ValueId last = x;
   for (const char* activation : {"relu", "tanh", "relu"}) {
     Node node;
@@ -203,12 +205,12 @@ Model WithFusedOps() {
     node.name = absl::StrCat("conv_", graph.num_nodes());
     node.attributes.Set("activation", std::string(activation));
     node.inputs = {last, w};
-    last = graph.AddValue(absl::StrCat("y", graph.num_nodes()),
-                          Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
+    last = GraphEdit(graph).AddValue(absl::StrCat("y", graph.num_nodes()),
+                                     Type::Tensor(DType::kFloat32, {1, 2, 4, 4}));
     node.outputs = {last};
-    graph.AddNode(std::move(node));
+    GraphEdit(graph).AddNode(std::move(node));
   }
-  graph.AddOutput(last);
+  GraphEdit(graph).AddOutput(last);
   return model;
 }
 

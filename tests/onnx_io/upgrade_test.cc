@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "gtest/gtest.h"
 #include "onnx/defs/schema.h"
@@ -31,13 +32,13 @@ Graph OneNode(const std::string& op, int version, const std::vector<Type>& input
   node.schema = SchemaAt(op, version);
   node.attributes = std::move(attributes);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    node.inputs.push_back(graph.AddInput("x" + std::to_string(i), inputs[i]));
+    node.inputs.push_back(GraphEdit(graph).AddInput("x" + std::to_string(i), inputs[i]));
   }
   for (int i = 0; i < num_outputs; ++i) {
-    node.outputs.push_back(graph.AddValue("y" + std::to_string(i), Type()));
-    graph.AddOutput(node.outputs.back());
+    node.outputs.push_back(GraphEdit(graph).AddValue("y" + std::to_string(i), Type()));
+    GraphEdit(graph).AddOutput(node.outputs.back());
   }
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   return graph;
 }
 
@@ -141,23 +142,23 @@ TEST(UpgradeTest, ChangesBodies) {
   Node node;
   node.op_type = "If";
   node.schema = SchemaAt("If", 1);
-  node.inputs = {graph.AddInput("c", Type::Tensor(DType::kBool, DimsView()))};
-  const ValueId outer = graph.AddInput("x", Floats({2, 2}));
+  node.inputs = {GraphEdit(graph).AddInput("c", Type::Tensor(DType::kBool, DimsView()))};
+  const ValueId outer = GraphEdit(graph).AddInput("x", Floats({2, 2}));
   for (const char* name : {"then_branch", "else_branch"}) {
     auto body = std::make_unique<Graph>();
     Node squeeze;
     squeeze.op_type = "Unsqueeze";
     squeeze.schema = SchemaAt("Unsqueeze", 1);
-    squeeze.inputs = {body->AddCapture("x", Floats({2, 2}))};
-    squeeze.outputs = {body->AddValue("y", Type())};
+    squeeze.inputs = {GraphEdit(*body).AddCapture("x", Floats({2, 2}))};
+    squeeze.outputs = {GraphEdit(*body).AddValue("y", Type())};
     squeeze.attributes.Set("axes", std::vector<int64_t>{0});
-    body->AddOutput(squeeze.outputs[0]);
-    body->AddNode(std::move(squeeze));
+    GraphEdit(*body).AddOutput(squeeze.outputs[0]);
+    GraphEdit(*body).AddNode(std::move(squeeze));
     node.subgraphs.push_back({name, std::move(body), {outer}});
   }
-  node.outputs = {graph.AddValue("z", Type())};
-  graph.AddOutput(node.outputs[0]);
-  graph.AddNode(std::move(node));
+  node.outputs = {GraphEdit(graph).AddValue("z", Type())};
+  GraphEdit(graph).AddOutput(node.outputs[0]);
+  GraphEdit(graph).AddNode(std::move(node));
   ASSERT_TRUE(UpgradeGraph(graph).ok());
   for (const Subgraph& body : OnlyNode(graph, "If").subgraphs) {
     EXPECT_EQ(OnlyNode(*body.graph, "Unsqueeze").inputs.size(), 2u);
@@ -170,8 +171,8 @@ TEST(UpgradeTest, ListsAllThatItCannotUpgrade) {
   second.op_type = "GRUUnit";
   second.name = "unit";
   second.inputs = {graph.inputs()[0]};
-  second.outputs = {graph.AddValue("z", Type())};
-  graph.AddNode(std::move(second));
+  second.outputs = {GraphEdit(graph).AddValue("z", Type())};
+  GraphEdit(graph).AddNode(std::move(second));
   const absl::Status status = UpgradeGraph(graph).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(status.message()), HasSubstr("[ATen 'node'] the experimental op ATen"));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "files/npy.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/status.h"
@@ -147,9 +148,9 @@ absl::StatusOr<Model> ForwardModel(const GradientCase& c, const GradientVariant&
   for (const std::string& name : c.constants) {
     const ValueId id = model.graph.FindValue(name);
     if (!id.valid()) return absl::InvalidArgumentError(name);
-    model.graph.RemoveInput(id);
-    model.graph.mutable_value(id).constant = c.arrays.at(name);
-    model.graph.mutable_value(id).type =
+    GraphEdit(model.graph).RemoveInput(id);
+    GraphEdit(model.graph).constant(id) = c.arrays.at(name);
+    GraphEdit(model.graph).type(id) =
         Type::Tensor(c.arrays.at(name).dtype(), c.arrays.at(name).dims());
   }
   ONWARD_RETURN_IF_ERROR(InferGraph(model.graph));
@@ -175,8 +176,8 @@ absl::StatusOr<Model> DifferentiatedModel(const GradientCase& c, const GradientV
                           AddGradients(graph, targets, wrt, options));
   for (size_t i = 0; i < wrt.size(); ++i) {
     const Expr named = expr::Identity(sink.Value(gradients[i]));
-    graph.Rename(named.id(), absl::StrCat("g_", c.wrt[i]));
-    graph.AddOutput(named.id());
+    GraphEdit(graph).Rename(named.id(), absl::StrCat("g_", c.wrt[i]));
+    GraphEdit(graph).AddOutput(named.id());
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
   return model;

@@ -4,6 +4,7 @@
 #include <list>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 
@@ -60,20 +61,20 @@ Graph OneNodeGraph(const cases::OpCase& c, uint64_t constants) {
     if (tensor.empty()) {
       node.inputs.push_back({});
     } else if (constants >> i & 1) {
-      node.inputs.push_back(graph.AddConstant(absl::StrCat("x", i), tensor));
+      node.inputs.push_back(GraphEdit(graph).AddConstant(absl::StrCat("x", i), tensor));
     } else {
-      node.inputs.push_back(
-          graph.AddInput(absl::StrCat("x", i), Type::Tensor(tensor.dtype(), tensor.dims())));
+      node.inputs.push_back(GraphEdit(graph).AddInput(absl::StrCat("x", i),
+                                                      Type::Tensor(tensor.dtype(), tensor.dims())));
     }
   }
   for (size_t i = 0; i < c.expected.size(); ++i) {
     const Tensor& tensor = c.expected[i];
     node.outputs.push_back(
-        tensor.empty()
-            ? ValueId()
-            : graph.AddValue(absl::StrCat("y", i), Type::Tensor(tensor.dtype(), tensor.dims())));
+        tensor.empty() ? ValueId()
+                       : GraphEdit(graph).AddValue(absl::StrCat("y", i),
+                                                   Type::Tensor(tensor.dtype(), tensor.dims())));
   }
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   return graph;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "onward/builder.h"
 #include "onward/functions.h"
@@ -135,8 +136,8 @@ void CheckCase(const GradientCase& c) {
   const auto gradients = AddGradients(model->graph, loss_id, wrt);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (size_t i = 0; i < gradients->size(); ++i) {
-    model->graph.mutable_value((*gradients)[i]).name = absl::StrCat("g", i);
-    model->graph.AddOutput((*gradients)[i]);
+    GraphEdit(model->graph).Rename((*gradients)[i], absl::StrCat("g", i));
+    GraphEdit(model->graph).AddOutput((*gradients)[i]);
   }
   auto session = Session::Create(std::move(*model));
   ASSERT_TRUE(session.ok()) << session.status();
@@ -212,7 +213,7 @@ TEST(Gradient, SharedValuesCostOnce) {
   ASSERT_TRUE(model.ok()) << model.status();
   const auto gradients = AddGradients(model->graph, loss.id(), {x.id()});
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  model->graph.AddOutput((*gradients)[0]);
+  GraphEdit(model->graph).AddOutput((*gradients)[0]);
   const std::string name = model->graph.value((*gradients)[0]).name;
   auto session = Session::Create(std::move(*model));
   ASSERT_TRUE(session.ok()) << session.status();

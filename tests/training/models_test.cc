@@ -8,6 +8,7 @@
 
 #include "files/npy.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "onward/import.h"
 #include "tests/support/gradient_case.h"
@@ -39,16 +40,17 @@ bool TakePrefix(const std::string& name, const std::string& prefix, std::string&
 absl::Status MakeFloat(Graph& graph) {
   constexpr int64_t kDouble = static_cast<int64_t>(DType::kFloat64);
   for (const NodeId id : graph.node_ids()) {
-    Attributes& attributes = graph.mutable_node(id).attributes;
+    Attributes& attributes = GraphEdit(graph).node(id).attributes;
     if (attributes.Int("to", 0) == kDouble)
       attributes.Set("to", static_cast<int64_t>(DType::kFloat32));
   }
   for (int i = 0; i < graph.num_values(); ++i) {
-    ValueData& value = graph.mutable_value({i});
-    if (value.producer.valid()) value.type = {};
-    if (value.type.dtype != DType::kFloat64) continue;
-    value.type.dtype = DType::kFloat32;
-    if (value.constant) value.constant = testing::ToFloat(*value.constant, DType::kFloat32);
+    GraphEdit edit(graph);
+    if (graph.value({i}).producer.valid()) edit.type({i}) = {};
+    if (graph.type({i}).dtype != DType::kFloat64) continue;
+    edit.type({i}).dtype = DType::kFloat32;
+    if (edit.constant({i}))
+      edit.constant({i}) = testing::ToFloat(*edit.constant({i}), DType::kFloat32);
   }
   return InferGraph(graph);
 }
@@ -165,8 +167,7 @@ double MovedProduct(const Network& network, const std::string& name, const Tenso
   if (inputs.count(name)) {
     inputs[name] = Value(moved(inputs.at(name).tensor()));
   } else {
-    std::optional<Tensor>& constant =
-        model.graph.mutable_value(model.graph.FindValue(name)).constant;
+    std::optional<Tensor>& constant = GraphEdit(model.graph).constant(model.graph.FindValue(name));
     constant = moved(*constant);
   }
   const Session::Outputs outputs = RunModel(model, inputs);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/match.h"
 #include "onward/functions.h"
 #include "onward/status.h"
@@ -28,9 +29,9 @@ absl::Status TakeDrawn(const Graph& body, BodyGradient& gradient) {
     for (const ValueId output : body.node(id).outputs) {
       if (!output.valid() || !gradient.Needs(output)) continue;
       ValueId& copy = gradient.copies[static_cast<size_t>(output.index)];
-      const ValueId input =
-          graph.AddInput(graph.UniqueName(graph.value(copy).name + "/drawn"), graph.type(copy));
-      graph.ReplaceUses(copy, input);
+      const ValueId input = GraphEdit(graph).AddInput(
+          graph.UniqueName(graph.value(copy).name + "/drawn"), graph.type(copy));
+      GraphEdit(graph).ReplaceUses(copy, input);
       gradient.drawn.emplace_back(output, input);
       copy = input;
     }
@@ -58,7 +59,7 @@ bool HoldsRandom(const Graph& graph) {
 ValueId GraphCopier::Of(ValueId id) {
   ValueId& copy = map_[static_cast<size_t>(id.index)];
   if (!copy.valid() && from_.is_constant(id)) {
-    copy = to_.AddConstant(to_.UniqueName(from_.value(id).name), *from_.constant(id));
+    copy = GraphEdit(to_).AddConstant(to_.UniqueName(from_.value(id).name), *from_.constant(id));
   }
   return copy;
 }
@@ -80,18 +81,19 @@ absl::Status GraphCopier::CopyNodes() {
         continue;
       }
       const ValueId made =
-          to_.AddValue(to_.UniqueName(from_.value(output).name), from_.type(output));
+          GraphEdit(to_).AddValue(to_.UniqueName(from_.value(output).name), from_.type(output));
       copy.outputs.push_back(made);
       ValueId& mapped = map_[static_cast<size_t>(output.index)];
       if (!mapped.valid()) mapped = made;
     }
-    to_.AddNode(std::move(copy));
+    GraphEdit(to_).AddNode(std::move(copy));
   }
   return absl::OkStatus();
 }
 
 Expr BodyWriter::Input(const std::string& name, Type type) {
-  return sink_.Value(graph_->AddInput(graph_->UniqueName("backward/" + name), std::move(type)));
+  return sink_.Value(
+      GraphEdit(*graph_).AddInput(graph_->UniqueName("backward/" + name), std::move(type)));
 }
 
 Expr BodyWriter::Capture(ValueId outer) {
@@ -99,14 +101,14 @@ Expr BodyWriter::Capture(ValueId outer) {
   if (found != captures_.end())
     return sink_.Value(graph_->captures()[static_cast<size_t>(found - captures_.begin())]);
   captures_.push_back(outer);
-  return sink_.Value(
-      graph_->AddCapture(graph_->UniqueName(outer_.value(outer).name), outer_.type(outer)));
+  return sink_.Value(GraphEdit(*graph_).AddCapture(graph_->UniqueName(outer_.value(outer).name),
+                                                   outer_.type(outer)));
 }
 
 void BodyWriter::Output(const Expr& value) {
   const bool direct = graph_->value(value.id()).producer.valid() && !graph_->is_output(value.id());
   const Expr own = direct ? value : Identity(value);
-  if (own.valid()) graph_->AddOutput(own.id());
+  if (own.valid()) GraphEdit(*graph_).AddOutput(own.id());
 }
 
 Subgraph BodyWriter::Take(std::string attribute) {
@@ -127,7 +129,7 @@ Type CotangentType(const Type& type) {
 void Refine(Graph& graph, ValueId id, const Type& type) {
   const Type& have = graph.type(id);
   if (!type.shape || !have.is_tensor() || !have.CompatibleWith(type)) return;
-  Type& refined = graph.mutable_value(id).type;
+  Type& refined = GraphEdit(graph).type(id);
   if (!refined.shape) {
     refined.shape = type.shape;
     return;
@@ -149,7 +151,7 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
   for (const auto* read : {&body.inputs(), &body.captures()}) {
     for (const ValueId id : *read) {
       map[static_cast<size_t>(id.index)] =
-          graph.AddInput(graph.UniqueName(body.value(id).name), body.type(id));
+          GraphEdit(graph).AddInput(graph.UniqueName(body.value(id).name), body.type(id));
     }
   }
   GraphCopier copier(body, graph, std::move(map));
@@ -157,8 +159,8 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
   std::vector<GradientTarget> given;
   for (const ValueId id : targets) {
     const ValueId cotangent =
-        graph.AddInput(graph.UniqueName(absl::StrCat("cotangent/", body.value(id).name)),
-                       CotangentType(body.type(id)));
+        GraphEdit(graph).AddInput(graph.UniqueName(absl::StrCat("cotangent/", body.value(id).name)),
+                                  CotangentType(body.type(id)));
     given.push_back({copier.Of(id), cotangent});
     result.cotangents.push_back(cotangent);
   }
@@ -172,7 +174,8 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
                           Differentiate(sink, given, sources, inner));
   for (const Expr& gradient : gradients) {
     result.gradients.push_back(gradient.id());
-    if (gradient.valid() && !graph.is_output(gradient.id())) graph.AddOutput(gradient.id());
+    if (gradient.valid() && !graph.is_output(gradient.id()))
+      GraphEdit(graph).AddOutput(gradient.id());
   }
   RemoveUnread(graph, {}, 0);
   ONWARD_RETURN_IF_ERROR(TakeDrawn(body, result));
@@ -181,7 +184,7 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
 
 void GiveMasks(const GradientScope& scope) {
   Graph& graph = scope.sink().graph();
-  for (Subgraph& subgraph : graph.mutable_node(scope.id()).subgraphs) {
+  for (const Subgraph& subgraph : graph.node(scope.id()).subgraphs) {
     Graph& body = *subgraph.graph;
     for (const NodeId id : body.node_ids()) {
       const Node& node = body.node(id);
@@ -192,9 +195,9 @@ void GiveMasks(const GradientScope& scope) {
       Type type = body.type(node.outputs[0]);
       type.dtype = DType::kBool;
       const std::string name = body.UniqueName(body.value(node.outputs[0]).name + "/mask");
-      masked.outputs = {node.outputs[0], body.AddValue(name, type)};
-      body.RemoveNode(id);
-      body.AddNode(std::move(masked));
+      masked.outputs = {node.outputs[0], GraphEdit(body).AddValue(name, type)};
+      GraphEdit(body).RemoveNode(id);
+      GraphEdit(body).AddNode(std::move(masked));
     }
   }
 }
@@ -226,8 +229,8 @@ absl::StatusOr<std::vector<ValueId>> ReplaceNode(GraphSink& sink, NodeId id,
   const size_t given = node.subgraphs[0].graph->outputs().size() - inserted - appended;
   node.outputs.resize(given - (node.op_type == "Loop" ? 1 : 0));
   const auto new_value = [&] {
-    return graph.AddValue(graph.UniqueName(absl::StrCat(sink.prefix(), node.op_type, "/state")),
-                          Type());
+    return GraphEdit(graph).AddValue(
+        graph.UniqueName(absl::StrCat(sink.prefix(), node.op_type, "/state")), Type());
   };
   for (ValueId& output : node.outputs) {
     if (!output.valid()) output = new_value();
@@ -236,8 +239,9 @@ absl::StatusOr<std::vector<ValueId>> ReplaceNode(GraphSink& sink, NodeId id,
     node.outputs.insert(node.outputs.begin() + static_cast<std::ptrdiff_t>(at + i), new_value());
   for (size_t i = 0; i < appended; ++i) node.outputs.push_back(new_value());
   std::vector<ValueId> outputs = node.outputs;
-  graph.RemoveNode(id);
-  ONWARD_RETURN_IF_ERROR(InferNode(graph, graph.AddNode(std::move(node)), &sink.known()));
+  GraphEdit(graph).RemoveNode(id);
+  ONWARD_RETURN_IF_ERROR(
+      InferNode(graph, GraphEdit(graph).AddNode(std::move(node)), &sink.known()));
   return outputs;
 }
 

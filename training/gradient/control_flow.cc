@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/gradient/body.h"
@@ -90,7 +91,7 @@ absl::Status GiveDrawn(const GradientScope& s, std::vector<Branch>& branches) {
         const Expr output = &other == &branch ? Identity(sink.Value(value))
                                               : Nothing(sink, other.forward->graph->type(value));
         ONWARD_RETURN_IF_ERROR(sink.status());
-        graph->AddOutput(output.id());
+        GraphEdit(*graph).AddOutput(output.id());
       }
     }
     extended.push_back({branch.forward->attribute, std::move(graph), branch.forward->captures});

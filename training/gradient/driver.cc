@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 #include "training/gradient/cotangent.h"
 #include "training/gradient/expand_bodies.h"
@@ -146,7 +147,7 @@ void RemoveUnread(Graph& graph, absl::Span<const ValueId> keep, int first_value)
     });
     if (read) continue;
     const std::vector<ValueId> operands = Operands(graph.node(id));
-    graph.RemoveNode(id);
+    GraphEdit(graph).RemoveNode(id);
     for (const ValueId operand : operands) {
       const NodeId producer = operand.valid() ? graph.value(operand).producer : NodeId();
       if (producer.valid()) pending.push_back(producer);

@@ -1,6 +1,7 @@
 // Dropout: the gradient passes where the forward pass kept the element.
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -30,10 +31,10 @@ absl::StatusOr<Expr> MaskOf(const GradientScope& s) {
   }
   const std::string name =
       graph.UniqueName(absl::StrCat(graph.value(node.outputs[0]).name, "/mask"));
-  node.outputs.push_back(graph.AddValue(name, Type::Tensor(DType::kBool)));
+  node.outputs.push_back(GraphEdit(graph).AddValue(name, Type::Tensor(DType::kBool)));
   const ValueId mask = node.outputs[1];
-  graph.RemoveNode(s.id());
-  ONWARD_RETURN_IF_ERROR(InferNode(graph, graph.AddNode(std::move(node))));
+  GraphEdit(graph).RemoveNode(s.id());
+  ONWARD_RETURN_IF_ERROR(InferNode(graph, GraphEdit(graph).AddNode(std::move(node))));
   return s.sink().Value(mask);
 }
 

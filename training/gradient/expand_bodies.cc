@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/expand_functions.h"
@@ -36,7 +37,7 @@ absl::Status WriteFormulaOf(Graph& graph, NodeId id) {
     node.attributes = old.attributes;
     node.name = old.name.empty() ? old.op_type : old.name;
   }
-  graph.RemoveNode(id);
+  GraphEdit(graph).RemoveNode(id);
   GraphSink sink(graph, absl::StrCat(node.name, "/"));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> results, WriteFormula(sink, node));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -50,7 +51,7 @@ absl::Status WriteFormulaOf(Graph& graph, NodeId id) {
     identity.inputs = {results[i].id()};
     identity.outputs = {node.outputs[i]};
     identity.origin = absl::StrCat("gradient @ ", where);
-    ONWARD_RETURN_IF_ERROR(InferNode(graph, graph.AddNode(std::move(identity))));
+    ONWARD_RETURN_IF_ERROR(InferNode(graph, GraphEdit(graph).AddNode(std::move(identity))));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/evaluate.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/state.h"
 #include "onward/functions.h"
@@ -40,7 +41,7 @@ std::string TakeName(Graph& graph, const std::string& wanted) {
   const ValueId other = graph.FindValue(wanted);
   if (!other.valid()) return wanted;
   if (graph.is_input(other) || graph.is_output(other)) return graph.UniqueName(wanted);
-  graph.Rename(other, graph.UniqueName(wanted + "/inner"));
+  GraphEdit(graph).Rename(other, graph.UniqueName(wanted + "/inner"));
   return wanted;
 }
 
@@ -58,9 +59,9 @@ absl::StatusOr<std::string> AddGradientOutput(Graph& graph, ValueId gradient, Va
     ONWARD_RETURN_IF_ERROR(sink.status());
   }
   const std::string name = TakeName(graph, wanted);
-  graph.Rename(output, name);
-  graph.mutable_value(output).type = OutputType(graph.type(output), graph.type(value));
-  graph.AddOutput(output);
+  GraphEdit(graph).Rename(output, name);
+  GraphEdit(graph).type(output) = OutputType(graph.type(output), graph.type(value));
+  GraphEdit(graph).AddOutput(output);
   return name;
 }
 
@@ -108,7 +109,8 @@ absl::Status Simplify(Model& model, const GradientModelOptions& options, int num
   PassOptions evaluating;
   evaluating.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
   ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, evaluating).status());
-  for (const std::string& name : held) model.graph.RemoveInput(model.graph.FindValue(name));
+  for (const std::string& name : held)
+    GraphEdit(model.graph).RemoveInput(model.graph.FindValue(name));
   return RunPasses(model, {{"eliminate_dead", EliminateDead}}, PassOptions()).status();
 }
 
@@ -129,7 +131,7 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
       continue;
     }
     names.inputs.push_back(TakeName(graph, absl::StrCat("grad/", graph.value(id).name)));
-    targets.push_back({id, graph.AddInput(names.inputs.back(), type)});
+    targets.push_back({id, GraphEdit(graph).AddInput(names.inputs.back(), type)});
   }
   GradientOptions gradient_options;
   gradient_options.allow_onward_ops = options.allow_onward_ops;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/gradient/body.h"
@@ -13,9 +14,9 @@ namespace {
 void SetOutputs(Graph& graph, const std::vector<ValueId>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (i < graph.outputs().size()) {
-      graph.SetOutput(static_cast<int>(i), outputs[i]);
+      GraphEdit(graph).SetOutput(static_cast<int>(i), outputs[i]);
     } else {
-      graph.AddOutput(outputs[i]);
+      GraphEdit(graph).AddOutput(outputs[i]);
     }
   }
 }
@@ -33,8 +34,8 @@ absl::StatusOr<std::vector<ValueId>> ExtendForward(const GradientScope& scope,
     if (value.from == From::kStack) stacks.push_back(Identity(inner).id());
     if (value.from != From::kSequence) continue;
     const DType dtype = extended->type(value.value).dtype;
-    const Expr before = sink.Value(extended->AddInput(extended->UniqueName("saved/sequence"),
-                                                      Type::Sequence(Type::Tensor(dtype))));
+    const Expr before = sink.Value(GraphEdit(*extended).AddInput(
+        extended->UniqueName("saved/sequence"), Type::Sequence(Type::Tensor(dtype))));
     filled.push_back(expr::Op("SequenceInsert", {before, inner}).id());
     const Attributes attributes = {{"dtype", static_cast<int64_t>(dtype)}};
     empty.push_back(scope.sink().Op("SequenceEmpty", {}, attributes).id());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward::gradient {
 namespace {
@@ -32,7 +33,7 @@ void ForgetShapes(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     for (const ValueId output : graph.node(id).outputs) {
       if (output.valid() && graph.type(output).is_tensor())
-        graph.mutable_value(output).type.shape.reset();
+        GraphEdit(graph).type(output).shape.reset();
     }
   }
 }
@@ -48,7 +49,7 @@ TypedBody FindStateTypes(const Graph& body, absl::Span<const Type> initial,
     TypedBody typed{body, std::vector<bool>(initial.size(), false)};
     ForgetShapes(typed.graph);
     for (size_t k = 0; k < initial.size(); ++k) {
-      Type& type = typed.graph.mutable_value(typed.graph.inputs()[kFirstState + k]).type;
+      Type& type = GraphEdit(typed.graph).type(typed.graph.inputs()[kFirstState + k]);
       if (assumed[k].kind != Type::Kind::kUnknown) type = assumed[k];
     }
     if (!InferGraph(typed.graph).ok()) break;

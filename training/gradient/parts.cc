@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 #include "training/gradient/body.h"
 
@@ -152,7 +153,7 @@ class CompositionSink : public GraphSink {
 
   ValueId Input(ValueId outer) {
     const ValueData& value = outer_.value(outer);
-    const ValueId input = graph().AddInput(graph().UniqueName(value.name), value.type);
+    const ValueId input = GraphEdit(graph()).AddInput(graph().UniqueName(value.name), value.type);
     inputs_.emplace_back(outer, input);
     return input;
   }
@@ -166,7 +167,8 @@ class CompositionSink : public GraphSink {
     }
     if (outer_.is_constant(outer) && !outer_.is_input(outer)) {
       const ValueData& value = outer_.value(outer);
-      const ValueId constant = graph().AddConstant(graph().UniqueName(value.name), *value.constant);
+      const ValueId constant =
+          GraphEdit(graph()).AddConstant(graph().UniqueName(value.name), *value.constant);
       inputs_.emplace_back(outer, constant);
       captured_.emplace_back(outer, constant);
       return constant;

@@ -1,5 +1,6 @@
 #include "training/gradient/plain_identities.h"
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "training/source/stop_gradients.h"
 
@@ -8,14 +9,14 @@ namespace {
 
 void MakeRequirementsPlain(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
+    for (const Subgraph& subgraph : graph.node(id).subgraphs)
       MakeRequirementsPlain(*subgraph.graph);
     const std::string& op = graph.node(id).op_type;
     if (graph.node(id).domain != kOnwardDomain || (op != "RequireShape" && op != "RequireRange"))
       continue;
     for (size_t i = 1; i < graph.node(id).inputs.size(); ++i)
-      graph.SetInput(id, static_cast<int>(i), ValueId());
-    Node& node = graph.mutable_node(id);
+      GraphEdit(graph).SetInput(id, static_cast<int>(i), ValueId());
+    Node& node = GraphEdit(graph).node(id);
     node.inputs.resize(1);
     node.attributes = Attributes();
     node.domain.clear();

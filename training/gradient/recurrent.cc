@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/gradient/body.h"
@@ -24,10 +25,11 @@ absl::StatusOr<Expr> OutputY(const GradientScope& s) {
   node.inputs = s.node().inputs;
   node.outputs = s.node().outputs;
   const std::string name = absl::StrCat(s.sink().prefix(), node.op_type, "/y");
-  node.outputs[0] = graph.AddValue(graph.UniqueName(name), Type());
+  node.outputs[0] = GraphEdit(graph).AddValue(graph.UniqueName(name), Type());
   const ValueId y = node.outputs[0];
-  graph.RemoveNode(s.id());
-  ONWARD_RETURN_IF_ERROR(InferNode(graph, graph.AddNode(std::move(node)), &s.sink().known()));
+  GraphEdit(graph).RemoveNode(s.id());
+  ONWARD_RETURN_IF_ERROR(
+      InferNode(graph, GraphEdit(graph).AddNode(std::move(node)), &s.sink().known()));
   return s.sink().Value(y);
 }
 

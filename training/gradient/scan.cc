@@ -1,5 +1,6 @@
 // Scan. The backward Scan goes through the elements in the opposite direction: what was appended is
 // taken from the end, and what it gives is prepended.
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/gradient/control_flow.h"
@@ -100,14 +101,14 @@ class ScanGradient {
     auto extended = std::make_unique<Graph>(body_);
     GraphSink sink(*extended, "saved/");
     for (const size_t k : saved_.states)
-      extended->AddOutput(Identity(sink.Value(parts_.states_in[k])).id());
+      GraphEdit(*extended).AddOutput(Identity(sink.Value(parts_.states_in[k])).id());
     for (const auto& [value, input] : saved_.drawn)
-      extended->AddOutput(Identity(sink.Value(value)).id());
+      GraphEdit(*extended).AddOutput(Identity(sink.Value(value)).id());
     ONWARD_RETURN_IF_ERROR(sink.status());
     std::vector<Lane> lanes = out_;
     lanes.resize(stacked_ + extra);
     Graph& graph = s_.sink().graph();
-    SetLanes(graph.mutable_node(s_.id()).attributes, "output", lanes);
+    SetLanes(GraphEdit(graph).node(s_.id()).attributes, "output", lanes);
     const std::string attribute = s_.node().subgraphs[0].attribute;
     std::vector<Subgraph> subgraphs;
     subgraphs.push_back({attribute, std::move(extended), captures_});

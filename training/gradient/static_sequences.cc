@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/functions.h"
 #include "onward/status.h"
@@ -73,8 +74,8 @@ absl::Status Become(Graph& graph, NodeId id, std::string op, std::vector<ValueId
   node.inputs = std::move(inputs);
   node.outputs = graph.node(id).outputs;
   node.attributes = std::move(attributes);
-  graph.RemoveNode(id);
-  return InferNode(graph, graph.AddNode(std::move(node)));
+  GraphEdit(graph).RemoveNode(id);
+  return InferNode(graph, GraphEdit(graph).AddNode(std::move(node)));
 }
 
 // The positions that the sequence's users read; nothing where one of them is not a SequenceAt with
@@ -111,7 +112,7 @@ absl::Status ResolveSplit(Graph& graph, NodeId id) {
     ONWARD_RETURN_IF_ERROR(
         Become(graph, user, squeezed ? "Squeeze" : "Identity", std::move(inputs)));
   }
-  graph.RemoveNode(id);
+  GraphEdit(graph).RemoveNode(id);
   return absl::OkStatus();
 }
 
@@ -128,7 +129,7 @@ absl::Status ResolveConstruct(Graph& graph, NodeId id) {
       ONWARD_RETURN_IF_ERROR(Become(graph, user, "Concat", elements, {{"axis", axis}}));
     }
   }
-  if (graph.users(sequence).empty() && !graph.is_output(sequence)) graph.RemoveNode(id);
+  if (graph.users(sequence).empty() && !graph.is_output(sequence)) GraphEdit(graph).RemoveNode(id);
   return absl::OkStatus();
 }
 

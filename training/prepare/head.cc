@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "onward/dtype.h"
 #include "onward/nn/dropout.h"
@@ -56,8 +57,8 @@ absl::StatusOr<std::vector<std::string>> Write(const HeadConfig& config, uint64_
   if (graph.FindValue(config.name()).valid())
     return absl::InvalidArgumentError(
         absl::StrCat("the model has a value '", config.name(), "' already"));
-  graph.Rename(y.id(), config.name());
-  graph.AddOutput(y.id());
+  GraphEdit(graph).Rename(y.id(), config.name());
+  GraphEdit(graph).AddOutput(y.id());
   const std::vector<std::string> names = {graph.value(layer.weight.id()).name,
                                           graph.value(layer.bias.id()).name};
   const int last = static_cast<int>(graph.outputs().size()) - 1;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/match.h"
 #include "nn/shape_of.h"
 #include "onward/functions.h"
@@ -52,7 +53,7 @@ TrainedInstanceNorm TrainInstanceNorm(GraphSink& sink, NodeId id) {
 
 void NoteInstanceNormStates(Graph& graph, const Expr& y, ValueId mean, ValueId variance,
                             double momentum) {
-  Node& node = graph.mutable_node(graph.value(y.id()).producer);
+  Node& node = GraphEdit(graph).node(graph.value(y.id()).producer);
   node.metadata[kMeanKey] = graph.value(mean).name;
   node.metadata[kVarianceKey] = graph.value(variance).name;
   node.metadata[kMomentumKey] = absl::StrCat(momentum);
@@ -60,7 +61,7 @@ void NoteInstanceNormStates(Graph& graph, const Expr& y, ValueId mean, ValueId v
 
 InferredInstanceNorm InferInstanceNorm(GraphSink& sink, NodeId id) {
   Graph& graph = sink.graph();
-  Node& old = graph.mutable_node(id);
+  Node& old = GraphEdit(graph).node(id);
   InferredInstanceNorm made;
   made.mean = graph.FindValue(TextIn(old, kMeanKey));
   made.variance = graph.FindValue(TextIn(old, kVarianceKey));

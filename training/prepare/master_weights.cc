@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/add_cast.h"
 #include "graph/rewrite/match.h"
 #include "onward/dtype.h"
@@ -28,11 +29,11 @@ Tensor Converted(const Tensor& from, DType dtype) {
 // `data` under the name and with the notes of `from`, which is renamed.
 ValueId AddInPlaceOf(Graph& graph, ValueId from, Tensor data) {
   const std::string name = graph.value(from).name;
-  graph.Rename(from, graph.UniqueName(absl::StrCat(name, "/replaced")));
-  const ValueId to = graph.AddConstant(name, std::move(data));
-  graph.mutable_value(to).doc_string = std::move(graph.mutable_value(from).doc_string);
-  graph.mutable_value(to).metadata = std::move(graph.mutable_value(from).metadata);
-  graph.mutable_value(from).metadata.clear();
+  GraphEdit(graph).Rename(from, graph.UniqueName(absl::StrCat(name, "/replaced")));
+  const ValueId to = GraphEdit(graph).AddConstant(name, std::move(data));
+  GraphEdit(graph).doc_string(to) = std::move(GraphEdit(graph).doc_string(from));
+  GraphEdit(graph).metadata(to) = std::move(GraphEdit(graph).metadata(from));
+  GraphEdit(graph).metadata(from).clear();
   return to;
 }
 
@@ -50,11 +51,11 @@ MasterWeights AddMasterWeights(Graph& graph, absl::Span<const std::string> names
         AddInPlaceOf(graph, weight, Converted<float>(*graph.constant(weight), DType::kFloat32));
     const std::string dtype_name(DTypeName(dtype));
     const ValueId narrow =
-        graph.AddValue(graph.UniqueName(absl::StrCat(name, "/", dtype_name)), type);
-    graph.ReplaceUses(weight, narrow);
+        GraphEdit(graph).AddValue(graph.UniqueName(absl::StrCat(name, "/", dtype_name)), type);
+    GraphEdit(graph).ReplaceUses(weight, narrow);
     const NodeId cast = AddCast(graph, master, narrow, "master_weights");
-    graph.mutable_node(cast).metadata.try_emplace(kMasterKey, dtype_name);
-    graph.mutable_value(weight).constant.reset();
+    GraphEdit(graph).node(cast).metadata.try_emplace(kMasterKey, dtype_name);
+    GraphEdit(graph).constant(weight).reset();
     ++made.count;
     made.dtypes.insert(dtype);
   }
@@ -71,9 +72,9 @@ void RoundMasterWeights(Graph& graph) {
     Tensor rounded = dtype == DType::kFloat16 ? Converted<Float16>(data, dtype)
                                               : Converted<BFloat16>(data, dtype);
     const ValueId weight = AddInPlaceOf(graph, master, std::move(rounded));
-    graph.ReplaceUses(narrow, weight);
-    graph.RemoveNode(id);
-    graph.mutable_value(master).constant.reset();
+    GraphEdit(graph).ReplaceUses(narrow, weight);
+    GraphEdit(graph).RemoveNode(id);
+    GraphEdit(graph).constant(master).reset();
   }
 }
 

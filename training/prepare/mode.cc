@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
 #include "graph/builder/patch_sink.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/ops/require.h"
 #include "graph/rewrite/keep_outputs.h"
@@ -35,8 +36,8 @@ bool IsFrozen(const Graph& graph, const Node& node, const TrainingModeOptions& o
 // `made` stands where the outputs of `id` did: with their names, in all their uses.
 void TakePlace(Graph& graph, NodeId id, const std::vector<Expr>& made) {
   const NodeId maker = graph.value(made[0].id()).producer;
-  Node& node = graph.mutable_node(maker);
-  Node& old = graph.mutable_node(id);
+  Node& node = GraphEdit(graph).node(maker);
+  Node& old = GraphEdit(graph).node(id);
   node.name = std::move(old.name);
   node.doc_string = std::move(old.doc_string);
   node.metadata = std::move(old.metadata);
@@ -45,12 +46,12 @@ void TakePlace(Graph& graph, NodeId id, const std::vector<Expr>& made) {
     const ValueId from = outputs[i];
     if (!from.valid() || i >= made.size() || !made[i].valid()) continue;
     std::string name = graph.value(from).name;
-    graph.Rename(from, graph.UniqueName(name + "/before"));
-    graph.Rename(made[i].id(), std::move(name));
-    graph.mutable_value(made[i].id()).type = graph.type(from);
-    graph.ReplaceUses(from, made[i].id());
+    GraphEdit(graph).Rename(from, graph.UniqueName(name + "/before"));
+    GraphEdit(graph).Rename(made[i].id(), std::move(name));
+    GraphEdit(graph).type(made[i].id()) = graph.type(from);
+    GraphEdit(graph).ReplaceUses(from, made[i].id());
   }
-  graph.RemoveNode(id);
+  GraphEdit(graph).RemoveNode(id);
 }
 
 // --- Dropout, and other nodes that draw
@@ -81,15 +82,15 @@ absl::Status TrainDropout(Graph& graph, NodeId id) {
   ONWARD_RETURN_IF_ERROR(sink.status());
   TakePlace(graph, id, made);
   const ValueData& y = graph.value(made[0].id());
-  graph.mutable_node(y.producer).metadata[kStreamKey] = StreamOf(y.name);
+  GraphEdit(graph).node(y.producer).metadata[kStreamKey] = StreamOf(y.name);
   return absl::OkStatus();
 }
 
 absl::Status TrainDropouts(Graph& graph, const TrainingModeOptions& options, ModeChange& change) {
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& body : graph.mutable_node(id).subgraphs)
+    for (const Subgraph& body : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(TrainDropouts(*body.graph, options, change));
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     if (IsRandom(node) && !IsOp(node, "Dropout") && !node.outputs.empty())
       node.metadata.try_emplace(kStreamKey, StreamOf(graph.value(node.outputs[0]).name));
     if (!IsOp(node, "Dropout") || !MayDrop(graph, node) || IsFrozen(graph, node, options)) continue;
@@ -103,7 +104,7 @@ absl::Status TrainDropouts(Graph& graph, const TrainingModeOptions& options, Mod
 absl::Status RemoveDropouts(Graph& graph, ModeChange& change) {
   for (const NodeId id : graph.node_ids()) {
     if (!graph.alive(id)) continue;
-    for (Subgraph& body : graph.mutable_node(id).subgraphs)
+    for (const Subgraph& body : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(RemoveDropouts(*body.graph, change));
     if (!IsOp(graph.node(id), "Dropout")) continue;
     const Node& node = graph.node(id);
@@ -135,9 +136,9 @@ ValueId StatisticAsState(Graph& graph, ValueId read) {
   if (source == read) return ConstantToState(graph, read);
   std::string name = graph.value(read).name;
   Tensor initial = *graph.constant(source);
-  graph.Rename(read, graph.UniqueName(name + "/shared"));
+  GraphEdit(graph).Rename(read, graph.UniqueName(name + "/shared"));
   const ValueId state = AddState(graph, name, std::move(initial));
-  graph.ReplaceUses(read, state);
+  GraphEdit(graph).ReplaceUses(read, state);
   return state;
 }
 
@@ -195,7 +196,7 @@ class BatchNormalizationTrainer {
     TakePlace(graph_, id, made);
     if (options_.unbiased_variance) {
       const NodeId maker = graph_.value(made[0].id()).producer;
-      graph_.mutable_node(maker).metadata.emplace(kSeveralValuesKey, "");
+      GraphEdit(graph_).node(maker).metadata.emplace(kSeveralValuesKey, "");
     }
     return true;
   }
@@ -293,11 +294,11 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
     if (!outputs[i].valid() || (graph.users(outputs[i]).empty() && !graph.is_output(outputs[i])))
       continue;
     std::string name = graph.value(outputs[i]).name;
-    graph.Rename(outputs[i], graph.UniqueName(name + "/before"));
+    GraphEdit(graph).Rename(outputs[i], graph.UniqueName(name + "/before"));
     const Expr present = Identity(inputs[2 + i]);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    graph.Rename(present.id(), std::move(name));
-    graph.ReplaceUses(outputs[i], present.id());
+    GraphEdit(graph).Rename(present.id(), std::move(name));
+    GraphEdit(graph).ReplaceUses(outputs[i], present.id());
     for (UpdateBinding& update : model.updates)
       if (update.output == outputs[i]) update.output = present.id();
   }
@@ -322,7 +323,7 @@ absl::Status RemoveStates(Model& model, const std::vector<ValueId>& states) {
     const bool of_these = std::find(states.begin(), states.end(), update.input) != states.end();
     if (of_these) {
       dropped.push_back(update.output);
-      model.graph.RemoveInput(update.input);
+      GraphEdit(model.graph).RemoveInput(update.input);
     } else {
       updates.push_back(update);
     }

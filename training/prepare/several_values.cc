@@ -1,5 +1,6 @@
 #include "training/prepare/several_values.h"
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/require.h"
 #include "graph/rewrite/match.h"
 
@@ -30,7 +31,7 @@ bool IsOfGroups(const Graph& graph, const Node& node) {
 void RequireSeveralValues(Graph& graph,
                           const std::function<bool(const Graph&, const Node&)>& frozen) {
   for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     for (Subgraph& body : node.subgraphs) RequireSeveralValues(*body.graph, frozen);
     const bool instance = IsOp(node, "InstanceNormalization");
     if ((!instance && !IsOp(node, "GroupNormalization")) || frozen(graph, node)) continue;
@@ -41,7 +42,7 @@ void RequireSeveralValues(Graph& graph,
 
 void AllowOneValue(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     for (Subgraph& body : node.subgraphs) AllowOneValue(*body.graph);
     node.metadata.erase(kSeveralValuesKey);
   }

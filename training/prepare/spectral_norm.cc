@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/state.h"
 #include "onward/functions.h"
@@ -52,9 +53,9 @@ absl::StatusOr<bool> Train(Model& model, NodeId first) {
     v = Normalized(MatMul(u, matrix), eps);
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  graph.SetInput(first, 0, u.id());
-  graph.SetInput(second, 1, v.id());
-  Node& trained = graph.mutable_node(first);
+  GraphEdit(graph).SetInput(first, 0, u.id());
+  GraphEdit(graph).SetInput(second, 1, v.id());
+  Node& trained = GraphEdit(graph).node(first);
   trained.metadata[kLeftKey] = graph.value(u_state).name;
   trained.metadata[kRightKey] = graph.value(v_state).name;
   AddUpdate(model, u_state, u.id());
@@ -81,7 +82,7 @@ absl::StatusOr<int> TrainSpectralNorms(Model& model,
 int InferSpectralNorms(Graph& graph, std::vector<ValueId>& states) {
   int count = 0;
   for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     if (!node.metadata.contains(kLeftKey) || !node.metadata.contains(kRightKey)) continue;
     const ValueId u = graph.FindValue(node.metadata.at(kLeftKey)),
                   v = graph.FindValue(node.metadata.at(kRightKey));
@@ -89,8 +90,8 @@ int InferSpectralNorms(Graph& graph, std::vector<ValueId>& states) {
     if (!u.valid() || !v.valid() || !second.valid()) continue;
     node.metadata.erase(kLeftKey);
     node.metadata.erase(kRightKey);
-    graph.SetInput(id, 0, u);
-    graph.SetInput(second, 1, v);
+    GraphEdit(graph).SetInput(id, 0, u);
+    GraphEdit(graph).SetInput(second, 1, v);
     states.insert(states.end(), {u, v});
     ++count;
   }

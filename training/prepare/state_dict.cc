@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "files/safetensors.h"
 #include "graph/base/name_pattern.h"
+#include "graph/rewrite/state.h"
 #include "onward/nn/parameters.h"
 #include "onward/status.h"
 
@@ -156,7 +157,7 @@ absl::StatusOr<LoadReport> LoadStateDict(Model& model, const StateDict& values,
   for (const nn::ParameterInfo& each : parameters) {
     const auto value = loaded.find(each.name);
     if (value == loaded.end()) continue;
-    model.graph.mutable_value(each.id).constant = std::move(value->second);
+    SetConstant(model.graph, each.id, std::move(value->second));
     ++report.loaded;
   }
   return report;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
 #include "graph/rewrite/state.h"
@@ -64,7 +65,7 @@ int BatchAxis(const Type& type, const Symbols& rows) {
 
 void MarkAxes(Graph& graph, const Symbols& rows) {
   for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     for (Subgraph& body : node.subgraphs) MarkAxes(*body.graph, rows);
     if (!node.subgraphs.empty() || !IsRandom(node) || node.outputs.empty()) continue;
     const int axis = BatchAxis(graph.type(node.outputs[0]), rows);
@@ -106,10 +107,10 @@ absl::Status AllReduceUpdates(Model& model) {
     const Expr mean = AllReduce(sink.Value(own) * share);
     ONWARD_RETURN_IF_ERROR(sink.status());
     const std::string name = graph.value(own).name;
-    graph.Rename(own, graph.UniqueName(name + "/own"));
-    graph.Rename(mean.id(), name);
+    GraphEdit(graph).Rename(own, graph.UniqueName(name + "/own"));
+    GraphEdit(graph).Rename(mean.id(), name);
     for (size_t i = 0; i < graph.outputs().size(); ++i)
-      if (graph.outputs()[i] == own) graph.SetOutput(static_cast<int>(i), mean.id());
+      if (graph.outputs()[i] == own) GraphEdit(graph).SetOutput(static_cast<int>(i), mean.id());
     update.output = mean.id();
   }
   return absl::OkStatus();

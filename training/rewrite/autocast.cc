@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/facts.h"
 #include "graph/rewrite/add_cast.h"
 #include "onnx/defs/schema.h"
@@ -33,13 +34,14 @@ class Autocaster {
   absl::Status Run() {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
     for (const NodeId id : order) {
-      for (Subgraph& body : graph_.mutable_node(id).subgraphs)
+      for (const Subgraph& body : graph_.node(id).subgraphs)
         ONWARD_RETURN_IF_ERROR(Autocaster(*body.graph, dtype_).Run());
       Lower(id, LoweredTypes(graph_.node(id)));
     }
     for (const auto& [wide, cast] : widened_) {
       const ValueId value{wide};
-      if (graph_.users(value).empty() && !graph_.is_output(value)) graph_.RemoveNode(cast);
+      if (graph_.users(value).empty() && !graph_.is_output(value))
+        GraphEdit(graph_).RemoveNode(cast);
     }
     return absl::OkStatus();
   }
@@ -131,7 +133,7 @@ class Autocaster {
       const ValueId input = graph_.node(id).inputs[i];
       if (input.valid() && IsFloat32(graph_.type(input)) &&
           lowered.count(TypeNameOf(schema.inputs(), i)) > 0)
-        graph_.SetInput(id, static_cast<int>(i), LowOf(input));
+        GraphEdit(graph_).SetInput(id, static_cast<int>(i), LowOf(input));
     }
     if (IsCast(graph_.node(id))) return;
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
@@ -154,7 +156,8 @@ class Autocaster {
     if (const auto it = copies_.find(wide.index); it != copies_.end()) return it->second;
     Type type = graph_.type(wide);
     type.dtype = dtype_;
-    const ValueId copy = graph_.AddValue(LowName(graph_.value(wide).name), std::move(type));
+    const ValueId copy =
+        GraphEdit(graph_).AddValue(LowName(graph_.value(wide).name), std::move(type));
     AddCast(graph_, wide, copy, "autocast");
     copies_[wide.index] = copy;
     return copy;
@@ -164,12 +167,12 @@ class Autocaster {
   void LowerOutput(ValueId output) {
     const Type type = graph_.type(output);
     const std::string name = graph_.value(output).name;
-    graph_.Rename(output, LowName(name));
-    const ValueId wide = graph_.AddValue(name, type);
-    std::swap(graph_.mutable_value(wide).doc_string, graph_.mutable_value(output).doc_string);
-    std::swap(graph_.mutable_value(wide).metadata, graph_.mutable_value(output).metadata);
-    graph_.ReplaceUses(output, wide);
-    graph_.mutable_value(output).type.dtype = dtype_;
+    GraphEdit(graph_).Rename(output, LowName(name));
+    const ValueId wide = GraphEdit(graph_).AddValue(name, type);
+    std::swap(GraphEdit(graph_).doc_string(wide), GraphEdit(graph_).doc_string(output));
+    std::swap(GraphEdit(graph_).metadata(wide), GraphEdit(graph_).metadata(output));
+    GraphEdit(graph_).ReplaceUses(output, wide);
+    GraphEdit(graph_).type(output).dtype = dtype_;
     widened_[wide.index] = AddCast(graph_, output, wide, "autocast");
     low_[wide.index] = output;
     replaced_[output.index] = wide;

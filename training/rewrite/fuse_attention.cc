@@ -8,6 +8,7 @@
 
 #include "executors/evaluate.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/state.h"
 #include "onward/dtype.h"
@@ -55,11 +56,11 @@ absl::StatusOr<int> FuseWithGradients(Graph& graph, const PassOptions& options, 
     Node reader;
     reader.op_type = "Identity";
     reader.inputs = {filled};
-    reader.outputs = {graph.AddValue(graph.UniqueName("reader"), graph.type(filled))};
-    readers.push_back(graph.AddNode(std::move(reader)));
+    reader.outputs = {GraphEdit(graph).AddValue(graph.UniqueName("reader"), graph.type(filled))};
+    readers.push_back(GraphEdit(graph).AddNode(std::move(reader)));
   }
   absl::StatusOr<int> fused = FuseAttentionHeads(graph, options, budget);
-  for (const NodeId id : readers) graph.RemoveNode(id);
+  for (const NodeId id : readers) GraphEdit(graph).RemoveNode(id);
   return fused;
 }
 
@@ -118,7 +119,7 @@ absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializ
   options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
   ONWARD_RETURN_IF_ERROR(RunPasses(fused, Passes(), options).status());
   if (CountLong(graph) <= CountLong(model.graph)) return absl::OkStatus();
-  for (const std::string& name : held) graph.RemoveInput(graph.FindValue(name));
+  for (const std::string& name : held) GraphEdit(graph).RemoveInput(graph.FindValue(name));
   model = std::move(fused);
   return absl::OkStatus();
 }

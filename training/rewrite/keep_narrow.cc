@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/add_cast.h"
 #include "onward/expr.h"
@@ -73,24 +74,25 @@ class Keeper {
     Type type = graph_.type(wide);
     type.dtype = dtype;
     const std::string kept = absl::StrCat(graph_.value(wide).name, "/kept");
-    const ValueId narrow = graph_.AddValue(graph_.UniqueName(kept), std::move(type));
+    const ValueId narrow = GraphEdit(graph_).AddValue(graph_.UniqueName(kept), std::move(type));
     const std::string producer = graph_.node(graph_.value(wide).producer).name;
     // By its name what is computed again is chosen: so are the nodes that are its own.
-    graph_.mutable_node(AddCast(graph_, wide, narrow, "keep_narrow")).name = producer;
-    for (const NodeId reader : late) graph_.SetInput(reader, 0, narrow);
+    GraphEdit(graph_).node(AddCast(graph_, wide, narrow, "keep_narrow")).name = producer;
+    for (const NodeId reader : late) GraphEdit(graph_).SetInput(reader, 0, narrow);
     if (readers.empty()) return absl::OkStatus();
     // The forward pass waits until the value is rounded; then its memory may go.
     GraphSink sink(graph_, absl::StrCat(kept, "/"));
     const Expr after = sink.Op("After", {sink.Value(wide), sink.Value(narrow)}, {}, kOnwardDomain);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    graph_.mutable_node(graph_.value(after.id()).producer).name = producer;
+    GraphEdit(graph_).node(graph_.value(after.id()).producer).name = producer;
     for (const NodeId reader : readers) Retarget(reader, wide, after.id());
     return absl::OkStatus();
   }
 
   void Retarget(NodeId reader, ValueId from, ValueId to) {
     for (size_t i = 0; i < graph_.node(reader).inputs.size(); ++i) {
-      if (graph_.node(reader).inputs[i] == from) graph_.SetInput(reader, static_cast<int>(i), to);
+      if (graph_.node(reader).inputs[i] == from)
+        GraphEdit(graph_).SetInput(reader, static_cast<int>(i), to);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/functions.h"
 #include "onward/status.h"
@@ -21,7 +22,7 @@ Expr Checked(GraphSink& sink, const Expr& got, const Expr& expected, const std::
   const Expr checked = Gather(Unsqueeze(expected, {0}), sink.Scalar(1, DType::kInt64) - equal, 0);
   if (checked.valid()) {
     Graph& graph = sink.graph();
-    graph.mutable_node(graph.value(checked.id()).producer).name = what;
+    GraphEdit(graph).node(graph.value(checked.id()).producer).name = what;
   }
   return checked;
 }
@@ -43,10 +44,10 @@ absl::Status CheckRequired(Graph& graph, NodeId id) {
   const Expr fitted = broadcasts ? Reshape(Expand(x, expected), expected, true)
                                  : Reshape(x, Checked(sink, Shape(x), expected, what), true);
   ONWARD_RETURN_IF_ERROR(sink.status());
-  graph.mutable_value(fitted.id()).type = graph.type(output);
-  if (broadcasts) graph.mutable_node(graph.value(fitted.id()).producer).name = what;
-  graph.ReplaceUses(output, fitted.id());
-  graph.RemoveNode(id);
+  GraphEdit(graph).type(fitted.id()) = graph.type(output);
+  if (broadcasts) GraphEdit(graph).node(graph.value(fitted.id()).producer).name = what;
+  GraphEdit(graph).ReplaceUses(output, fitted.id());
+  GraphEdit(graph).RemoveNode(id);
   return absl::OkStatus();
 }
 
@@ -88,13 +89,13 @@ absl::Status CheckInput(Graph& graph, const std::vector<ValueId>& inputs) {
   const Expr own = Shape(x);
   const Expr fitted = Reshape(x, Checked(sink, own, expr::Concat(expected, 0), what), true);
   ONWARD_RETURN_IF_ERROR(sink.status());
-  graph.mutable_value(fitted.id()).type = type;
+  GraphEdit(graph).type(fitted.id()) = type;
   const auto reads = [&](const Expr& made) { return graph.value(made.id()).producer; };
   std::vector<NodeId> checks = {reads(own), reads(fitted)};
   for (const Expr& each : expected) checks.push_back(reads(each));
-  graph.ReplaceUses(input, fitted.id());
+  GraphEdit(graph).ReplaceUses(input, fitted.id());
   for (const NodeId id : checks)
-    if (graph.node(id).inputs[0] == fitted.id()) graph.SetInput(id, 0, input);
+    if (graph.node(id).inputs[0] == fitted.id()) GraphEdit(graph).SetInput(id, 0, input);
   return absl::OkStatus();
 }
 
@@ -102,7 +103,7 @@ absl::Status CheckInput(Graph& graph, const std::vector<ValueId>& inputs) {
 
 absl::Status CheckRequiredShapes(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
-    for (Subgraph& subgraph : graph.mutable_node(id).subgraphs)
+    for (const Subgraph& subgraph : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(*subgraph.graph));
     const Node& node = graph.node(id);
     if (node.domain == kOnwardDomain && node.op_type == "RequireShape")

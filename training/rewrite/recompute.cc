@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
 #include "onward/expr.h"
@@ -107,10 +108,10 @@ class SegmentCopy {
       }
       const std::string name = graph_.UniqueName(absl::StrCat("again/", graph_.value(output).name));
       const Type type = graph_.type(output);
-      copy.outputs.push_back(graph_.AddValue(name, type));
+      copy.outputs.push_back(GraphEdit(graph_).AddValue(name, type));
       copies_[output] = copy.outputs.back();
     }
-    graph_.AddNode(std::move(copy));
+    GraphEdit(graph_).AddNode(std::move(copy));
     return absl::OkStatus();
   }
 
@@ -209,7 +210,7 @@ absl::Status RecomputeSegment(Graph& graph, const Part& part, const Passes& pass
       const ValueId read = graph.node(reader).inputs[i];
       if (!read.valid() || !is_wanted(read)) continue;
       ONWARD_ASSIGN_OR_RETURN(const ValueId again, copy.CopyOf(read));
-      graph.SetInput(reader, static_cast<int>(i), again);
+      GraphEdit(graph).SetInput(reader, static_cast<int>(i), again);
     }
   }
   return absl::OkStatus();

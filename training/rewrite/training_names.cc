@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 
 namespace onward {
 namespace {
@@ -59,7 +60,7 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
           absl::StrCat("the model's initializer '", name,
                        "' has the name of a value that training adds; rename it in the model"));
     }
-    graph.Rename(id, NameInTraining(graph, name));
+    GraphEdit(graph).Rename(id, NameInTraining(graph, name));
     if (name == scored) score = graph.value(id).name;
   }
   return score;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/dtype.h"
 #include "training/source/operand_weights.h"
 
@@ -165,12 +166,13 @@ std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
       if (i != owner) {
         const std::string own_name = NameOf(graph, name, users[i]);
         const ValueId alias = graph.FindValue(own_name);
-        if (alias.valid()) graph.Rename(alias, graph.UniqueName(absl::StrCat(own_name, "/shared")));
-        own = graph.AddConstant(own_name, data);
+        if (alias.valid())
+          GraphEdit(graph).Rename(alias, graph.UniqueName(absl::StrCat(own_name, "/shared")));
+        own = GraphEdit(graph).AddConstant(own_name, data);
         initializers.push_back(own_name);
         separated.push_back({own_name, name});
       }
-      for (const Use& use : users[i].uses) graph.SetInput(use.node, use.input, own);
+      for (const Use& use : users[i].uses) GraphEdit(graph).SetInput(use.node, use.input, own);
     }
   }
   return separated;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/dtype.h"
 #include "training/source/torch_export.h"
 #include "training/source/torch_operands.h"
@@ -87,15 +88,16 @@ class Separator {
   }
 
   void Move(const std::vector<TorchOperand>& readers, ValueId to) {
-    for (const TorchOperand& reader : readers) graph_.SetInput(reader.node, reader.input, to);
+    for (const TorchOperand& reader : readers)
+      GraphEdit(graph_).SetInput(reader.node, reader.input, to);
   }
 
   std::string Split(ValueId weight, const TorchInitializer& about, const std::string& target,
                     const std::vector<TorchOperand>& readers) {
     const bool folded = about.kind == TorchKind::kFolded;
     const std::string name = graph_.UniqueName(folded ? graph_.value(weight).name : target);
-    const ValueId own = graph_.AddConstant(name, *graph_.constant(weight));
-    Metadata& metadata = graph_.mutable_value(own).metadata;
+    const ValueId own = GraphEdit(graph_).AddConstant(name, *graph_.constant(weight));
+    Metadata& metadata = GraphEdit(graph_).metadata(own);
     if (folded) {
       metadata[kTorchFoldedKey] = absl::StrCat("['", target, "']");
     } else {
@@ -112,9 +114,9 @@ class Separator {
                    const std::vector<TorchOperand>& readers) {
     const std::string name = graph_.value(weight).name;
     if (about.kind != TorchKind::kParameter || all.of.size() < 2) return;
-    const ValueId own = graph_.AddConstant(graph_.UniqueName(absl::StrCat(name, "/number")),
-                                           *graph_.constant(weight));
-    graph_.mutable_value(own).metadata[kTorchKindKey] = "CONSTANT_TENSOR";
+    const ValueId own = GraphEdit(graph_).AddConstant(
+        graph_.UniqueName(absl::StrCat(name, "/number")), *graph_.constant(weight));
+    GraphEdit(graph_).metadata(own)[kTorchKindKey] = "CONSTANT_TENSOR";
     Move(readers, own);
   }
 

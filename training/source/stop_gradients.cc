@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
 #include "onward/dtype.h"
@@ -42,7 +43,7 @@ void AddStop(Graph& graph, ValueId value, ValueId stopped) {
   node.name = graph.value(stopped).name;
   node.inputs = {value};
   node.outputs = {stopped};
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
 }
 
 bool SaysDetach(const std::string& operands) {
@@ -70,12 +71,12 @@ void StopInputs(Graph& graph, const TorchExport& exported, DetachReport& report)
     if (SaysDetach(operand.name) && !IsStop(graph.node(operand.node))) {
       const auto [it, inserted] = stopped.try_emplace(value, ValueId());
       if (inserted) {
-        it->second =
-            graph.AddValue(graph.UniqueName(absl::StrCat(graph.value(value).name, "/detached")),
-                           graph.type(value));
+        it->second = GraphEdit(graph).AddValue(
+            graph.UniqueName(absl::StrCat(graph.value(value).name, "/detached")),
+            graph.type(value));
         AddStop(graph, value, it->second);
       }
-      graph.SetInput(operand.node, operand.input, it->second);
+      GraphEdit(graph).SetInput(operand.node, operand.input, it->second);
       ++report.stopped;
       continue;
     }
@@ -119,7 +120,7 @@ DetachReport StopDetached(Graph& graph) {
   const bool looked_at = graph.metadata.contains(kDetachedKey);
   const auto visit = [&](const auto& self, Graph& at) -> void {
     for (const NodeId id : at.node_ids()) {
-      Node& node = at.mutable_node(id);
+      Node& node = GraphEdit(at).node(id);
       if (IsOp(node, "Identity") && IsDetach(node)) {
         MakeStop(node);
         ++report.stopped;
@@ -150,11 +151,12 @@ absl::Status StopGradientsAt(Graph& graph, absl::Span<const std::string> pattern
                                         [&](NodeId reader) { return IsStop(graph.node(reader)); });
       if (all_stop && !graph.is_output(value)) continue;
       const bool output = graph.is_output(value);
-      if (output) graph.Rename(value, graph.UniqueName(absl::StrCat(names[i], "/attached")));
-      const ValueId stopped =
-          graph.AddValue(output ? names[i] : graph.UniqueName(absl::StrCat(names[i], "/detached")),
-                         graph.type(value));
-      graph.ReplaceUses(value, stopped);
+      if (output)
+        GraphEdit(graph).Rename(value, graph.UniqueName(absl::StrCat(names[i], "/attached")));
+      const ValueId stopped = GraphEdit(graph).AddValue(
+          output ? names[i] : graph.UniqueName(absl::StrCat(names[i], "/detached")),
+          graph.type(value));
+      GraphEdit(graph).ReplaceUses(value, stopped);
       AddStop(graph, value, stopped);
     }
     if (any) continue;
@@ -169,7 +171,7 @@ absl::Status StopGradientsAt(Graph& graph, absl::Span<const std::string> pattern
 
 void StopGradientsToIdentities(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
-    Node& node = graph.mutable_node(id);
+    Node& node = GraphEdit(graph).node(id);
     for (Subgraph& subgraph : node.subgraphs) StopGradientsToIdentities(*subgraph.graph);
     if (!IsStop(node)) continue;
     node.domain.clear();

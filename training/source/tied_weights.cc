@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/dtype.h"
 #include "onward/functions.h"
@@ -95,7 +96,7 @@ void TieFolded(Graph& graph, const TorchExport& exported, std::vector<std::strin
       Expr made = MadeOf(sink, it->second, *graph.constant(id));
       if (!made.valid()) continue;
       if (detached) made = expr::Op("StopGradient", {made}, {}, kOnwardDomain);
-      graph.ReplaceUses(id, made.id());
+      GraphEdit(graph).ReplaceUses(id, made.id());
       std::erase(initializers, name);
       tied.push_back({name, graph.value(it->second).name});
     }
@@ -127,7 +128,7 @@ std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::stri
     if (embedding == embeddings.end()) continue;
     GraphSink sink(graph, "tied/");
     const Expr turned = Transpose(sink.Value(*embedding), {1, 0});
-    graph.ReplaceUses(head, turned.id());
+    GraphEdit(graph).ReplaceUses(head, turned.id());
     const std::string name = graph.value(head).name;
     std::erase(initializers, name);
     tied.push_back({name, graph.value(*embedding).name});

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/state.h"
 #include "onward/dtype.h"
 #include "onward/functions.h"
@@ -158,9 +159,10 @@ bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs();
 void AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name,
                     PhaseOutputs& outputs) {
   const ValueId old = graph.FindValue(name);
-  if (old.valid() && old != value.id()) graph.Rename(old, graph.UniqueName(name + "/model"));
-  graph.Rename(value.id(), name);
-  graph.AddOutput(value.id());
+  if (old.valid() && old != value.id())
+    GraphEdit(graph).Rename(old, graph.UniqueName(name + "/model"));
+  GraphEdit(graph).Rename(value.id(), name);
+  GraphEdit(graph).AddOutput(value.id());
   outputs.push_back(value.id());
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/name_pattern.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/state.h"
 #include "nn/row_norm.h"
@@ -75,9 +76,10 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
       }
     }
     type.shape->insert(type.shape->begin(), batch);
-    if (is_weight || IsTrainingName(name)) return graph.AddInput(NameInTraining(graph, name), type);
-    if (known.valid()) graph.Rename(known, NameInTraining(graph, name));
-    return graph.AddInput(name, type);
+    if (is_weight || IsTrainingName(name))
+      return GraphEdit(graph).AddInput(NameInTraining(graph, name), type);
+    if (known.valid()) GraphEdit(graph).Rename(known, NameInTraining(graph, name));
+    return GraphEdit(graph).AddInput(name, type);
   }
   return absl::InvalidArgumentError(
       absl::StrCat(setting, ": the data has no field '", name, "'; it has ",
@@ -242,7 +244,7 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
     if (!model.graph.is_constant(constant)) continue;
     const ValueId input = ConstantToState(model.graph, constant);
     if (std::find(averaged.begin(), averaged.end(), name) != averaged.end())
-      model.graph.Rename(input, kAveragePrefix + name);
+      GraphEdit(model.graph).Rename(input, kAveragePrefix + name);
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   GraphSink sink(model.graph, "loss/");
@@ -283,7 +285,7 @@ absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& train
   for (const std::string& name : averaged) {
     const ValueId id = model.graph.FindValue(name);
     if (!model.graph.is_constant(id)) continue;
-    model.graph.Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
+    GraphEdit(model.graph).Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision()));
   return model;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
@@ -25,7 +26,7 @@ absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model) {
   for (const UpdateBinding& update : model.updates) {
     if (read.count(update.input) == 0) continue;
     const std::string name = graph.value(update.input).name;
-    graph.Rename(update.output, absl::StrCat(kStatisticPrefix, name));
+    GraphEdit(graph).Rename(update.output, absl::StrCat(kStatisticPrefix, name));
     const auto& outputs = graph.outputs();
     kept.push_back(static_cast<int>(std::find(outputs.begin(), outputs.end(), update.output) -
                                     outputs.begin()));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/create_session.h"
+#include "graph/rewrite/state.h"
 #include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/rewrite/keep_narrow.h"
@@ -58,7 +59,7 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
   for (Model& model : phases) {
     for (const ValueId input : model.graph.inputs()) {
       if (made->state_index_.contains(model.graph.value(input).name))
-        model.graph.mutable_value(input).constant.reset();
+        SetConstant(model.graph, input, std::nullopt);
     }
   }
   made->SeparateState();

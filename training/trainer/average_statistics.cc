@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executors/create_session.h"
+#include "graph/rewrite/state.h"
 #include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/data/loader.h"
@@ -59,8 +60,7 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
   ONWARD_ASSIGN_OR_RETURN(const auto statistics,
                           StatisticsOverEpoch(config, data, session->inputs(), run));
   Graph& graph = model.model.graph;
-  for (const auto& [name, value] : statistics)
-    graph.mutable_value(graph.FindValue(name)).constant = value;
+  for (const auto& [name, value] : statistics) SetConstant(graph, graph.FindValue(name), value);
   return absl::OkStatus();
 }
 

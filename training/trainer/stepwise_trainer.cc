@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/rewrite/state.h"
 #include "onward/status.h"
 #include "onward/thread_pool.h"
 #include "training/config/check_config.h"
@@ -65,7 +66,7 @@ class Stepwise : public StepwiseTrainer {
     for (const std::string& name : session_->state_names()) {
       const ValueId id = graph.FindValue(name);
       if (!graph.is_constant(id)) continue;
-      graph.mutable_value(id).constant.reset();
+      SetConstant(graph, id, std::nullopt);
       weights_.push_back(name);
     }
     return SetRateFactor(1);
@@ -124,8 +125,8 @@ class Stepwise : public StepwiseTrainer {
   absl::StatusOr<Model> TrainedModel() const override {
     Model model = trained_.model;
     for (const std::string& name : weights_) {
-      ONWARD_ASSIGN_OR_RETURN(model.graph.mutable_value(model.graph.FindValue(name)).constant,
-                              session_->State(name));
+      ONWARD_ASSIGN_OR_RETURN(Tensor value, session_->State(name));
+      SetConstant(model.graph, model.graph.FindValue(name), std::move(value));
     }
     ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
     RoundMasterWeights(model.graph);

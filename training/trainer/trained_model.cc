@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/passes/pass.h"
 #include "graph/passes/passes.h"
+#include "graph/rewrite/state.h"
 #include "onward/export.h"
 #include "onward/status.h"
 #include "training/data/model_notes.h"
@@ -27,13 +28,13 @@ absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool average
     if (!id.valid() || !model.graph.is_constant(id)) continue;
     const auto average = state.find(kAveragePrefix + name);
     const Tensor& weight = averaged && average != state.end() ? average->second : value;
-    std::optional<Tensor>& constant = model.graph.mutable_value(id).constant;
-    if (TypeOf(weight) != TypeOf(*constant)) {
+    const std::string own = TypeOf(*model.graph.constant(id));
+    if (TypeOf(weight) != own) {
       return absl::InvalidArgumentError(absl::StrCat("of another model: '", name, "' is ",
-                                                     TypeOf(weight), " there and ",
-                                                     TypeOf(*constant), " in the config's model"));
+                                                     TypeOf(weight), " there and ", own,
+                                                     " in the config's model"));
     }
-    constant = weight.Clone();
+    SetConstant(model.graph, id, weight.Clone());
     ++count;
   }
   if (count > 0 || state.empty()) return absl::OkStatus();

@@ -1,6 +1,7 @@
 // The models that a trainer writes: the trained one, and one step.
 #include <set>
 
+#include "graph/rewrite/state.h"
 #include "onward/export.h"
 #include "onward/status.h"
 #include "training/gradient/gradient_model.h"
@@ -19,7 +20,7 @@ void TrainingLoop::ReleaseWeights() {
   for (const std::string& name : session_->state_names()) {
     const ValueId id = graph.FindValue(name);
     if (!graph.is_constant(id)) continue;
-    graph.mutable_value(id).constant.reset();
+    SetConstant(graph, id, std::nullopt);
     weights_.push_back(name);
   }
 }
@@ -32,12 +33,13 @@ absl::StatusOr<Model> TrainingLoop::ModelWithWeights(
   for (const std::string& name : weights_) {
     const std::string average = kAveragePrefix + name;
     const std::string& source = averaged && known.count(average) > 0 ? average : name;
-    std::optional<Tensor>& weight = model.graph.mutable_value(model.graph.FindValue(name)).constant;
+    Tensor weight;
     if (state == nullptr) {
       ONWARD_ASSIGN_OR_RETURN(weight, session_->State(source));
     } else {
       weight = state->at(source);
     }
+    SetConstant(model.graph, model.graph.FindValue(name), std::move(weight));
   }
   return model;
 }
@@ -75,8 +77,8 @@ absl::Status TrainingLoop::ExportStep(const std::string& path) const {
                           MakeTrainingPhases(trained, config_, fields_, {.portable = true}));
   Model& step = portable.models[0];
   for (const UpdateBinding& update : step.updates) {
-    ValueData& input = step.graph.mutable_value(update.input);
-    ONWARD_ASSIGN_OR_RETURN(input.constant, session_->State(input.name));
+    ONWARD_ASSIGN_OR_RETURN(Tensor value, session_->State(step.graph.value(update.input).name));
+    SetConstant(step.graph, update.input, std::move(value));
   }
   ONWARD_RETURN_IF_ERROR(SimplifyShapeArithmetic(step));
   ONWARD_RETURN_IF_ERROR(CheckNamedDims(step.graph));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 
 namespace onward {
@@ -41,11 +42,11 @@ TEST(Place, EveryInputOfANodeOnADeviceIsACopy) {
   sum.op_type = "Sum";
   sum.schema = FindSchema("Sum", "");
   for (int i = 0; i < kInputs; ++i)
-    sum.inputs.push_back(
-        graph.AddInput(absl::StrCat("x", i), Type::Tensor(DType::kFloat32, SymbolicDims{Dim(3)})));
-  sum.outputs = {graph.AddValue("y", Type())};
-  graph.AddOutput(sum.outputs[0]);
-  const NodeId id = graph.AddNode(std::move(sum));
+    sum.inputs.push_back(GraphEdit(graph).AddInput(
+        absl::StrCat("x", i), Type::Tensor(DType::kFloat32, SymbolicDims{Dim(3)})));
+  sum.outputs = {GraphEdit(graph).AddValue("y", Type())};
+  GraphEdit(graph).AddOutput(sum.outputs[0]);
+  const NodeId id = GraphEdit(graph).AddNode(std::move(sum));
   ASSERT_TRUE(InferGraph(graph).ok());
 
   const absl::Status placed = Place(graph, SumDevice(), KernelOptions());

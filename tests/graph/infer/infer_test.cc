@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/print.h"
 #include "graph/ir/verify.h"
 #include "onnx/defs/schema.h"
@@ -20,19 +21,20 @@ ValueId Add(Graph& graph, const char* op, std::vector<ValueId> inputs, Attribute
   node.schema = onnx::OpSchemaRegistry::Schema(op, 28, "");
   node.op_type = op;
   node.inputs = std::move(inputs);
-  node.outputs = {graph.AddValue(graph.UniqueName(op), Type())};
+  node.outputs = {GraphEdit(graph).AddValue(graph.UniqueName(op), Type())};
   node.attributes = std::move(attributes);
   const ValueId output = node.outputs[0];
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   return output;
 }
 
 TEST(Infer, KeepsSymbolsThroughMatMulAndSoftmax) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("batch"), S("seq"), 64}));
-  const ValueId w = graph.AddConstant("w", Tensor(DType::kFloat32, {64, 8}));
+  const ValueId x =
+      GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {S("batch"), S("seq"), 64}));
+  const ValueId w = GraphEdit(graph).AddConstant("w", Tensor(DType::kFloat32, {64, 8}));
   const ValueId y = Add(graph, "Softmax", {Add(graph, "MatMul", {x, w})});
-  graph.AddOutput(y);
+  GraphEdit(graph).AddOutput(y);
   ASSERT_TRUE(InferGraph(graph).ok());
   EXPECT_EQ(graph.type(y).ToString(), "float32[batch,seq,8]");
   EXPECT_TRUE(Verify(graph).ok());
@@ -40,9 +42,9 @@ TEST(Infer, KeepsSymbolsThroughMatMulAndSoftmax) {
 
 TEST(Infer, SizesThatDependOnDataAreNamedAfterTheValue) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
+  const ValueId x = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
   const ValueId y = Add(graph, "NonZero", {x});
-  graph.AddOutput(y);
+  GraphEdit(graph).AddOutput(y);
   ASSERT_TRUE(InferGraph(graph).ok());
   EXPECT_EQ(graph.type(y).ToString(), "int64[2,NonZero#1]");
   EXPECT_EQ(Print(graph),
@@ -57,8 +59,8 @@ TEST(Infer, SizesThatDependOnDataAreNamedAfterTheValue) {
 TEST(Infer, TypesOfAttentionAreWhole) {
   Graph graph;
   const auto input = [&](const char* name, const char* length) {
-    return graph.AddInput(name,
-                          Type::Tensor(DType::kFloat16, {S("batch"), S(length), S("hidden")}));
+    return GraphEdit(graph).AddInput(
+        name, Type::Tensor(DType::kFloat16, {S("batch"), S(length), S("hidden")}));
   };
   Node node;
   node.schema = onnx::OpSchemaRegistry::Schema("Attention", 28, "");
@@ -66,9 +68,9 @@ TEST(Infer, TypesOfAttentionAreWhole) {
   node.inputs = {input("q", "n"), input("k", "m"), input("v", "m")};
   node.attributes = {{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}};
   for (const char* name : {"y", "present_key", "present_value"})
-    node.outputs.push_back(graph.AddValue(name, Type()));
+    node.outputs.push_back(GraphEdit(graph).AddValue(name, Type()));
   const std::vector<ValueId> outputs = node.outputs;
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   ASSERT_TRUE(InferGraph(graph).ok());
   EXPECT_EQ(graph.type(outputs[0]).ToString(), "float16[batch,n,hidden]");
   EXPECT_EQ(graph.type(outputs[1]).ToString(), "float16[batch,2,m,present_key#3]");
@@ -77,8 +79,8 @@ TEST(Infer, TypesOfAttentionAreWhole) {
 
 TEST(Infer, ErrorsNameTheNode) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {2, 3}));
-  const ValueId w = graph.AddInput("w", Type::Tensor(DType::kFloat32, {4, 5}));
+  const ValueId x = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {2, 3}));
+  const ValueId w = GraphEdit(graph).AddInput("w", Type::Tensor(DType::kFloat32, {4, 5}));
   Add(graph, "MatMul", {x, w});
   const absl::Status status = InferGraph(graph);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -87,8 +89,8 @@ TEST(Infer, ErrorsNameTheNode) {
 
 TEST(Infer, ChecksDtypesAndAttributes) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {2}));
-  const ValueId n = graph.AddInput("n", Type::Tensor(DType::kInt64, {2}));
+  const ValueId x = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {2}));
+  const ValueId n = GraphEdit(graph).AddInput("n", Type::Tensor(DType::kInt64, {2}));
   const auto message = [&](const char* op, std::vector<ValueId> inputs, Attributes attributes) {
     Graph copy = graph;
     Add(copy, op, std::move(inputs), std::move(attributes));
@@ -105,12 +107,12 @@ TEST(Infer, ChecksDtypesAndAttributes) {
 
 TEST(Infer, DeclaredTypesAreCheckedAndKept) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
+  const ValueId x = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {S("n"), 4}));
   const ValueId y = Add(graph, "Relu", {x});
-  graph.mutable_value(y).type = Type::Tensor(DType::kFloat32, {8, Dim()});
+  GraphEdit(graph).type(y) = Type::Tensor(DType::kFloat32, {8, Dim()});
   ASSERT_TRUE(InferGraph(graph).ok());
   EXPECT_EQ(graph.type(y).ToString(), "float32[8,4]");
-  graph.mutable_value(y).type = Type::Tensor(DType::kFloat32, {8, 5});
+  GraphEdit(graph).type(y) = Type::Tensor(DType::kFloat32, {8, 5});
   EXPECT_THAT(std::string(InferGraph(graph).message()),
               HasSubstr("output 0 'Relu' declared float32[8,5] but inference gives float32[n,4]"));
 }

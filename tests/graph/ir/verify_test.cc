@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/builder.h"
 
 namespace onward {
@@ -28,7 +29,7 @@ TEST(Verify, AcceptsAGoodGraph) { EXPECT_TRUE(Verify(Small()).ok()); }
 
 TEST(Verify, FindsIdsOutOfRange) {
   Graph graph = Small();
-  graph.AddOutput({99});
+  GraphEdit(graph).AddOutput({99});
   EXPECT_THAT(Breach(graph), HasSubstr("value 99 does not exist"));
 }
 
@@ -38,32 +39,32 @@ TEST(Verify, FindsTwoProducers) {
   node.op_type = "Neg";
   node.inputs = {graph.inputs()[0]};
   node.outputs = {graph.outputs()[0]};
-  graph.AddNode(std::move(node));
+  GraphEdit(graph).AddNode(std::move(node));
   EXPECT_THAT(Breach(graph), HasSubstr("value 'y' has two producers, [Relu 'y'] and [Neg 'y']"));
 }
 
 TEST(Verify, FindsWrongUsers) {
   Graph graph = Small();
-  graph.mutable_node(graph.node_ids()[0]).inputs[0] = graph.FindValue("c");
+  GraphEdit(graph).node(graph.node_ids()[0]).inputs[0] = graph.FindValue("c");
   EXPECT_THAT(Breach(graph), HasSubstr("the users of value 'x' are not right"));
 }
 
 TEST(Verify, FindsValuesWithoutSource) {
   Graph graph = Small();
-  graph.mutable_value(graph.FindValue("c")).constant.reset();
+  GraphEdit(graph).constant(graph.FindValue("c")).reset();
   EXPECT_THAT(Breach(graph), HasSubstr("value 'c' is read but is no input"));
 }
 
 TEST(Verify, FindsConstantsOfAnotherType) {
   Graph graph = Small();
-  graph.mutable_value(graph.FindValue("c")).constant = Tensor(DType::kFloat32, {3});
+  GraphEdit(graph).constant(graph.FindValue("c")) = Tensor(DType::kFloat32, {3});
   EXPECT_THAT(Breach(graph), HasSubstr("constant 'c' has type float32[2] but holds float32[3]"));
 }
 
 TEST(Verify, FindsCycles) {
   Graph graph = Small();
   const std::vector<NodeId> nodes = graph.node_ids();
-  graph.SetInput(nodes[0], 0, graph.outputs()[0]);
+  GraphEdit(graph).SetInput(nodes[0], 0, graph.outputs()[0]);
   EXPECT_THAT(Breach(graph), HasSubstr("cycle"));
 }
 
@@ -75,7 +76,7 @@ TEST(Verify, LooksIntoBodies) {
   absl::StatusOr<Model> model = b.Build();
   ASSERT_TRUE(model.ok());
   Graph& graph = model->graph;
-  graph.mutable_node(graph.node_ids()[0]).subgraphs[0].graph->AddCapture("more", Type());
+  GraphEdit(*graph.node(graph.node_ids()[0]).subgraphs[0].graph).AddCapture("more", Type());
   EXPECT_THAT(Breach(graph), HasSubstr("gives 'then_branch' 1 captures, it has 2"));
 }
 

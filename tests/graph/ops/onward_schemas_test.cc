@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "onnx/defs/schema.h"
 #include "onnx_io/expand_functions.h"
@@ -24,7 +25,7 @@ std::string TypeOfBody(GraphBuilder& b, const Expr& y) {
   EXPECT_TRUE(expanded.ok()) << expanded;
   EXPECT_TRUE(Verify(model->graph).ok()) << Verify(model->graph);
   for (NodeId id : model->graph.node_ids()) EXPECT_EQ(model->graph.node(id).domain, "");
-  model->graph.mutable_value(model->graph.outputs()[0]).type = Type();
+  GraphEdit(model->graph).type(model->graph.outputs()[0]) = Type();
   const absl::Status inferred = InferGraph(model->graph);
   EXPECT_TRUE(inferred.ok()) << inferred;
   EXPECT_EQ(model->graph.type(model->graph.outputs()[0]).ToString(), type);

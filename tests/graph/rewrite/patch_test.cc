@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "tests/support/text_model.h"
 
@@ -94,7 +95,7 @@ TEST(Patch, AStalePatchIsRefused) {
   Graph graph = Parse("g (float[4] x) => (float[4] y) { y = Neg(x) }");
   Patch patch("test", graph);
   patch.Replace(graph.FindValue("y"), patch.AddNode("Abs", {graph.FindValue("x")}));
-  graph.AddValue("late", Type());
+  GraphEdit(graph).AddValue("late", Type());
   EXPECT_EQ(Apply(graph, std::move(patch)).code(), absl::StatusCode::kInternal);
 }
 

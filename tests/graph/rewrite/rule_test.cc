@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer/infer.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/rewrite/match.h"
@@ -34,17 +35,17 @@ std::optional<Patch> MergeAbs(const Graph& graph, NodeId root) {
 // x -> Neg -> Neg -> ... of `length` nodes.
 Graph Chain(int length) {
   Graph graph;
-  ValueId last = graph.AddInput("x", Type::Tensor(DType::kFloat32, {4}));
+  ValueId last = GraphEdit(graph).AddInput("x", Type::Tensor(DType::kFloat32, {4}));
   for (int i = 0; i < length; ++i) {
     Node node;
     node.op_type = "Neg";
     node.schema = FindSchema("Neg", "");
     node.inputs = {last};
-    last = graph.AddValue(absl::StrCat("v", i), Type::Tensor(DType::kFloat32, {4}));
+    last = GraphEdit(graph).AddValue(absl::StrCat("v", i), Type::Tensor(DType::kFloat32, {4}));
     node.outputs = {last};
-    graph.AddNode(std::move(node));
+    GraphEdit(graph).AddNode(std::move(node));
   }
-  graph.AddOutput(last);
+  GraphEdit(graph).AddOutput(last);
   return graph;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/ir/graph_edit.h"
 #include "gtest/gtest.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
@@ -158,9 +159,9 @@ std::unique_ptr<TrainingSession> Falling(int64_t elements) {
   GraphSink sink(model.graph);
   Tensor start(DType::kFloat64, Dims{elements});
   std::fill_n(start.mutable_data<double>(), elements, 0.0);
-  const ValueId w = model.graph.AddConstant("w", start);
+  const ValueId w = GraphEdit(model.graph).AddConstant("w", start);
   const Expr loss = ReduceSum(sink.Value(w), {}, false);
-  model.graph.AddOutput(loss.id());
+  GraphEdit(model.graph).AddOutput(loss.id());
   const auto gradients = AddGradients(model.graph, loss.id(), {w});
   EXPECT_TRUE(gradients.ok()) << gradients.status();
   EXPECT_TRUE(

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/session.h"
 #include "onward/status.h"
 #include "training/config/kinds.h"
@@ -33,15 +34,15 @@ absl::StatusOr<double> Value(const LossConfig& config, const Data& data) {
   model.opsets[""] = 28;
   GraphSink sink(model.graph);
   LossOperands operands;
-  operands.scores = sink.Value(model.graph.AddConstant("scores", data.scores));
-  operands.target = sink.Value(model.graph.AddConstant("target", data.target));
+  operands.scores = sink.Value(GraphEdit(model.graph).AddConstant("scores", data.scores));
+  operands.target = sink.Value(GraphEdit(model.graph).AddConstant("target", data.target));
   if (config.ctc().has_input_lengths())
-    operands.frames = sink.Value(model.graph.AddConstant("frames", data.frames));
+    operands.frames = sink.Value(GraphEdit(model.graph).AddConstant("frames", data.frames));
   if (config.ctc().has_target_lengths())
-    operands.lengths = sink.Value(model.graph.AddConstant("lengths", data.lengths));
+    operands.lengths = sink.Value(GraphEdit(model.graph).AddConstant("lengths", data.lengths));
   ONWARD_ASSIGN_OR_RETURN(const Expr loss, MakeLoss(config, operands));
-  model.graph.Rename(loss.id(), "loss");
-  model.graph.AddOutput(loss.id());
+  GraphEdit(model.graph).Rename(loss.id(), "loss");
+  GraphEdit(model.graph).AddOutput(loss.id());
   ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(model)));
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run({}));
   return outputs.at("loss").tensor().data<double>()[0];

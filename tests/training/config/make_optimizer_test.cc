@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
@@ -100,8 +101,9 @@ absl::StatusOr<std::vector<double>> Trained(const OptimizerConfig& config) {
   for (int64_t i = 0; i < 12; ++i)
     start.mutable_data<double>()[i] = 0.3 * std::sin(1.0 + 2.0 * static_cast<double>(i));
   ParameterGroup group;
-  group.parameters = {model.graph.AddConstant("p", start)};
-  group.gradients = {model.graph.AddInput("g", Type::Tensor(DType::kFloat64, Dims{3, 4}))};
+  group.parameters = {GraphEdit(model.graph).AddConstant("p", start)};
+  group.gradients = {
+      GraphEdit(model.graph).AddInput("g", Type::Tensor(DType::kFloat64, Dims{3, 4}))};
   ONWARD_RETURN_IF_ERROR(AddOptimizer(model, config, {group}).status());
   ONWARD_ASSIGN_OR_RETURN(const auto session, TrainingSession::Create(std::move(model)));
   for (int64_t step = 0; step < 12; ++step) {

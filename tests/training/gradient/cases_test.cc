@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/session.h"
@@ -237,8 +238,8 @@ void CheckSecondOrder(const GradientCase& c, const GradientVariant& variant) {
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (size_t i = 0; i < wrt.size(); ++i) {
     const Expr named = expr::Identity(sink.Value((*gradients)[i]));
-    graph.Rename(named.id(), absl::StrCat("gg_", c.wrt[i]));
-    graph.AddOutput(named.id());
+    GraphEdit(graph).Rename(named.id(), absl::StrCat("gg_", c.wrt[i]));
+    GraphEdit(graph).AddOutput(named.id());
   }
   const auto session = SessionOf(std::move(second));
   const auto once = SessionOf(*std::move(first));
@@ -285,8 +286,8 @@ TEST_P(GradientCasesTest, HavePyTorchsGradients) {
     ASSERT_TRUE(gradients.ok()) << gradients.status();
     for (size_t i = 0; i < wrt.size(); ++i) {
       const Expr named = expr::Identity(sink.Value((*gradients)[i]));
-      graph.Rename(named.id(), names[i]);
-      graph.AddOutput(named.id());
+      GraphEdit(graph).Rename(named.id(), names[i]);
+      GraphEdit(graph).AddOutput(named.id());
     }
     const auto session = SessionOf(*std::move(model));
     ASSERT_NE(session, nullptr);

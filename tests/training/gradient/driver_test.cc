@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/parser.h"
@@ -73,11 +74,11 @@ TEST(GradientDriver, StopGradient) {
   Model model =
       Parsed("g (double[3] x) => (double[3] y) { s = onward.StopGradient(x) y = Mul(s, x) }");
   Graph& graph = model.graph;
-  const ValueId dy = graph.AddInput("dy", graph.type(graph.FindValue("y")));
+  const ValueId dy = GraphEdit(graph).AddInput("dy", graph.type(graph.FindValue("y")));
   const GradientTarget target{graph.FindValue("y"), dy};
   const auto gradients = AddGradients(graph, {target}, {graph.FindValue("x")});
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  graph.AddOutput((*gradients)[0]);
+  GraphEdit(graph).AddOutput((*gradients)[0]);
   const auto outputs = RunModel(model, {{"x", Value(Tensor::Of<double>({3}, {1, 2, 3}))},
                                         {"dy", Value(Tensor::Of<double>({3}, {1, 1, 2}))}});
   EXPECT_THAT(outputs.at(graph.value((*gradients)[0]).name).tensor().span<double>(),
@@ -94,7 +95,7 @@ TEST(GradientDriver, StopAtValues) {
       AddGradients(graph, {target}, {graph.FindValue("x"), graph.FindValue("h")}, options);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (const ValueId id : *gradients) {
-    if (!graph.is_output(id) && graph.value(id).producer.valid()) graph.AddOutput(id);
+    if (!graph.is_output(id) && graph.value(id).producer.valid()) GraphEdit(graph).AddOutput(id);
   }
   const auto outputs = RunModel(model, {{"x", Value(Tensor::Scalar(3.0f))}});
   EXPECT_EQ(*outputs.at(graph.value((*gradients)[0]).name).tensor().data<float>(), 9);

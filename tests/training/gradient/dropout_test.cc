@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/session.h"
@@ -22,8 +23,8 @@ std::pair<Tensor, Tensor> Evaluate(const std::string& text, const Session::Input
   const auto gradients = AddGradients(graph, loss.id(), {graph.FindValue("x")});
   EXPECT_TRUE(gradients.ok()) << gradients.status();
   const Expr named = expr::Identity(sink.Value((*gradients)[0]));
-  graph.Rename(named.id(), "g");
-  graph.AddOutput(named.id());
+  GraphEdit(graph).Rename(named.id(), "g");
+  GraphEdit(graph).AddOutput(named.id());
   SessionOptions options;
   options.seed = 7;
   auto session = Session::Create(*std::move(model), options);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/gradient.h"
 #include "onward/graph.h"
 #include "onward/session.h"
@@ -53,7 +54,8 @@ inline void ExpectFiniteDifferences(const Model& forward, const Session::Inputs&
     const Type type = model.graph.type(id);
     if (!type.is_tensor() || type.dtype != DType::kFloat64) continue;
     weights[name] = RandomDoubles(first->at(name).tensor().dims(), seed++);
-    const ValueId cotangent = model.graph.AddInput(absl::StrCat("cotangent/", name), type);
+    const ValueId cotangent =
+        GraphEdit(model.graph).AddInput(absl::StrCat("cotangent/", name), type);
     all[absl::StrCat("cotangent/", name)] = Value(weights[name]);
     targets.push_back({id, cotangent});
   }
@@ -67,7 +69,7 @@ inline void ExpectFiniteDifferences(const Model& forward, const Session::Inputs&
   const auto gradients = AddGradients(model.graph, targets, wrt);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   for (const ValueId id : *gradients) {
-    if (!model.graph.is_output(id)) model.graph.AddOutput(id);
+    if (!model.graph.is_output(id)) GraphEdit(model.graph).AddOutput(id);
   }
   const Session::Outputs outputs = RunModel(model, all);
   ASSERT_FALSE(outputs.empty());

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/onnxruntime.h"
@@ -151,11 +152,11 @@ TEST(GradientModel, ClipBetweenNumbersPassesWhatLiesStrictlyBetween) {
                                                                  : beside);
       }
     const auto count = static_cast<int64_t>(points.size());
-    const Expr x =
-        sink.Value(model.graph.AddInput("x", Type::Tensor(DType::kFloat32, {Dim(count)})));
+    const Expr x = sink.Value(
+        GraphEdit(model.graph).AddInput("x", Type::Tensor(DType::kFloat32, {Dim(count)})));
     const Expr y = Clip(x, sink.Scalar(low, DType::kFloat32), sink.Scalar(high, DType::kFloat32));
-    model.graph.Rename(y.id(), "y");
-    model.graph.AddOutput(y.id());
+    GraphEdit(model.graph).Rename(y.id(), "y");
+    GraphEdit(model.graph).AddOutput(y.id());
     ASSERT_TRUE(MakeGradientModel(model, {{"y"}, {"x"}}).ok());
     const Tensor given = Tensor::Of<float>({count}, points);
     const Tensor ones = Tensor::Of<float>({count}, std::vector<float>(points.size(), 1));

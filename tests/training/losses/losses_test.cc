@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "files/npy.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "onward/session.h"
@@ -176,19 +177,19 @@ void ExpectPyTorchs(const std::string& name, bool allow_onward_ops) {
     const Tensor& value = data->at(argument);
     const Dims dims(value.dims().begin(), value.dims().end());
     arguments.push_back(
-        sink.Value(model.graph.AddInput(argument, Type::Tensor(value.dtype(), dims))));
+        sink.Value(GraphEdit(model.graph).AddInput(argument, Type::Tensor(value.dtype(), dims))));
     inputs[argument] = value;
     if (data->contains("gradient" + std::to_string(i))) differentiated.push_back(arguments[i].id());
   }
   const Expr value = Losses().at(name)(arguments);
   ASSERT_TRUE(sink.status().ok()) << sink.status();
-  model.graph.AddOutput(value.id());
+  GraphEdit(model.graph).AddOutput(value.id());
   const Expr sum = ReduceSum(value, {}, false);
   GradientOptions options;
   options.allow_onward_ops = allow_onward_ops;
   const auto gradients = AddGradients(model.graph, sum.id(), differentiated, options);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  for (const ValueId id : *gradients) model.graph.AddOutput(id);
+  for (const ValueId id : *gradients) GraphEdit(model.graph).AddOutput(id);
   std::vector<std::string> names;
   for (const ValueId id : model.graph.outputs()) names.push_back(model.graph.value(id).name);
   auto session = Session::Create(std::move(model));
@@ -212,14 +213,14 @@ std::string CtcError(std::vector<int64_t> labels, std::vector<int64_t> frames,
   model.opsets[""] = 28;
   GraphSink sink(model.graph);
   const auto input = [&](const char* name, DType dtype, const Dims& dims) {
-    return sink.Value(model.graph.AddInput(name, Type::Tensor(dtype, dims)));
+    return sink.Value(GraphEdit(model.graph).AddInput(name, Type::Tensor(dtype, dims)));
   };
   const bool in_a_row = labels.size() != 4;
   const Dims dims = in_a_row ? Dims{static_cast<int64_t>(labels.size())} : Dims{2, 2};
   const Expr loss =
       loss::Ctc(input("logs", DType::kFloat32, {4, 2, 3}), input("labels", DType::kInt64, dims),
                 input("frames", DType::kInt64, {2}), input("lengths", DType::kInt64, {2}), {});
-  model.graph.AddOutput(loss.id());
+  GraphEdit(model.graph).AddOutput(loss.id());
   auto session = Session::Create(std::move(model));
   if (!session.ok()) return std::string(session.status().message());
   Tensor logs(DType::kFloat32, {4, 2, 3});
@@ -253,7 +254,7 @@ TEST(CrossEntropy, KeepsNoProbabilities) {
   model.opsets[""] = 28;
   GraphSink sink(model.graph);
   const auto input = [&](const char* name, DType dtype, const Dims& dims) {
-    return sink.Value(model.graph.AddInput(name, Type::Tensor(dtype, dims)));
+    return sink.Value(GraphEdit(model.graph).AddInput(name, Type::Tensor(dtype, dims)));
   };
   const Expr x = input("x", DType::kFloat32, {kLabels, kFeatures});
   const Expr w = input("w", DType::kFloat32, {kFeatures, kClasses});
@@ -263,7 +264,7 @@ TEST(CrossEntropy, KeepsNoProbabilities) {
   options.allow_onward_ops = true;
   const auto gradients = AddGradients(model.graph, loss.id(), {w.id()}, options);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
-  model.graph.AddOutput((*gradients)[0]);
+  GraphEdit(model.graph).AddOutput((*gradients)[0]);
   auto session = Session::Create(std::move(model));
   ASSERT_TRUE(session.ok()) << session.status();
   const auto bytes =

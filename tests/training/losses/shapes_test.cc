@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/session.h"
 #include "training/losses/loss.h"
@@ -62,7 +63,8 @@ Outcome Try(const std::vector<Operand>& operands,
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::string name = i == 0 ? "scores" : i == 1 ? "label" : absl::StrCat("operand", i);
     const Operand& each = operands[i];
-    inputs.push_back(sink.Value(model.graph.AddInput(name, Type::Tensor(each.dtype, each.type))));
+    inputs.push_back(
+        sink.Value(GraphEdit(model.graph).AddInput(name, Type::Tensor(each.dtype, each.type))));
     Tensor value(each.dtype, each.dims);
     if (each.dtype == DType::kFloat32)
       std::fill_n(value.mutable_data<float>(), value.num_elements(), 0.5f);
@@ -72,7 +74,7 @@ Outcome Try(const std::vector<Operand>& operands,
   }
   const Expr loss = write(inputs);
   if (!sink.status().ok()) return {std::string(sink.status().message()), ""};
-  model.graph.AddOutput(loss.id());
+  GraphEdit(model.graph).AddOutput(loss.id());
   auto session = Session::Create(std::move(model));
   if (!session.ok()) return {std::string(session.status().message()), ""};
   return {"", std::string((*session)->Run(given).status().message())};
@@ -220,10 +222,11 @@ TEST(LossShapes, ProbabilitiesAreBetween0And1) {
     model.opsets[""] = 28;
     GraphSink sink(model.graph);
     const auto input = [&](const char* name) {
-      return sink.Value(model.graph.AddInput(name, Type::Tensor(DType::kFloat32, Dims{2})));
+      return sink.Value(
+          GraphEdit(model.graph).AddInput(name, Type::Tensor(DType::kFloat32, Dims{2})));
     };
     const Expr x = input("y"), label = input("label");
-    model.graph.AddOutput(loss::BinaryCrossEntropy(x, label).id());
+    GraphEdit(model.graph).AddOutput(loss::BinaryCrossEntropy(x, label).id());
     auto session = Session::Create(std::move(model));
     EXPECT_TRUE(session.ok()) << session.status();
     return std::string((*session)

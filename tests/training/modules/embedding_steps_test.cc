@@ -2,6 +2,7 @@
 // optimizer steps from the rows that lookups have scaled, those of every batch of a step.
 #include "files/npy.h"
 #include "files/safetensors.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/nn/embedding.h"
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
@@ -26,7 +27,7 @@ class EmbeddingStepsTest : public ::testing::Test {
     const Expr ids = builder.Input("ids", DType::kInt64, {"batch", 2});
     const Expr c = builder.Input("c", DType::kFloat32, {"batch", 2, 3});
     nn::Embedding table(root, "table", 6, 3, {.max_norm = 0.9});
-    builder.graph().mutable_value(table.weight.id()).constant = arrays_.at("start");
+    GraphEdit(builder.graph()).constant(table.weight.id()) = arrays_.at("start");
     const Expr sums = ReduceSum(table(ids) * c, {1, 2}, false);
     builder.Output("loss", ReduceMean(sums, {0}, false));
     auto model = builder.Build();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/shape.h"
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
@@ -44,9 +45,10 @@ std::map<std::string, Tensor> Train(const Training& run, DimsView dims) {
   Model model;
   model.opsets[""] = 28;
   ParameterGroup group;
-  group.parameters.push_back(model.graph.AddConstant("p", Random(run.dtype, dims, 1)));
+  group.parameters.push_back(GraphEdit(model.graph).AddConstant("p", Random(run.dtype, dims, 1)));
   group.gradients.push_back(
-      model.graph.AddInput("g", Type::Tensor(run.dtype, Dims(dims.begin(), dims.end()))));
+      GraphEdit(model.graph)
+          .AddInput("g", Type::Tensor(run.dtype, Dims(dims.begin(), dims.end()))));
   const auto added = AddOptimizer(model, run.config, {group});
   EXPECT_TRUE(added.ok()) << added.status();
   SessionOptions options;

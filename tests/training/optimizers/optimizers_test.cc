@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "files/npy.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/passes/pass.h"
 #include "onward/export.h"
 #include "onward/import.h"
@@ -66,11 +67,12 @@ absl::StatusOr<Model> StepModel(const std::map<std::string, Tensor>& data, DType
   ParameterGroup group;
   for (const char* index : {"0", "1"}) {
     const Tensor& start = data.at(std::string("start") + index);
-    group.parameters.push_back(model.graph.AddConstant(
-        std::string("p") + index, dtype == DType::kFloat64 ? start : ToFloat(start)));
+    group.parameters.push_back(GraphEdit(model.graph)
+                                   .AddConstant(std::string("p") + index,
+                                                dtype == DType::kFloat64 ? start : ToFloat(start)));
     const Dims dims(start.dims().begin(), start.dims().end());
     group.gradients.push_back(
-        model.graph.AddInput(std::string("g") + index, Type::Tensor(dtype, dims)));
+        GraphEdit(model.graph).AddInput(std::string("g") + index, Type::Tensor(dtype, dims)));
   }
   const auto added = AddOptimizer(model, config, {group});
   if (!added.ok()) return added.status();
@@ -177,8 +179,9 @@ TEST(Optimizers, SayWhatIsWrong) {
 TEST(Optimizers, RefuseWhatIsNoParameter) {
   Model model;
   Tensor ints(DType::kInt64, {2});
-  const ValueId counts = model.graph.AddConstant("counts", std::move(ints));
-  const ValueId open = model.graph.AddInput("open", Type::Tensor(DType::kFloat32, Dims{2}));
+  const ValueId counts = GraphEdit(model.graph).AddConstant("counts", std::move(ints));
+  const ValueId open =
+      GraphEdit(model.graph).AddInput("open", Type::Tensor(DType::kFloat32, Dims{2}));
   for (const ValueId id : {counts, open}) {
     const auto added = AddOptimizer(model, {"SGD", {}}, {ParameterGroup{"", {id}, {open}, {}}});
     ASSERT_FALSE(added.ok());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "graph/ir/graph_edit.h"
 #include "tests/support/text_model.h"
 #include "training/prepare/trainable.h"
 
@@ -41,7 +42,7 @@ TEST(FormulaConstants, DefaultsAreNotTrained) {
   EXPECT_THAT(MayBeTrained(*model, all, std::vector<std::string>{"*_2"}),
               ElementsAre("w", "r", "b", "val_2", "val_4"));
   all[3] = "h0";
-  model->graph.Rename(model->graph.FindValue("val_1"), "h0");
+  GraphEdit(model->graph).Rename(model->graph.FindValue("val_1"), "h0");
   EXPECT_THAT(names({}), ElementsAre("w", "r", "b", "h0", "val_4"));
 }
 
@@ -74,7 +75,7 @@ class Tables : public ::testing::Test {
     Tensor tensor(DType::kFloat32, dims);
     for (int64_t i = 0; i < tensor.num_elements(); ++i)
       tensor.mutable_data<float>()[i] = static_cast<float>(at(i));
-    ids_.push_back(graph_.AddConstant(name, std::move(tensor)));
+    ids_.push_back(GraphEdit(graph_).AddConstant(name, std::move(tensor)));
   }
   std::vector<std::string> Found() {
     std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "onward/session.h"
 #include "tests/support/text_model.h"
@@ -100,7 +101,7 @@ TEST(TrainingMode, GoesBackWithTheNewStatistics) {
   EXPECT_EQ(Values(Evaluate(again, kBatch).at("y").tensor()), Values(before.at("y").tensor()));
 
   const ValueId mean = model.graph.FindValue("mean");
-  model.graph.mutable_value(mean).constant = Floats({2}, {1.5, 0});
+  GraphEdit(model.graph).constant(mean) = Floats({2}, {1.5, 0});
   ASSERT_TRUE(SetInferenceMode(model).ok());
   const std::vector<float> y = Values(Evaluate(model, kBatch).at("y").tensor());
   EXPECT_NEAR(y[0], -1.5 / std::sqrt(4 + 1e-5), 1e-6);

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "graph/ir/graph_edit.h"
 #include "tests/support/text_model.h"
 
 namespace onward {
@@ -28,7 +29,7 @@ class TrainableTest : public ::testing::Test {
     model_ = *std::move(model);
   }
   void Say(const std::string& name, const std::string& key, const std::string& value) {
-    model_.graph.mutable_value(model_.graph.FindValue(name)).metadata[key] = value;
+    GraphEdit(model_.graph).metadata(model_.graph.FindValue(name))[key] = value;
   }
   // By name: what ChoiceText says, after "+" where it is trained.
   std::map<std::string, std::string> Choices(const std::vector<std::string>& trainable = {},

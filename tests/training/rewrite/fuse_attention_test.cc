@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/text_format.h"
+#include "graph/ir/graph_edit.h"
 #include "tests/support/fast_kernels.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
@@ -43,9 +44,9 @@ TrainableModel Network() {
   std::mt19937 random(3);
   for (const char* name : {"wq", "wk", "wv", "wo"}) {
     const ValueId id = graph.FindValue(name);
-    graph.mutable_value(id).constant =
+    GraphEdit(graph).constant(id) =
         testing::RandomFloats(*graph.type(id).static_dims(), random, -0.5f, 0.5f);
-    graph.RemoveInput(id);
+    GraphEdit(graph).RemoveInput(id);
     network.initializers.emplace_back(name);
   }
   return network;
@@ -123,8 +124,8 @@ TEST(FuseAttentionForTraining, ConstantsAmongTheInitializers) {
   for (const char* name : {"split", "join", "square", "one", "unit"})
     network.initializers.emplace_back(name);
   Graph& graph = network.model.graph;
-  graph.mutable_value(graph.FindValue("unit"))
-      .metadata["pkg.torch.export.graph_signature.InputSpec.kind"] = "CONSTANT_TENSOR";
+  GraphEdit(graph).metadata(graph.FindValue(
+      "unit"))["pkg.torch.export.graph_signature.InputSpec.kind"] = "CONSTANT_TENSOR";
   TrainConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "model: '' loss { cross_entropy { class_axis: -1 } } data {} steps: 1 "

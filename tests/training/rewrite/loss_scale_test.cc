@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "files/npy.h"
+#include "graph/ir/graph_edit.h"
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 #include "training/step/step_outputs.h"
@@ -39,10 +40,10 @@ TEST(LossScale, UnscalesAndTellsWhatIsNotFinite) {
   const UnscaledGradients unscaled =
       Unscale(sink, {sink.Value(graph.FindValue("a")), sink.Value(graph.FindValue("b"))});
   ASSERT_TRUE(sink.status().ok()) << sink.status();
-  graph.Rename(unscaled.gradients[0].id(), "half");
-  graph.AddOutput(unscaled.gradients[0].id());
-  graph.Rename(unscaled.finite.id(), kGradientsFinite);
-  graph.AddOutput(unscaled.finite.id());
+  GraphEdit(graph).Rename(unscaled.gradients[0].id(), "half");
+  GraphEdit(graph).AddOutput(unscaled.gradients[0].id());
+  GraphEdit(graph).Rename(unscaled.finite.id(), kGradientsFinite);
+  GraphEdit(graph).AddOutput(unscaled.finite.id());
   auto session = Session::Create(*std::move(model));
   ASSERT_TRUE(session.ok()) << session.status();
   const float infinity = std::numeric_limits<float>::infinity();

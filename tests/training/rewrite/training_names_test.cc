@@ -4,6 +4,7 @@
 #include <set>
 
 #include "files/safetensors.h"
+#include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward {
@@ -31,8 +32,8 @@ class TrainingNamesTest : public testing::TrainerTest {
     builder.Output(more, Shape(after));
     absl::StatusOr<Model> model = builder.Build();
     ASSERT_TRUE(model.ok()) << model.status();
-    model->graph.Rename(before.id(), hidden);
-    model->graph.Rename(after.id(), active);
+    GraphEdit(model->graph).Rename(before.id(), hidden);
+    GraphEdit(model->graph).Rename(after.id(), active);
     ASSERT_TRUE(ExportFile(*model, scratch_.path() + "/mlp.onnx").ok());
   }
 

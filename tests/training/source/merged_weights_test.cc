@@ -8,6 +8,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "tests/support/text_model.h"
 
@@ -30,7 +31,7 @@ class MergedWeightsTest : public ::testing::Test {
 
   Node& NodeOf(const std::string& output) {
     Graph& graph = model_.graph;
-    return graph.mutable_node(graph.value(graph.FindValue(output)).producer);
+    return GraphEdit(graph).node(graph.value(graph.FindValue(output)).producer);
   }
   void Name(const std::string& output, const std::string& name) { NodeOf(output).name = name; }
   void Scope(const std::string& output, const std::string& scopes) {
@@ -72,8 +73,8 @@ TEST_F(MergedWeightsTest, ModulesHaveTheirOwnZeros) {
 TEST_F(MergedWeightsTest, TheNamesOfIdentitiesCome) {
   initializers_ = {"fc.bias", "w"};
   Load("i = Identity(b) a = Gemm(x, w, b) y = Add(a, i)", kWeights);
-  model_.graph.Rename(model_.graph.FindValue("b"), "fc.bias");
-  model_.graph.Rename(model_.graph.FindValue("i"), "shift");
+  GraphEdit(model_.graph).Rename(model_.graph.FindValue("b"), "fc.bias");
+  GraphEdit(model_.graph).Rename(model_.graph.FindValue("i"), "shift");
   Name("a", "/fc/Gemm");
   Name("y", "/Add");
   EXPECT_THAT(Separate(), IsEmpty()) << "the module of '/Add' has no name";

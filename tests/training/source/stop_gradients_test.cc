@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/ir/graph_edit.h"
 #include "graph/ir/verify.h"
 #include "onward/gradient.h"
 #include "tests/support/text_model.h"
@@ -26,7 +27,8 @@ constexpr char kSquare[] =
 
 void Fx(Model& model, const std::string& output, const std::string& text) {
   Graph& graph = model.graph;
-  graph.mutable_node(graph.value(graph.FindValue(output)).producer)
+  GraphEdit(graph)
+      .node(graph.value(graph.FindValue(output)).producer)
       .metadata["pkg.torch.onnx.fx_node"] = text;
 }
 

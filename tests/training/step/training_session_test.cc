@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/gradient.h"
 #include "tests/support/allocations.h"
@@ -33,18 +34,19 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> Line(double clip = 0) {
   Graph& graph = model.graph;
   GraphSink sink(graph);
   const Type pair = Type::Tensor(DType::kFloat64, Dims{2});
-  const Expr x = sink.Value(graph.AddInput("x", pair)), t = sink.Value(graph.AddInput("t", pair));
-  const ValueId w = graph.AddConstant("w", Doubles({2, -1}));
+  const Expr x = sink.Value(GraphEdit(graph).AddInput("x", pair)),
+             t = sink.Value(GraphEdit(graph).AddInput("t", pair));
+  const ValueId w = GraphEdit(graph).AddConstant("w", Doubles({2, -1}));
   const Expr error = sink.Value(w) * x - t;
   const Expr loss = ReduceSum(error * error, {}, false);
-  graph.Rename(loss.id(), "loss");
-  graph.AddOutput(loss.id());
+  GraphEdit(graph).Rename(loss.id(), "loss");
+  GraphEdit(graph).AddOutput(loss.id());
   auto gradients = AddGradients(graph, loss.id(), {w});
   if (!gradients.ok()) return gradients.status();
   if (clip > 0) {
     const ClippedGradients clipped = ClipByGlobalNorm({sink.Value((*gradients)[0])}, clip);
-    graph.Rename(clipped.norm.id(), "norm");
-    graph.AddOutput(clipped.norm.id());
+    GraphEdit(graph).Rename(clipped.norm.id(), "norm");
+    GraphEdit(graph).AddOutput(clipped.norm.id());
     (*gradients)[0] = clipped.gradients[0].id();
   }
   const auto settings = AddOptimizer(model, {"SGD", {{"lr", 0.1}, {"momentum", 0.5}}},
@@ -166,8 +168,8 @@ TEST(TrainingSession, AnInitializationGraphSetsWhatItIsBoundTo) {
   Graph& graph = initialization.model.graph;
   GraphSink sink(graph);
   const Expr first = sink.Constant(Doubles({1, 2})) * 3.0;
-  graph.Rename(first.id(), "first");
-  graph.AddOutput(first.id());
+  GraphEdit(graph).Rename(first.id(), "first");
+  GraphEdit(graph).AddOutput(first.id());
   initialization.bindings = {{"w", "first"}};
   ASSERT_TRUE((*session)->Initialize(initialization).ok());
   EXPECT_THAT((*(*session)->State("w")).span<double>(), ::testing::ElementsAre(3, 6));
@@ -193,8 +195,8 @@ TEST(Clip, BoundsNormsAndElements) {
   Model model;
   model.opsets[""] = 28;
   GraphSink sink(model.graph);
-  const Expr a = sink.Value(model.graph.AddConstant("a", Doubles({3, -4}))),
-             b = sink.Value(model.graph.AddConstant("b", Doubles({0.1, 0})));
+  const Expr a = sink.Value(GraphEdit(model.graph).AddConstant("a", Doubles({3, -4}))),
+             b = sink.Value(GraphEdit(model.graph).AddConstant("b", Doubles({0.1, 0})));
   std::vector<Expr> results = ClipEachByNorm({a, b}, 1);
   const ClippedGradients largest =
       ClipByGlobalNorm({a, b}, 2, std::numeric_limits<double>::infinity());
@@ -203,7 +205,7 @@ TEST(Clip, BoundsNormsAndElements) {
   ASSERT_TRUE(sink.status().ok()) << sink.status();
   std::vector<std::string> names;
   for (const Expr& each : results) {
-    model.graph.AddOutput(each.id());
+    GraphEdit(model.graph).AddOutput(each.id());
     names.push_back(model.graph.value(each.id()).name);
   }
   auto session = Session::Create(std::move(model));

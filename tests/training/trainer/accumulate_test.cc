@@ -1,6 +1,7 @@
 // Steps over several batches are those of one batch with all their targets, as PyTorch makes it.
 #include <cmath>
 
+#include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/cases.h"
 
 namespace onward {
@@ -228,7 +229,7 @@ TEST_F(AccumulateTest, RecomputedBatchesAreOneStep) {
   absl::StatusOr<Model> model = b.Build();
   ASSERT_TRUE(model.ok()) << model.status();
   for (const NodeId id : model->graph.node_ids())
-    model->graph.mutable_node(id).name = absl::StrCat("node", id.index);
+    GraphEdit(model->graph).node(id).name = absl::StrCat("node", id.index);
   ASSERT_TRUE(ExportFile(*model, scratch_.path("model.onnx")).ok());
   const auto train = [&](const std::string& more) {
     std::vector<double> numbers;
