@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
+#include "executors/create_session.h"
 #include "graph/infer/dim_names.h"
 #include "onward/status.h"
 
@@ -73,6 +74,30 @@ CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& option
     outputs_.push_back({graph.value(id).name, graph.type(id), false});
 }
 
+absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
+    const SessionOptions& options) const {
+  SessionOptions shared = options_;
+  shared.num_threads = options.num_threads;
+  shared.pool = options.pool;
+  shared.max_memory = options.max_memory;
+  shared.memory = options.memory;
+  shared.arena = options.arena;
+  shared.max_bindings = options.max_bindings;
+  shared.max_executed_nodes = options.max_executed_nodes;
+  shared.profile = options.profile;
+  shared.profile_runs = options.profile_runs;
+  shared.watch = options.watch;
+  shared.warn = options.warn;
+  std::lock_guard lock(separate_mutex_);
+  try {
+    return std::make_unique<CompiledSession>(
+        Compiled{plan_.program, passes_}, shared, kernel_options_, hooks_, PoolOf(shared),
+        onward::MemoryOf(shared), updated_input_, metadata_, source_);
+  } catch (const std::exception& error) {
+    return StatusOf(error);
+  }
+}
+
 absl::Status CompiledSession::Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
                                   const RunOptions& options) {
   const MemoryScope scope(memory_);
@@ -92,7 +117,7 @@ absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::S
   }
   ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
   ONWARD_ASSIGN_OR_RETURN(Bound bound, FindBinding(slots));
-  std::unique_ptr<RunState> state = TakeState(*bound.plan);
+  std::unique_ptr<RunState> state = TakeState(*bound.plan, options.priority);
   ONWARD_RETURN_IF_ERROR(RunIn(*state, bound, slots, outputs, options));
   GiveState(*bound.plan, std::move(state));
   return absl::OkStatus();
@@ -277,16 +302,18 @@ bool CompiledSession::SameInterface(const Graph& graph) const {
   return same(graph.inputs(), inputs_) && same(graph.outputs(), outputs_);
 }
 
-std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan) {
+std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan, RunPriority priority) {
+  ThreadPool* const pool = priority == RunPriority::kNormal ? pool_.get() : nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (!plan.idle.empty()) {
-      std::unique_ptr<RunState> state = std::move(plan.idle.back());
-      plan.idle.pop_back();
+    for (auto it = plan.idle.rbegin(); it != plan.idle.rend(); ++it) {
+      if ((*it)->pool() != pool) continue;
+      std::unique_ptr<RunState> state = std::move(*it);
+      plan.idle.erase(std::next(it).base());
       return state;
     }
   }
-  auto state = std::make_unique<RunState>(*plan.program, pool_.get(), nullptr);
+  auto state = std::make_unique<RunState>(*plan.program, pool, nullptr);
   state->SetArena(options_.arena.get());
   if (options_.watch != nullptr) state->SetWatch(&options_.watch);
   if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);

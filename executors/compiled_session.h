@@ -28,6 +28,8 @@ class CompiledSession : public Session {
                   std::vector<int32_t> updated_input, Metadata metadata,
                   std::optional<Graph> source);
 
+  absl::StatusOr<std::unique_ptr<Session>> Share(const SessionOptions& options) const override;
+
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   const Metadata& metadata() const override { return metadata_; }
@@ -79,7 +81,7 @@ class CompiledSession : public Session {
   // The program whose assumptions the inputs' sizes keep.
   absl::StatusOr<Plan*> PlanFor(absl::Span<const SlotValue> slots);
   bool SameInterface(const Graph& graph) const;
-  std::unique_ptr<RunState> TakeState(Plan& plan);
+  std::unique_ptr<RunState> TakeState(Plan& plan, RunPriority priority);
   void GiveState(Plan& plan, std::unique_ptr<RunState> state);
 
   std::vector<PassReport> passes_;
@@ -100,9 +102,9 @@ class CompiledSession : public Session {
   // elsewhere.
   Plan plan_, separate_;
   std::optional<Graph> source_;  // what separate_ is made of where the model is not imported again
-  std::mutex separate_mutex_;    // guards the making of separate_
-  std::mutex mutex_;             // guards the plans' idle states and the bindings
-  std::list<Bound> bindings_;    // most recently used first
+  mutable std::mutex separate_mutex_;  // guards the making of separate_
+  std::mutex mutex_;                   // guards the plans' idle states and the bindings
+  std::list<Bound> bindings_;          // most recently used first
 };
 
 // Exceptions of libraries, and of constructors that find no memory, as statuses.

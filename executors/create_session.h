@@ -14,6 +14,9 @@ namespace onward {
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options,
                                                        const CompileHooks& hooks);
 
+// The threads that a session with these options computes with.
+std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options);
+
 // The limit that a session with these options counts its memory against.
 std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options);
 

@@ -13,12 +13,6 @@
 namespace onward {
 namespace {
 
-std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
-  if (options.pool != nullptr) return options.pool;
-  return std::make_shared<ThreadPool>(options.num_threads > 0 ? options.num_threads
-                                                              : PhysicalCores());
-}
-
 // The position of the input that each output updates, or -1.
 std::vector<int32_t> UpdatedInputs(const Model& model) {
   const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
@@ -36,6 +30,12 @@ std::vector<int32_t> UpdatedInputs(const Model& model) {
 }
 
 }  // namespace
+
+std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
+  if (options.pool != nullptr) return options.pool;
+  return std::make_shared<ThreadPool>(options.num_threads > 0 ? options.num_threads
+                                                              : PhysicalCores());
+}
 
 std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options) {
   if (options.memory != nullptr) return options.memory;

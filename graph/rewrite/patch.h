@@ -1,5 +1,5 @@
-// A patch is a labelled value: new constants and nodes, and which old values they replace. It is the
-// edit that keeps what a graph computes, and the one that passes use.
+// A patch is a labelled value: new constants and nodes, and which old values they replace. It is
+// the edit that keeps what a graph computes, and the one that passes use.
 #pragma once
 
 #include <string>

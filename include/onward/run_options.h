@@ -12,7 +12,13 @@ namespace onward {
 
 class Trace;  // onward/trace.h
 
+enum class RunPriority : uint8_t {
+  kNormal,
+  kBackground,  // computes in the calling thread alone: other runs have the shared threads
+};
+
 struct RunOptions {
+  RunPriority priority = RunPriority::kNormal;
   // The run ends with DeadlineExceeded before the first step that would begin after it.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
   // Once another thread has asked its std::stop_source to stop, the run ends with Cancelled before

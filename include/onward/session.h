@@ -58,6 +58,12 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Create(Model model,
                                                          const SessionOptions& options = {});
 
+  // Another session of the same compiled model: kernels and packed weights are there once. Threads,
+  // memory limit, arena, the limits of runs, watch, warn and profile are those of `options`; how a
+  // model is compiled (provider, precision, seed, ...) stays as it is. Neither session needs the
+  // other to live on.
+  virtual absl::StatusOr<std::unique_ptr<Session>> Share(const SessionOptions& options) const = 0;
+
   virtual const std::vector<ValueInfo>& inputs() const = 0;
   virtual const std::vector<ValueInfo>& outputs() const = 0;
   virtual const Metadata& metadata() const = 0;  // of the model
