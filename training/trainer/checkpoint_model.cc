@@ -10,9 +10,6 @@
 #include "onward/status.h"
 #include "onward/train_config.h"
 #include "training/prepare/load_model.h"
-#include "training/prepare/master_weights.h"
-#include "training/prepare/mode.h"
-#include "training/source/stop_gradients.h"
 #include "training/step/progress.h"
 #include "training/trainer/average_statistics.h"
 #include "training/trainer/same_training.h"
@@ -159,15 +156,13 @@ absl::StatusOr<Model> ModelOfCheckpoint(
     if (data.empty()) data = DataDirectoryOf(checkpoint, directory);
     ONWARD_RETURN_IF_ERROR(Renew(config, directory, data, checkpoint, loaded, warn));
   }
-  ONWARD_RETURN_IF_ERROR(SetInferenceMode(loaded.model).status());
+  ONWARD_RETURN_IF_ERROR(ToInferenceForm(loaded.model));
   std::map<std::string, std::string> notes;
   for (const auto& [key, value] : checkpoint.state.values) {
     if (key.starts_with(kCheckpointNotePrefix))
       notes[key.substr(std::strlen(kCheckpointNotePrefix))] = value;
   }
   SetNotes(config, notes, loaded.model);
-  RoundMasterWeights(loaded.model.graph);
-  StopGradientsToIdentities(loaded.model.graph);
   return std::move(loaded.model);
 }
 

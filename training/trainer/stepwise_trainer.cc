@@ -12,9 +12,6 @@
 #include "training/config/check_config.h"
 #include "training/config/precision.h"
 #include "training/prepare/load_model.h"
-#include "training/prepare/master_weights.h"
-#include "training/prepare/mode.h"
-#include "training/source/stop_gradients.h"
 #include "training/step/batch_inputs.h"
 #include "training/step/phases.h"
 #include "training/step/step_outputs.h"
@@ -62,13 +59,7 @@ class Stepwise : public StepwiseTrainer {
     ONWARD_ASSIGN_OR_RETURN(session_,
                             TrainingSession::Create(std::exchange(phases_.models, {}), {options}));
     // The session has the weights from now on.
-    Graph& graph = trained_.model.graph;
-    for (const std::string& name : session_->state_names()) {
-      const ValueId id = graph.FindValue(name);
-      if (!graph.is_constant(id)) continue;
-      SetConstant(graph, id, std::nullopt);
-      weights_.push_back(name);
-    }
+    weights_ = ReleaseWeights(session_->state_names(), trained_.model.graph);
     return SetRateFactor(1);
   }
 
@@ -128,9 +119,7 @@ class Stepwise : public StepwiseTrainer {
       ONWARD_ASSIGN_OR_RETURN(Tensor value, session_->State(name));
       SetConstant(model.graph, model.graph.FindValue(name), std::move(value));
     }
-    ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
-    RoundMasterWeights(model.graph);
-    StopGradientsToIdentities(model.graph);
+    ONWARD_RETURN_IF_ERROR(ToInferenceForm(model));
     return model;
   }
 

@@ -1,7 +1,7 @@
 #include "training/trainer/trained_model.h"
 
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/passes/pass.h"
@@ -10,6 +10,9 @@
 #include "onward/export.h"
 #include "onward/status.h"
 #include "training/data/model_notes.h"
+#include "training/prepare/master_weights.h"
+#include "training/prepare/mode.h"
+#include "training/source/stop_gradients.h"
 #include "training/step/phases.h"
 
 namespace onward {
@@ -40,6 +43,24 @@ absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool average
   if (count > 0 || state.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "of another model: it has none of the weights of the config's model");
+}
+
+std::vector<std::string> ReleaseWeights(const std::vector<std::string>& names, Graph& graph) {
+  std::vector<std::string> released;
+  for (const std::string& name : names) {
+    const ValueId id = graph.FindValue(name);
+    if (!graph.is_constant(id)) continue;
+    SetConstant(graph, id, std::nullopt);
+    released.push_back(name);
+  }
+  return released;
+}
+
+absl::Status ToInferenceForm(Model& model) {
+  ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  RoundMasterWeights(model.graph);
+  StopGradientsToIdentities(model.graph);
+  return absl::OkStatus();
 }
 
 void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,

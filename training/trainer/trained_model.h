@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,14 @@ namespace onward {
 // same names; `averaged`: their averages, where there are some. InvalidArgument: a value of another
 // dtype or shape, or no value at all: they are of another model.
 absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model);
+
+// Drops the values of the constants that a session has as states of these names, so that they are
+// in memory once. Returns which ones those are.
+std::vector<std::string> ReleaseWeights(const std::vector<std::string>& names, Graph& graph);
+
+// Turns a model in training form, with the values of its weights, into one for inference. Errors as
+// SetInferenceMode.
+absl::Status ToInferenceForm(Model& model);
 
 // Puts notes on the data (training/data/model_notes.h) into the metadata of `model`.
 void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,

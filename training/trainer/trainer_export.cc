@@ -5,25 +5,12 @@
 #include "onward/export.h"
 #include "onward/status.h"
 #include "training/gradient/gradient_model.h"
-#include "training/prepare/master_weights.h"
-#include "training/prepare/mode.h"
 #include "training/rewrite/portable_checks.h"
 #include "training/source/stop_gradients.h"
 #include "training/trainer/trained_model.h"
 #include "training/trainer/training_loop.h"
 
 namespace onward {
-
-// The session has them from now on, in memory that nothing else holds.
-void TrainingLoop::ReleaseWeights() {
-  Graph& graph = trained_.model.graph;
-  for (const std::string& name : session_->state_names()) {
-    const ValueId id = graph.FindValue(name);
-    if (!graph.is_constant(id)) continue;
-    SetConstant(graph, id, std::nullopt);
-    weights_.push_back(name);
-  }
-}
 
 absl::StatusOr<Model> TrainingLoop::ModelWithWeights(
     bool averaged, const std::map<std::string, Tensor>* state) const {
@@ -49,9 +36,7 @@ absl::StatusOr<Model> TrainingLoop::TrainedModel() const {
   ONWARD_ASSIGN_OR_RETURN(
       Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
                                  : ModelWithWeights(HasAverage(), nullptr));
-  ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
-  RoundMasterWeights(model.graph);
-  StopGradientsToIdentities(model.graph);
+  ONWARD_RETURN_IF_ERROR(ToInferenceForm(model));
   SetNotes(config_, DataNotes(), model);
   return model;
 }

@@ -12,6 +12,7 @@
 #include "training/prepare/load_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"
+#include "training/trainer/trained_model.h"
 
 namespace onward {
 namespace {
@@ -59,7 +60,8 @@ absl::Status TrainingLoop::Open(std::optional<Model> model) {
   WarnOfUncountedTargets();
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
-  ReleaseWeights();
+  // The session has the weights from now on.
+  weights_ = ReleaseWeights(session_->state_names(), trained_.model.graph);
   ONWARD_RETURN_IF_ERROR(OpenSteps());
   ONWARD_RETURN_IF_ERROR(OpenCheckpoints());
   return StartTogether();

@@ -93,7 +93,6 @@ class TrainingLoop : public Trainer {
   bool SavesBeforeTheEnd() const;
   absl::Status CheckLimit() const;
   int64_t TotalSteps() const;
-  void ReleaseWeights();
   // `state`: null: as the session has it.
   absl::StatusOr<Model> ModelWithWeights(bool averaged,
                                          const std::map<std::string, Tensor>* state) const;
