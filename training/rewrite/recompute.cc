@@ -33,10 +33,7 @@ bool CanRepeat(const Node& node) {
 
 std::vector<ValueId> ReadsOf(const Node& node) {
   std::vector<ValueId> reads;
-  for (const ValueId input : node.inputs)
-    if (input.valid()) reads.push_back(input);
-  for (const Subgraph& body : node.subgraphs)
-    reads.insert(reads.end(), body.captures.begin(), body.captures.end());
+  ForEachRead(node, [&](ValueId read) { reads.push_back(read); });
   return reads;
 }
 
