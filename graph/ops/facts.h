@@ -37,7 +37,7 @@ struct OpFacts {
 // nothing is known of it, so it stays full and nothing is assumed.
 const OpFacts* FindFacts(std::string_view op, std::string_view domain);
 
-// What the node's facts say; empty where it lacks an input that they read.
+// Reads the node's row; empty where the node lacks an input that the row reads.
 Products MultiplyAddsOf(const Graph& graph, const Node& node);
 
 absl::Span<absl::Span<const OpFacts> (*const)()> FactFamilies();

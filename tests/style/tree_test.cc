@@ -118,14 +118,14 @@ TEST(Tree, IncludesGoOneWay) {
 // change what a graph computes.
 constexpr const char* kEditors[] = {
     "graph/ir/", "graph/infer/", "graph/builder/", "graph/rewrite/", "onnx_io/", "nn/",
-    // What no patch can say: uses, outputs and captures one by one, constants that are read.
+    // Patches cannot say this: single uses, outputs and captures, constants that are dropped.
     "graph/passes/eliminate_dead.cc", "graph/passes/sink_constants.cc",
     "graph/passes/widen_floats.cc", "executors/plan/place.cc", "executors/plan/program.cc",
     // Graphs of one node.
     "executors/compile.cc", "cli/operator_model.cc",
     // Dims of inputs.
     "cli/graph_sizes.cc", "generation/fixed_cache.cc",
-    // What is computed changes.
+    // They change what the graph computes.
     "training/gradient/", "training/prepare/", "training/rewrite/", "training/source/",
     "training/step/phases.cc", "training/step/phase_update.cc",
     "training/step/running_statistics.cc"};
@@ -143,7 +143,7 @@ TEST(Tree, OnlyEditorsChangeGraphs) {
   }
 }
 
-// What is installed needs nothing that is not; examples are written as by users.
+// Installed headers need no private ones; examples are written as users write them.
 TEST(Tree, PublicHeadersNeedNoPrivateOnes) {
   static const std::regex include("^#include [\"<]([^\">]*)[\">]");
   for (const fs::path& source : Sources(kRoot / "include")) {

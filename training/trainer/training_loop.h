@@ -151,7 +151,8 @@ class TrainingLoop : public Trainer {
   absl::Status checkpoint_status_;
   std::shared_ptr<MemoryLimit> memory_;
   std::shared_ptr<SharedArena> arena_;  // of the phases
-  // Of the best evaluation: kept where no checkpoints are written, else found once Run ends.
+  // The best evaluation has these. They are kept where no checkpoints are written, and found once
+  // Run ends elsewhere.
   struct BestWeights {
     int64_t step;
     bool averaged;  // the averages count
