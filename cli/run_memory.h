@@ -28,8 +28,8 @@ struct RunMemory {
   std::string text() const;  // "12.5 MB: 8.1 MB of weights, ..."
 };
 
-// Of a run with inputs of these shapes. Where the plan does not have all, the model is run once if
-// `may_run`.
+// Returns what a run with inputs of these shapes takes. Where the plan does not have all, the model
+// is run once if `may_run`.
 absl::StatusOr<RunMemory> MemoryOfRun(Session& session, const Session::Inputs& inputs,
                                       bool may_run = true);
 
@@ -40,7 +40,7 @@ struct PlannedRun {
   std::string unknown;                    // why there is no plan; "": there is one
 };
 
-// Of inputs that are drawn, of the shapes that `inputs` gives. Errors as MemoryOfRun.
+// The same with inputs that are drawn, of the shapes that `inputs` gives. Errors as MemoryOfRun.
 absl::StatusOr<PlannedRun> PlanRun(Session& session, InputOptions inputs, bool may_run = true);
 
 }  // namespace onward::cli

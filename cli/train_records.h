@@ -26,7 +26,7 @@ class TrainRecords {
   absl::Status Step(const StepReport& report);
   absl::Status Evaluation(const EvaluationReport& report);
   absl::Status Close();  // writes loss.svg
-  // Of the last evaluation, on the standard output; `classes`: names, or none.
+  // Prints the last evaluation's table on the standard output; `classes`: names, or none.
   void PrintConfusion(const std::vector<std::string>& classes) const;
   // ", 3 of them skipped", ", broken examples left out 2 times": what was, of the steps.
   std::string LeftOut() const;

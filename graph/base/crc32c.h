@@ -6,7 +6,7 @@
 
 namespace onward {
 
-// Of the bytes before, whose checksum is `crc`, and `bytes`: Crc32c("123456789") is 0xe3069283.
+// The checksum of `bytes` behind others whose checksum is `crc`: Crc32c("123456789") is 0xe3069283.
 uint32_t Crc32c(std::string_view bytes, uint32_t crc = 0);
 
 }  // namespace onward

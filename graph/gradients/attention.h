@@ -14,7 +14,7 @@ struct AttentionOperands {
   Expr past_length;  // int64[1]: keys before the first query
 };
 
-// Of each batch, query head, query and key unless said otherwise.
+// Shapes are [batch, query heads, queries, keys] unless said otherwise.
 struct AttentionParts {
   Expr q, k, v;    // [batch, heads, length, size]; keys and values with those of the past
   Expr scale;      // of the products

@@ -12,7 +12,7 @@ namespace onward {
 // the words that exporters write for "unknown" ("None", "unk__12").
 bool NamesOneSize(std::string_view name);
 
-// Of a graph as its file declares it, before types are inferred. The declared name of a value that
+// For a graph as its file declares it, before types are inferred. The declared name of a value that
 // a node makes, or of a body's input, is a hint that no runtime checks: it stays where nothing else
 // has the name.
 void DropUncheckedNames(Graph& graph);

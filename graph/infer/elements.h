@@ -7,7 +7,7 @@
 
 namespace onward {
 
-// Of a sequence `known` holds its length, as one element.
+// For a sequence, `known` holds one element: its length.
 //
 // Elements of a constant or of a value that `known` holds, in row-major order; each is a number of
 // any sign (DimNumber), an expression, or unknown. Nullopt when nothing is known. Constants count

@@ -13,7 +13,7 @@ struct CacheFormat {
   int64_t head_size = 0;
   Expr scale;  // float[1] or float[1, heads, 1, size]
 
-  // Of [batch, heads, length, size], and back in `dtype`.
+  // Both take [batch, heads, length, size]; Read returns `dtype`.
   Expr Stored(const Expr& x) const;
   Expr Read(const Expr& stored, DType dtype) const;
 };

@@ -45,7 +45,7 @@ std::vector<onnx::OpSchema> StopGradientSchemas();
 std::vector<onnx::OpSchema> OptimizerSchemas();
 // graph/gradients
 std::vector<onnx::OpSchema> GradientSchemas();
-// Of com.microsoft: graph/microsoft.
+// graph/microsoft
 std::vector<onnx::OpSchema> MicrosoftSchemas();
 
 }  // namespace onward

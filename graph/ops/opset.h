@@ -5,7 +5,7 @@
 
 namespace onward {
 
-// Of ai.onnx and of ai.onnx.ml.
+// The versions of ai.onnx and ai.onnx.ml that graphs are in.
 inline constexpr int64_t kOpset = 28;
 inline constexpr int64_t kMlOpset = 5;
 

@@ -1,4 +1,4 @@
-// Activations as the fused ops name them (see graph/ops/fused.cc).
+// Activations as the fused ops name them (see graph/ops/activation.h).
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ struct ExportOptions {
   // The opset of ai.onnx that the file imports; 0: the oldest that will do (see lower_opset.h), so
   // that other runtimes can read it.
   int64_t opset = 0;
-  // Ops of the domain `onward` that have no body stay as they are, for Onward alone to read.
+  // Ops of the domain `onward` stay as they are, for Onward alone to read.
   bool keep_onward_ops = false;
 };
 

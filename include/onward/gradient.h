@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
                                                   absl::Span<const ValueId> wrt,
                                                   const GradientOptions& options = {});
 
-// Of `loss`, a float of one element.
+// The same for `loss`, a float of one element.
 absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph, ValueId loss,
                                                   absl::Span<const ValueId> wrt,
                                                   const GradientOptions& options = {});

@@ -30,7 +30,7 @@ class MemoryLimit {
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   void ResetPeak() { peak_.store(used(), std::memory_order_relaxed); }
 
-  // Of the thread; null: none is in force.
+  // The limit in force in this thread; null: none.
   static const std::shared_ptr<MemoryLimit>& Current();
 
  private:

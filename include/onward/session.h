@@ -59,9 +59,9 @@ class Session {
                                                          const SessionOptions& options = {});
 
   // Another session of the same compiled model: kernels and packed weights are there once. Threads,
-  // memory limit, arena, the limits of runs, watch, warn and profile are those of `options`; how a
-  // model is compiled (provider, precision, seed, ...) stays as it is. Neither session needs the
-  // other to live on.
+  // memory limit, arena, the limits of runs, watch, log, counters and profile are those of
+  // `options`; how a model is compiled (provider, precision, seed, ...) stays as it is. Neither
+  // session needs the other to live on.
   virtual absl::StatusOr<std::unique_ptr<Session>> Share(const SessionOptions& options) const = 0;
 
   virtual const std::vector<ValueInfo>& inputs() const = 0;

@@ -16,7 +16,7 @@ struct BlockKeys {
   KeyRange of_row[kMostRows];  // from all.begin on
 
   int64_t count() const { return all.end - all.begin; }
-  // Of rows [begin, end), from all.begin on.
+  // The keys of rows [begin, end), from all.begin on.
   KeyRange Of(int64_t begin, int64_t end) const {
     return {of_row[begin].begin, of_row[end - 1].end};
   }

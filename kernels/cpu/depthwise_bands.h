@@ -17,7 +17,7 @@ struct RowBands {
   int64_t worker_floats = 0;  // of scratch, whole vectors
 };
 
-// Of `rows` rows > 0. `scratch`: the floats that a band of so many rows needs.
+// Cuts `rows` > 0 rows. `scratch`: the floats that a band of so many rows needs.
 template <typename Scratch>
 RowBands CutBands(int64_t rows, int64_t lanes, Scratch&& scratch) {
   const int64_t one = scratch(1), row = scratch(2) - one;

@@ -26,7 +26,7 @@ struct EinsumSum {
 struct EinsumProduct {
   EinsumOffsets left_batch, left_m, left_k;
   EinsumOffsets right_batch, right_n, right_k;
-  // Of the last product, if it leaves nothing to sum: where its results lie in the output.
+  // Where the results of the last product lie in the output, if it leaves nothing to sum.
   EinsumOffsets out_batch, out_m, out_n;
 };
 

@@ -48,7 +48,7 @@ MachinePeak MeasurePeak(int threads);
 
 // Parts of it. The best of several rounds; more rounds are closer on a machine with other work.
 ArithmeticPeak MeasureArithmetic(int threads, int rounds = 16);
-// Of data of `bytes` in all, which the threads share.
+// Measures on data of `bytes` in all, which the threads share.
 Bandwidth MeasureBandwidth(int threads, int64_t bytes, int rounds = 16);
 
 // The least seconds of one time among `rounds` calls of `run(times)`, which returns the seconds of

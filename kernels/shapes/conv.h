@@ -30,7 +30,7 @@ struct ConvGeometry {
 // `bias` is null when there is none. InvalidArgument names the dims that do not fit.
 absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, DimsView x, DimsView w,
                                       const DimsView* bias);
-// Of the inputs X, W and, where there is one, bias.
+// The same for the inputs X, W and, where there is one, bias.
 absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, const BindContext& context);
 
 struct ConvTransposeAttributes {

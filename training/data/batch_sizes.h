@@ -28,8 +28,8 @@ struct BatchSizes {
   int64_t LargestBytesInARow(int64_t count) const;
 };
 
-// Of the `count` batches from the beginning on of a loader of `data` with `options`; `bytes` also
-// of the `ahead` ones that are read and not used. `first` is one of them and gives dtypes, and dims
+// Measures the first `count` batches of a loader of `data` with `options`; `bytes` also counts
+// the `ahead` ones that are read and not used. `first` is one of them and gives dtypes, and dims
 // of fields that are not padded. Exact as long as the batches have at most 50000 different examples
 // and 4 million in all; the rest of a longer training is taken to have a batch with the longest
 // examples of every padded field together, of an even share of the data. Errors as

@@ -101,7 +101,7 @@ class Loader {
   // The next batch; the epoch after follows the last one of an epoch by itself. Batches of broken
   // examples alone are passed over. After an error the next call returns the batch that follows.
   virtual absl::StatusOr<Batch> Next() = 0;
-  // Of the batch that Next() returned last.
+  // Where the examples of the batch that Next() returned last come from.
   virtual const BatchPlaces& places() const = 0;
   // Which rows of a batch those are that Next() returned. None, where a batch has fewer rows than
   // there are ranks: then it returned one row, which counts for nothing.

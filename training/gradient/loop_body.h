@@ -22,7 +22,7 @@ struct LoopFlow {
   // From outside: gradients that are wanted or given.
   std::vector<bool> wants_state, wants_element, wants_capture;
   std::vector<bool> has_state, has_collected;  // upstream
-  // Of the body: indices.
+  // Indices of the body's values.
   std::vector<size_t> carried;    // states with a gradient from iteration to iteration
   std::vector<size_t> elements;   // elements with a gradient
   std::vector<size_t> captures;   // captures with a gradient

@@ -27,8 +27,8 @@ class EventFile {
 
   // "train/loss": what is before the slash becomes a group.
   virtual absl::Status Scalar(std::string_view tag, int64_t step, double value) = 0;
-  // Of finite values, in buckets that grow by 1.1, as SummaryWriter.add_histogram of PyTorch has
-  // them; others are left out.
+  // Writes finite values, in buckets that grow by 1.1, as SummaryWriter.add_histogram of PyTorch
+  // has them; others are left out.
   virtual absl::Status Histogram(std::string_view tag, int64_t step,
                                  absl::Span<const float> values) = 0;
   // Writes what was given since the last time; nothing is shown before. An error loses it, and

@@ -22,10 +22,10 @@ struct ClassOptions {
   Reduction reduction = Reduction::kMean;
 };
 
-// Of scores [classes] or [batch, classes, ...]. Targets are integer classes without the class axis,
-// or probabilities of the scores' shape. The mean is over the targets that count, by weight.
+// Takes scores [classes] or [batch, classes, ...]. Targets are integer classes without the class
+// axis, or probabilities of the scores' shape. The mean is over the targets that count, by weight.
 Expr CrossEntropy(const Expr& scores, const Expr& target, const ClassOptions& options = {});
-// Of log-probabilities, with integer targets.
+// Takes log-probabilities, with integer targets.
 Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
                            const ClassOptions& options = {});
 
@@ -39,7 +39,7 @@ struct ClassRows {
 };
 ClassRows RowsOfClasses(const std::string& loss, const Expr& scores, const Expr& target);
 
-// Of probabilities; logarithms are at least -100. Elements of both that are not in [0, 1] are an
+// Takes probabilities; logarithms are at least -100. Elements of both that are not in [0, 1] are an
 // error of the run.
 Expr BinaryCrossEntropy(const Expr& probability, const Expr& target, const Expr& weight = {},
                         Reduction reduction = Reduction::kMean);
@@ -69,7 +69,7 @@ Expr GaussianNegativeLogLikelihood(const Expr& x, const Expr& target, const Expr
                                    double epsilon = 1e-6, Reduction reduction = Reduction::kMean,
                                    bool full = false);
 
-// Of pairs of rows; targets are 1 (alike) or -1.
+// Compares pairs of rows; targets are 1 (alike) or -1.
 Expr CosineEmbedding(const Expr& a, const Expr& b, const Expr& target, double margin = 0,
                      Reduction reduction = Reduction::kMean);
 // max(0, d(anchor, positive) - d(anchor, negative) + margin) with Euclidean distances of rows;
@@ -97,7 +97,7 @@ Expr SoftMargin(const Expr& x, const Expr& target, Reduction reduction = Reducti
 // [batch, classes] and integer targets [batch]; `weight` per class is the target's.
 Expr MultiMargin(const Expr& x, const Expr& target, int64_t power = 1, double margin = 1,
                  const Expr& weight = {}, Reduction reduction = Reduction::kMean);
-// Of several right classes: targets [batch, classes] list them, up to the first -1. The sum over
+// Targets [batch, classes] list several right classes, up to the first -1. The loss is the sum over
 // right classes i and others j of max(0, 1 - x[i] + x[j]), divided by the number of classes.
 Expr MultiLabelMargin(const Expr& x, const Expr& target, Reduction reduction = Reduction::kMean);
 // Binary cross entropy of each class, as its mean over the classes; targets are 0 or 1.
@@ -111,7 +111,7 @@ struct CtcOptions {
   bool per_label = false;                  // so do the others
 };
 
-// Of log-probabilities [frames, batch, classes] in float or more; `targets` [batch, longest],
+// Takes log-probabilities [frames, batch, classes] in float or more; `targets` [batch, longest],
 // padded with anything, or the targets of the batch in a row [sum of lengths]; `frames` and
 // `lengths` [batch], of the scores and the targets. The gradient is that of the formula; PyTorch's
 // is equal behind a LogSoftmax. Where the loss is infinite the gradient is 0.

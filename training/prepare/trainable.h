@@ -28,8 +28,8 @@ absl::StatusOr<std::vector<ValueId>> TrainableParameters(
     absl::Span<const std::string> trainable, absl::Span<const std::string> frozen,
     std::vector<WeightChoice>* choices = nullptr);
 
-// Of `initializers` those that TrainableParameters may choose: floats that are not constants, or
-// that a pattern names. Others keep their values in a training.
+// Returns those of `initializers` that TrainableParameters may choose: floats that are not
+// constants, or that a pattern names. Others keep their values in a training.
 std::vector<std::string> MayBeTrained(const Model& model,
                                       absl::Span<const std::string> initializers,
                                       absl::Span<const std::string> trainable);

@@ -26,7 +26,7 @@ struct FoldedWeights {
   std::vector<std::string> absent;
 };
 
-// Of a file of dynamo=True; nothing of others. `initializers` are the model's.
+// Finds them in a file of dynamo=True, and nothing in others. `initializers` are the model's.
 FoldedWeights FindFoldedWeights(const Graph& graph, absl::Span<const std::string> initializers);
 
 }  // namespace onward

@@ -30,7 +30,7 @@ struct TorchOperands {
   std::vector<TorchOperand> uncertain;
 };
 
-// Of the nodes of this graph; those of bodies are not looked at.
+// Looks at the nodes of this graph, not at those of bodies.
 TorchOperands FindTorchOperands(const Graph& graph, const TorchExport& exported);
 
 // The names of all operands that the texts beside nodes have, in bodies too.

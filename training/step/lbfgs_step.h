@@ -43,7 +43,7 @@ class LbfgsStep : public TrainingStep {
 
   const StepContext context_;
   Lbfgs lbfgs_;
-  // Of Begin.
+  // As Begin found them.
   std::optional<Lbfgs> lbfgs_before_;
   Tensors before_;
 };

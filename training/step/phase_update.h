@@ -1,4 +1,4 @@
-// The part of a training phase that updates the weights. Included by training/step/phases.cc alone.
+// The part of a training phase that updates the weights. Included by the phases alone.
 #pragma once
 
 #include <string>

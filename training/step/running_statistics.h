@@ -12,9 +12,9 @@ namespace onward {
 
 inline constexpr char kStatisticPrefix[] = "statistic/";
 
-// Of a model in training mode whose updates are statistics of the batch
+// For a model in training mode whose updates are statistics of the batch
 // (TrainingModeOptions::batch_statistics): those of BatchNormalizations become outputs
-// "statistic/<name>", and nothing else stays.  Empty: the model has none.
+// "statistic/<name>", and nothing else stays. Empty: the model has none.
 absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model);
 
 // The mean over batches of what KeepBatchStatistics() gives.

@@ -18,7 +18,7 @@ using Scores = std::vector<std::vector<float>>;
 // sees the whole row in every step, at most its last `context` tokens.
 class Decoder {
  public:
-  // Of a model whose caches are written in place where it allows that (fixed_cache.h).
+  // Compiles a model; its caches are written in place where it allows that (fixed_cache.h).
   static absl::StatusOr<std::unique_ptr<Decoder>> Create(Model model, const SessionOptions& options,
                                                          int64_t context = 0);
   // `context`: the most tokens that the model can see, 0 where there is no limit. InvalidArgument:

@@ -14,9 +14,9 @@ struct AttentionOptions {
   std::optional<double> scale = std::nullopt;  // 1 / sqrt(size of a head)
 };
 
-// Of [batch, heads, positions, size]; keys and values may have fewer heads, which groups of queries
-// share. One Attention node, or its parts where there is a dropout between them. A query that may
-// attend to nothing gets zeros.
+// Operands are [batch, heads, positions, size]; keys and values may have fewer heads, which groups
+// of queries share. One Attention node, or its parts where there is a dropout between them. A query
+// that may attend to nothing gets zeros.
 Expr ScaledDotProductAttention(const Expr& query, const Expr& key, const Expr& value,
                                const AttentionOptions& options = {});
 
@@ -55,7 +55,7 @@ class MultiheadAttention : public Module {
   using Options = MultiheadAttentionOptions;
   MultiheadAttention(Module& parent, std::string_view name, int64_t size, int64_t heads,
                      const Options& options = {});
-  // Of [positions, batch, size], or [batch, positions, size] with batch_first.
+  // Operands are [positions, batch, size], or [batch, positions, size] with batch_first.
   Expr operator()(const Expr& query, const Expr& key, const Expr& value,
                   const AttentionMasks& masks = {});
 

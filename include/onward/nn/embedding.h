@@ -50,7 +50,7 @@ class EmbeddingBag : public Module {
   Expr weight;
 
  private:
-  // Of vectors [bags, n, size] and what counts, [bags, n] of 0 and 1 or weights.
+  // `vectors`: [bags, n, size]; `counts`: [bags, n] of 0 and 1, or weights.
   Expr Combine(const Expr& vectors, const Expr& counts);
 
   const Options options_;

@@ -12,7 +12,7 @@ struct BatchNormOptions {
   bool track_running_stats = true;  // false: always the batch's own
 };
 
-// Of [batch, channels, ...] with any number of axes.
+// The input is [batch, channels, ...] with any number of axes.
 class BatchNorm : public Layer {
  public:
   using Options = BatchNormOptions;

@@ -27,7 +27,7 @@ class LSTMCell : public RecurrentCell {
   struct State {
     Expr hidden, cell;
   };
-  // Of x [batch, in]; states that are not given are zero.
+  // `x`: [batch, in]; states that are not given are zero.
   State operator()(const Expr& x, const State& state = {});
 };
 

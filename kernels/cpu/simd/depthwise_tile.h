@@ -67,7 +67,7 @@ inline int64_t DepthwiseScratch(const PatchWindow& w, int64_t lanes, int64_t row
 inline int64_t SpreadRows(const PatchWindow& w, int64_t rows) {
   return (rows - 1 + (w.kernel_h - 1) * w.dilation_h) / w.stride_h + 1;
 }
-// Of the convolution over dY that spreads, with the weights in opposite order, where strides are 1.
+// The window of the convolution that spreads dY, with the weights in opposite order; strides are 1.
 inline PatchWindow SpreadWindow(const PatchWindow& w) {
   PatchWindow spread = w;
   spread.in_h = w.out_h, spread.in_w = w.out_w, spread.out_h = w.in_h, spread.out_w = w.in_w;

@@ -10,7 +10,7 @@ struct HalfLoops {
   UnaryLoop to_float;
 };
 
-// Of float16 by the processor's instructions, which baseline processors lack; of bfloat16.
+// BFloats: bfloat16. Halves: float16 by the processor's instructions, which baseline ones lack.
 namespace baseline {
 const HalfLoops& BFloats();
 }

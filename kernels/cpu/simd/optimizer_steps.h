@@ -43,7 +43,7 @@ using StepLoop = void (*)(const double* settings, double step, const StepElement
 struct StepLoops {
   int settings, states;
   StepLoop floats, doubles;
-  // Of the scalar state (double, the last one), which is none where this is null.
+  // Returns the next scalar state (double, the last one); null: there is none.
   double (*next_scalar)(const double* settings, double step);
 };
 

@@ -39,9 +39,10 @@ namespace avx512bf16 {
 ArithmeticLoop BFloat16();
 }
 
-// Of what kernels of the set use; Supports(set). Products of bytes are Int8TileKernels::peak.
+// The loops with the instructions that kernels of the set use; Supports(set). Products of bytes are
+// Int8TileKernels::peak.
 const PeakLoops& PeaksOf(InstructionSet set);
-// Of the best set of this process; null where the processor has no products of bfloat16 pairs.
+// The loop of the best set of this process; null: the processor has no products of bfloat16 pairs.
 ArithmeticLoop BFloat16Peak();
 
 }  // namespace onward::cpu

@@ -36,8 +36,8 @@ struct AdafactorNumbers {
   T shrink;    // of the parameter
 };
 
-// Of `rows` x `columns` matrices, or of single elements: then row_squares are those of each. Means
-// of squares are given and then next.
+// The arrays of `rows` x `columns` matrices, or of single elements: then row_squares are those of
+// each. Means of squares are given and then next.
 template <typename T>
 struct AdafactorArrays {
   const T *p, *g, *row_squares, *column_squares;
