@@ -114,7 +114,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
                                              ExternalWriter* external) {
   RegisterOnwardSchemas();
   LocalFunctions functions;
-  ONWARD_RETURN_IF_ERROR(AddLocalFunctions(model.graph, options.keep_onward_ops, functions));
+  if (!options.keep_onward_ops) ONWARD_RETURN_IF_ERROR(AddLocalFunctions(model.graph, functions));
   ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(model, functions, options.opset));
   onnx::ModelProto proto;
   proto.set_ir_version(IrVersionOf(opset));

@@ -19,8 +19,8 @@ struct LocalFunctions {
   Overloads overloads;                      // of the nodes of the graphs given
 };
 
-// Adds those that the nodes of `graph` and its subgraphs need. Unimplemented for an op without
-// body, unless such ops are kept.
-absl::Status AddLocalFunctions(const Graph& graph, bool keep_bodiless, LocalFunctions& functions);
+// Adds those that the nodes of `graph` and its subgraphs need. Unimplemented for an op that has
+// neither formula nor body.
+absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions);
 
 }  // namespace onward

@@ -23,7 +23,7 @@ constexpr ActivationRow kRows[] = {
     {.kind = Activation::kGeluTanh,
      .name = "gelu_tanh",
      .op = "Gelu",
-     .written = "approximate: string = \"tanh\"",
+     .choice = {"approximate", "tanh"},
      .is = IsTanhGelu},
     {.kind = Activation::kSilu,
      .name = "silu",

@@ -1,5 +1,5 @@
-// Activations of fused ops, one row each: read by the passes that fuse them, by the ops' function
-// bodies and by kernels (kernels/cpu/simd/activation_inl.h has their arithmetic).
+// Activations of fused ops, one row each: read by the passes that fuse them, by the ops' formulas
+// and by kernels (kernels/cpu/simd/activation_inl.h has their arithmetic).
 #pragma once
 
 #include <string_view>
@@ -22,8 +22,12 @@ struct ActivationRow {
   std::string_view op;    // of ai.onnx
   Parameter alpha = {};
   Parameter beta = {};
-  // Attributes that the function body writes, in ONNX's text syntax.
-  std::string_view written = "";
+  // An attribute that makes a node of `op` this activation.
+  struct Choice {
+    std::string_view attribute = "";  // "": none
+    std::string_view value = "";
+  };
+  Choice choice = {};
   // Whether a node of `op` with these attributes is this activation; null: every one is.
   bool (*is)(const Attributes& attributes) = nullptr;
 };

@@ -58,7 +58,7 @@ const char kExpand[] = R"(g (float[n,3] x, float[n,3] y) => (float[n,3] z) {
 TEST(DimNames, EqualNamesMayHaveOtherSizes) {
   std::vector<std::string> warnings;
   SessionOptions options;
-  options.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   const auto session = Make(testing::ProtoFromText(std::string(kHead) + kExpand), options);
   for (int round = 0; round < 2; ++round) {
     const Tensor same = OutputOf(*session, {{"x", Count({2, 3})}, {"y", Count({2, 3})}}, "z");
@@ -142,7 +142,7 @@ TEST(DimNames, WordsThatNameNothingAreDimsOfTheirOwn) {
       ShapeOf(proto.mutable_graph()->mutable_output(0))->mutable_dim(axis)->set_dim_param(name);
     std::vector<std::string> warnings;
     SessionOptions options;
-    options.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
     const auto session = Make(proto, options);
     EXPECT_THAT(OutputOf(*session, {{"x", Count({1, 3, 48, 19})}}, "y").dims(),
                 ElementsAre(1, 48, 19));

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <random>
@@ -18,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "onnx/checker.h"
 #include "onnx/onnx_pb.h"
+#include "onward/builder.h"
 #include "onward/import.h"
 #include "tests/support/proto_text.h"
 #include "tests/support/same_model.h"
@@ -139,7 +141,11 @@ TEST(ExportTest, AModelAndItsDataAreReplacedTogether) {
     options.external_data_threshold = 8;
     return ExportFile(model, path, options);
   };
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(write(0).ok());
+  const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begin);
+  const auto most = static_cast<unsigned>(std::max<int64_t>(20000, 4 * taken.count()));
   std::random_device device;
   const unsigned seed = device();
   SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -152,7 +158,7 @@ TEST(ExportTest, AModelAndItsDataAreReplacedTogether) {
       for (int generation = last + 1; write(generation).ok(); ++generation) continue;
       _exit(1);
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % most));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     const auto model = ImportFile(path);
@@ -226,6 +232,25 @@ TEST(ExportTest, OurOwnOpsBecomeLocalFunctions) {
   const auto again = ImportBytes(proto.SerializeAsString());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(GraphDifference(model.graph, again->graph), "");
+}
+
+TEST(ExportTest, OpsOfGradientsBecomeLocalFunctions) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {"n", 4}),
+             dy = b.Input("dy", DType::kFloat32, {"n", 4});
+  b.Output("dx", b.Op("ReluGradient", {x, dy}, {}, kOnwardDomain));
+  const absl::StatusOr<Model> model = b.Build();
+  ASSERT_TRUE(model.ok()) << model.status();
+  const onnx::ModelProto proto = Export(*model);
+  ASSERT_EQ(proto.functions_size(), 1);
+  EXPECT_EQ(proto.functions(0).name(), "ReluGradient");
+  EXPECT_NO_THROW(onnx::checker::check_model(proto, true));
+  const auto bytes = ExportBytes(*model, {.keep_onward_ops = true});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  onnx::ModelProto kept;
+  ASSERT_TRUE(kept.ParseFromString(*bytes));
+  EXPECT_EQ(kept.functions_size(), 0);
+  EXPECT_EQ(kept.graph().node(0).op_type(), "ReluGradient");
 }
 
 void RoundTripAll(const std::string& directory) {

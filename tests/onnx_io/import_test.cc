@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "onnx/onnx_pb.h"
 #include "tests/support/proto_text.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
@@ -292,7 +293,7 @@ TEST(ImportTest, InitializationGraphsAreModelsOfTheirOwn) {
                   "initialization binding of 'w' to 'last': there is no such initializer"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef ONWARD_SANITIZED
 int64_t ResidentKilobytes(const char* key) {
   std::ifstream status("/proc/self/status");
   std::string line;

@@ -192,7 +192,8 @@ void ExpectDefaultsAreMeant(const OpSchema& schema, const Drawn& drawn, bool con
   for (const auto& [name, attribute] : schema.attributes()) {
     const auto& given = drawn.node.attribute();
     if (attribute.required || !attribute.default_value.has_type() ||
-        std::any_of(given.begin(), given.end(), [&](const auto& a) { return a.name() == name; })) {
+        std::any_of(given.begin(), given.end(),
+                    [&, name = name](const auto& a) { return a.name() == name; })) {
       continue;
     }
     Drawn written = drawn;

@@ -93,5 +93,29 @@ TEST(OnwardSchemas, AddLayerNormalization) {
   EXPECT_EQ(TypeOfBody(b, y[0] + y[1]), "float32[n,16]");
 }
 
+TEST(OnwardSchemas, AddRMSNormalization) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat16, {"n", 16});
+  const Expr scale = b.Constant(Tensor(DType::kFloat16, {16}));
+  const std::vector<Expr> y =
+      b.Ops("AddRMSNormalization", {x, x, scale}, 2, {{"axis", int64_t{-1}}}, kOnwardDomain);
+  EXPECT_EQ(TypeOfBody(b, y[0] + y[1]), "float16[n,16]");
+}
+
+TEST(OnwardSchemas, FusedOpsSayWhatIsWrong) {
+  GraphBuilder b;
+  const Expr x = b.Input("x", DType::kFloat32, {4});
+  b.Op("FusedMatMul", {x, x}, {}, kOnwardDomain);
+  EXPECT_NE(std::string(b.status().message()).find("input 0 has rank 1; at least 2 is needed"),
+            std::string::npos)
+      << b.status();
+  GraphBuilder c;
+  const Expr z = c.Input("z", DType::kFloat32, {4, 4});
+  c.Op("FusedMatMul", {z, z}, {{"activation", std::string("sinus")}}, kOnwardDomain);
+  EXPECT_NE(std::string(c.status().message()).find("'sinus', not one of relu, clip"),
+            std::string::npos)
+      << c.status();
+}
+
 }  // namespace
 }  // namespace onward

@@ -1,0 +1,20 @@
+// Products and normalizations with what commonly surrounds them, by family: each a signature and a
+// formula of standard ops. Of the domain `onward`; made by passes for devices, and exported as
+// functions.
+#pragma once
+
+#include <vector>
+
+#include "graph/builder/formula_schema.h"
+
+namespace onward::fused {
+
+// The activation that the attributes `activation`, `activation_alpha` and `activation_beta` name,
+// of `x`: "" is none, the others are the rows of graph/ops/activation.h. clip is to [alpha, beta].
+Expr Activated(const FormulaCall& call, const Expr& x);
+
+std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> MatMulOps();
+std::vector<FormulaOp> NormalizationOps();
+
+}  // namespace onward::fused
