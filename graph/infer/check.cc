@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/infer/check_windows.h"
 #include "graph/infer/type_proto.h"
 #include "onnx/defs/data_type_utils.h"
 #include "onnx/defs/schema.h"
@@ -134,6 +135,27 @@ absl::Status CheckAttributes(const OpSchema& schema, const Node& node) {
   return absl::OkStatus();
 }
 
+// Refuses lists that rewrites and gradients use as indices even where shapes are not known.
+absl::Status CheckLists(const Node& node) {
+  if (node.op_type == "MaxRoiPool") {
+    const std::vector<int64_t> bins = node.attributes.Ints("pooled_shape");
+    if (bins.size() != 2 || bins[0] < 1 || bins[1] < 1)
+      return absl::InvalidArgumentError("pooled_shape is not two numbers from 1 on");
+  }
+  if (node.op_type != "Transpose") return absl::OkStatus();
+  const std::vector<int64_t> order = node.attributes.Ints("perm");
+  std::vector<bool> seen(order.size());
+  for (const int64_t axis : order) {
+    const bool is_axis = axis >= 0 && axis < static_cast<int64_t>(order.size());
+    if (!is_axis || seen[static_cast<size_t>(axis)])
+      return absl::InvalidArgumentError(absl::StrCat("perm [", absl::StrJoin(order, ", "),
+                                                     "] does not name each axis from 0 to ",
+                                                     order.size() - 1, " once"));
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return absl::OkStatus();
+}
+
 // What inference functions use as indices and sizes without a check of their own.
 absl::Status CheckIndices(const Graph& graph, const Node& node) {
   const SymbolicDims* shape = nullptr;
@@ -146,6 +168,7 @@ absl::Status CheckIndices(const Graph& graph, const Node& node) {
     return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is out of range"));
   }
   if (!node.domain.empty()) return absl::OkStatus();
+  ONWARD_RETURN_IF_ERROR(CheckLists(node));
   if (const int64_t parts = node.attributes.Int("num_outputs", 1);
       node.op_type == "Split" && (parts < 1 || parts > kMostParts)) {
     return absl::InvalidArgumentError(
@@ -189,7 +212,8 @@ absl::Status CheckAgainstSchema(const Graph& graph, NodeId id) {
   ONWARD_RETURN_IF_ERROR(CheckCounts(*node.schema, node));
   ONWARD_RETURN_IF_ERROR(CheckAttributes(*node.schema, node));
   ONWARD_RETURN_IF_ERROR(CheckInputs(*node.schema, graph, node));
-  return CheckIndices(graph, node);
+  ONWARD_RETURN_IF_ERROR(CheckIndices(graph, node));
+  return CheckWindows(graph, node);
 }
 
 absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id) {
