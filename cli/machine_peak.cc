@@ -67,12 +67,18 @@ Ceiling::Ceiling(const LeastCost& cost, int64_t arena_bytes, int threads, Precis
     : cost_(cost),
       working_set_(static_cast<int64_t>(cost.read_bytes + cost.written_bytes) + arena_bytes),
       threads_(threads),
-      precision_(precision) {}
+      precision_(precision) {
+  for (const cpu::MemoryLevel& level : cpu::MemoryLevels(threads))
+    if (level.capacity < working_set_) faster_bytes_ = std::max(faster_bytes_, level.capacity);
+}
 
 void Ceiling::Measure() {
   constexpr int64_t kMost = int64_t{512} << 20;  // memory is as slow beyond it
   arithmetic_ = Largest(arithmetic_, cpu::MeasureArithmetic(threads_));
   bandwidth_ = Largest(bandwidth_, cpu::MeasureBandwidth(threads_, std::min(kMost, working_set_)));
+  if (faster_bytes_ == 0) return;
+  faster_ = Largest(faster_, cpu::MeasureBandwidth(threads_, faster_bytes_ / 2));
+  faster_ = Largest(faster_, bandwidth_);
 }
 
 double Ceiling::PeakOf(DType dtype) const {
@@ -90,8 +96,12 @@ double Ceiling::ArithmeticShare(double seconds) const {
 }
 
 double Ceiling::MemoryShare(double seconds) const {
-  return bandwidth_.read > 0 ? bandwidth_.Seconds(cost_.read_bytes, cost_.written_bytes) / seconds
-                             : 0;
+  if (bandwidth_.read == 0) return 0;
+  const double faster = static_cast<double>(faster_bytes_) / static_cast<double>(working_set_);
+  const double all = bandwidth_.Seconds(cost_.read_bytes, cost_.written_bytes);
+  if (faster_bytes_ == 0) return all / seconds;
+  const double cached = faster_.Seconds(cost_.read_bytes, cost_.written_bytes);
+  return (faster * cached + (1 - faster) * all) / seconds;
 }
 
 nlohmann::json Ceiling::json(double seconds) const {

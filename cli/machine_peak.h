@@ -15,7 +15,8 @@ nlohmann::json PeakJson(const cpu::MachinePeak& peak, int threads);
 std::string PeakText(const cpu::MachinePeak& peak, int threads);
 
 // The least time that a run can take on this machine: its arithmetic at the peak of its data types,
-// its bytes at the bandwidth of data as large as all that it touches.
+// its bytes at the bandwidth of data as large as all that it touches, but for the part that a
+// faster cache can hold meanwhile.
 class Ceiling {
  public:
   // `arena_bytes`: of values between the nodes.
@@ -24,7 +25,7 @@ class Ceiling {
   // Some 0.3 s. Again: the best of all measurements counts.
   void Measure();
 
-  // Of a run that took so long, from 0 to 1.
+  // The share of the peak, from 0 to 1, that a run which took so long reached.
   double ArithmeticShare(double seconds) const;
   double MemoryShare(double seconds) const;
 
@@ -41,6 +42,8 @@ class Ceiling {
   Precision precision_;
   cpu::ArithmeticPeak arithmetic_;
   cpu::Bandwidth bandwidth_;
+  int64_t faster_bytes_ = 0;  // of the largest cache that does not hold all; 0: there is none
+  cpu::Bandwidth faster_;     // of that cache
 };
 
 }  // namespace onward::cli

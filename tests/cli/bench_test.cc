@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/cpu/simd/gemm_tile.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
@@ -33,7 +34,7 @@ std::string Output(const testing::ScratchDirectory& directory, const std::string
 class BenchCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(ONWARD_SANITIZED) || !defined(NDEBUG)
     GTEST_SKIP() << "instrumented code measures nothing";
 #endif
   }

@@ -225,6 +225,27 @@ absl::StatusOr<TreeModel> ReadTreeEnsemble(const Attributes& attributes) {
   return model;
 }
 
+namespace {
+
+using NodeKey = std::pair<int64_t, int64_t>;  // tree, node
+
+absl::StatusOr<std::map<NodeKey, std::vector<Vote>>> ReadVotesByLeaf(const Attributes& attributes,
+                                                                     const std::string& prefix) {
+  const auto trees = attributes.Ints(prefix + "_treeids");
+  const auto nodes = attributes.Ints(prefix + "_nodeids");
+  const auto targets = attributes.Ints(prefix + "_ids");
+  const auto weights = FloatsOrTensor(attributes, prefix + "_weights");
+  for (const size_t size : {trees.size(), nodes.size(), targets.size()}) {
+    if (size != weights.size()) return SizesDiffer("a list of leaves", size, weights.size());
+  }
+  std::map<NodeKey, std::vector<Vote>> votes;
+  for (size_t i = 0; i < weights.size(); ++i)
+    votes[{trees[i], nodes[i]}].push_back({targets[i], weights[i]});
+  return votes;
+}
+
+}  // namespace
+
 absl::StatusOr<TreeModel> ReadTreesById(const Attributes& attributes, const std::string& prefix) {
   const auto trees = attributes.Ints("nodes_treeids"), ids = attributes.Ints("nodes_nodeids");
   const auto features = attributes.Ints("nodes_featureids");
@@ -239,24 +260,12 @@ absl::StatusOr<TreeModel> ReadTreesById(const Attributes& attributes, const std:
         missing.empty() ? count : missing.size()}) {
     if (size != count) return SizesDiffer("a list of nodes", size, count);
   }
-  // Votes by leaf.
-  using Key = std::pair<int64_t, int64_t>;
-  std::map<Key, std::vector<Vote>> votes;
-  const auto vote_trees = attributes.Ints(prefix + "_treeids");
-  const auto vote_nodes = attributes.Ints(prefix + "_nodeids");
-  const auto vote_targets = attributes.Ints(prefix + "_ids");
-  const auto weights = FloatsOrTensor(attributes, prefix + "_weights");
-  for (const size_t size : {vote_trees.size(), vote_nodes.size(), vote_targets.size()}) {
-    if (size != weights.size()) return SizesDiffer("a list of leaves", size, weights.size());
-  }
-  for (size_t i = 0; i < weights.size(); ++i)
-    votes[{vote_trees[i], vote_nodes[i]}].push_back({vote_targets[i], weights[i]});
-
+  ONWARD_ASSIGN_OR_RETURN(auto votes, ReadVotesByLeaf(attributes, prefix));
   TreeModel model;
-  std::map<Key, int32_t> places;  // of nodes; ~leaf of leaves
-  std::vector<size_t> inner;      // positions of inner nodes in the lists
+  std::map<NodeKey, int32_t> places;  // of nodes; ~leaf of leaves
+  std::vector<size_t> inner;          // positions of inner nodes in the lists
   for (size_t i = 0; i < count; ++i) {
-    const Key key = {trees[i], ids[i]};
+    const NodeKey key = {trees[i], ids[i]};
     const bool leaf = modes[i] == "LEAF";
     const auto place = static_cast<int32_t>(leaf ? ~static_cast<int32_t>(model.leaf_begins.size())
                                                  : static_cast<int32_t>(inner.size()));

@@ -1,5 +1,6 @@
-// Elementary functions on vectors, within about 2 units in the last place of the exact result;
-// polynomials are minimax fits on the reduced range. NaN stays NaN, overflow gives infinity.
+// Elementary functions on vectors that several kernels need, within about 2 units in the last place
+// of the exact result; polynomials are minimax fits on the reduced range. NaN stays NaN, overflow
+// gives infinity.
 #pragma once
 
 #include "kernels/cpu/simd/vec_inl.h"
@@ -134,36 +135,6 @@ ONWARD_INLINE Vec Log(Vec x) {
   return Select((x > Vec{}) & (x < infinity), result, special);
 }
 
-// log(1 + y) for 0 <= y <= 1.
-ONWARD_INLINE Vec Log1pOfUnit(Vec y) {
-  const Vec u = y + 1.0f;
-  return Log(u) + (y - (u - 1.0f)) / u;
-}
-ONWARD_INLINE Vec Softplus(Vec x) {
-  return Max(Vec{}, x) + Log1pOfUnit(Exp(FromBits(Bits(x) | SetInt(INT32_MIN))));
-}
-// x tanh(softplus(x)); with n = e^x (e^x + 2) it is x n / (n + 2).
-ONWARD_INLINE Vec Mish(Vec x) {
-  const Vec e = Exp(Min(Set(20.0f), x));
-  const Vec n = e * (e + 2.0f);
-  return x * (n / (n + 2.0f));
-}
-
-// Of 1 / t and of (t - 1) / (t + 1) where t = |x| is large or near 1.
-ONWARD_INLINE Vec Atan(Vec x) {
-  const Vec t = Abs(x), one = Set(1.0f);
-  const IVec large = t > Set(2.41421356f), middle = t > Set(0.414213562f);
-  const Vec above = Select(large, -one, t - one), below = Select(large, t, t + one);
-  const Vec r = Select(middle, above / below, t);
-  const Vec u = r * r;
-  const Vec p =
-      Polynomial(u, -3.33329491539e-1f, 1.99777106478e-1f, -1.38776856032e-1f, 8.05374449538e-2f);
-  // pi / 2 or pi / 4, and what rounding it left out.
-  const Vec turn = Select(large, Set(1.57079633f), Select(middle, Set(0.785398163f), Vec{}));
-  const Vec rest = Select(large, Set(-4.37113900e-8f), Select(middle, Set(-2.18556941e-8f), Vec{}));
-  return CopySign(turn + (Fma(p * u, r, r) + rest), x);
-}
-
 ONWARD_INLINE Vec RoundEven(Vec x) {
   // Beyond 2^23 every float is integral.
   const Vec shift = CopySign(Set(8388608.0f), x);
@@ -173,47 +144,6 @@ ONWARD_INLINE Vec RoundEven(Vec x) {
 ONWARD_INLINE Vec Floor(Vec x) {
   const Vec r = RoundEven(x);
   return CopySign(Abs(r - Select(r > x, Set(1.0f), Vec{})), Select(x == Vec{}, x, r - 0.5f));
-}
-
-// sin(x + quadrant pi / 2). Lanes beyond the range of the reduction are computed one by one.
-ONWARD_INLINE Vec SinQuadrant(Vec x, int32_t quadrant) {
-  const Vec shift = Set(12582912.0f);
-  const Vec shifted = Fma(x, Set(0.636619772f), shift);
-  const Vec n = shifted - shift;
-  Vec r = Fma(n, Set(-1.5703125f), x);
-  r = Fma(n, Set(-4.8375129700e-04f), r);
-  r = Fma(n, Set(-7.5497901264e-08f), r);
-  const IVec q = Bits(shifted) - Bits(shift) + quadrant;
-  const Vec u = r * r;
-  const Vec sine = Fma(
-      r * u,
-      Polynomial(u, -1.666666664e-01f, 8.333329374e-03f, -1.983933100e-04f, 2.718274481e-06f), r);
-  const Vec cosine =
-      Fma(u * u, Polynomial(u, 4.166664681e-02f, -1.388736448e-03f, 2.443809085e-05f),
-          Fma(u, Set(-0.5f), Set(1.0f)));
-  Vec result = Select((q & 1) != 0, cosine, sine);
-  return FromBits(Bits(result) ^ ((q & 2) << 30));
-}
-inline constexpr float kSinRange = 8192.0f;
-ONWARD_INLINE bool AnyBeyond(Vec x, float limit) {
-  const IVec beyond = ~(Abs(x) <= Set(limit));
-  int32_t any = 0;
-  for (int i = 0; i < kLanes; ++i) any |= beyond[i];
-  return any != 0;
-}
-ONWARD_INLINE Vec Sin(Vec x) {
-  Vec result = SinQuadrant(x, 0);
-  if (__builtin_expect(AnyBeyond(x, kSinRange), 0)) {
-    for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sinf(x[i]);
-  }
-  return result;
-}
-ONWARD_INLINE Vec Cos(Vec x) {
-  Vec result = SinQuadrant(x, 1);
-  if (__builtin_expect(AnyBeyond(x, kSinRange), 0)) {
-    for (int i = 0; i < kLanes; ++i) result[i] = __builtin_cosf(x[i]);
-  }
-  return result;
 }
 
 ONWARD_INLINE Vec Gelu(Vec x) {
