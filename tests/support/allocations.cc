@@ -7,7 +7,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef ONWARD_SANITIZED
 
 extern "C" {
 void* __libc_malloc(size_t bytes);

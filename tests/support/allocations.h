@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "tests/support/sanitized.h"
+
 namespace onward::testing {
 
 // So far, from all threads. Not under a sanitizer, whose malloc stays: 0 always.
 int64_t Allocations();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ONWARD_SANITIZED
 inline constexpr bool kCountsAllocations = false;
 #else
 inline constexpr bool kCountsAllocations = true;
