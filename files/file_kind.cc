@@ -104,71 +104,86 @@ std::string TorchAdvice(WantedFile wanted) {
   return "";
 }
 
-}  // namespace
+// A file's kind and advice about it; both empty: the file is the wanted kind, or unknown.
+struct Finding {
+  std::string what, advice;
+};
 
-std::string ForeignFile(std::string_view bytes, WantedFile wanted) {
-  const bool model = wanted == WantedFile::kModel;
-  const auto with = [](std::string_view what, std::string_view advice) {
-    return absl::StrCat(std::string(what), "; ", std::string(advice));
-  };
-  switch (FormatOf(bytes)) {
+Finding ArraysFinding(WantedFile wanted) {
+  if (wanted == WantedFile::kArrays) return {};
+  return {"a file of NumPy arrays", wanted == WantedFile::kModel
+                                        ? "it has no graph: name an .onnx file"
+                                        : "safetensors.numpy.save_file writes them as safetensors"};
+}
+
+Finding SafetensorsFinding(WantedFile wanted) {
+  if (wanted == WantedFile::kModel)
+    return {"a safetensors file, which has weights and no graph",
+            "name an .onnx file, and the weights as `weights { path: ... }` of a config"};
+  if (wanted == WantedFile::kConfig)
+    return {"a safetensors file", "a config names it as `weights { path: ... }`"};
+  return {};
+}
+
+Finding OnnxFinding(WantedFile wanted) {
+  if (wanted == WantedFile::kConfig)
+    return {"an ONNX model", "a config names it as `model: \"...\"`; docs/training.md has one"};
+  if (wanted == WantedFile::kWeights)
+    return {"an ONNX model", "it brings its weights itself: name it as `model`, without `weights`"};
+  return {};
+}
+
+Finding FindingOf(Format format, WantedFile wanted) {
+  switch (format) {
     case Format::kTorch:
-      return with("a PyTorch file (torch.save)", TorchAdvice(wanted));
+      return {"a PyTorch file (torch.save)", TorchAdvice(wanted)};
     case Format::kPickle:
-      return with("a Python pickle, which can run code when it is read and is not read here",
-                  TorchAdvice(wanted));
+      return {"a Python pickle, which can run code when it is read and is not read here",
+              TorchAdvice(wanted)};
     case Format::kHdf5:
     case Format::kKeras:
-      return with("a Keras or HDF5 file",
-                  model ? "write the model with tf2onnx or model.export(\"model.onnx\", "
-                          "format=\"onnx\")"
-                        : "write its arrays as safetensors (safetensors.numpy.save_file)");
+      return {"a Keras or HDF5 file",
+              wanted == WantedFile::kModel
+                  ? "write the model with tf2onnx or model.export(\"model.onnx\", format=\"onnx\")"
+                  : "write its arrays as safetensors (safetensors.numpy.save_file)"};
     case Format::kGguf:
-      return with("a GGUF file of llama.cpp",
-                  "start from the model that it was made of, as ONNX or safetensors");
+      return {"a GGUF file of llama.cpp",
+              "start from the model that it was made of, as ONNX or safetensors"};
     case Format::kTfLite:
-      return with("a TensorFlow Lite model", "tf2onnx --tflite writes it as ONNX");
+      return {"a TensorFlow Lite model", "tf2onnx --tflite writes it as ONNX"};
     case Format::kNpz:
     case Format::kNpy:
-      return wanted == WantedFile::kArrays
-                 ? ""
-                 : with("a file of NumPy arrays",
-                        model ? "it has no graph: name an .onnx file"
-                              : "safetensors.numpy.save_file writes them as safetensors");
+      return ArraysFinding(wanted);
     case Format::kSafetensors:
-      return wanted == WantedFile::kModel
-                 ? with(
-                       "a safetensors file, which has weights and no graph",
-                       "name an .onnx file, and the weights as `weights { path: ... }` of a config")
-             : wanted == WantedFile::kConfig
-                 ? with("a safetensors file", "a config names it as `weights { path: ... }`")
-                 : "";
+      return SafetensorsFinding(wanted);
     case Format::kShardIndex:
-      return with("the index of a checkpoint in several files",
-                  "write one file with safetensors.torch.save_file(model.state_dict(), "
-                  "\"model.safetensors\")");
+      return {"the index of a checkpoint in several files",
+              "write one file with safetensors.torch.save_file(model.state_dict(), "
+              "\"model.safetensors\")"};
     case Format::kOnnx:
-      return wanted == WantedFile::kConfig
-                 ? with("an ONNX model",
-                        "a config names it as `model: \"...\"`; docs/training.md has one")
-             : wanted == WantedFile::kWeights
-                 ? with("an ONNX model",
-                        "it brings its weights itself: name it as `model`, without `weights`")
-                 : "";
+      return OnnxFinding(wanted);
     case Format::kZip:
-      return wanted == WantedFile::kArrays ? "" : with("a zip archive", "unpack it first");
+      if (wanted == WantedFile::kArrays) return {};
+      return {"a zip archive", "unpack it first"};
     case Format::kGzip:
-      return with("compressed with gzip", "unpack it first");
+      return {"compressed with gzip", "unpack it first"};
     case Format::kImage:
-      return with("an image", "it is an input: --input NAME=FILE");
+      return {"an image", "it is an input: --input NAME=FILE"};
     case Format::kLfsPointer:
-      return with("a pointer of Git LFS in place of the file", "`git lfs pull` fetches it");
+      return {"a pointer of Git LFS in place of the file", "`git lfs pull` fetches it"};
     case Format::kHtml:
-      return with("a web page", "the download gave a page in place of the file");
+      return {"a web page", "the download gave a page in place of the file"};
     case Format::kUnknown:
       break;
   }
-  return "";
+  return {};
+}
+
+}  // namespace
+
+std::string ForeignFile(std::string_view bytes, WantedFile wanted) {
+  const Finding finding = FindingOf(FormatOf(bytes), wanted);
+  return finding.what.empty() ? "" : absl::StrCat(finding.what, "; ", finding.advice);
 }
 
 absl::Status NameForeignFile(const absl::Status& status, std::string_view bytes,
