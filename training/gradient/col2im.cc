@@ -2,6 +2,7 @@
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
+#include "training/gradient/window.h"
 
 namespace onward::gradient {
 namespace {
@@ -14,9 +15,12 @@ Gradients Col2ImRule(const GradientScope& s) {
   const Expr dy = s.upstream(0), block = s.input(2);
   ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.output(0)));
   const auto spatial = static_cast<size_t>(rank - 2);
-  const Ints pads = s.attributes().Ints("pads", Ints(2 * spatial, 0)),
-             strides = s.attributes().Ints("strides", Ints(spatial, 1)),
-             dilations = s.attributes().Ints("dilations", Ints(spatial, 1));
+  const Ints pads = ListOr(s, "pads", Ints(2 * spatial, 0)),
+             strides = ListOr(s, "strides", Ints(spatial, 1)),
+             dilations = ListOr(s, "dilations", Ints(spatial, 1));
+  if (pads.size() != 2 * spatial || strides.size() != spatial || dilations.size() != spatial)
+    return absl::InvalidArgumentError(
+        "pads, strides and dilations are not of the length that the output's rank asks for");
   Ints axes, order = {0, 1};
   for (size_t i = 0; i < spatial; ++i) axes.push_back(static_cast<int64_t>(2 + i));
   Expr taken = Op("Pad", {dy, IntsLike(dy, pads), Expr(), IntsLike(dy, axes)});

@@ -55,11 +55,11 @@ absl::StatusOr<std::vector<int64_t>> CutOff(const GradientScope& s,
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   if (wanted.empty() && !same) {
     if (auto_pad == "VALID") return std::vector<int64_t>(2 * spatial, 0);
-    return attributes.Ints("pads", std::vector<int64_t>(2 * spatial, 0));
+    return ListOr(s, "pads", std::vector<int64_t>(2 * spatial, 0));
   }
-  const std::vector<int64_t> strides = attributes.Ints("strides", ones),
-                             dilations = attributes.Ints("dilations", ones),
-                             extra = attributes.Ints("output_padding", zeros);
+  const std::vector<int64_t> strides = ListOr(s, "strides", ones),
+                             dilations = ListOr(s, "dilations", ones),
+                             extra = ListOr(s, "output_padding", zeros);
   std::vector<int64_t> pads(2 * spatial);
   for (size_t i = 0; i < spatial; ++i) {
     int64_t total = (kernel[i] - 1) * dilations[i] + 1 + extra[i] - strides[i];
@@ -90,11 +90,11 @@ Gradients ConvTransposeRule(const GradientScope& s) {
   Windows windows;
   windows.pointwise = kernel == ones && begin == std::vector<int64_t>(2 * spatial, 0) &&
                       s.attributes().Ints("output_shape").empty() &&
-                      s.attributes().Ints("output_padding", zeros) == zeros;
+                      ListOr(s, "output_padding", zeros) == zeros;
   begin.resize(spatial);
   windows.kernel = kernel;
-  windows.strides = s.attributes().Ints("strides", ones);
-  windows.dilations = s.attributes().Ints("dilations", ones);
+  windows.strides = ListOr(s, "strides", ones);
+  windows.dilations = ListOr(s, "dilations", ones);
   PlaceWindows(dy, x, std::move(begin), windows);
   std::vector<Expr> gradients = NoGradients(s);
   if (s.wants(0)) gradients[0] = Convolve(dy, weight, windows, groups);

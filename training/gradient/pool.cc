@@ -45,8 +45,7 @@ Expr CountsOf(const GradientScope& s, const Expr& x, const Windows& w) {
   Expr counted = Expand(one, expr::Concat({IntsLike(x, {1, 1}), sizes}, 0));
   Windows rest = w;
   if (padding) {
-    const std::vector<int64_t> pads =
-        s.attributes().Ints("pads", std::vector<int64_t>(2 * w.spatial(), 0));
+    const std::vector<int64_t> pads = ListOr(s, "pads", std::vector<int64_t>(2 * w.spatial(), 0));
     const std::vector<int64_t> after(pads.begin() + static_cast<std::ptrdiff_t>(w.spatial()),
                                      pads.end());
     counted = Op("Pad", {counted, IntsLike(x, pads), one, IntsLike(x, axes)});

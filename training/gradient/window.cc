@@ -80,13 +80,18 @@ Ints WithBatch(Ints head, size_t spatial) {
 
 }  // namespace
 
+Ints ListOr(const GradientScope& s, std::string_view name, Ints otherwise) {
+  Ints list = s.attributes().Ints(name);
+  return list.empty() ? std::move(otherwise) : std::move(list);
+}
+
 Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y, Ints kernel) {
   const size_t spatial = kernel.size();
   Windows w;
   w.kernel = std::move(kernel);
-  w.strides = s.attributes().Ints("strides", Ints(spatial, 1));
-  w.dilations = s.attributes().Ints("dilations", Ints(spatial, 1));
-  Ints pads = s.attributes().Ints("pads", Ints(2 * spatial, 0));
+  w.strides = ListOr(s, "strides", Ints(spatial, 1));
+  w.dilations = ListOr(s, "dilations", Ints(spatial, 1));
+  Ints pads = ListOr(s, "pads", Ints(2 * spatial, 0));
   const std::string auto_pad = s.attributes().String("auto_pad", "NOTSET");
   if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
   // A window of one element needs no padding to keep the size.

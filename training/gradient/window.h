@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,11 @@ struct Windows {
   size_t spatial() const { return kernel.size(); }
 };
 
-// Of the node's attributes, for windows that read `x` and write `y`.
+// The list of the node's attribute, or `otherwise` where there is none or an empty one.
+std::vector<int64_t> ListOr(const GradientScope& s, std::string_view name,
+                            std::vector<int64_t> otherwise);
+
+// Reads the node's attributes, for windows that read `x` and write `y`.
 Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
                   std::vector<int64_t> kernel);
 
