@@ -173,8 +173,8 @@ absl::Status CheckGroup(const Graph& graph, const ParameterGroup& group) {
 OptionProblem CheckOptions(const OptimizerEntry& entry, const OptimizerOptions& options) {
   const std::vector<OptimizerSetting> all = AllOptions(entry);
   for (const auto& [name, value] : options) {
-    const auto setting =
-        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    const auto setting = std::find_if(
+        all.begin(), all.end(), [&, name = name](const auto& each) { return each.name == name; });
     if (setting == all.end()) return UnknownOption(name, all);
     OptionProblem problem = CheckRange(*setting, value);
     if (!problem.option.empty()) return problem;

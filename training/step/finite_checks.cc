@@ -66,7 +66,8 @@ void FiniteChecks::EndStep(bool skipped) {
   const std::string where = std::exchange(bad_data_, {});
   // The data are not finite in every epoch.
   if (!skipped || where.empty() || std::exchange(warned_, true)) return;
-  warn_(absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
+  Warn(log_, "training",
+       absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
 }
 
 }  // namespace onward

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "onward/kernel.h"
+#include "onward/log.h"
 #include "onward/train_config.pb.h"
 #include "training/data/loader.h"
 #include "training/step/loss_scaler.h"
@@ -20,8 +21,8 @@ class FiniteChecks {
  public:
   // All outlive the checks.
   FiniteChecks(const TrainConfig& config, const TrainingProgress& progress,
-               const LossScaler& scaler, std::function<void(const std::string&)> warn)
-      : config_(config), progress_(progress), scaler_(scaler), warn_(std::move(warn)) {}
+               const LossScaler& scaler, const LogSink& log)
+      : config_(config), progress_(progress), scaler_(scaler), log_(log) {}
 
   // --- with log.detect_anomaly
   // What is not finite before the first step, and before the first node of a step.
@@ -48,7 +49,7 @@ class FiniteChecks {
   const TrainConfig& config_;
   const TrainingProgress& progress_;
   const LossScaler& scaler_;
-  std::function<void(const std::string&)> warn_;
+  const LogSink& log_;
   std::string anomaly_;   // the first of the step that runs, where the loss is scaled
   std::string bad_data_;  // where the data of the step that runs are not finite; "": nowhere
   bool warned_ = false;

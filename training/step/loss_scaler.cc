@@ -7,9 +7,8 @@
 
 namespace onward {
 
-LossScaler::LossScaler(const TrainConfig& config, TrainingProgress& progress,
-                       std::function<void(const std::string&)> warn)
-    : config_(config), progress_(progress), warn_(std::move(warn)) {
+LossScaler::LossScaler(const TrainConfig& config, TrainingProgress& progress, const LogSink& log)
+    : config_(config), progress_(progress), log_(log) {
   if (scales()) progress_.loss_scale = config_.precision().loss_scale();
 }
 
@@ -34,9 +33,10 @@ void LossScaler::Note(bool finite) {
 
 void LossScaler::WarnOfLeast() {
   if (std::exchange(warned_, true)) return;
-  warn_(absl::StrCat("step ", progress_.step + 1,
-                     " is skipped: its loss or a gradient is not finite at the least loss scale, ",
-                     progress_.loss_scale, " (log.detect_anomaly names the node)"));
+  Warn(log_, "training",
+       absl::StrCat("step ", progress_.step + 1,
+                    " is skipped: its loss or a gradient is not finite at the least loss scale, ",
+                    progress_.loss_scale, " (log.detect_anomaly names the node)"));
 }
 
 }  // namespace onward

@@ -1,22 +1,21 @@
 // The scale of a training's loss from step to step (torch.amp.GradScaler).
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "onward/log.h"
 #include "onward/train_config.pb.h"
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
 namespace onward {
 
-// Of trainings whose loss is not scaled all of it does nothing. Not thread-safe.
+// Does nothing for trainings whose loss is not scaled. Not thread-safe.
 class LossScaler {
  public:
-  // The scale is a part of `progress`. Both, and what `warn` refers to, outlive the scaler.
-  LossScaler(const TrainConfig& config, TrainingProgress& progress,
-             std::function<void(const std::string&)> warn);
+  // The scale is a part of `progress`. Both, and `log`, outlive the scaler.
+  LossScaler(const TrainConfig& config, TrainingProgress& progress, const LogSink& log);
 
   bool scales() const;
   double scale() const { return progress_.loss_scale; }
@@ -32,7 +31,7 @@ class LossScaler {
  private:
   const TrainConfig& config_;
   TrainingProgress& progress_;
-  std::function<void(const std::string&)> warn_;
+  const LogSink& log_;
   bool warned_ = false;
 };
 

@@ -40,6 +40,7 @@ struct TrainingPhases {
   std::vector<std::string> parameters;  // those that are trained
   std::vector<WeightChoice> choices;    // of all float initializers, with the reasons
   std::vector<std::string> buffers;     // running statistics and what else a run of it updates
+  int patches_left = -1;                // of PhaseOptions::stop_after_patches, for the sessions
 };
 
 inline constexpr char kAveragePrefix[] = "average/";
@@ -50,8 +51,9 @@ inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
 
 struct PhaseOptions {
-  bool portable = false;    // in ops of the standard alone, for other runtimes
-  bool all_reduce = false;  // ranks make the step together (training/rewrite/all_reduce.h)
+  bool portable = false;        // in ops of the standard alone, for other runtimes
+  bool all_reduce = false;      // ranks make the step together (training/rewrite/all_reduce.h)
+  int stop_after_patches = -1;  // see TrainerOptions
 };
 
 // `fields`: what the data has, with the batch as first dim to come. InvalidArgument: an output, a
@@ -61,11 +63,5 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   const TrainConfig& config,
                                                   absl::Span<const Field> fields,
                                                   const PhaseOptions& options = {});
-
-// TrainingPhases::statistics, whose `averaged` constants are state by the names of their averages;
-// nothing where the model has no statistics.
-absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
-                                                     const TrainConfig& config,
-                                                     const std::vector<std::string>& averaged);
 
 }  // namespace onward

@@ -1,5 +1,6 @@
 #include "training/step/training_session.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -35,14 +36,15 @@ std::optional<size_t> LossOutput(const Graph& graph) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    Model step, const SessionOptions& options) {
+    Model step, const SessionOptions& options, const std::vector<Pass>& late_passes) {
   std::vector<Model> phases;
   phases.push_back(std::move(step));
-  return Create(std::move(phases), {options});
+  return Create(std::move(phases), {options}, late_passes);
 }
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    std::vector<Model> phases, absl::Span<const SessionOptions> options) {
+    std::vector<Model> phases, absl::Span<const SessionOptions> options,
+    const std::vector<Pass>& late_passes) {
   std::unique_ptr<TrainingSession> made(new TrainingSession());
   for (const Model& model : phases) {
     for (const UpdateBinding& update : model.updates) {
@@ -64,8 +66,12 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
   }
   made->SeparateState();
   for (size_t i = 0; i < phases.size(); ++i) {
+    SessionOptions of_phase = i < options.size() ? options[i] : SessionOptions();
+    if (of_phase.stop_after_patches >= 0) {
+      of_phase.stop_after_patches = std::max(0, of_phase.stop_after_patches - made->patches());
+    }
     ONWARD_RETURN_IF_ERROR(
-        made->AddPhase(std::move(phases[i]), i < options.size() ? options[i] : SessionOptions()));
+        made->AddPhase(std::move(phases[i]), of_phase, i == 0 ? late_passes : std::vector<Pass>()));
   }
   return made;
 }
@@ -77,7 +83,15 @@ void TrainingSession::SeparateState() {
   }
 }
 
-absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options) {
+int TrainingSession::patches() const {
+  int sum = 0;
+  for (const Phase& phase : phases_)
+    for (const PassReport& pass : phase.session->passes()) sum += pass.patches;
+  return sum;
+}
+
+absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options,
+                                       const std::vector<Pass>& late_passes) {
   std::map<std::string, size_t> updated;  // name of the output -> state
   for (const UpdateBinding& update : model.updates) {
     updated[model.graph.value(update.output).name] =
@@ -87,14 +101,16 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
+  CompileHooks hooks{.expand_ops = ExpandFunctions};
   // An output, by position: inside, a model may have given the name to anything.
-  const std::optional<size_t> loss = LossOutput(model.graph);
-  keeping.rewrite = [rewrite = options.rewrite, loss](Graph& graph) {
-    if (loss) ONWARD_RETURN_IF_ERROR(KeepNarrow(graph, graph.outputs()[*loss]));
-    return rewrite == nullptr ? absl::OkStatus() : rewrite(graph);
-  };
-  ONWARD_ASSIGN_OR_RETURN(
-      phase.session, CreateSession(std::move(model), keeping, {.expand_ops = ExpandFunctions}));
+  if (const std::optional<size_t> loss = LossOutput(model.graph)) {
+    const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {
+      return KeepNarrow(graph, graph.outputs()[loss], budget);
+    };
+    hooks.late_passes.push_back({"keep_narrow", keep_narrow, false});
+  }
+  hooks.late_passes.insert(hooks.late_passes.end(), late_passes.begin(), late_passes.end());
+  ONWARD_ASSIGN_OR_RETURN(phase.session, CreateSession(std::move(model), keeping, hooks));
   const std::vector<ValueInfo>& outputs = phase.session->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto update = updated.find(outputs[i].name);

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/passes/pass.h"
 #include "onward/import.h"
 #include "onward/session.h"
 
@@ -21,11 +22,14 @@ class TrainingSession {
   // The state is what any phase updates (AddOptimizer, or an imported TrainingInfoProto), by the
   // names of the inputs. Each has a value to start with, from the first phase that has it, and one
   // dtype and shape in all phases.
-  // `options`: by phase; the last ones are the default's where there are fewer.
+  // `options`: by phase; the last ones are the default's where there are fewer. Their
+  // stop_after_patches is of all phases together. `late_passes`: of the first phase's graph, once
+  // it is optimised (CompileHooks::late_passes).
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
-      std::vector<Model> phases, absl::Span<const SessionOptions> options);
+      std::vector<Model> phases, absl::Span<const SessionOptions> options,
+      const std::vector<Pass>& late_passes = {});
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
-      Model step, const SessionOptions& options = {});
+      Model step, const SessionOptions& options = {}, const std::vector<Pass>& late_passes = {});
 
   // Whether the state may take what a run computed.
   using Accept = std::function<bool(const Session::Outputs& outputs)>;
@@ -56,7 +60,7 @@ class TrainingSession {
   absl::StatusOr<int64_t> MeasureMemory(const Session::Inputs& inputs, size_t phase = 0);
 
   std::vector<std::string> state_names() const;
-  // Of the state that a run of a phase changes.
+  // The names of the state that a run of a phase changes.
   std::vector<std::string> updated_names(size_t phase = 0) const;
   absl::StatusOr<Tensor> State(const std::string& name) const;
   // Sets state, or the value that an input without one in Step has from now on (settings of an
@@ -102,7 +106,9 @@ class TrainingSession {
   TrainingSession() = default;
   // State that begins with the value of other state (averages of weights) gets memory of its own.
   void SeparateState();
-  absl::Status AddPhase(Model model, const SessionOptions& options);
+  absl::Status AddPhase(Model model, const SessionOptions& options,
+                        const std::vector<Pass>& late_passes);
+  int patches() const;  // that the passes of all phases made
   // phase.given: what is in `inputs`, else what the input has in Step. InvalidArgument: no such
   // input.
   absl::Status Give(const Session::Inputs& inputs, Phase& phase) const;

@@ -1,0 +1,95 @@
+#include "training/step/evaluation_phases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/ir/graph_edit.h"
+#include "graph/rewrite/keep_outputs.h"
+#include "graph/rewrite/state.h"
+#include "onward/functions.h"
+#include "onward/status.h"
+#include "training/config/make_loss.h"
+#include "training/prepare/mode.h"
+#include "training/rewrite/autocast.h"
+#include "training/rewrite/training_names.h"
+#include "training/step/phase_loss.h"
+#include "training/step/running_statistics.h"
+
+namespace onward {
+
+absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision, int& budget) {
+  if (precision.autocast() == PrecisionConfig::FLOAT32) return absl::OkStatus();
+  const bool half = precision.autocast() == PrecisionConfig::FLOAT16;
+  return Autocast(model, half ? DType::kFloat16 : DType::kBFloat16, budget);
+}
+
+absl::Status KeepPhaseOutputs(Model& model, const PhaseOutputs& wanted) {
+  std::vector<int> kept;
+  const std::vector<ValueId>& outputs = model.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bool updates = std::any_of(model.updates.begin(), model.updates.end(),
+                                     [&](const auto& each) { return each.output == outputs[i]; });
+    if (updates || std::find(wanted.begin(), wanted.end(), outputs[i]) != wanted.end())
+      kept.push_back(static_cast<int>(i));
+  }
+  std::vector<ValueId> moved;
+  ONWARD_ASSIGN_OR_RETURN(model.graph, KeepOutputs(std::move(model.graph), kept, &moved));
+  for (UpdateBinding& update : model.updates) {
+    update.input = moved[static_cast<size_t>(update.input.index)];
+    update.output = moved[static_cast<size_t>(update.output.index)];
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainConfig& config,
+                                    absl::Span<const Field> fields,
+                                    const std::vector<std::string>& state,
+                                    const std::vector<std::string>& averaged, int& budget) {
+  Model model = trained.model;
+  ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained.model.graph, config.loss()));
+  ONWARD_ASSIGN_OR_RETURN(output, FreeTrainingNames(model.graph, output, trained.initializers));
+  ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
+  for (const std::string& name : state) {
+    const ValueId constant = model.graph.FindValue(name);
+    if (!model.graph.is_constant(constant)) continue;
+    const ValueId input = ConstantToState(model.graph, constant);
+    if (std::find(averaged.begin(), averaged.end(), name) != averaged.end())
+      GraphEdit(model.graph).Rename(input, kAveragePrefix + name);
+  }
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
+  GraphSink sink(model.graph, "loss/");
+  PhaseOutputs outputs;
+  ONWARD_ASSIGN_OR_RETURN(const Scored scored,
+                          AddLoss(sink, config.loss(), output, fields,
+                                  {.parts = !config.loss().has_from_model()}, outputs));
+  if (HasClasses(config.loss())) {
+    const Expr prediction = PredictedClass(config.loss(), scored.scores);
+    ONWARD_RETURN_IF_ERROR(sink.status());
+    AddPhaseOutput(model.graph, prediction, "prediction", outputs);
+  }
+  ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
+  return model;
+}
+
+absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
+                                                     const TrainConfig& config,
+                                                     const std::vector<std::string>& averaged,
+                                                     int& budget) {
+  Model model = trained.model;
+  ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, "", trained.initializers).status());
+  TrainingModeOptions mode;
+  mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
+  mode.batch_statistics = true;
+  ONWARD_RETURN_IF_ERROR(SetTrainingMode(model, mode).status());
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, KeepBatchStatistics(model));
+  if (names.empty()) return std::nullopt;
+  for (const std::string& name : averaged) {
+    const ValueId id = model.graph.FindValue(name);
+    if (!model.graph.is_constant(id)) continue;
+    GraphEdit(model.graph).Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
+  }
+  ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
+  return model;
+}
+
+}  // namespace onward
