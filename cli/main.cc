@@ -33,7 +33,7 @@ int Main(int argc, char** argv) {
   CommonOptions common;
   for (auto add :
        {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddTrain, AddLaunch, AddEvaluate,
-        AddExport, AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
+        AddExport, AddServe, AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)
@@ -42,6 +42,8 @@ int Main(int argc, char** argv) {
   absl::Status status;
   for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));
   if (status.ok()) status = line.Work();
+  for (const auto& [name, value] : common.counters->Read())
+    std::fprintf(stderr, "%s: %lld\n", name.c_str(), static_cast<long long>(value));
   if (!status.message().empty())
     std::fprintf(stderr, "error: %s\n", OneLine(std::string(status.message())).c_str());
   return ExitCodeOf(status);

@@ -1,0 +1,116 @@
+// onward serve: models behind HTTP, by the Open Inference Protocol v2.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
+#include "cli/interrupts.h"
+#include "onward/session.h"
+#include "onward/status.h"
+#include "onward/version.h"
+#include "serving/server.h"
+
+namespace onward::cli {
+namespace {
+
+using serving::ServedModel;
+
+struct Options {
+  std::vector<std::string> models;
+  std::string http = "127.0.0.1:8000";
+  uint64_t max_body = 64'000'000;
+  int drain_timeout = 30;
+};
+
+// "127.0.0.1:8000", "[::1]:8000".
+absl::Status ReadAddress(const std::string& text, serving::ServerOptions& options) {
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos || !absl::SimpleAtoi(text.substr(colon + 1), &options.port) ||
+      options.port < 0 || options.port > 65535)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--http: '", text, "' is not HOST:PORT, such as 127.0.0.1:8000"));
+  options.host = text.substr(0, colon);
+  if (options.host.size() > 2 && options.host.front() == '[' && options.host.back() == ']')
+    options.host = options.host.substr(1, options.host.size() - 2);
+  return absl::OkStatus();
+}
+
+// "MODEL" by the file's name, or "NAME=MODEL".
+absl::StatusOr<std::shared_ptr<ServedModel>> LoadModel(const std::string& argument,
+                                                       const SessionOptions& session) {
+  const size_t equals = argument.find('=');
+  const bool named = equals != argument.npos && !std::filesystem::exists(argument);
+  const std::string path = named ? argument.substr(equals + 1) : argument;
+  const std::string name =
+      named ? argument.substr(0, equals) : std::filesystem::path(path).stem().string();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return absl::UnimplementedError(
+        absl::StrCat("'", path, "' is a directory: name the .onnx files"));
+  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Session> loaded, Session::Load(path, session));
+  absl::StatusOr<std::shared_ptr<ServedModel>> model = ServedModel::Create(name, std::move(loaded));
+  return model.ok() ? model : Annotate(model.status(), absl::StrCat("'", path, "':"));
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModels(
+    const Options& options, const SessionOptions& session) {
+  std::vector<std::shared_ptr<ServedModel>> models;
+  std::set<std::string> names;
+  for (const std::string& argument : options.models) {
+    ONWARD_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(argument, session));
+    if (!names.insert(models.back()->name()).second)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "two models are named '", models.back()->name(), "': NAME=MODEL gives one another name"));
+  }
+  return models;
+}
+
+absl::Status Serve(const Options& options, const CommonOptions& common) {
+  serving::ServerOptions server_options;
+  ONWARD_RETURN_IF_ERROR(ReadAddress(options.http, server_options));
+  server_options.limits.body_bytes = static_cast<int64_t>(options.max_body);
+  SessionOptions session = common.session();
+  server_options.threads = common.threads > 0 ? common.threads : PhysicalCores();
+  // One pool for all: a run that finds it busy computes in its own thread.
+  session.pool = std::make_shared<ThreadPool>(server_options.threads);
+  server_options.version =
+      absl::StrCat(ONWARD_VERSION_MAJOR, ".", ONWARD_VERSION_MINOR, ".", ONWARD_VERSION_PATCH);
+  ONWARD_ASSIGN_OR_RETURN(const auto models, LoadModels(options, session));
+  IgnoreBrokenPipes();
+  NoteInterrupts(/*announce=*/false);
+  ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start(models, server_options));
+  const std::string host = server_options.host.find(':') == std::string::npos
+                               ? server_options.host
+                               : absl::StrCat("[", server_options.host, "]");
+  const std::string url = absl::StrCat("http://", host, ":", server->port());
+  std::printf("serving %zu model%s on %s\n", models.size(), models.size() == 1 ? "" : "s",
+              url.c_str());
+  for (const auto& model : models) std::printf("%s\n", model->CurlLine(url).c_str());
+  std::fflush(stdout);
+  while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::fprintf(stderr, "stopping: requests under way are answered\n");
+  if (server->Stop(std::chrono::seconds(options.drain_timeout))) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat("some requests were not answered within ",
+                                                  options.drain_timeout, " s (--drain-timeout)"));
+}
+
+}  // namespace
+
+void AddServe(CommandLine& line, CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  Command command = NewCommand(line, common, "serve", "Serves models over HTTP",
+                               "onward serve mnist.onnx digits=other/model.onnx");
+  command.Option("models", options->models, "ONNX files, [NAME=]MODEL", {.required = true});
+  command.Option("--http", options->http, "HOST:PORT to listen on (default: 127.0.0.1:8000)");
+  command.Option("--max-body", options->max_body, "the largest request (default: 64MB)",
+                 {.bytes = true});
+  command.Option("--drain-timeout", options->drain_timeout,
+                 "seconds for requests under way once the server stops", {.range = {0, 3600}});
+  command.Do([=, &common] { return Serve(*options, common); });
+}
+
+}  // namespace onward::cli

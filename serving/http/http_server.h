@@ -1,0 +1,49 @@
+// HTTP/1.1 over TCP: connections, framing, limits and deadlines. What requests mean is the
+// handler's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "onward/log.h"
+#include "serving/http/message.h"
+
+namespace onward::serving {
+
+// What a client may take; more is refused with the status in parentheses, before it is read.
+struct HttpLimits {
+  int64_t body_bytes = int64_t{64} << 20;  // 413
+  size_t line_bytes = 8 * 1024;            // of the request line; 414
+  size_t head_bytes = 64 * 1024;           // of line and fields; 431
+  size_t fields = 100;                     // 431
+  int connections = 10000;                 // closed at once
+  std::chrono::seconds head_deadline{10};  // from a request's first byte to its fields' end; 408
+  std::chrono::seconds transfer_deadline{30};  // a MiB of a body or a reply may take; 408
+  std::chrono::seconds idle_deadline{60};      // between requests
+};
+
+// Gives the reply, once, from any thread.
+using HttpResponder = std::function<void(HttpReply reply)>;
+// Called on the network's thread, which must not wait: long work goes elsewhere.
+using HttpHandler = std::function<void(HttpRequest request, HttpResponder respond)>;
+
+class HttpServer {
+ public:
+  // Listens on host:port (0: any port that is free) and serves in a thread of its own. NotFound: no
+  // such address; AlreadyExists: the port is taken.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& host, int port,
+                                                            const HttpLimits& limits,
+                                                            HttpHandler handler);
+  virtual ~HttpServer() = default;  // closes what is open
+
+  virtual int port() const = 0;
+  // Takes no more connections and requests, and waits until those under way are answered, at most
+  // so long. False: some were not.
+  virtual bool Drain(std::chrono::seconds most) = 0;
+};
+
+}  // namespace onward::serving

@@ -1,0 +1,30 @@
+// One HTTP request and its reply, apart from how they travel.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace onward::serving {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names in lower case
+
+struct HttpRequest {
+  std::string method;                 // "GET"
+  std::vector<std::string> segments;  // of the path, percent-decoded: {"v2", "models", "mnist"}
+  HttpFields fields;
+  std::string body;
+};
+
+struct HttpReply {
+  int status = 200;
+  std::string body = {};
+  std::string content_type = "application/json";
+  HttpFields fields = {};  // besides Content-Type, Content-Length and Connection
+};
+
+// The value of the first field of that name (in lower case), or "".
+std::string_view FieldOf(const HttpFields& fields, std::string_view name);
+
+}  // namespace onward::serving

@@ -1,0 +1,16 @@
+// Errors as the protocol has them: {"error": "..."} with a status.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "serving/http/message.h"
+
+namespace onward::serving {
+
+HttpReply ErrorReply(int status, const std::string& message);
+// InvalidArgument and OutOfRange are 400, NotFound 404, Cancelled 499, DeadlineExceeded 504,
+// ResourceExhausted and Unavailable 503 with Retry-After, Unimplemented 501, others 500.
+HttpReply ErrorReply(const absl::Status& status);
+
+}  // namespace onward::serving

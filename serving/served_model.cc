@@ -1,0 +1,142 @@
+#include "serving/served_model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "onward/status.h"
+#include "serving/http/framing.h"
+#include "serving/protocol/datatype.h"
+
+namespace onward::serving {
+namespace {
+
+absl::Status CheckName(const std::string& name) {
+  const bool blank = name.find_first_not_of(' ') == name.npos;
+  if (!blank && CanBeSegment(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name, "' cannot be the name of a model in a path: NAME=MODEL gives another"));
+}
+
+absl::Status CheckCrosses(const ValueInfo& value, const char* what) {
+  if (value.type.is_tensor() && !DatatypeName(value.type.dtype).empty()) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(what, " '", value.name, "' is ",
+                                               value.type.ToString(),
+                                               ", which cannot cross the inference protocol"));
+}
+
+// With -1, or another number, for what varies.
+std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
+  std::vector<int64_t> shape;
+  if (!type.shape) return {varying};
+  for (const Dim& dim : *type.shape) shape.push_back(dim.known() ? dim.value() : varying);
+  return shape;
+}
+
+nlohmann::json Described(const std::vector<ValueInfo>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ValueInfo& value : values) {
+    list.push_back({{"name", value.name},
+                    {"datatype", std::string(DatatypeName(value.type.dtype))},
+                    {"shape", ShapeOf(value.type, -1)}});
+  }
+  return list;
+}
+
+// Zeros as text inside single quotes; many are made by the shell.
+std::string ZerosFor(DType dtype, int64_t count) {
+  const std::string zero = dtype == DType::kString ? "\"\"" : dtype == DType::kBool ? "false" : "0";
+  constexpr int64_t kWritten = 16;
+  if (count > kWritten)
+    return absl::StrCat("'\"$(yes '", zero, "' | head -n ", count, " | paste -sd, -)\"'");
+  std::string zeros;
+  for (int64_t i = 0; i < count; ++i) absl::StrAppend(&zeros, i == 0 ? "" : ",", zero);
+  return zeros;
+}
+
+// Percent-encoded.
+std::string PathSegment(const std::string& name) {
+  std::string segment;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = absl::ascii_isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      segment.push_back(c);
+    } else {
+      constexpr char kDigits[] = "0123456789ABCDEF";
+      segment += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return segment;
+}
+
+std::string InSingleQuotes(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"'", "'\\''"}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
+                                                                 std::unique_ptr<Session> session) {
+  ONWARD_RETURN_IF_ERROR(CheckName(name));
+  for (const ValueInfo& value : session->inputs())
+    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
+  for (const ValueInfo& value : session->outputs())
+    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
+  return std::shared_ptr<ServedModel>(new ServedModel(std::move(name), std::move(session)));
+}
+
+std::string ServedModel::MetadataJson() const {
+  const nlohmann::json document = {{"name", name_},
+                                   {"versions", {kOnlyVersion}},
+                                   {"platform", "onnx_onnxv1"},
+                                   {"inputs", Described(session_->inputs())},
+                                   {"outputs", Described(session_->outputs())}};
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<InferReply> ServedModel::Infer(const InferRequest& request,
+                                              const RunOptions& options) const {
+  std::vector<std::string> names, wanted = request.outputs;
+  for (const ValueInfo& output : session_->outputs()) names.push_back(output.name);
+  for (const std::string& name : wanted) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string closest = ClosestName(name, names);
+    return absl::InvalidArgumentError(
+        absl::StrCat("outputs: the model has no output '", name, "'",
+                     closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+  }
+  if (wanted.empty()) wanted = names;
+  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs results, session_->Run(request.inputs, options));
+  InferReply reply{name_, kOnlyVersion, request.id};
+  for (const std::string& name : wanted) {
+    const Value& value = results.at(name);
+    if (!value.is_tensor())
+      return absl::InternalError(absl::StrCat("output '", name, "' is not a tensor"));
+    reply.outputs.emplace_back(name, value.tensor());
+  }
+  return reply;
+}
+
+std::string ServedModel::CurlLine(const std::string& url) const {
+  std::string inputs;
+  for (const ValueInfo& input : session_->inputs()) {
+    if (input.optional) continue;
+    const std::vector<int64_t> shape = ShapeOf(input.type, 1);
+    const int64_t count = NumElements(Dims(shape.begin(), shape.end()));
+    absl::StrAppend(
+        &inputs, inputs.empty() ? "" : ",", "{\"name\":",
+        InSingleQuotes(nlohmann::json(input.name)
+                           .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)),
+        ",\"datatype\":\"", std::string(DatatypeName(input.type.dtype)),
+        "\",\"shape\":", nlohmann::json(shape).dump(), ",\"data\":[",
+        ZerosFor(input.type.dtype, count), "]}");
+  }
+  return absl::StrCat("curl '", url, "/v2/models/", InSingleQuotes(PathSegment(name_)),
+                      "/infer' -d '{\"inputs\":[", inputs, "]}'");
+}
+
+}  // namespace onward::serving

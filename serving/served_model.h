@@ -1,0 +1,42 @@
+// A model that is served: its session and what the protocol says of it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "onward/session.h"
+#include "serving/protocol/infer_reply.h"
+#include "serving/protocol/infer_request.h"
+
+namespace onward::serving {
+
+inline constexpr char kOnlyVersion[] = "1";
+
+// Thread-safe once made.
+class ServedModel {
+ public:
+  // InvalidArgument: a name that no path can have. Unimplemented: an input or output that cannot
+  // cross the protocol (a sequence, a map, complex numbers, ...).
+  static absl::StatusOr<std::shared_ptr<ServedModel>> Create(std::string name,
+                                                             std::unique_ptr<Session> session);
+
+  const std::string& name() const { return name_; }
+  // {"name":..., "versions":["1"], "platform":"onnx_onnxv1", "inputs":[...], "outputs":[...]}; dims
+  // that vary are -1.
+  std::string MetadataJson() const;
+  // Runs the model. InvalidArgument: inputs that do not fit, an output that the model does not
+  // have; errors as Session::Run.
+  absl::StatusOr<InferReply> Infer(const InferRequest& request, const RunOptions& options) const;
+  // A shell command that asks for an inference with zeros, 1 for dims that vary.
+  std::string CurlLine(const std::string& url) const;
+
+ private:
+  ServedModel(std::string name, std::unique_ptr<Session> session)
+      : name_(std::move(name)), session_(std::move(session)) {}
+
+  const std::string name_;
+  const std::unique_ptr<Session> session_;
+};
+
+}  // namespace onward::serving

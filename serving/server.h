@@ -1,0 +1,38 @@
+// The inference server: models behind the endpoints of the Open Inference Protocol v2.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onward/counters.h"
+#include "serving/http/http_server.h"
+#include "serving/served_model.h"
+
+namespace onward::serving {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 8000;  // 0: any that is free
+  HttpLimits limits = {};
+  int threads = 1;             // that compute
+  size_t most_waiting = 1000;  // requests; more are refused with 503
+  std::string version = {};    // of the program, for GET /v2
+};
+
+class Server {
+ public:
+  // Serves until Stop. Names of models differ. Errors as HttpServer::Listen.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(
+      std::vector<std::shared_ptr<ServedModel>> models, const ServerOptions& options);
+  virtual ~Server() = default;
+
+  virtual int port() const = 0;
+  // Says that it is not ready, takes nothing new, and waits at most so long for what is under way.
+  // False: some of it was not answered.
+  virtual bool Stop(std::chrono::seconds most) = 0;
+};
+
+}  // namespace onward::serving

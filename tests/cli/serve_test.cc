@@ -1,0 +1,60 @@
+// onward serve, as a user meets it: the printed line is pasted, the server is stopped.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/train_fixture.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ReadFile;
+using ::testing::StartsWith;
+
+class ServeTest : public testing::TrainCommandTest {
+ protected:
+  static std::string Mnist() {
+    return std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx";
+  }
+};
+
+TEST_F(ServeTest, ThePrintedLineIsPasted) {
+  const std::string log = directory_.path("log");
+  const pid_t server =
+      Start({"serve", Mnist(), "a digit=" + Mnist(), "--http", "127.0.0.1:0"}, log);
+  ASSERT_TRUE(Until([&] {
+    const std::string text = ReadFile(log);
+    return std::count(text.begin(), text.end(), '\n') >= 3;
+  })) << ReadFile(log);
+  std::ifstream lines(log);
+  std::string first, curl, named;
+  std::getline(lines, first);
+  std::getline(lines, curl);
+  std::getline(lines, named);
+  EXPECT_THAT(first, StartsWith("serving 2 models on http://127.0.0.1:"));
+  for (const std::string& line : {curl, named}) {
+    EXPECT_THAT(line, StartsWith("curl '"));
+    const std::string reply = directory_.path("reply");
+    ASSERT_EQ(std::system(absl::StrCat(line, " -sS -o ", reply).c_str()), 0) << line;
+    const nlohmann::json answer = nlohmann::json::parse(ReadFile(reply));
+    EXPECT_EQ(answer["model_name"], &line == &curl ? "mnist-8" : answer["model_name"]);
+    EXPECT_EQ(answer["outputs"][0]["shape"], nlohmann::json({1, 10}));
+    EXPECT_EQ(answer["outputs"][0]["data"].size(), 10);
+  }
+  kill(server, SIGTERM);
+  EXPECT_EQ(Await(server), 0) << ReadFile(log);
+  EXPECT_THAT(ReadFile(log), HasSubstr("stopping: requests under way are answered"));
+}
+
+TEST_F(ServeTest, WhatIsWrongIsSaid) {
+  EXPECT_EQ(Onward("serve"), 2);
+  EXPECT_EQ(Onward("serve nothing.onnx"), 1);
+  EXPECT_THAT(log_, HasSubstr("nothing.onnx"));
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " ", Mnist())), 1);
+  EXPECT_THAT(log_, HasSubstr("two models are named 'mnist-8'"));
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --http 8000")), 1);
+  EXPECT_THAT(log_, HasSubstr("'8000' is not HOST:PORT"));
+}
+
+}  // namespace
+}  // namespace onward
