@@ -7,13 +7,12 @@
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
-#include "graph/passes/pass.h"
 #include "onward/status.h"
 
 namespace onward {
 namespace {
 
-// Whether the entry takes the node, whatever its constants are.
+// Whether the entry takes the node: first without its constants, which a kernel may pack at once.
 bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const KernelOptions& options) {
   Graph alone;
   GraphEdit edit(alone);
@@ -32,7 +31,8 @@ bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const Kernel
         output.valid() ? edit.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
   }
   const NodeId copy = edit.AddNode(std::move(node));
-  return entry.make(NodeSpec(alone, copy, options)).ok();
+  return entry.make(NodeSpec(alone, copy, options)).ok() ||
+         entry.make(NodeSpec(graph, id, options)).ok();
 }
 
 bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
@@ -66,20 +66,22 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   };
   ONWARD_RETURN_IF_ERROR(expand(graph));
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));
+  int budget = PatchBudget(options.stop_after_patches);
+  PassOptions pass_options;
+  pass_options.excess_precision = options.precision != Precision::kStrict;
+  pass_options.evaluate = [&](const Graph& g, NodeId id) {
+    return EvaluateOnCpu(g, id, kernel_options);
+  };
   if (options.optimize) {
-    PassOptions pass_options;
-    pass_options.stop_after_patches = options.stop_after_patches;
-    pass_options.excess_precision = options.precision != Precision::kStrict;
-    pass_options.evaluate = [&](const Graph& g, NodeId id) {
-      return EvaluateOnCpu(g, id, kernel_options);
-    };
     std::vector<Pass> passes = PortablePipeline();
     const std::vector<Pass> device = DevicePipeline(options.provider);
     if (!options.reference_kernels) passes.insert(passes.end(), device.begin(), device.end());
-    ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options));
+    ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options, budget));
     ONWARD_RETURN_IF_ERROR(expand(graph));
   }
-  if (options.rewrite != nullptr) ONWARD_RETURN_IF_ERROR(options.rewrite(graph));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> late,
+                          RunPasses(graph, hooks.late_passes, pass_options, budget));
+  compiled.passes.insert(compiled.passes.end(), late.begin(), late.end());
   if (!provider->is_host()) ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
                           CompileProgram(std::move(graph), options, kernel_options));

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
+#include "graph/passes/pass.h"
 #include "onward/explanation.h"
 #include "onward/graph.h"
 #include "onward/session_options.h"
@@ -24,6 +25,9 @@ struct CompileHooks {
   // the names of dims. Null: a copy of the model is kept where its weights are small, and else
   // names may not differ.
   std::function<absl::StatusOr<Model>()> import_again = nullptr;
+  // Run on the optimised graph, before it is planned; SessionOptions::stop_after_patches counts
+  // their patches too.
+  std::vector<Pass> late_passes = {};
 };
 
 struct Compiled {

@@ -34,7 +34,8 @@ struct PassOptions {
 struct Pass {
   std::string_view name;
   // Returns how many patches it applied. `budget` is decremented per patch and stops the pass at 0.
-  absl::StatusOr<int> (*run)(Graph& graph, const PassOptions& options, int& budget);
+  std::function<absl::StatusOr<int>(Graph& graph, const PassOptions& options, int& budget)> run;
+  bool in_bodies = true;  // false: on the outermost graph alone
 };
 
 // What leaves a graph that any ONNX runtime can run.
@@ -42,12 +43,19 @@ std::vector<Pass> PortablePipeline();
 // What may use `onward` ops, for the CPU or CUDA provider.
 std::vector<Pass> DevicePipeline(std::string_view provider);
 
+// Converts PassOptions::stop_after_patches to a budget; no limit is the greatest int.
+int PatchBudget(int stop_after_patches);
+
 // Runs passes in order, subgraphs included (a body before the graph around it), verifying after
 // each. Outputs keep their order and names, inputs stay; other ids may become stale. An error names
-// the pass.
+// the pass. `budget` takes the place of options.stop_after_patches, and is less afterwards.
+absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
+                                                  const PassOptions& options, int& budget);
 absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options);
 // The same on a model's graph; its updates keep meaning the same inputs and outputs.
+absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
+                                                  const PassOptions& options, int& budget);
 absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
                                                   const PassOptions& options);
 

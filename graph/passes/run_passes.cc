@@ -14,7 +14,7 @@ namespace {
 absl::StatusOr<int> RunOnEveryGraph(Graph& graph, const Pass& pass, const PassOptions& options,
                                     int& budget) {
   int patches = 0;
-  for (NodeId id : graph.node_ids()) {
+  for (NodeId id : pass.in_bodies ? graph.node_ids() : std::vector<NodeId>()) {
     for (const Subgraph& body : graph.node(id).subgraphs) {
       if (budget <= 0) return patches;
       ONWARD_ASSIGN_OR_RETURN(const int applied,
@@ -29,10 +29,24 @@ absl::StatusOr<int> RunOnEveryGraph(Graph& graph, const Pass& pass, const PassOp
 
 }  // namespace
 
+int PatchBudget(int stop_after_patches) {
+  return stop_after_patches < 0 ? std::numeric_limits<int>::max() : stop_after_patches;
+}
+
 absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
                                                   const PassOptions& options) {
-  int budget =
-      options.stop_after_patches < 0 ? std::numeric_limits<int>::max() : options.stop_after_patches;
+  int budget = PatchBudget(options.stop_after_patches);
+  return RunPasses(graph, passes, options, budget);
+}
+
+absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
+                                                  const PassOptions& options) {
+  int budget = PatchBudget(options.stop_after_patches);
+  return RunPasses(model, passes, options, budget);
+}
+
+absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vector<Pass>& passes,
+                                                  const PassOptions& options, int& budget) {
   std::vector<PassReport> reports;
   for (const Pass& pass : passes) {
     const std::string context = absl::StrCat("pass ", std::string(pass.name), ": ");
@@ -47,7 +61,7 @@ absl::StatusOr<std::vector<PassReport>> RunPasses(Graph& graph, const std::vecto
 }
 
 absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vector<Pass>& passes,
-                                                  const PassOptions& options) {
+                                                  const PassOptions& options, int& budget) {
   // By position: passes may make other values the outputs.
   const auto position = [](const std::vector<ValueId>& ids, ValueId id) {
     return static_cast<size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
@@ -61,7 +75,7 @@ absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vecto
       return absl::InvalidArgumentError("an update binds what is no input or no output");
     }
   }
-  absl::StatusOr<std::vector<PassReport>> reports = RunPasses(model.graph, passes, options);
+  absl::StatusOr<std::vector<PassReport>> reports = RunPasses(model.graph, passes, options, budget);
   for (size_t i = 0; i < updates.size(); ++i) {
     model.updates[i] = {model.graph.inputs()[updates[i].first],
                         model.graph.outputs()[updates[i].second]};

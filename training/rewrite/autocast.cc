@@ -26,16 +26,17 @@ std::string TypeNameOf(const std::vector<onnx::OpSchema::FormalParameter>& forma
 
 class Autocaster {
  public:
-  Autocaster(Graph& graph, DType dtype)
+  Autocaster(Graph& graph, DType dtype, int& budget)
       : graph_(graph),
         dtype_(dtype),
+        budget_(budget),
         type_name_(absl::StrCat("tensor(", std::string(DTypeName(dtype)), ")")) {}
 
   absl::Status Run() {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
     for (const NodeId id : order) {
       for (const Subgraph& body : graph_.node(id).subgraphs)
-        ONWARD_RETURN_IF_ERROR(Autocaster(*body.graph, dtype_).Run());
+        ONWARD_RETURN_IF_ERROR(Autocaster(*body.graph, dtype_, budget_).Run());
       Lower(id, LoweredTypes(graph_.node(id)));
     }
     for (const auto& [wide, cast] : widened_) {
@@ -127,7 +128,8 @@ class Autocaster {
   }
 
   void Lower(NodeId id, const TypeNames& lowered) {
-    if (lowered.empty()) return;
+    if (lowered.empty() || budget_ <= 0) return;
+    --budget_;
     const onnx::OpSchema& schema = *graph_.node(id).schema;
     for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId input = graph_.node(id).inputs[i];
@@ -180,6 +182,7 @@ class Autocaster {
 
   Graph& graph_;
   const DType dtype_;
+  int& budget_;
   const std::string type_name_;
   std::map<int32_t, ValueId> low_;     // float32 value -> what is computed
   std::map<int32_t, ValueId> copies_;  // float32 value -> its Cast
@@ -189,8 +192,8 @@ class Autocaster {
 
 }  // namespace
 
-absl::Status Autocast(Model& model, DType dtype) {
-  Autocaster autocaster(model.graph, dtype);
+absl::Status Autocast(Model& model, DType dtype, int& budget) {
+  Autocaster autocaster(model.graph, dtype, budget);
   ONWARD_RETURN_IF_ERROR(Annotate(autocaster.Run(), "autocast:"));
   for (UpdateBinding& update : model.updates) update.output = autocaster.Now(update.output);
   return absl::OkStatus();

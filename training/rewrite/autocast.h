@@ -18,6 +18,7 @@ namespace onward {
 //
 // The CPU's pass widen_floats takes the Casts away again (unless the session is kStrict) and leaves
 // the rounding of operands to products of Precision::kFast.
-absl::Status Autocast(Model& model, DType dtype);
+// `budget` as a pass's: each node that computes in `dtype` is a patch.
+absl::Status Autocast(Model& model, DType dtype, int& budget);
 
 }  // namespace onward

@@ -103,7 +103,7 @@ int64_t CountLong(const Graph& graph) {
 
 }  // namespace
 
-absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializers) {
+absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializers, int& budget) {
   Model fused = model;
   Graph& graph = fused.graph;
   // Their values will change: no pass may compute with them.
@@ -117,7 +117,7 @@ absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializ
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));
   PassOptions options;
   options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
-  ONWARD_RETURN_IF_ERROR(RunPasses(fused, Passes(), options).status());
+  ONWARD_RETURN_IF_ERROR(RunPasses(fused, Passes(), options, budget).status());
   if (CountLong(graph) <= CountLong(model.graph)) return absl::OkStatus();
   for (const std::string& name : held) GraphEdit(graph).RemoveInput(graph.FindValue(name));
   model = std::move(fused);

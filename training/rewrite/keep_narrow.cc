@@ -43,23 +43,27 @@ class Keeper {
   Keeper(Graph& graph, const std::vector<NodeId>& forward)
       : graph_(graph), forward_(forward.begin(), forward.end()) {}
 
-  absl::Status Keep(NodeId producer) {
+  // Returns how many outputs of the producer are rounded.
+  absl::StatusOr<int> Keep(NodeId producer, int& budget) {
+    int rounded = 0;
     const Metadata& metadata = graph_.node(producer).metadata;
     const auto narrow = metadata.find(kNarrowKey);
-    if (narrow == metadata.end()) return absl::OkStatus();
+    if (narrow == metadata.end()) return rounded;
     const std::optional<DType> dtype = DTypeFromName(narrow->second);
     const std::vector<ValueId> outputs = graph_.node(producer).outputs;
     for (const ValueId output : outputs) {
-      if (!dtype || !output.valid() || graph_.is_output(output)) continue;
+      if (budget <= 0 || !dtype || !output.valid() || graph_.is_output(output)) continue;
       const Type& type = graph_.type(output);
       if (!type.is_tensor() || type.dtype != DType::kFloat32 || !IsLarge(type)) continue;
-      ONWARD_RETURN_IF_ERROR(Round(output, *dtype));
+      ONWARD_ASSIGN_OR_RETURN(const bool is_rounded, Round(output, *dtype));
+      rounded += is_rounded;
+      budget -= is_rounded;
     }
-    return absl::OkStatus();
+    return rounded;
   }
 
  private:
-  absl::Status Round(ValueId wide, DType dtype) {
+  absl::StatusOr<bool> Round(ValueId wide, DType dtype) {
     std::vector<NodeId> readers, late;
     for (const NodeId user : graph_.users(wide)) {
       if (forward_.count(user) > 0) {
@@ -67,10 +71,10 @@ class Keeper {
       } else if (ReadsNarrow(graph_.node(user), wide)) {
         late.push_back(user);
       } else {
-        return absl::OkStatus();
+        return false;
       }
     }
-    if (late.empty()) return absl::OkStatus();
+    if (late.empty()) return false;
     Type type = graph_.type(wide);
     type.dtype = dtype;
     const std::string kept = absl::StrCat(graph_.value(wide).name, "/kept");
@@ -79,14 +83,14 @@ class Keeper {
     // By its name what is computed again is chosen: so are the nodes that are its own.
     GraphEdit(graph_).node(AddCast(graph_, wide, narrow, "keep_narrow")).name = producer;
     for (const NodeId reader : late) GraphEdit(graph_).SetInput(reader, 0, narrow);
-    if (readers.empty()) return absl::OkStatus();
+    if (readers.empty()) return true;
     // The forward pass waits until the value is rounded; then its memory may go.
     GraphSink sink(graph_, absl::StrCat(kept, "/"));
     const Expr after = sink.Op("After", {sink.Value(wide), sink.Value(narrow)}, {}, kOnwardDomain);
     ONWARD_RETURN_IF_ERROR(sink.status());
     GraphEdit(graph_).node(graph_.value(after.id()).producer).name = producer;
     for (const NodeId reader : readers) Retarget(reader, wide, after.id());
-    return absl::OkStatus();
+    return true;
   }
 
   void Retarget(NodeId reader, ValueId from, ValueId to) {
@@ -102,11 +106,15 @@ class Keeper {
 
 }  // namespace
 
-absl::Status KeepNarrow(Graph& graph, ValueId loss) {
+absl::StatusOr<int> KeepNarrow(Graph& graph, ValueId loss, int& budget) {
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> forward, ForwardNodes(graph, loss));
   Keeper keeper(graph, forward);
-  for (const NodeId id : forward) ONWARD_RETURN_IF_ERROR(keeper.Keep(id));
-  return absl::OkStatus();
+  int patches = 0;
+  for (const NodeId id : forward) {
+    ONWARD_ASSIGN_OR_RETURN(const int rounded, keeper.Keep(id, budget));
+    patches += rounded;
+  }
+  return patches;
 }
 
 }  // namespace onward

@@ -170,7 +170,8 @@ Passes PassesOf(const Graph& graph, std::vector<NodeId> order, const std::vector
   return passes;
 }
 
-absl::Status RecomputeSegment(Graph& graph, const Part& part, const Passes& passes) {
+// Returns whether anything reads the copy.
+absl::StatusOr<bool> RecomputeSegment(Graph& graph, const Part& part, const Passes& passes) {
   int end = -1;
   for (const NodeId id : part.nodes) end = std::max(end, passes.time.at(id));
   std::set<NodeId> beside;  // computed of the segment's values, beside the backward pass
@@ -199,8 +200,9 @@ absl::Status RecomputeSegment(Graph& graph, const Part& part, const Passes& pass
     for (const ValueId output : graph.node(id).outputs)
       if (output.valid() && graph.type(output).is_tensor()) token = output;
   }
-  if (!token.valid()) return absl::OkStatus();  // the last segment: its values are still there
+  if (!token.valid()) return false;  // the last segment: its values are still there
   SegmentCopy copy(graph, part.nodes, token);
+  bool copied = false;
   for (const NodeId reader : readers) {
     if (!graph.node(reader).subgraphs.empty()) continue;
     for (size_t i = 0; i < graph.node(reader).inputs.size(); ++i) {
@@ -208,9 +210,10 @@ absl::Status RecomputeSegment(Graph& graph, const Part& part, const Passes& pass
       if (!read.valid() || !is_wanted(read)) continue;
       ONWARD_ASSIGN_OR_RETURN(const ValueId again, copy.CopyOf(read));
       GraphEdit(graph).SetInput(reader, static_cast<int>(i), again);
+      copied = true;
     }
   }
-  return absl::OkStatus();
+  return copied;
 }
 
 }  // namespace
@@ -300,22 +303,33 @@ absl::StatusOr<std::vector<Segment>> EvenSegments(const Graph& graph, ValueId lo
   return segments;
 }
 
-absl::Status Recompute(Graph& graph, ValueId loss, absl::Span<const Segment> segments) {
+absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segment> segments,
+                              int& budget) {
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> forward, ForwardNodes(graph, loss));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.TopologicalOrder());
   const Passes passes = PassesOf(graph, order, forward);
+  int patches = 0;
   for (const Segment& segment : segments) {
-    ONWARD_RETURN_IF_ERROR(RecomputeSegment(graph, PartOf(graph, segment, passes.forward), passes));
+    if (budget <= 0) break;
+    ONWARD_ASSIGN_OR_RETURN(
+        const bool copied, RecomputeSegment(graph, PartOf(graph, segment, passes.forward), passes));
+    patches += copied;
+    budget -= copied;
   }
-  return absl::OkStatus();
+  return patches;
 }
 
-absl::Status Recompute(Graph& graph, ValueId loss, absl::Span<const std::string> patterns,
-                       int count) {
-  ONWARD_ASSIGN_OR_RETURN(
-      const std::vector<Segment> segments,
-      patterns.empty() ? EvenSegments(graph, loss, count) : NamedSegments(graph, loss, patterns));
-  return Recompute(graph, loss, segments);
+Pass RecomputePass(std::vector<std::string> patterns, int count) {
+  Pass pass{.name = "recompute", .run = nullptr, .in_bodies = false};
+  pass.run = [patterns = std::move(patterns), count](Graph& graph, const PassOptions&,
+                                                     int& budget) -> absl::StatusOr<int> {
+    const ValueId loss = graph.FindValue("loss");
+    ONWARD_ASSIGN_OR_RETURN(
+        const std::vector<Segment> segments,
+        patterns.empty() ? EvenSegments(graph, loss, count) : NamedSegments(graph, loss, patterns));
+    return Recompute(graph, loss, segments, budget);
+  };
+  return pass;
 }
 
 }  // namespace onward

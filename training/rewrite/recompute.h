@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/passes/pass.h"
 #include "onward/graph.h"
 
 namespace onward {
@@ -27,15 +28,17 @@ absl::StatusOr<std::vector<Segment>> NamedSegments(const Graph& graph, ValueId l
 // dims that are not known count as 32.
 absl::StatusOr<std::vector<Segment>> EvenSegments(const Graph& graph, ValueId loss, int count);
 
-// For an optimised graph with gradients (SessionOptions::rewrite; passes would take the copies for
-// common subexpressions, and fuse what they now may): whatever reads a value of a segment and is no
-// part of the forward pass reads it from a copy of the segment, which waits until the backward pass
-// comes there. Nodes that draw numbers without a stream of their own and nodes with bodies stay as
-// they are.
-absl::Status Recompute(Graph& graph, ValueId loss, absl::Span<const Segment> segments);
+// For an optimised graph with gradients (CompileHooks::late_passes; other passes would take the
+// copies for common subexpressions, and fuse what they now may): whatever reads a value of a
+// segment and is no part of the forward pass reads it from a copy of the segment, which waits until
+// the backward pass comes there. Nodes that draw numbers without a stream of their own and nodes
+// with bodies stay as they are. `budget` as a pass's: each segment is a patch; returns how many
+// were copied.
+absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segment> segments,
+                              int& budget);
 
-// The same of `patterns` or, when there are none, of `count` even segments.
-absl::Status Recompute(Graph& graph, ValueId loss, absl::Span<const std::string> patterns,
-                       int count);
+// The same of `patterns` or, when there are none, of `count` even segments, as a pass on a graph
+// whose loss is the value "loss".
+Pass RecomputePass(std::vector<std::string> patterns, int count);
 
 }  // namespace onward

@@ -67,7 +67,9 @@ absl::Status TrainingLoop::FitSession() {
   ONWARD_ASSIGN_OR_RETURN(const int64_t budget, ParseBytes("recompute.memory_budget",
                                                            config_.recompute().memory_budget()));
   ONWARD_ASSIGN_OR_RETURN(
-      phases_, MakeTrainingPhases(trained_, config_, fields_, {.all_reduce = ranks() > 1}));
+      phases_, MakeTrainingPhases(
+                   trained_, config_, fields_,
+                   {.all_reduce = ranks() > 1, .stop_after_patches = options_.stop_after_patches}));
   std::vector<Model> models = std::exchange(phases_.models, {});
   if (!config_.has_evaluation()) {
     // The export takes the statistics of averages without an evaluation too.
@@ -195,20 +197,9 @@ absl::Status TrainingLoop::PlanMemory(int64_t budget) {
   planned_.outputs = step.outputs + std::max(evaluation.outputs, statistics.outputs);
   planned_.copies = step.copied_updates + (SkipsSteps(config_) ? step.updates : 0);
   planned_.sized_at_run = step.sized_at_run + evaluation.sized_at_run + statistics.sized_at_run;
-  // The best weights are kept where no checkpoints have them and steps follow.
-  const bool keeps_best =
-      ExportsBest() && options_.checkpoint_directory.empty() &&
-      ComesBeforeTheEnd(config_.evaluation().has_every_steps(), config_.evaluation().every_steps());
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
-    planned_.state += state.byte_size();
-    const bool is_weight = trained_.model.graph.is_constant(trained_.model.graph.FindValue(name)) ||
-                           name.starts_with(kAveragePrefix);
-    if (is_weight && keeps_best) planned_.copies += state.byte_size();
-  }
+  ONWARD_RETURN_IF_ERROR(PlanState());
   planned_.held = memory_->used();
   planned_.creation = memory_->peak();
-  // By a checkpoint; by the last one, beside what a step takes.
   int64_t written = planned_.state, written_at_end = 0;
   if (IsLbfgs(config_)) {
     ONWARD_ASSIGN_OR_RETURN(const Lbfgs::Memory lbfgs, PlanLbfgs());
@@ -227,15 +218,35 @@ absl::Status TrainingLoop::PlanMemory(int64_t budget) {
       ONWARD_RETURN_IF_ERROR(
           MeasurePhase(evaluate, evaluation_data, *evaluation_loader_, evaluated.sizes));
   }
+  PlanCheckpoints(written, written_at_end, most);
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::PlanState() {
+  // The best weights are kept where no checkpoints have them and steps follow.
+  const bool keeps_best =
+      ExportsBest() && options_.checkpoint_directory.empty() &&
+      ComesBeforeTheEnd(config_.evaluation().has_every_steps(), config_.evaluation().every_steps());
+  for (const std::string& name : session_->state_names()) {
+    ONWARD_ASSIGN_OR_RETURN(const Tensor state, session_->State(name));
+    planned_.state += state.byte_size();
+    const bool is_weight = trained_.model.graph.is_constant(trained_.model.graph.FindValue(name)) ||
+                           name.starts_with(kAveragePrefix);
+    if (is_weight && keeps_best) planned_.copies += state.byte_size();
+  }
+  return absl::OkStatus();
+}
+
+// `written`: by a checkpoint; `written_at_end`: by the last one, beside what a step takes.
+void TrainingLoop::PlanCheckpoints(int64_t written, int64_t written_at_end, int64_t limit) {
   // A step that runs while a checkpoint is written leaves the state that is written as it is.
   waits_for_checkpoints_ = false;
   if (SavesBeforeTheEnd() && !SkipsSteps(config_)) {
-    waits_for_checkpoints_ = planned_.total() + written > most;
+    waits_for_checkpoints_ = planned_.total() + written > limit;
     if (!waits_for_checkpoints_) planned_.copies += written;
   }
   if (!options_.checkpoint_directory.empty() && (!SavesBeforeTheEnd() || waits_for_checkpoints_))
     planned_.optimizer += std::max<int64_t>(0, written_at_end);
-  return absl::OkStatus();
 }
 
 // What LBFGS keeps and works with.

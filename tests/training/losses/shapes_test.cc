@@ -95,7 +95,7 @@ TEST(LossShapes, NothingIsBroadcast) {
     const auto run = [&, f = function](const Operand& x, const Operand& target) {
       return Try({x, target}, [&](const auto& of) { return f(of[0], of[1]); });
     };
-    const auto both = [&](const char* got, const char* expected) {
+    const auto both = [&, name = name](const char* got, const char* expected) {
       return AllOf(HasSubstr(absl::StrCat("loss ", name, ": ")), HasSubstr("'label'"),
                    HasSubstr("'scores'"), HasSubstr(absl::StrCat("has the shape ", got)),
                    HasSubstr(expected), HasSubstr("`dim: 1`"));

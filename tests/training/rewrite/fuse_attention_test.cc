@@ -152,13 +152,18 @@ TEST(FuseAttentionForTraining, UnderAutocast) {
   ExpectSameWeights(*narrow, *wide, 2e-2);
 }
 
+absl::Status Fuse(Model& model, const std::vector<std::string>& initializers) {
+  int budget = PatchBudget(-1);
+  return FuseAttention(model, initializers, budget);
+}
+
 TEST(FuseAttentionForTraining, ShortRowsAreKept) {
   const std::string text =
       absl::StrReplaceAll(kText, {{",64,", ",32,"}, {" 64", " 32"}, {"{64", "{32"}});
   auto model = testing::ModelFromText(text);
   ASSERT_TRUE(model.ok()) << model.status();
   const std::string before = testing::Nodes(model->graph);
-  ASSERT_TRUE(FuseAttention(*model, {}).ok());
+  ASSERT_TRUE(Fuse(*model, {}).ok());
   EXPECT_EQ(testing::Nodes(model->graph), before);
 }
 
@@ -176,7 +181,7 @@ TEST(FuseAttentionForTraining, FilledScores) {
         "kt = Transpose <perm = [0, 1, 3, 2]> (k) a = MatMul(q, kt) s = Mul(a, half) w = ",
         where, " p = Softmax <axis = -1> (w) y = MatMul(p, v) }"));
     EXPECT_TRUE(model.ok()) << model.status();
-    EXPECT_TRUE(FuseAttention(*model, {}).ok());
+    EXPECT_TRUE(Fuse(*model, {}).ok());
     const std::string nodes = testing::Nodes(model->graph);
     EXPECT_NE(absl::StrContains(nodes, "Softmax("), absl::StrContains(nodes, "Attention("))
         << nodes;
@@ -197,7 +202,7 @@ TEST(FuseAttentionForTraining, OtherModelsStayAsTheyAre) {
       "s = Mul(two, two) a = MatMul(x, w) b = Mul(a, s) y = Softmax(b) }");
   ASSERT_TRUE(model.ok()) << model.status();
   const std::string before = testing::Nodes(model->graph);
-  ASSERT_TRUE(FuseAttention(*model, std::vector<std::string>{"w"}).ok());
+  ASSERT_TRUE(Fuse(*model, std::vector<std::string>{"w"}).ok());
   EXPECT_EQ(testing::Nodes(model->graph), before);
   EXPECT_TRUE(model->graph.is_constant(model->graph.FindValue("w")));
 }

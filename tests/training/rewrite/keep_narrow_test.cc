@@ -18,10 +18,8 @@
 namespace onward {
 namespace {
 
-absl::StatusOr<int> Keep(Graph& graph, const PassOptions&, int&) {
-  const absl::Status status = KeepNarrow(graph, graph.FindValue("loss"));
-  if (!status.ok()) return status;
-  return 0;
+absl::StatusOr<int> Keep(Graph& graph, const PassOptions&, int& budget) {
+  return KeepNarrow(graph, graph.FindValue("loss"), budget);
 }
 
 std::string Kept(const std::string& text) {
@@ -89,10 +87,9 @@ absl::StatusOr<Trained> Train(const std::string& precision, int segments = 0) {
   SessionOptions options;
   options.num_threads = 2;
   options.precision = SessionPrecision(config);
-  if (segments > 1) {
-    options.rewrite = [&](Graph& g) { return Recompute(g, g.FindValue("loss"), {}, segments); };
-  }
-  auto session = TrainingSession::Create(std::move(phases->models[0]), options);
+  std::vector<Pass> late;
+  if (segments > 1) late.push_back(RecomputePass({}, segments));
+  auto session = TrainingSession::Create(std::move(phases->models[0]), options, late);
   if (!session.ok()) return session.status();
   Tensor images(DType::kFloat32, {16, 3, 32, 32}), labels(DType::kInt64, {16});
   for (int64_t i = 0; i < images.num_elements(); ++i)

@@ -27,7 +27,8 @@ using namespace expr;  // NOLINT
 Model Casted(const std::string& text, DType dtype = DType::kBFloat16) {
   auto model = testing::ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
-  EXPECT_TRUE(Autocast(*model, dtype).ok());
+  int budget = PatchBudget(-1);
+  EXPECT_TRUE(Autocast(*model, dtype, budget).ok());
   EXPECT_TRUE(Verify(model->graph).ok()) << Verify(model->graph);
   EXPECT_TRUE(InferGraph(model->graph).ok());
   return *std::move(model);
