@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 
 #include "graph/base/machine_memory.h"
 
@@ -19,9 +18,8 @@ SessionOptions CommonOptions::session() const {
   options.memory = memory();
   options.deterministic = deterministic;
   if (verbose) {
-    options.warn = [](const std::string& warning) {
-      std::fprintf(stderr, "warning: %s\n", warning.c_str());
-    };
+    options.log = LogToStandardError();
+    options.counters = counters;
   }
   return options;
 }

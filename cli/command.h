@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "onward/counters.h"
 #include "onward/session.h"
 
 namespace onward::cli {
@@ -23,6 +24,8 @@ struct CommonOptions {
   bool verbose = false;
   bool json = false;
   std::vector<std::string> custom_ops;  // libraries
+  // With --verbose sessions and trainings count with these, which the command prints in the end.
+  std::shared_ptr<Counters> counters = std::make_shared<Counters>();
 
   SessionOptions session() const;
   // The limit that all tensors of the command count against: `max_memory`, or the machine's.
@@ -45,6 +48,7 @@ void AddGenerate(CommandLine& line, CommonOptions& common);
 void AddEvaluate(CommandLine& line, CommonOptions& common);
 void AddExport(CommandLine& line, CommonOptions& common);
 void AddLaunch(CommandLine& line, CommonOptions& common);
+void AddServe(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 

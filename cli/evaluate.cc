@@ -112,9 +112,8 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
       options.data_dir.empty() && !options.data.empty() ? "." : options.data_dir;
   // Of the weights and of the evaluation; what would be trained is of no account here.
   bool evaluates = false;
-  trainer_options.on_warning = [&](const std::string& message) {
-    if (evaluates || absl::StartsWith(message, "weights:"))
-      std::fprintf(stderr, "warning: %s\n", message.c_str());
+  trainer_options.log = [&](const LogRecord& record) {
+    if (evaluates || record.source == "weights") LogToStandardError()(record);
   };
   ONWARD_ASSIGN_OR_RETURN(const auto trainer, Trainer::Create(config, std::move(trainer_options)));
   evaluates = true;

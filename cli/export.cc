@@ -70,11 +70,8 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
   for (const std::string& damaged : chosen.damaged)
     std::fprintf(stderr, "warning: %s; %s is exported\n", damaged.c_str(),
                  choice.kind == CheckpointChoice::kBest ? "the next best one" : "an older one");
-  ONWARD_ASSIGN_OR_RETURN(
-      Model model, ModelOfCheckpoint(config, subject.config->directory, chosen, options.data_dir,
-                                     [](const std::string& message) {
-                                       std::fprintf(stderr, "warning: %s\n", message.c_str());
-                                     }));
+  ONWARD_ASSIGN_OR_RETURN(Model model, ModelOfCheckpoint(config, subject.config->directory, chosen,
+                                                         options.data_dir, LogToStandardError()));
   ONWARD_RETURN_IF_ERROR(ExportTrainedModel(std::move(model), config, options.out));
   const std::string& metric = config.evaluation().metric();
   if (common.json) {

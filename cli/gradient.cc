@@ -71,10 +71,7 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   if (!model.graph.metadata.contains(nn::kModulesKey)) {
     RestoreOptions restore;
     restore.kept = options.wrt;
-    ONWARD_RETURN_IF_ERROR(
-        RestoreSource(model.graph, initializers, restore, [](const std::string& message) {
-          std::fprintf(stderr, "warning: %s\n", message.c_str());
-        }));
+    ONWARD_RETURN_IF_ERROR(RestoreSource(model.graph, initializers, restore, LogToStandardError()));
   }
   ONWARD_RETURN_IF_ERROR(StopGradientsAt(model.graph, options.stop_gradient, "--stop-gradient"));
   GradientModelOptions gradient;

@@ -283,9 +283,8 @@ class Training {
       Record(records_.Evaluation(report));
       ShowEvaluation(report, common_.json ? stderr : stdout);
     };
-    made.on_warning = [](const std::string& message) {
-      std::fprintf(stderr, "warning: %s\n", message.c_str());
-    };
+    made.log = LogToStandardError();
+    if (common_.verbose) made.counters = common_.counters;
     return made;
   }
 

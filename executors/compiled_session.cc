@@ -68,6 +68,7 @@ CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& option
       metadata_(std::move(metadata)),
       pool_(std::move(pool)),
       source_(std::move(source)) {
+  if (options_.counters != nullptr) counters_.emplace(*options_.counters);
   plan_.program = std::move(compiled.program);
   const Graph& graph = plan_.program->graph;
   for (ValueId id : graph.outputs())
@@ -87,7 +88,8 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   shared.profile = options.profile;
   shared.profile_runs = options.profile_runs;
   shared.watch = options.watch;
-  shared.warn = options.warn;
+  shared.log = options.log;
+  shared.counters = options.counters;
   std::lock_guard lock(separate_mutex_);
   try {
     return std::make_unique<CompiledSession>(
@@ -101,11 +103,15 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
 absl::Status CompiledSession::Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
                                   const RunOptions& options) {
   const MemoryScope scope(memory_);
+  const RunCount count(counters_);
+  absl::Status status;
   try {
-    return RunChecked(inputs, outputs, options);
+    status = RunChecked(inputs, outputs, options);
   } catch (const std::exception& error) {
-    return StatusOf(error);
+    status = StatusOf(error);
   }
+  if (!status.ok() && counters_) counters_->failed_runs.Add();
+  return status;
 }
 
 absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::Span<Value> outputs,
@@ -258,6 +264,7 @@ absl::StatusOr<CompiledSession::Bound> CompiledSession::FindBinding(
   }
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Binding> binding,
                           BindProgram(*plan->program, slots, pool_->num_threads(), similar));
+  if (counters_) counters_->bindings.Add();
   std::lock_guard lock(mutex_);
   bindings_.push_front({plan, std::move(binding)});
   Bound bound = bindings_.front();
@@ -273,9 +280,9 @@ absl::StatusOr<CompiledSession::Plan*> CompiledSession::PlanFor(absl::Span<const
   if (separate_.program != nullptr) return &separate_;
   const bool can_import = hooks_.import_again != nullptr;
   if (!options_.names_may_differ || (!can_import && !source_)) return differ;
-  if (options_.warn != nullptr)
-    options_.warn(absl::StrCat(std::string(differ.message()),
-                               "; the names of the model's dims are not relied upon"));
+  Warn(options_.log, "session",
+       absl::StrCat(std::string(differ.message()),
+                    "; the names of the model's dims are not relied upon"));
   Graph graph;
   if (can_import) {
     ONWARD_ASSIGN_OR_RETURN(Model model, hooks_.import_again());

@@ -13,6 +13,7 @@
 #include "executors/compile.h"
 #include "executors/dim_names.h"
 #include "executors/run_state.h"
+#include "executors/session_counters.h"
 #include "onward/session.h"
 #include "onward/trace.h"
 
@@ -95,6 +96,7 @@ class CompiledSession : public Session {
   std::vector<int32_t> updated_input_;
   Metadata metadata_;
   std::shared_ptr<ThreadPool> pool_;
+  std::optional<SessionCounters> counters_;
   Trace profile_;
   std::atomic<uint64_t> run_index_{0};
   std::atomic<int64_t> recorded_runs_{0};

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "onward/builder.h"
+#include "onward/counters.h"
 #include "onward/data_loader.h"
 #include "onward/dataset.h"
 #include "onward/export.h"
 #include "onward/generation.h"
 #include "onward/import.h"
+#include "onward/log.h"
 #include "onward/models.h"
 #include "onward/nn.h"
 #include "onward/read_image.h"

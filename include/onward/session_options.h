@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "onward/counters.h"
 #include "onward/graph.h"
+#include "onward/log.h"
 #include "onward/memory_limit.h"
 #include "onward/precision.h"
 #include "onward/thread_pool.h"
@@ -27,8 +29,10 @@ struct SessionOptions {
   uint64_t seed = 0;
   bool optimize = true;            // false: no passes but the ones that make the model runnable
   bool reference_kernels = false;  // only the portable reference kernels
-  int stop_after_patches = -1;     // see PassOptions
-  int max_bindings = 16;           // cached sets of input shapes; the least recently used goes
+  // Only the first so many rewrites of the graph are made, so that a wrong one can be found by
+  // bisection; negative: no limit.
+  int stop_after_patches = -1;
+  int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
   // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
   // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
   int64_t max_memory = 0;
@@ -53,9 +57,11 @@ struct SessionOptions {
   // False: they are InvalidArgument.
   bool names_may_differ = true;
   // Is told of what a run does otherwise than the model's file suggests.
-  std::function<void(const std::string& warning)> warn = nullptr;
-  // Run on the graph once it is optimised, before it is planned.
-  std::function<absl::Status(Graph& graph)> rewrite = nullptr;
+  LogSink log = nullptr;
+  // Count runs ("session/runs", "session/failed_runs"), the time that they took
+  // ("session/run_nanoseconds") and the sets of input shapes that were planned
+  // ("session/bindings"), of all sessions that have them.
+  std::shared_ptr<Counters> counters = nullptr;
 };
 
 }  // namespace onward

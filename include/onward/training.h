@@ -18,9 +18,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "onward/counters.h"
 #include "onward/dataset.h"
 #include "onward/explanation.h"
 #include "onward/graph.h"
+#include "onward/log.h"
 #include "onward/session.h"
 #include "onward/tensor.h"
 #include "onward/train_config.h"
@@ -46,7 +48,10 @@ struct TrainerOptions {
   std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
   // Is told of problems that do not end the training: a checkpoint that could not be written or is
   // damaged.
-  std::function<void(const std::string& message)> on_warning = nullptr;
+  LogSink log = nullptr;
+  // Count steps ("training/steps", "training/skipped_steps"), evaluations ("training/evaluations"),
+  // checkpoints ("checkpoint/begun", "checkpoint/failed"), and what sessions count.
+  std::shared_ptr<Counters> counters = nullptr;
   // Asked after each step; true ends the training early, with a checkpoint.
   std::function<bool()> stop = nullptr;
   // The same, but asked between the batches of a step and of an evaluation too: true ends the
@@ -63,7 +68,11 @@ struct TrainerOptions {
   // Resume although the data are not those of the checkpoint.
   bool allow_other_data = false;
   int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
-  int threads = 0;           // where the config has none; 0: the physical cores
+  // Only the first so many rewrites of the step's and the evaluation's graphs are made (fusions,
+  // casts of mixed precision, what is kept in 16 bits or computed again), so that a wrong one can
+  // be found by bisection; negative: no limit.
+  int stop_after_patches = -1;
+  int threads = 0;  // where the config has none; 0: the physical cores
   // Joins ranks that train together, each with a trainer and its share of every batch: steps,
   // losses and weights are those of one rank with the whole batch. Rank 0 evaluates and writes
   // checkpoints; what any rank is asked by `stop` and `interrupted`, which all have or none, ends

@@ -46,7 +46,7 @@ Restored Restore(absl::StatusOr<Model> model, std::vector<std::string> initializ
   made.initializers = std::move(initializers);
   const absl::Status restored =
       RestoreSource(made.model.graph, made.initializers, {},
-                    [&](const std::string& message) { made.warnings.push_back(message); });
+                    [&](const LogRecord& record) { made.warnings.push_back(record.message); });
   EXPECT_TRUE(restored.ok()) << restored;
   EXPECT_TRUE(Verify(made.model.graph).ok()) << Verify(made.model.graph);
   const auto choices =

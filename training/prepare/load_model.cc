@@ -26,7 +26,7 @@ namespace onward {
 namespace {
 
 absl::Status LoadWeights(const WeightsConfig& config, const std::string& directory, Model& model,
-                         const std::function<void(const std::string& message)>& warn) {
+                         const LogSink& log) {
   LoadOptions options;
   options.strict = !config.partial();
   for (const auto& each : config.rename())
@@ -36,7 +36,8 @@ absl::Status LoadWeights(const WeightsConfig& config, const std::string& directo
   const std::string path = PathBelow(directory, config.path());
   const absl::StatusOr<LoadReport> report = LoadStateDict(model, path, options);
   if (!report.ok()) return Annotate(report.status(), "weights:");
-  if (!report->complete() && warn) warn(absl::StrCat("weights: ", path, ": ", report->ToString()));
+  if (!report->complete())
+    Warn(log, "weights", absl::StrCat("weights: ", path, ": ", report->ToString()));
   return absl::OkStatus();
 }
 
@@ -53,8 +54,7 @@ RestoreOptions OptionsOf(const TrainConfig& config) {
 }
 
 // Steps in 16 bits would be lost in rounding.
-absl::Status KeepMasters(const TrainConfig& config, TrainableModel& loaded,
-                         const std::function<void(const std::string& message)>& warn) {
+absl::Status KeepMasters(const TrainConfig& config, TrainableModel& loaded, const LogSink& log) {
   const std::vector<std::string> trainable(config.trainable().begin(), config.trainable().end());
   const std::vector<std::string> frozen(config.frozen().begin(), config.frozen().end());
   ONWARD_ASSIGN_OR_RETURN(
@@ -64,11 +64,12 @@ absl::Status KeepMasters(const TrainConfig& config, TrainableModel& loaded,
   for (const WeightChoice& choice : choices)
     if (choice.trained) trained.push_back(choice.name);
   const MasterWeights masters = AddMasterWeights(loaded.model.graph, trained);
-  if (masters.count == 0 || !warn) return absl::OkStatus();
+  if (masters.count == 0) return absl::OkStatus();
   std::vector<std::string> dtypes;
   for (const DType dtype : masters.dtypes) dtypes.emplace_back(std::string(DTypeName(dtype)));
   const bool unscaled = masters.dtypes.contains(DType::kFloat16) && !ScalesLoss(config);
-  warn(absl::StrCat("model: ", masters.count, " weights are ", absl::StrJoin(dtypes, " and "),
+  Warn(log, "model",
+       absl::StrCat("model: ", masters.count, " weights are ", absl::StrJoin(dtypes, " and "),
                     "; they are trained as float32 masters, with the optimizer's state in "
                     "float32, and exported as they were",
                     unscaled ? ". Gradients of float16 activations may underflow: `precision { "
@@ -122,16 +123,15 @@ absl::Status CheckOwnModules(const TrainConfig& config) {
 std::vector<std::string> NamedConstants(const Graph& graph) {
   std::vector<std::string> names;
   for (int i = 0; i < graph.num_values(); ++i) {
-    const ValueId id(i);
+    const ValueId id{i};
     if (graph.is_constant(id) && !graph.value(id).name.empty())
       names.push_back(graph.value(id).name);
   }
   return names;
 }
 
-absl::StatusOr<TrainableModel> OpenModel(
-    const TrainConfig& config, const std::string& directory, std::optional<Model> given,
-    const std::function<void(const std::string& message)>& warn) {
+absl::StatusOr<TrainableModel> OpenModel(const TrainConfig& config, const std::string& directory,
+                                         std::optional<Model> given, const LogSink& log) {
   TrainableModel loaded;
   if (config.has_built()) {
     const auto& options = config.built().options();
@@ -152,18 +152,17 @@ absl::StatusOr<TrainableModel> OpenModel(
     ONWARD_RETURN_IF_ERROR(CheckOwnModules(config));
   } else {
     ONWARD_RETURN_IF_ERROR(
-        RestoreSource(loaded.model.graph, loaded.initializers, OptionsOf(config), warn));
+        RestoreSource(loaded.model.graph, loaded.initializers, OptionsOf(config), log));
   }
   return loaded;
 }
 
 }  // namespace
 
-absl::StatusOr<TrainableModel> LoadModel(
-    const TrainConfig& config, const std::string& directory,
-    const std::function<void(const std::string& message)>& warn, std::optional<Model> given) {
+absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::string& directory,
+                                         const LogSink& log, std::optional<Model> given) {
   ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded,
-                          OpenModel(config, directory, std::move(given), warn));
+                          OpenModel(config, directory, std::move(given), log));
   ONWARD_RETURN_IF_ERROR(CheckInferenceMode(config, loaded.model.graph));
   const std::vector<std::string> stopped(config.stop_gradient().begin(),
                                          config.stop_gradient().end());
@@ -172,7 +171,7 @@ absl::StatusOr<TrainableModel> LoadModel(
   ONWARD_RETURN_IF_ERROR(
       CheckInputs(config.evaluation().data(), "evaluation.data.inputs", loaded.model.graph));
   if (config.has_weights())
-    ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, warn));
+    ONWARD_RETURN_IF_ERROR(LoadWeights(config.weights(), directory, loaded.model, log));
   if (config.has_head()) {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> head,
                             AddHead(config.head(), config.seed(), loaded.model));
@@ -187,7 +186,7 @@ absl::StatusOr<TrainableModel> LoadModel(
       if (parameter.trainable()) loaded.initializers.push_back(parameter.name);
     }
   }
-  ONWARD_RETURN_IF_ERROR(KeepMasters(config, loaded, warn));
+  ONWARD_RETURN_IF_ERROR(KeepMasters(config, loaded, log));
   return loaded;
 }
 

@@ -6,18 +6,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "onward/log.h"
 #include "onward/train_config.pb.h"
 #include "training/prepare/trainable_model.h"
 
 namespace onward {
 
-// From the file, built, or `given`, where it is one. Relative paths are below `directory`. `warn`,
-// where given, hears what a partial load of weights left out, what of a file's source came back or
+// From the file, built, or `given`, where it is one. Relative paths are below `directory`. `log`
+// hears what a partial load of weights left out, what of a file's source came back or
 // did not (restore_source.h), and that weights of 16 bits have masters (master_weights.h). Errors
 // as ImportFile, BuildModel, LoadStateDict and AddHead.
-absl::StatusOr<TrainableModel> LoadModel(
-    const TrainConfig& config, const std::string& directory,
-    const std::function<void(const std::string& message)>& warn = nullptr,
-    std::optional<Model> given = std::nullopt);
+absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::string& directory,
+                                         const LogSink& log = nullptr,
+                                         std::optional<Model> given = std::nullopt);
 
 }  // namespace onward

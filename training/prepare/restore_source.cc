@@ -14,8 +14,6 @@
 namespace onward {
 namespace {
 
-using Warning = std::function<void(const std::string& message)>;
-
 constexpr char kAdvice[] = "torch.onnx.export(..., optimize=False) keeps all parameters";
 constexpr size_t kNamed = 8;
 
@@ -29,25 +27,29 @@ std::string Listed(const std::vector<Each>& all, std::string Each::*of) {
   return names;
 }
 
-void WarnOfMerged(const std::vector<SeparatedWeight>& separated, const Warning& warn) {
+void WarnOfMerged(const std::vector<SeparatedWeight>& separated, const LogSink& log) {
   if (separated.empty()) return;
-  warn(absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
+  Warn(log, "model",
+       absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
                     separated.size() == 1 ? " is" : " are",
                     " trained apart: ", Listed(separated, &SeparatedWeight::from), "; `shared: '",
                     separated[0].from, "'` keeps one as it is"));
 }
 
-void WarnOfTied(const std::vector<TiedWeight>& tied, const Warning& warn) {
+void WarnOfTied(const std::vector<TiedWeight>& tied, const LogSink& log) {
   if (tied.empty()) return;
-  warn(absl::StrCat(
-      "model: the exporter wrote weights twice, the second time transposed or reshaped; they are "
-      "one again: ",
-      Listed(tied, &TiedWeight::embedding), "; `untied: '", tied[0].name, "'` trains one apart"));
+  Warn(log, "model",
+       absl::StrCat("model: the exporter wrote weights twice, the second time transposed or "
+                    "reshaped; they are "
+                    "one again: ",
+                    Listed(tied, &TiedWeight::embedding), "; `untied: '", tied[0].name,
+                    "'` trains one apart"));
 }
 
-void WarnOfFolded(const FoldedWeights& folded, const Warning& warn) {
+void WarnOfFolded(const FoldedWeights& folded, const LogSink& log) {
   if (!folded.computed.empty()) {
-    warn(
+    Warn(
+        log, "model",
         absl::StrCat("model: the exporter computed ", folded.computed.size(),
                      folded.computed.size() == 1 ? " weight" : " weights",
                      " from parameters of the source: ", Listed(folded.computed, &FoldedWeight::of),
@@ -56,7 +58,8 @@ void WarnOfFolded(const FoldedWeights& folded, const Warning& warn) {
   const auto warn_of = [&](const char* what, const std::vector<std::string>& names) {
     if (names.empty()) return;
     const size_t shown = std::min(names.size(), kNamed);
-    warn(absl::StrCat("model: ", what, ": '",
+    Warn(log, "model",
+         absl::StrCat("model: ", what, ": '",
                       absl::StrJoin(absl::MakeConstSpan(names).first(shown), "', '"),
                       shown < names.size() ? "', ...; " : "'; ", kAdvice));
   };
@@ -70,9 +73,10 @@ void WarnOfFolded(const FoldedWeights& folded, const Warning& warn) {
       folded.absent);
 }
 
-void WarnOfDetached(const DetachReport& report, const Warning& warn) {
+void WarnOfDetached(const DetachReport& report, const LogSink& log) {
   if (report.doubtful.empty()) return;
-  warn(absl::StrCat("model: gradients may pass where the source detaches. ", report.doubtful[0],
+  Warn(log, "model",
+       absl::StrCat("model: gradients may pass where the source detaches. ", report.doubtful[0],
                     report.doubtful.size() == 1
                         ? ""
                         : absl::StrCat(" (and ", report.doubtful.size() - 1, " more)"),
@@ -83,16 +87,15 @@ void WarnOfDetached(const DetachReport& report, const Warning& warn) {
 }  // namespace
 
 absl::Status RestoreSource(Graph& graph, std::vector<std::string>& initializers,
-                           const RestoreOptions& options, const Warning& warn) {
-  const Warning say = warn != nullptr ? warn : [](const std::string&) {};
-  WarnOfDetached(StopDetached(graph), say);
+                           const RestoreOptions& options, const LogSink& log) {
+  WarnOfDetached(StopDetached(graph), log);
   ONWARD_RETURN_IF_ERROR(CheckPatterns(options.shared, "shared", initializers));
-  WarnOfMerged(SeparateMergedWeights(graph, initializers, options.shared), say);
+  WarnOfMerged(SeparateMergedWeights(graph, initializers, options.shared), log);
   ONWARD_RETURN_IF_ERROR(CheckPatterns(options.untied, "untied", initializers));
   std::vector<std::string> untied = options.untied;
   untied.insert(untied.end(), options.kept.begin(), options.kept.end());
-  WarnOfTied(TieTransposedWeights(graph, initializers, untied), say);
-  WarnOfFolded(FindFoldedWeights(graph, initializers), say);
+  WarnOfTied(TieTransposedWeights(graph, initializers, untied), log);
+  WarnOfFolded(FindFoldedWeights(graph, initializers), log);
   return absl::OkStatus();
 }
 

@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "executors/create_session.h"
+#include "graph/passes/pass.h"
 #include "graph/rewrite/state.h"
 #include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/data/loader.h"
 #include "training/rewrite/loss_scale.h"
+#include "training/step/evaluation_phases.h"
 #include "training/step/running_statistics.h"
 #include "training/trainer/evaluation.h"
 
@@ -37,13 +39,16 @@ absl::StatusOr<bool> HasStaleStatistics(const TrainConfig& config, const Trainin
   if (!config.has_average() || config.average().kind() != AverageConfig::UNIFORM ||
       progress.averaged == 0 || progress.statistics_of == progress.averaged)
     return false;
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<Model> phase, StatisticsPhase(model, config, {}));
+  int budget = PatchBudget(-1);
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<Model> phase,
+                          StatisticsPhase(model, config, {}, budget));
   return phase.has_value();
 }
 
 absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_directory,
                              TrainableModel& model) {
-  ONWARD_ASSIGN_OR_RETURN(std::optional<Model> phase, StatisticsPhase(model, config, {}));
+  int budget = PatchBudget(-1);
+  ONWARD_ASSIGN_OR_RETURN(std::optional<Model> phase, StatisticsPhase(model, config, {}, budget));
   if (!phase) return absl::OkStatus();
   SessionOptions options;
   options.num_threads = config.threads();

@@ -75,17 +75,16 @@ std::string DataDirectoryOf(const LoadedCheckpoint& checkpoint, const std::strin
 
 absl::Status Renew(const TrainConfig& config, const std::string& directory,
                    const std::string& data_directory, const LoadedCheckpoint& checkpoint,
-                   TrainableModel& model,
-                   const std::function<void(const std::string& message)>& warn) {
+                   TrainableModel& model, const LogSink& log) {
   const std::string why =
       absl::StrCat("the checkpoint '", checkpoint.path,
                    "' was written between the evaluations of a uniform average, so that its "
                    "statistics of BatchNormalizations are not the average's");
-  if (warn != nullptr)
-    warn(absl::StrCat(why, "; they are computed now, in an epoch of the training's data"));
+  Warn(log, "checkpoint",
+       absl::StrCat(why, "; they are computed now, in an epoch of the training's data"));
   ONWARD_RETURN_IF_ERROR(CheckSameTraining(checkpoint.state.values,
                                            DescribeTraining(config, directory, data_directory),
-                                           /*allow_other_data=*/true, warn));
+                                           /*allow_other_data=*/true, log));
   const absl::Status renewed = RenewStatistics(config, data_directory, model);
   if (renewed.ok()) return renewed;
   return absl::FailedPreconditionError(absl::StrCat(
@@ -135,17 +134,15 @@ absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& ch
   return found;
 }
 
-absl::StatusOr<Model> ModelOfCheckpoint(
-    const TrainConfig& config, const std::string& directory, const LoadedCheckpoint& checkpoint,
-    const std::string& data_directory,
-    const std::function<void(const std::string& message)>& warn) {
+absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::string& directory,
+                                        const LoadedCheckpoint& checkpoint,
+                                        const std::string& data_directory, const LogSink& log) {
   if (config.source_case() == TrainConfig::SOURCE_NOT_SET) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", checkpoint.path, "' is of a training whose model its program gave ",
         "(TrainerOptions::model): resume it in that program, and let Trainer::Export write it"));
   }
-  ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded,
-                          LoadModel(config, directory, [](const std::string&) {}));
+  ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded, LoadModel(config, directory));
   ONWARD_ASSIGN_OR_RETURN(const TrainingProgress progress, ProgressOf(checkpoint.state.values));
   const bool averaged = config.has_average() && progress.averaged > 0;
   ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded.model),
@@ -154,7 +151,7 @@ absl::StatusOr<Model> ModelOfCheckpoint(
   if (averaged && stale && !checkpoint.state.metric) {
     std::string data = data_directory;
     if (data.empty()) data = DataDirectoryOf(checkpoint, directory);
-    ONWARD_RETURN_IF_ERROR(Renew(config, directory, data, checkpoint, loaded, warn));
+    ONWARD_RETURN_IF_ERROR(Renew(config, directory, data, checkpoint, loaded, log));
   }
   ONWARD_RETURN_IF_ERROR(ToInferenceForm(loaded.model));
   std::map<std::string, std::string> notes;

@@ -2,18 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
+#include "onward/log.h"
 #include "onward/train_config.pb.h"
 #include "training/checkpoint/checkpoint.h"
 
 namespace onward {
 
-// Of the values of a checkpoint: notes on the data, for the model's metadata.
+// Begins the keys of a checkpoint's values that are notes on the data, for the model's metadata.
 inline constexpr char kCheckpointNotePrefix[] = "note/";
 
 struct CheckpointChoice {
@@ -46,12 +46,12 @@ absl::StatusOr<CheckpointConfigOf> ConfigOfCheckpoint(const LoadedCheckpoint& ch
 
 // The trained model in inference form. A checkpoint that was written between the evaluations of a
 // uniform average holds statistics of BatchNormalizations that are not the average's: they are
-// computed on the training's data, which `warn` hears. `data_directory`: below which relative paths
+// computed on the training's data, which `log` hears. `data_directory`: below which relative paths
 // of data are, "": the training's. Errors as those of LoadModel; InvalidArgument: the checkpoint is
 // of another model than the config's; FailedPrecondition: the data cannot be read.
-absl::StatusOr<Model> ModelOfCheckpoint(
-    const TrainConfig& config, const std::string& directory, const LoadedCheckpoint& checkpoint,
-    const std::string& data_directory = "",
-    const std::function<void(const std::string& message)>& warn = nullptr);
+absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::string& directory,
+                                        const LoadedCheckpoint& checkpoint,
+                                        const std::string& data_directory = "",
+                                        const LogSink& log = nullptr);
 
 }  // namespace onward

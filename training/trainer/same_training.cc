@@ -104,7 +104,7 @@ std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
 
 absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
                                const std::map<std::string, std::string>& now, bool allow_other_data,
-                               const std::function<void(const std::string& message)>& warn) {
+                               const LogSink& log) {
   for (const char* name : kFixed) {
     const auto was = before.find(name), is = now.find(name);
     if (was == before.end() || is == now.end() || was->second == is->second) continue;
@@ -115,8 +115,9 @@ absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
   const absl::StatusOr<std::vector<std::string>> found = ConfigChanges(before, now);
   if (found.ok()) {
     changes = *found;
-  } else if (warn) {
-    warn(absl::StrCat("the checkpoint's config is written as an earlier version read it (",
+  } else {
+    Warn(log, "checkpoint",
+         absl::StrCat("the checkpoint's config is written as an earlier version read it (",
                       found.status().message(),
                       "), so that changes since then are not listed; the config of now holds"));
   }
@@ -140,8 +141,9 @@ absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
   }
   for (const std::string& each : data)
     if (std::find(changes.begin(), changes.end(), each) == changes.end()) changes.push_back(each);
-  if (!changes.empty() && warn) {
-    warn(
+  if (!changes.empty()) {
+    Warn(
+        log, "checkpoint",
         absl::StrCat("since the checkpoint this has changed:\n  ", absl::StrJoin(changes, "\n  ")));
   }
   return absl::OkStatus();

@@ -1,11 +1,11 @@
 // Whether a training that resumes is the one that a checkpoint is of.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 
 #include "absl/status/status.h"
+#include "onward/log.h"
 #include "onward/train_config.pb.h"
 
 namespace onward {
@@ -20,9 +20,9 @@ std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
 
 // Compares two such descriptions; `before` may lack some, as an older checkpoint does.
 // InvalidArgument: another seed, batch size, accumulation or optimizer, or, unless
-// `allow_other_data`, other data, field by field. `warn` lists whatever else is not the same.
+// `allow_other_data`, other data, field by field. `log` hears whatever else is not the same.
 absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
                                const std::map<std::string, std::string>& now, bool allow_other_data,
-                               const std::function<void(const std::string& message)>& warn);
+                               const LogSink& log);
 
 }  // namespace onward

@@ -56,7 +56,11 @@ std::vector<std::string> TrainingLoop::CheckpointDirectories() const {
 }
 
 void TrainingLoop::Warn(const std::string& message) const {
-  if (options_.on_warning != nullptr) options_.on_warning(message);
+  onward::Warn(options_.log, "training", message);
+}
+
+void TrainingLoop::Count(std::string_view counter, int64_t amount) const {
+  if (options_.counters != nullptr) options_.counters->Named(counter).Add(amount);
 }
 
 absl::Status TrainingLoop::OpenCheckpoints() {
@@ -96,10 +100,9 @@ absl::Status TrainingLoop::Resume() {
     Warn(absl::StrCat(damaged, "; continuing from ", loaded->path));
   TrainingState& state = loaded->state;
   const TrainingStep::Tensors kept = TakeStepState(state.tensors);
-  ONWARD_RETURN_IF_ERROR(
-      Annotate(CheckSameTraining(state.values, description_, options_.allow_other_data,
-                                 [this](const std::string& message) { Warn(message); }),
-               absl::StrCat("the checkpoint ", loaded->path)));
+  ONWARD_RETURN_IF_ERROR(Annotate(
+      CheckSameTraining(state.values, description_, options_.allow_other_data, options_.log),
+      absl::StrCat("the checkpoint ", loaded->path)));
   std::map<std::string, Tensor> expected;
   for (const std::string& name : session_->state_names()) {
     ONWARD_ASSIGN_OR_RETURN(expected[name], session_->State(name));
@@ -188,14 +191,19 @@ void TrainingLoop::SaveCheckpoint(std::optional<double> metric) {
     state.tensors[name] = *session_->State(name);
   for (const auto& [name, tensor] : step_->State()) state.tensors[kLbfgsPrefix + name] = tensor;
   saved_step_ = progress_.step;
+  Count("checkpoint/begun");
   if (const absl::Status before = checkpoints_->Save(std::move(state)); !before.ok())
-    Warn(std::string(before.message()));
+    WarnOfCheckpoint(before);
   if (waits_for_checkpoints_) WaitForCheckpoint();
 }
 
 void TrainingLoop::WaitForCheckpoint() {
-  if (const absl::Status written = checkpoints_->Wait(); !written.ok())
-    Warn(std::string(written.message()));
+  if (const absl::Status written = checkpoints_->Wait(); !written.ok()) WarnOfCheckpoint(written);
+}
+
+void TrainingLoop::WarnOfCheckpoint(const absl::Status& why) const {
+  Count("checkpoint/failed");
+  Warn(std::string(why.message()));
 }
 
 bool TrainingLoop::HasCheckpoint(int64_t step) const {

@@ -23,6 +23,7 @@ absl::Status TrainingLoop::EvaluateDue() {
   }
   if (!report.ok()) return report.status();
   progress_.evaluation_due.reset();
+  Count("training/evaluations");
   metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
   is_best_ = report->best;
   if (is_best_) KeepBest();

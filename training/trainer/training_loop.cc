@@ -44,16 +44,16 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(const TrainCo
 TrainingLoop::TrainingLoop(const TrainConfig& config, TrainerOptions options)
     : config_(config),
       options_(std::move(options)),
-      scaler_(config_, progress_, [this](const std::string& message) { Warn(message); }),
-      checks_(config_, progress_, scaler_, [this](const std::string& message) { Warn(message); }) {}
+      scaler_(config_, progress_, options_.log),
+      checks_(config_, progress_, scaler_, options_.log) {}
 
 absl::Status TrainingLoop::Open(std::optional<Model> model) {
   SetActivity("the preparation of the training");
   ONWARD_ASSIGN_OR_RETURN(const int64_t limit, ParseBytes("max_memory", config_.max_memory()));
   memory_ = std::make_shared<MemoryLimit>(limit > 0 ? limit : MachineMemory());
   const MemoryScope scope(memory_);
-  ONWARD_ASSIGN_OR_RETURN(
-      trained_, LoadModel(config_, options_.directory, options_.on_warning, std::move(model)));
+  ONWARD_ASSIGN_OR_RETURN(trained_,
+                          LoadModel(config_, options_.directory, options_.log, std::move(model)));
   ONWARD_RETURN_IF_ERROR(OpenData());
   ONWARD_RETURN_IF_ERROR(FitSession());
   WarnOfEmptyGroups();
@@ -76,7 +76,10 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   session.seed = config_.seed();
   session.deterministic = config_.deterministic();
   session.precision = SessionPrecision(config_);
+  session.stop_after_patches = phases_.patches_left;
   session.memory = memory_;
+  session.log = options_.log;
+  session.counters = options_.counters;
   session.arena = arena_ = std::make_shared<SharedArena>();
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
@@ -96,12 +99,9 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   }
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
-  if (!named.empty() || segments_ > 1) {
-    options[0].rewrite = [named, count = segments_](Graph& graph) {
-      return Annotate(Recompute(graph, graph.FindValue("loss"), named, count), "recompute:");
-    };
-  }
-  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options));
+  std::vector<Pass> late;
+  if (!named.empty() || segments_ > 1) late.push_back(RecomputePass(named, segments_));
+  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options, late));
   return absl::OkStatus();
 }
 
@@ -141,6 +141,8 @@ absl::Status TrainingLoop::RunSteps() {
     }
     if (!report.ok()) return report.status();
     progress_.skipped += report->skipped;
+    Count("training/steps");
+    Count("training/skipped_steps", report->skipped);
     report->skipped_steps = progress_.skipped;
     report->broken_examples = loader_->broken_examples() - broken_before;
     progress_.epoch = loader_->position().epoch;

@@ -84,6 +84,8 @@ class TrainingLoop : public Trainer {
   absl::Status MakeSession(std::vector<Model> models);
   absl::Status FitSession();
   absl::Status PlanMemory(int64_t budget);
+  absl::Status PlanState();
+  void PlanCheckpoints(int64_t written, int64_t written_at_end, int64_t limit);
   absl::Status PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
                          PlannedMemory* sum);
   absl::Status MeasurePhase(size_t phase, const DataConfig& data, Loader& loader,
@@ -120,10 +122,12 @@ class TrainingLoop : public Trainer {
   absl::Status Resume();
   void SaveCheckpoint(std::optional<double> metric);
   void WaitForCheckpoint();
+  void WarnOfCheckpoint(const absl::Status& why) const;
   absl::Status SaveLastCheckpoint();
   bool HasCheckpoint(int64_t step) const;
   std::vector<std::string> CheckpointDirectories() const;
   void Warn(const std::string& message) const;
+  void Count(std::string_view counter, int64_t amount = 1) const;
 
   const TrainConfig config_;
   const TrainerOptions options_;

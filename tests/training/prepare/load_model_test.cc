@@ -39,7 +39,7 @@ class LoadModelTest : public ::testing::Test {
                                                                            weights, "}"),
                                                               &config));
     return LoadModel(config, directory_.path(),
-                     [&](const std::string& message) { warnings_.push_back(message); });
+                     [&](const LogRecord& record) { warnings_.push_back(record.message); });
   }
 
   testing::ScratchDirectory directory_;

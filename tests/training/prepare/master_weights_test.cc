@@ -58,7 +58,7 @@ TEST_F(MasterWeightsTest, SmallStepsAddUp) {
   for (const std::string kind : {"", "precision { autocast: FLOAT16 }"}) {
     std::vector<std::string> warnings;
     TrainerOptions options;
-    options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+    options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
     const auto trainer = Train(SumConfig("steps: 100 " + kind), options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
     for (const float weight : Weights(**trainer, "m.weight")) EXPECT_NEAR(weight, 0.99, 1e-5);

@@ -168,7 +168,7 @@ TEST_F(AccumulateTest, LossesThatTheModelComputes) {
   ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("model.onnx")).ok());
   std::vector<std::string> warnings;
   TrainerOptions options;
-  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   const std::string loss = absl::StrCat(kSteps, "loss { from_model {} } ");
   const auto trainer =
       testing::RunTrainer(Config(loss + "batch_size: 2 accumulate: 2"), scratch_.path(), options);

@@ -98,8 +98,8 @@ TEST_F(AverageTest, ACheckpointBetweenEvaluationsIsExportedWithPyTorchsStatistic
   };
   // PyTorch's numbers are those after step 15.
   std::vector<std::string> warnings;
-  const auto warn = [&](const std::string& message) { warnings.push_back(message); };
-  const auto model = ModelOfCheckpoint(config, scratch_.path(), load(15), "", warn);
+  const auto log = [&](const LogRecord& record) { warnings.push_back(record.message); };
+  const auto model = ModelOfCheckpoint(config, scratch_.path(), load(15), "", log);
   ASSERT_TRUE(model.ok()) << model.status();
   for (const char* state : kStates)
     ExpectNear(Exported(*model, state), arrays_.at(absl::StrCat("want/", state)), state, 1e-6);
@@ -108,7 +108,7 @@ TEST_F(AverageTest, ACheckpointBetweenEvaluationsIsExportedWithPyTorchsStatistic
   // The statistics of the end were computed in the training, those of a start without average are
   // the model's own.
   for (const int64_t step : {int64_t{3}, int64_t{16}})
-    ASSERT_TRUE(ModelOfCheckpoint(config, scratch_.path(), load(step), "", warn).ok());
+    ASSERT_TRUE(ModelOfCheckpoint(config, scratch_.path(), load(step), "", log).ok());
   EXPECT_EQ(warnings.size(), 1u);
   std::filesystem::remove(scratch_.path("data.safetensors"));
   const auto refused = ModelOfCheckpoint(config, scratch_.path(), load(15));
@@ -159,7 +159,7 @@ TEST_F(AverageTest, BeforeItsStartTheWeightsCount) {
         };
         options.on_step = [&](const StepReport& report) { steps = report.step; };
         options.stop = [&] { return steps == stopped; };
-        options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+        options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
         auto trainer = testing::RunTrainer(Steps("epochs: 3 " + more), scratch_.path(), options);
         EXPECT_TRUE(trainer.ok()) << trainer.status();
         return *std::move(trainer);

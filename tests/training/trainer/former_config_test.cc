@@ -30,15 +30,15 @@ TEST(FormerConfig, ResumesAndSaysThatChangesAreNotListed) {
   std::map<std::string, std::string> before = Described("adamw { lr: 0.1 }");
   before["config"] = kFormer;
   std::vector<std::string> warnings;
-  const auto warn = [&](const std::string& text) { warnings.push_back(text); };
-  const absl::Status same = CheckSameTraining(before, Described("adamw { lr: 0.2 }"), false, warn);
+  const auto log = [&](const LogRecord& record) { warnings.push_back(record.message); };
+  const absl::Status same = CheckSameTraining(before, Described("adamw { lr: 0.2 }"), false, log);
   EXPECT_TRUE(same.ok()) << same;
   EXPECT_THAT(warnings, ::testing::ElementsAre(AllOf(
                             HasSubstr("loss.kind is written as a message of its own now: loss { "
                                       "mse {} }"),
                             HasSubstr("changes since then are not listed"))));
   // What cannot change is compared even so.
-  EXPECT_THAT(std::string(CheckSameTraining(before, Described("adam {}"), false, warn).message()),
+  EXPECT_THAT(std::string(CheckSameTraining(before, Described("adam {}"), false, log).message()),
               HasSubstr("is of optimizer AdamW, the config has Adam"));
 }
 
@@ -46,7 +46,7 @@ TEST(FormerConfig, ChangesAreListedFieldByField) {
   std::string warning;
   const absl::Status same =
       CheckSameTraining(Described("adamw { lr: 0.1 }"), Described("adamw { lr: 0.2 }"), false,
-                        [&](const std::string& text) { warning = text; });
+                        [&](const LogRecord& record) { warning = record.message; });
   EXPECT_TRUE(same.ok()) << same;
   EXPECT_THAT(warning, HasSubstr("optimizer.adamw.lr: 0.1 -> 0.2"));
 }

@@ -132,7 +132,7 @@ TEST_F(RatesTest, NaNIsNeverTheBest) {
 TEST_F(RatesTest, AWarmUpThatIsLongerThanTheTrainingIsSaid) {
   std::vector<std::string> warnings;
   TrainerOptions options;
-  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   const auto trainer = Train(Config("steps: 8 schedule { cosine {} warmup: 50 }"), options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   ASSERT_EQ(warnings.size(), 1u);

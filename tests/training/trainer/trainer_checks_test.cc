@@ -80,7 +80,7 @@ class RowsTest : public TrainerTest {
   std::string Warnings(const TrainConfig& config) {
     std::string warnings;
     TrainerOptions options;
-    options.on_warning = [&](const std::string& message) { warnings += message + "\n"; };
+    options.log = [&](const LogRecord& record) { warnings += record.message + "\n"; };
     const auto trainer = Train(config, options);
     EXPECT_TRUE(trainer.ok()) << trainer.status();
     return warnings;

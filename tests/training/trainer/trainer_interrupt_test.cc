@@ -86,12 +86,17 @@ TEST_F(TrainerInterruptTest, TheBestWeightsAreExported) {
   for (const bool checkpoints : {false, true}) {
     TrainerOptions options;
     if (checkpoints) options.checkpoint_directory = scratch_.path("best");
+    const auto counters = std::make_shared<Counters>();
+    options.counters = counters;
     std::vector<double> losses;
     options.on_evaluation = [&](const EvaluationReport& report) {
       losses.push_back(report.evaluation.loss);
     };
     const auto trainer = Train(config, options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ(counters->Read()["training/steps"], 30);
+    EXPECT_EQ(counters->Read()["training/evaluations"], 30);
+    EXPECT_EQ(counters->Read()["checkpoint/begun"] > 0, checkpoints);
     const auto best = std::min_element(losses.begin(), losses.end());
     ASSERT_NE(best, losses.end() - 1);
     ASSERT_TRUE((*trainer)->best());
@@ -129,7 +134,7 @@ TEST_F(TrainerInterruptTest, TheNextBestWeightsAreExportedWhereTheBestAreLost) {
     return static_cast<int64_t>(steps[n]) + 1;
   };
   std::vector<std::string> warnings;
-  options.on_warning = [&](const std::string& text) { warnings.push_back(text); };
+  options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   auto trainer = Train(config, options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   trainer->reset();

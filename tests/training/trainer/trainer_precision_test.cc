@@ -112,7 +112,7 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteIsSkippedUntilTheScaleIsLeast) {
   config.set_non_finite(TrainConfig::SKIP);
   scales.clear();
   std::vector<std::string> warnings;
-  options.on_warning = [&](const std::string& message) { warnings.push_back(message); };
+  options.log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   const auto trainer = Train(config, options);
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_THAT(scales, ::testing::ElementsAre(8, 4, 2, 1, 1, 1, 1, 1, 1));
