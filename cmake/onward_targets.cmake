@@ -1,5 +1,5 @@
 # Compiler settings of our own code, and the one way to declare a library of a top folder.
-set(ONWARD_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+set(ONWARD_SANITIZE "" CACHE STRING "Sanitizers to build with, as of the presets asan and tsan")
 
 add_library(onward_options INTERFACE)
 target_compile_options(
