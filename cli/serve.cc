@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <set>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -59,12 +58,8 @@ absl::StatusOr<std::shared_ptr<ServedModel>> LoadModel(const std::string& argume
 absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModels(
     const Options& options, const SessionOptions& session) {
   std::vector<std::shared_ptr<ServedModel>> models;
-  std::set<std::string> names;
   for (const std::string& argument : options.models) {
     ONWARD_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(argument, session));
-    if (!names.insert(models.back()->name()).second)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "two models are named '", models.back()->name(), "': NAME=MODEL gives one another name"));
   }
   return models;
 }

@@ -12,8 +12,7 @@ class InferenceServer : public Server {
   absl::Status Open(std::vector<std::shared_ptr<ServedModel>> models,
                     const ServerOptions& options) {
     for (std::shared_ptr<ServedModel>& model : models) {
-      const std::string name = model->name();
-      state_.models.emplace(name, std::move(model));
+      if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
     state_.version = options.version;
     state_.work = std::make_unique<WorkQueue>(options.threads, options.most_waiting);

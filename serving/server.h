@@ -24,7 +24,7 @@ struct ServerOptions {
 
 class Server {
  public:
-  // Serves until Stop. Names of models differ. Errors as HttpServer::Listen.
+  // Serves until Stop. AlreadyExists: two models of one name. Others as HttpServer::Listen.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       std::vector<std::shared_ptr<ServedModel>> models, const ServerOptions& options);
   virtual ~Server() = default;

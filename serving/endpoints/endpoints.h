@@ -1,0 +1,48 @@
+// What handlers of endpoints work on, and the handlers: one file per family.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "serving/http/http_server.h"
+#include "serving/model_repository.h"
+#include "serving/work_queue.h"
+
+namespace onward::serving {
+
+struct ServerState {
+  ModelRepository models;
+  std::string version;  // of the program
+  std::atomic<bool> ready{true};
+  std::unique_ptr<WorkQueue> work;
+};
+
+// One request at its endpoint.
+struct Call {
+  HttpRequest request;
+  std::vector<std::string> names;  // what stands for "{}" in the pattern
+  HttpResponder respond;
+};
+
+HttpReply JsonReply(const nlohmann::json& document, int status = 200);
+// The model that names[0] says, of the version names[1], if there is one.
+absl::StatusOr<std::shared_ptr<ServedModel>> ModelOf(const ServerState& state, const Call& call);
+
+// health.cc
+void Live(ServerState& state, Call call);
+void Ready(ServerState& state, Call call);
+void ModelReady(ServerState& state, Call call);
+
+// models.cc
+void ServerMetadata(ServerState& state, Call call);
+void ModelList(ServerState& state, Call call);
+void ModelMetadata(ServerState& state, Call call);
+
+// infer.cc
+void Infer(ServerState& state, Call call);
+
+}  // namespace onward::serving
