@@ -119,6 +119,14 @@ void FormulaCall::Fail(std::string message) const {
   sink_.Fail(absl::InvalidArgumentError(std::move(message)));
 }
 
+int64_t FormulaCall::Int(std::string_view attribute) const {
+  const int64_t value = attributes_.Int(attribute, 0);
+  if (value == static_cast<int32_t>(value)) return value;
+  Fail(absl::StrCat("attribute '", std::string(attribute), "' is ", value,
+                    ", which is out of range"));
+  return 1;
+}
+
 int64_t FormulaCall::Rank(size_t index) const {
   const Type& type = input(index).type();
   if (type.shape) return static_cast<int64_t>(type.shape->size());

@@ -18,7 +18,7 @@ std::vector<Expr> BiasSplitGelu(const FormulaCall& call) {
 // Dropout(data + bias, ratio) + residual
 std::vector<Expr> BiasDropout(const FormulaCall& call) {
   Attributes seed;
-  if (call.Has("seed")) seed.Set("seed", call.Int("seed"));
+  if (call.Has("seed")) seed.Set("seed", call.attributes().Int("seed", 0));
   std::vector<Expr> dropped =
       Ops("Dropout", {call.input(0) + call.input(1), call.input(3), call.input(4)}, 2, seed);
   if (call.has_input(2)) dropped[0] = dropped[0] + call.input(2);

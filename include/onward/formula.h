@@ -33,7 +33,10 @@ class FormulaCall {
   // With the schema's defaults filled in.
   const Attributes& attributes() const { return attributes_; }
   bool Has(std::string_view attribute) const { return attributes_.Has(attribute); }
-  int64_t Int(std::string_view attribute) const { return attributes_.Int(attribute, 0); }
+  // A size, count, axis or switch, so that sums and products of two do not overflow: the formula
+  // fails for a number that 32 bits do not hold, and 1 is returned then. See attributes() for
+  // others.
+  int64_t Int(std::string_view attribute) const;
   float Float(std::string_view attribute) const { return attributes_.Float(attribute, 0); }
   std::string String(std::string_view attribute) const { return attributes_.String(attribute); }
 
@@ -53,7 +56,7 @@ class FormulaCall {
   Attributes attributes_;
 };
 
-// Answers the outputs in order; those that are not wanted may be empty or left out at the end.
+// Returns the outputs in order; those that are not wanted may be empty or left out at the end.
 using Formula = std::vector<Expr> (*)(const FormulaCall& call);
 
 }  // namespace onward

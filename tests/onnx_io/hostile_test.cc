@@ -126,6 +126,20 @@ TEST(HostileTest, Attributes) {
               HasSubstr("attribute 'to' is required"));
 }
 
+// Arithmetic of formulas must not overflow.
+TEST(HostileTest, AttributesOfFormulasBeyond32Bits) {
+  const std::string header = "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n";
+  for (const char* heads : {"9223372036854775807", "-9223372036854775807", "4294967296"}) {
+    EXPECT_THAT(
+        Error(ProtoFromText(absl::StrCat(
+            header,
+            "g (float[1, 2, 8] q, float[1, 2, 8] k, float[1, 2, 8] v, int32[1] s, int32 t) => "
+            "(float[1, 2, 8] y) { y = com.microsoft.GroupQueryAttention <num_heads = ",
+            heads, ", kv_num_heads = 7> (q, k, v, , , s, t) }"))),
+        HasSubstr(absl::StrCat("attribute 'num_heads' is ", heads, ", which is out of range")));
+  }
+}
+
 TEST(HostileTest, ValuesAndEdges) {
   EXPECT_THAT(TextError("g (float[2] x) => (float[2] y) { [n] y = Add(x, gone) }"),
               HasSubstr("[Add 'n'] reads 'gone' as input 1, which nothing produces"));
