@@ -9,9 +9,9 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "Attention", .autocast = kLower, .widening = kComputes},
+    {.op = "Attention", .autocast = kLower, .widening = kComputes, .rows = AttentionRows},
     {.op = "LinearAttention", .autocast = kLower},
-    {.op = "RotaryEmbedding", .autocast = kFollow, .widening = kComputes},
+    {.op = "RotaryEmbedding", .autocast = kFollow, .widening = kComputes, .rows = FirstAxesRows},
     {.op = "TensorScatter", .autocast = kFollow},
     {.op = "Attention", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},
     {.op = "RotaryEmbedding", .domain = kMicrosoftDomain, .autocast = kFull, .widening = kComputes},

@@ -7,8 +7,8 @@ namespace {
 using enum AutocastClass;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "BitCast", .autocast = kFollow},
-    {.op = "Cast", .autocast = kFollow},
+    {.op = "BitCast", .autocast = kFollow, .rows = ElementwiseRows},
+    {.op = "Cast", .autocast = kFollow, .rows = ElementwiseRows},
     {.op = "CastLike", .autocast = kFollow},
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "graph/ops/multiply_adds.h"
+#include "graph/ops/row_rules.h"
 
 namespace onward {
 
@@ -31,6 +32,7 @@ struct OpFacts {
   bool random = false;            // two runs on equal inputs may differ
   bool view = false;              // output 0 has the elements of input 0 in their order
   bool reads_shape_only = false;  // of input 0, not its elements
+  RowRule rows = nullptr;         // null: rows of a batch may influence each other
 };
 
 // Finds the row of an op of ai.onnx (""), onward or com.microsoft. Null for an op without a row:

@@ -10,8 +10,8 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "Compress", .autocast = kFollow},
-    {.op = "Gather", .autocast = kFollow, .widening = kMoves},
-    {.op = "GatherElements", .autocast = kFollow, .widening = kMoves},
+    {.op = "Gather", .autocast = kFollow, .widening = kMoves, .rows = GatherRows},
+    {.op = "GatherElements", .autocast = kFollow, .widening = kMoves, .rows = GatherElementsRows},
     {.op = "GatherND", .autocast = kFollow, .widening = kMoves},
     {.op = "NonMaxSuppression", .autocast = kFollow},
     {.op = "NonZero", .autocast = kFollow},

@@ -8,12 +8,12 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "AveragePool", .autocast = kFollow, .widening = kComputes},
-    {.op = "GlobalAveragePool", .autocast = kFollow, .widening = kComputes},
-    {.op = "GlobalLpPool", .autocast = kFull},
-    {.op = "GlobalMaxPool", .autocast = kFollow, .widening = kMoves},
-    {.op = "LpPool", .autocast = kFull},
-    {.op = "MaxPool", .autocast = kFollow, .widening = kMoves},
+    {.op = "AveragePool", .autocast = kFollow, .widening = kComputes, .rows = FirstAxisRows},
+    {.op = "GlobalAveragePool", .autocast = kFollow, .widening = kComputes, .rows = FirstAxisRows},
+    {.op = "GlobalLpPool", .autocast = kFull, .rows = FirstAxisRows},
+    {.op = "GlobalMaxPool", .autocast = kFollow, .widening = kMoves, .rows = FirstAxisRows},
+    {.op = "LpPool", .autocast = kFull, .rows = FirstAxisRows},
+    {.op = "MaxPool", .autocast = kFollow, .widening = kMoves, .rows = MaxPoolRows},
     {.op = "MaxRoiPool", .autocast = kFollow},
     {.op = "MaxUnpool", .autocast = kFollow, .widening = kMoves},
     {.op = "RoiAlign", .autocast = kFull},

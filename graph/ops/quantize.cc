@@ -7,13 +7,19 @@ namespace {
 using enum AutocastClass;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "ConvInteger", .autocast = kFollow, .multiply_adds = ConvAdds},
-    {.op = "DequantizeLinear", .autocast = kFollow},
+    {.op = "ConvInteger", .autocast = kFollow, .multiply_adds = ConvAdds, .rows = FirstAxisRows},
+    {.op = "DequantizeLinear", .autocast = kFollow, .rows = QuantizeRows},
     {.op = "DynamicQuantizeLinear", .autocast = kFollow},
-    {.op = "MatMulInteger", .autocast = kFollow, .multiply_adds = MatMulAdds},
-    {.op = "QLinearConv", .autocast = kFollow, .multiply_adds = QLinearConvAdds},
-    {.op = "QLinearMatMul", .autocast = kFollow, .multiply_adds = MatMulAdds},
-    {.op = "QuantizeLinear", .autocast = kFollow},
+    {.op = "MatMulInteger", .autocast = kFollow, .multiply_adds = MatMulAdds, .rows = MatMulRows},
+    {.op = "QLinearConv",
+     .autocast = kFollow,
+     .multiply_adds = QLinearConvAdds,
+     .rows = FirstAxisRows},
+    {.op = "QLinearMatMul",
+     .autocast = kFollow,
+     .multiply_adds = MatMulAdds,
+     .rows = QuantizedMatMulRows},
+    {.op = "QuantizeLinear", .autocast = kFollow, .rows = QuantizeRows},
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "Bernoulli", .autocast = kFull, .random = true},
-    {.op = "Dropout", .autocast = kFollow, .widening = kMoves},
+    {.op = "Dropout", .autocast = kFollow, .widening = kMoves, .rows = DropoutRows},
     {.op = "Multinomial", .autocast = kFull, .random = true},
     {.op = "RandomNormal", .autocast = kFull, .random = true},
     {.op = "RandomNormalLike", .autocast = kFull, .random = true, .reads_shape_only = true},

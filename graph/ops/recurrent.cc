@@ -8,9 +8,21 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "GRU", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
-    {.op = "LSTM", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
-    {.op = "RNN", .autocast = kLower, .widening = kComputes, .multiply_adds = RecurrentAdds},
+    {.op = "GRU",
+     .autocast = kLower,
+     .widening = kComputes,
+     .multiply_adds = RecurrentAdds,
+     .rows = RecurrentRows},
+    {.op = "LSTM",
+     .autocast = kLower,
+     .widening = kComputes,
+     .multiply_adds = RecurrentAdds,
+     .rows = RecurrentRows},
+    {.op = "RNN",
+     .autocast = kLower,
+     .widening = kComputes,
+     .multiply_adds = RecurrentAdds,
+     .rows = RecurrentRows},
 };
 
 }  // namespace

@@ -8,22 +8,22 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "ArgMax", .autocast = kFollow, .widening = kMoves},
-    {.op = "ArgMin", .autocast = kFollow, .widening = kMoves},
-    {.op = "CumProd", .autocast = kFull},
-    {.op = "CumSum", .autocast = kFull, .widening = kComputes},
-    {.op = "Hardmax", .autocast = kFollow},
-    {.op = "ReduceL1", .autocast = kFull, .widening = kComputes},
-    {.op = "ReduceL2", .autocast = kFull, .widening = kComputes},
-    {.op = "ReduceLogSum", .autocast = kFull},
-    {.op = "ReduceLogSumExp", .autocast = kFull, .widening = kComputes},
-    {.op = "ReduceMax", .autocast = kFollow, .widening = kMoves},
-    {.op = "ReduceMean", .autocast = kFollow, .widening = kComputes},
-    {.op = "ReduceMin", .autocast = kFollow, .widening = kMoves},
-    {.op = "ReduceProd", .autocast = kFull, .widening = kComputes},
-    {.op = "ReduceSum", .autocast = kFull, .widening = kComputes},
-    {.op = "ReduceSumSquare", .autocast = kFull, .widening = kComputes},
-    {.op = "TopK", .autocast = kFollow, .widening = kMoves},
+    {.op = "ArgMax", .autocast = kFollow, .widening = kMoves, .rows = ArgReduceRows},
+    {.op = "ArgMin", .autocast = kFollow, .widening = kMoves, .rows = ArgReduceRows},
+    {.op = "CumProd", .autocast = kFull, .rows = AlongAxisRows},
+    {.op = "CumSum", .autocast = kFull, .widening = kComputes, .rows = AlongAxisRows},
+    {.op = "Hardmax", .autocast = kFollow, .rows = AlongAxisRows},
+    {.op = "ReduceL1", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceL2", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceLogSum", .autocast = kFull, .rows = ReduceRows},
+    {.op = "ReduceLogSumExp", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceMax", .autocast = kFollow, .widening = kMoves, .rows = ReduceRows},
+    {.op = "ReduceMean", .autocast = kFollow, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceMin", .autocast = kFollow, .widening = kMoves, .rows = ReduceRows},
+    {.op = "ReduceProd", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceSum", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "ReduceSumSquare", .autocast = kFull, .widening = kComputes, .rows = ReduceRows},
+    {.op = "TopK", .autocast = kFollow, .widening = kMoves, .rows = AlongAxisRows},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr OpFacts kFacts[] = {
     {.op = "CenterCropPad", .autocast = kFollow},
     {.op = "GridSample", .autocast = kFull},
     {.op = "ImageDecoder", .autocast = kFull},
-    {.op = "Resize", .autocast = kFull, .widening = kMoves},
+    {.op = "Resize", .autocast = kFull, .widening = kMoves, .rows = FirstAxisRows},
     {.op = "Upsample", .autocast = kFull},
 };
 

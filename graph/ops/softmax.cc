@@ -8,8 +8,8 @@ using enum AutocastClass;
 using enum Widening;
 
 constexpr OpFacts kFacts[] = {
-    {.op = "LogSoftmax", .autocast = kFull, .widening = kComputes},
-    {.op = "Softmax", .autocast = kFull, .widening = kComputes},
+    {.op = "LogSoftmax", .autocast = kFull, .widening = kComputes, .rows = AlongAxisRows},
+    {.op = "Softmax", .autocast = kFull, .widening = kComputes, .rows = AlongAxisRows},
 };
 
 }  // namespace

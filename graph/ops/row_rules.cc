@@ -1,0 +1,350 @@
+#include "graph/ops/row_rules.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace onward {
+namespace {
+
+using Kind = Rows::Kind;
+
+const SymbolicDims* Shape(const RowNode& at, ValueId id) {
+  if (!id.valid() || !at.graph.type(id).shape) return nullptr;
+  return &*at.graph.type(id).shape;
+}
+const SymbolicDims* InputShape(const RowNode& at, size_t i) {
+  return i < at.node.inputs.size() ? Shape(at, at.node.inputs[i]) : nullptr;
+}
+
+bool IsAlong(const RowNode& at, size_t i) {
+  return i < at.inputs.size() && at.inputs[i].kind == Kind::kAlong;
+}
+// Whether no input but `i` has rows along an axis.
+bool OnlyAlong(const RowNode& at, size_t i) {
+  for (size_t each = 0; each < at.inputs.size(); ++each)
+    if (each != i && IsAlong(at, each)) return false;
+  return IsAlong(at, i);
+}
+
+// Counted from 0.
+std::optional<int64_t> Normal(int64_t axis, const SymbolicDims* shape) {
+  if (shape == nullptr) return std::nullopt;
+  const auto rank = static_cast<int64_t>(shape->size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  return axis;
+}
+
+std::optional<std::vector<int64_t>> Constant(const RowNode& at, size_t i) {
+  const Tensor* tensor = i < at.node.inputs.size() ? at.graph.constant(at.node.inputs[i]) : nullptr;
+  if (tensor == nullptr) return std::nullopt;
+  return ToInt64(tensor->view());
+}
+
+// The attribute or second input `axis` of the first input.
+std::optional<int64_t> AxisOf(const RowNode& at) {
+  int64_t axis = at.node.attributes.Int("axis", -1);
+  const bool is_input = at.node.op_type == "CumSum" || at.node.op_type == "CumProd";
+  if (is_input) {
+    const auto constant = Constant(at, 1);
+    if (!constant || constant->size() != 1) return std::nullopt;
+    axis = constant->front();
+  }
+  return Normal(axis, InputShape(at, 0));
+}
+
+// Whether the operand is the same for all rows where another one has them at `from_end` axes from
+// the end.
+bool BroadcastsTo(const RowNode& at, size_t i, int64_t from_end) {
+  const SymbolicDims* shape = InputShape(at, i);
+  if (shape == nullptr) return false;
+  const int64_t axis = static_cast<int64_t>(shape->size()) - from_end;
+  return axis < 0 || (*shape)[static_cast<size_t>(axis)] == Dim(1);
+}
+
+// Operands [0, count) broadcast against each other: how far the rows lie from the end.
+std::optional<int64_t> FromEnd(const RowNode& at, size_t count) {
+  std::optional<int64_t> from_end;
+  for (size_t i = 0; i < count; ++i) {
+    if (!IsAlong(at, i)) continue;
+    const SymbolicDims* shape = InputShape(at, i);
+    if (shape == nullptr) return std::nullopt;
+    const int64_t own = static_cast<int64_t>(shape->size()) - at.inputs[i].axis;
+    if (from_end && *from_end != own) return std::nullopt;
+    from_end = own;
+  }
+  if (!from_end) return std::nullopt;
+  for (size_t i = 0; i < count; ++i) {
+    if (!at.node.inputs[i].valid() || IsAlong(at, i)) continue;
+    if (at.inputs[i].kind == Kind::kCount || !BroadcastsTo(at, i, *from_end)) return std::nullopt;
+  }
+  return from_end;
+}
+
+std::optional<Rows> AtFromEnd(const RowNode& at, std::optional<int64_t> from_end) {
+  const SymbolicDims* shape = Shape(at, at.node.outputs[0]);
+  if (!from_end || shape == nullptr) return std::nullopt;
+  return Rows::Along(static_cast<int64_t>(shape->size()) - *from_end);
+}
+
+// The product of operands `a` and `b`, whose last two axes are of matrices.
+std::optional<Rows> ProductRows(const RowNode& at, size_t a, size_t b) {
+  const SymbolicDims* left = InputShape(at, a);
+  const SymbolicDims* right = InputShape(at, b);
+  const SymbolicDims* result = Shape(at, at.node.outputs[0]);
+  if (left == nullptr || right == nullptr || result == nullptr) return std::nullopt;
+  if (left->size() < 2 || right->size() < 2) return std::nullopt;
+  const auto from_end = [&](const SymbolicDims& shape, size_t i) {
+    return static_cast<int64_t>(shape.size()) - at.inputs[i].axis;
+  };
+  const bool is_left = IsAlong(at, a), is_right = IsAlong(at, b);
+  if (is_left && is_right) {  // one product per row
+    if (from_end(*left, a) != from_end(*right, b) || from_end(*left, a) < 3) return std::nullopt;
+  } else if (is_left) {
+    if (from_end(*left, a) == 1) return std::nullopt;  // summed over
+    if (from_end(*left, a) > 2 && !BroadcastsTo(at, b, from_end(*left, a))) return std::nullopt;
+  } else if (is_right) {
+    if (from_end(*right, b) == 2) return std::nullopt;
+    if (from_end(*right, b) > 2 && !BroadcastsTo(at, a, from_end(*right, b))) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  const int64_t end = is_left ? from_end(*left, a) : from_end(*right, b);
+  return Rows::Along(static_cast<int64_t>(result->size()) - end);
+}
+
+}  // namespace
+
+std::optional<Rows> FirstAxisRows(const RowNode& at, size_t) {
+  if (!OnlyAlong(at, 0) || at.inputs[0].axis != 0) return std::nullopt;
+  return Rows::Along(0);
+}
+
+std::optional<Rows> FirstAxesRows(const RowNode& at, size_t) {
+  for (size_t i = 0; i < at.inputs.size(); ++i)
+    if (IsAlong(at, i) && at.inputs[i].axis != 0) return std::nullopt;
+  return Rows::Along(0);
+}
+
+std::optional<Rows> ElementwiseRows(const RowNode& at, size_t) {
+  return AtFromEnd(at, FromEnd(at, at.node.inputs.size()));
+}
+
+std::optional<Rows> AlongAxisRows(const RowNode& at, size_t) {
+  const auto axis = AxisOf(at);
+  if (!OnlyAlong(at, 0) || !axis || *axis == at.inputs[0].axis) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> FromAxisRows(const RowNode& at, size_t) {
+  const auto axis = AxisOf(at);
+  if (!OnlyAlong(at, 0) || !axis || *axis <= at.inputs[0].axis) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> ReduceRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
+  const bool given = at.node.inputs.size() > 1 && at.node.inputs[1].valid();
+  const auto axes = given ? Constant(at, 1) : at.node.attributes.Ints("axes");
+  if (!axes) return std::nullopt;
+  if (axes->empty())
+    return at.node.attributes.Int("noop_with_empty_axes", 0) != 0 ? std::optional(at.inputs[0])
+                                                                  : std::nullopt;
+  int64_t before = 0;
+  for (const int64_t each : *axes) {
+    const auto axis = Normal(each, shape);
+    if (!axis || *axis == at.inputs[0].axis) return std::nullopt;
+    if (*axis < at.inputs[0].axis) ++before;
+  }
+  const bool keeps = at.node.attributes.Int("keepdims", 1) != 0;
+  return Rows::Along(at.inputs[0].axis - (keeps ? 0 : before));
+}
+
+std::optional<Rows> ArgReduceRows(const RowNode& at, size_t) {
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  if (!OnlyAlong(at, 0) || !axis || *axis == at.inputs[0].axis) return std::nullopt;
+  const bool keeps = at.node.attributes.Int("keepdims", 1) != 0;
+  return Rows::Along(at.inputs[0].axis - (!keeps && *axis < at.inputs[0].axis ? 1 : 0));
+}
+
+// The parts of rows stay where as many elements are before an axis as before.
+std::optional<Rows> ReshapeRows(const RowNode& at, size_t) {
+  const SymbolicDims* from = InputShape(at, 0);
+  const SymbolicDims* to = Shape(at, at.node.outputs[0]);
+  if (!OnlyAlong(at, 0) || from == nullptr || to == nullptr) return std::nullopt;
+  const Dim before = DimProduct(*from, 0, static_cast<size_t>(at.inputs[0].axis));
+  if (before.unknown()) return std::nullopt;
+  for (size_t axis = 0; axis < to->size(); ++axis)
+    if (DimProduct(*to, 0, axis) == before && (*to)[axis] != Dim(1))
+      return Rows::Along(static_cast<int64_t>(axis));
+  return std::nullopt;
+}
+
+std::optional<Rows> TransposeRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  if (shape == nullptr) return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(shape->size()), axis = at.inputs[0].axis;
+  const std::vector<int64_t> perm = at.node.attributes.Ints("perm");
+  if (perm.empty()) return Rows::Along(rank - 1 - axis);
+  const auto found = std::find(perm.begin(), perm.end(), axis);
+  if (found == perm.end()) return std::nullopt;
+  return Rows::Along(found - perm.begin());
+}
+
+std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
+  const auto axis = AxisOf(at);
+  if (!axis) return std::nullopt;
+  for (size_t i = 0; i < at.inputs.size(); ++i)
+    if (!IsAlong(at, i) || at.inputs[i].axis != at.inputs[0].axis) return std::nullopt;
+  if (*axis == at.inputs[0].axis) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> SliceRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
+  for (size_t i = 1; i < at.inputs.size(); ++i)
+    if (at.inputs[i].kind != Kind::kNone) return std::nullopt;
+  const SymbolicDims* starts = InputShape(at, 1);
+  if (starts == nullptr || starts->size() != 1 || !starts->front().known()) return std::nullopt;
+  const bool given = at.node.inputs.size() > 3 && at.node.inputs[3].valid();
+  const auto axes = Constant(at, 3);
+  if (given && !axes) return std::nullopt;
+  for (int64_t i = 0; i < starts->front().value(); ++i) {
+    const auto axis = Normal(given ? (*axes)[static_cast<size_t>(i)] : i, shape);
+    if (!axis || *axis == at.inputs[0].axis) return std::nullopt;
+  }
+  return at.inputs[0];
+}
+
+std::optional<Rows> SplitRows(const RowNode& at, size_t) {
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  if (!OnlyAlong(at, 0) || !axis || *axis == at.inputs[0].axis) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> PadRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  const auto pads = Constant(at, 1);
+  if (!OnlyAlong(at, 0) || shape == nullptr || !pads) return std::nullopt;
+  const bool given = at.node.inputs.size() > 3 && at.node.inputs[3].valid();
+  const auto axes = Constant(at, 3);
+  if (given && !axes) return std::nullopt;
+  for (size_t i = 0; i < pads->size() / 2; ++i) {
+    const auto axis = Normal(given ? (*axes)[i] : static_cast<int64_t>(i), shape);
+    const bool pads_it = (*pads)[i] != 0 || (*pads)[i + pads->size() / 2] != 0;
+    if (!axis || (pads_it && *axis == at.inputs[0].axis)) return std::nullopt;
+  }
+  return at.inputs[0];
+}
+
+std::optional<Rows> TriluRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
+  if (at.inputs[0].axis + 2 >= static_cast<int64_t>(shape->size())) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> MaxPoolRows(const RowNode& at, size_t output) {
+  if (output > 0) return std::nullopt;
+  return FirstAxisRows(at, output);
+}
+
+std::optional<Rows> BatchNormalizationRows(const RowNode& at, size_t output) {
+  const bool trains = at.node.attributes.Int("training_mode", 0) != 0;
+  return trains ? std::nullopt : FirstAxisRows(at, output);
+}
+
+// A mask of fewer axes has no rows: it is broadcast from the end.
+std::optional<Rows> AttentionRows(const RowNode& at, size_t output) {
+  const SymbolicDims* mask = InputShape(at, 3);
+  if (IsAlong(at, 3) && (mask == nullptr || mask->size() != 4)) return std::nullopt;
+  return FirstAxesRows(at, output);
+}
+
+std::optional<Rows> DropoutRows(const RowNode& at, size_t) {
+  const bool told = at.node.inputs.size() > 2 && at.node.inputs[2].valid();
+  const auto training = Constant(at, 2);
+  if (!OnlyAlong(at, 0) || (told && (!training || training->front() != 0))) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> QuantizeRows(const RowNode& at, size_t output) {
+  const SymbolicDims* scale = InputShape(at, 1);
+  if (scale == nullptr || !OnlyAlong(at, 0)) return std::nullopt;
+  return scale->empty() ? std::optional(at.inputs[0]) : FirstAxisRows(at, output);
+}
+
+std::optional<Rows> ExpandRows(const RowNode& at, size_t) {
+  const SymbolicDims* shape = InputShape(at, 0);
+  if (!OnlyAlong(at, 0) || shape == nullptr) return std::nullopt;
+  return AtFromEnd(at, static_cast<int64_t>(shape->size()) - at.inputs[0].axis);
+}
+
+std::optional<Rows> GatherRows(const RowNode& at, size_t) {
+  const SymbolicDims* data = InputShape(at, 0);
+  const SymbolicDims* indices = InputShape(at, 1);
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), data);
+  if (!axis || indices == nullptr) return std::nullopt;
+  if (OnlyAlong(at, 1) && at.inputs[0].kind == Kind::kNone)
+    return Rows::Along(*axis + at.inputs[1].axis);
+  if (!OnlyAlong(at, 0) || *axis == at.inputs[0].axis) return std::nullopt;
+  const auto rank = static_cast<int64_t>(indices->size());
+  return Rows::Along(at.inputs[0].axis + (*axis < at.inputs[0].axis ? rank - 1 : 0));
+}
+
+std::optional<Rows> GatherElementsRows(const RowNode& at, size_t) {
+  const auto axis = Normal(at.node.attributes.Int("axis", 0), InputShape(at, 0));
+  if (!axis || !IsAlong(at, 0) || !IsAlong(at, 1)) return std::nullopt;
+  if (at.inputs[0].axis != at.inputs[1].axis || *axis == at.inputs[0].axis) return std::nullopt;
+  return at.inputs[0];
+}
+
+std::optional<Rows> MatMulRows(const RowNode& at, size_t) {
+  for (size_t i = 2; i < at.inputs.size(); ++i)
+    if (at.inputs[i].kind != Kind::kNone) return std::nullopt;
+  return ProductRows(at, 0, 1);
+}
+
+// Scales and zero points stand behind each operand.
+std::optional<Rows> QuantizedMatMulRows(const RowNode& at, size_t) {
+  for (size_t i = 0; i < at.inputs.size(); ++i)
+    if (i != 0 && i != 3 && at.inputs[i].kind != Kind::kNone) return std::nullopt;
+  return ProductRows(at, 0, 3);
+}
+
+std::optional<Rows> GemmRows(const RowNode& at, size_t) {
+  const bool left_turned = at.node.attributes.Int("transA", 0) != 0;
+  const bool right_turned = at.node.attributes.Int("transB", 0) != 0;
+  std::optional<Rows> rows;
+  if (IsAlong(at, 0) && !IsAlong(at, 1)) {
+    if (at.inputs[0].axis == (left_turned ? 1 : 0)) rows = Rows::Along(0);
+  } else if (IsAlong(at, 1) && !IsAlong(at, 0)) {
+    if (at.inputs[1].axis == (right_turned ? 0 : 1)) rows = Rows::Along(1);
+  }
+  if (!rows || at.inputs.size() < 3 || !at.node.inputs[2].valid()) return rows;
+  const int64_t from_end = 2 - rows->axis;
+  const SymbolicDims* added = InputShape(at, 2);
+  if (added == nullptr || at.inputs[2].kind == Kind::kCount) return std::nullopt;
+  const bool fits = IsAlong(at, 2)
+                        ? static_cast<int64_t>(added->size()) - at.inputs[2].axis == from_end
+                        : BroadcastsTo(at, 2, from_end);
+  return fits ? rows : std::nullopt;
+}
+
+// X, initial states and lengths have rows; with layout 0 axis 0 of X is time.
+std::optional<Rows> RecurrentRows(const RowNode& at, size_t output) {
+  const bool first = at.node.attributes.Int("layout", 0) != 0;
+  for (size_t i = 0; i < at.inputs.size(); ++i) {
+    if (at.inputs[i].kind == Kind::kCount) return std::nullopt;
+    if (!IsAlong(at, i)) continue;
+    const bool lengths = i == 4;
+    const bool has_rows = i == 0 || i == 4 || i == 5 || i == 6;
+    if (!has_rows || at.inputs[i].axis != (first || lengths ? 0 : 1)) return std::nullopt;
+  }
+  if (first) return Rows::Along(0);
+  return Rows::Along(output == 0 ? 2 : 1);
+}
+
+}  // namespace onward

@@ -1,0 +1,105 @@
+// Which models' rows can be computed together.
+#include "graph/infer/independent_rows.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status Check(const std::string& text) {
+  const auto model = testing::ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? CheckRowsAreIndependent(model->graph) : model.status();
+}
+
+void ExpectIndependent(const std::string& text) {
+  const absl::Status status = Check(text);
+  EXPECT_TRUE(status.ok()) << text << "\n" << status;
+}
+
+void ExpectDependent(const std::string& text, const std::string& why) {
+  const absl::Status status = Check(text);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << text << "\n" << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(why)) << text;
+}
+
+TEST(IndependentRows, Layers) {
+  ExpectIndependent(
+      "g (float[n, 8] x) => (float[n, 4] y) <float[8, 4] w, float[4] b>"
+      "{ h = MatMul(x, w) a = Add(h, b) y = Relu(a) }");
+  ExpectIndependent(
+      "g (float[n, 8] x) => (float[n, 4] y) <float[4, 8] w, float[4] b>"
+      "{ h = Gemm <transB = 1> (x, w, b) y = Softmax <axis = 1> (h) }");
+  ExpectIndependent(
+      "g (float[n, 3, 8, 8] x) => (float[n, 10] y) <float[4, 3, 3, 3] k, float[4, 10] w>"
+      "{ c = Conv(x, k) p = GlobalAveragePool(c) f = Flatten <axis = 1> (p) y = MatMul(f, w) }");
+  ExpectIndependent(
+      "g (float[n, 2] x, float[n, 2] z) => (float[n, 4] y, int64[n] best)"
+      "{ y = Concat <axis = -1> (x, z) best = ArgMax <axis = 1, keepdims = 0> (y) }");
+  ExpectIndependent(
+      "g (int64[n, t] ids) => (float[n, 6] y) <float[30, 6] table, int64[1] axes = {1}>"
+      "{ e = Gather <axis = 0> (table, ids) y = ReduceMean <keepdims = 0> (e, axes) }");
+}
+
+// Heads of attention: rows move to other axes and are merged with them.
+TEST(IndependentRows, FollowReshapesAndTransposes) {
+  ExpectIndependent(
+      "g (float[n, t, 8] x) => (float[n, t, 8] y) <int64[2] flat = {-1, 8}, float[8, 8] w>"
+      "{ s = Shape(x) f = Reshape(x, flat) m = MatMul(f, w) y = Reshape(m, s) }");
+  ExpectIndependent(
+      "g (float[n, t, 8] x) => (float[n, t, 8] y)"
+      "<int64[4] split = {0, 0, 2, 4}, int64[3] join = {0, 0, 8}>"
+      "{ r = Reshape(x, split) q = Transpose <perm = [0, 2, 1, 3]> (r)"
+      "  k = Transpose <perm = [0, 2, 3, 1]> (r) a = MatMul(q, k) p = Softmax <axis = -1> (a)"
+      "  c = MatMul(p, q) b = Transpose <perm = [0, 2, 1, 3]> (c) y = Reshape(b, join) }");
+  ExpectIndependent(
+      "g (float[n, t, 3] x) => (float[n, 5] y)"
+      "<float[1, 20, 3] w, float[1, 20, 5] r, int64[1] first = {0}>"
+      "{ s = Transpose <perm = [1, 0, 2]> (x) all, last = LSTM <hidden_size = 5> (s, w, r)"
+      "  y = Squeeze(last, first) }");
+}
+
+TEST(IndependentRows, WhatMixesRowsIsNamed) {
+  ExpectDependent("g (float[n, 2] x) => (float[n, 2] y) { y = Softmax <axis = 0> (x) }",
+                  "[Softmax");
+  ExpectDependent(
+      "g (float[n, 2] x) => (float[n, 2] y) <int64[1] axes = {0}>"
+      "{ m = ReduceMean(x, axes) y = Sub(x, m) }",
+      "[ReduceMean");
+  ExpectDependent("g (float[n, 2] x) => (float[n, n] y) { t = Transpose(x) y = MatMul(x, t) }",
+                  "[MatMul");
+  ExpectDependent("g (float[n, 2] x) => (float[n, 2] y) <int64 axis = {0}> { y = CumSum(x, axis) }",
+                  "[CumSum");
+  // The number of rows is in the result.
+  ExpectDependent(
+      "g (float[n, 2] x) => (float[n, 2] y)"
+      "{ s = Shape <start = 0, end = 1> (x) f = Cast <to = 1> (s) y = Div(x, f) }",
+      "[Div");
+  ExpectDependent("g (float[n, 2] x) => (uint8[n, 2] y) { y, s, z = DynamicQuantizeLinear(x) }",
+                  "[DynamicQuantizeLinear");
+  ExpectDependent("g (float[n, 2] x) => (float[n, 2] y) { r = RandomNormalLike(x) y = Add(x, r) }",
+                  "draws by a row's place");
+  ExpectDependent(
+      "g (float[n, 2] x) => (float[n, 2] y) <float[2] s, float[2] b, float[2] m, float[2] v>"
+      "{ y, a, c = BatchNormalization <training_mode = 1> (x, s, b, m, v) }",
+      "[BatchNormalization");
+}
+
+TEST(IndependentRows, InterfacesWithoutABatch) {
+  ExpectDependent("g (float[1, 2] x) => (float[1, 2] y) { y = Relu(x) }",
+                  "input 'x' has no first dim that varies");
+  ExpectDependent("g (float[n, 2] x, float[m, 2] z) => (float[n, 2] y) { y = Relu(x) }",
+                  "the first dims of the inputs differ: n and m");
+  ExpectDependent(
+      "g (float[n, 2] x) => (float y) <int64[2] axes = {0, 1}>"
+      "{ y = ReduceSum <keepdims = 0> (x, axes) }",
+      "[ReduceSum");
+  ExpectDependent("g (float[n, 2] x) => (float[2, n] y) { y = Transpose(x) }", "output 'y'");
+}
+
+}  // namespace
+}  // namespace onward
