@@ -3,6 +3,7 @@
 #include <utility>  // which Asio needs with GCC 12
 //
 #include <algorithm>
+#include <array>
 #include <boost/asio.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -68,7 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Of a server that takes no more requests.
   void CloseIfIdle() {
-    if (idle_) Close();
+    if (awaits_ == Awaits::kRequest) Close();
   }
 
   void Close() {
@@ -107,15 +108,36 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AwaitRequest() {
     if (shared_.draining) return Close();
     if (!input_.empty()) return ReadHead();  // pipelined
-    idle_ = true;
+    awaits_ = Awaits::kRequest;
     Within(shared_.limits.idle_deadline);
-    input_.resize(4096);
-    socket_.async_read_some(asio::buffer(input_), Then([this](Error error, size_t count) {
-                              idle_ = false;
-                              input_.resize(error ? 0 : count);
-                              if (error) return Close();
-                              ReadHead();
-                            }));
+    if (!reading_) ReadSome();
+  }
+
+  // Between requests and while a reply is computed or written, so that a client that leaves is
+  // noticed.
+  void ReadSome() {
+    reading_ = true;
+    socket_.async_read_some(asio::buffer(arrived_),
+                            [self = shared_from_this()](Error error, size_t count) {
+                              self->reading_ = false;
+                              if (error) return self->Leave();
+                              self->Take({self->arrived_.data(), count});
+                            });
+  }
+
+  void Take(std::string_view arrived) {
+    if (awaits_ == Awaits::kClose) return discarded_++ == 64 ? Close() : ReadSome();
+    input_ += arrived;
+    if (awaits_ == Awaits::kReply) return;  // pipelined: read once the reply is written
+    awaits_ = Awaits::kReply;
+    ++turn_;
+    timer_.cancel();
+    ReadHead();
+  }
+
+  void Leave() {
+    client_.request_stop();
+    Close();
   }
 
   void ReadHead() {
@@ -239,6 +261,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void Handle() {
     parser_.reset();
+    client_ = std::stop_source();
+    request_.client_left = client_.get_token();
+    if (input_.empty() && !reading_) ReadSome();
     const bool head_alone = request_.method == "HEAD";
     shared_.handler(std::move(request_),
                     [self = shared_from_this(), head_alone](HttpReply reply) mutable {
@@ -283,14 +308,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Error ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
     Within(std::chrono::seconds(1));
-    Discard(64);
-  }
-  void Discard(int left) {
-    input_.resize(16 * 1024);
-    socket_.async_read_some(asio::buffer(input_), Then([this, left](Error error, size_t) {
-                              if (error || left == 0) return Close();
-                              Discard(left - 1);
-                            }));
+    awaits_ = Awaits::kClose;
+    if (!reading_) ReadSome();
   }
 
   tcp::socket socket_;
@@ -298,11 +317,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t turn_ = 0;  // of operations, so that a timer knows its own
   bool timed_out_ = false;
   Shared& shared_;
-  std::string input_;  // read and not yet used
+  enum class Awaits { kRequest, kReply, kClose };  // what the connection waits for
+  Awaits awaits_ = Awaits::kReply;
+  int discarded_ = 0;  // reads of a connection that closes
+  std::array<char, 4096> arrived_;
+  bool reading_ = false;     // into arrived_
+  std::string input_;        // read and not yet used
+  std::stop_source client_;  // of the request whose reply is due
   std::optional<http::request_parser<http::string_body>> parser_;
   HttpRequest request_;
   std::string head_, body_;  // of the reply that is written
-  bool keep_alive_ = false, idle_ = false;
+  bool keep_alive_ = false;
 };
 
 class BeastServer : public HttpServer {

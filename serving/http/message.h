@@ -1,6 +1,7 @@
 // One HTTP request and its reply, apart from how they travel.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,8 @@ struct HttpRequest {
   std::vector<std::string> segments;  // of the path, percent-decoded: {"v2", "models", "mnist"}
   HttpFields fields;
   std::string body;
+  // Asked to stop once the client has closed the connection: nobody reads the reply any more.
+  std::stop_token client_left = {};
 };
 
 struct HttpReply {
