@@ -284,18 +284,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void Write(HttpReply reply, bool head_alone) {
     keep_alive_ = keep_alive_ && !shared_.draining;
+    const size_t size = BodySize(reply);
     head_ = absl::StrCat("HTTP/1.1 ", reply.status, " ", std::string(ReasonOf(reply.status)),
-                         "\r\nContent-Type: ", reply.content_type,
-                         "\r\nContent-Length: ", reply.body.size(), "\r\n",
-                         keep_alive_ ? "" : "Connection: close\r\n");
+                         "\r\nContent-Type: ", reply.content_type, "\r\nContent-Length: ", size,
+                         "\r\n", keep_alive_ ? "" : "Connection: close\r\n");
     for (const auto& [name, value] : reply.fields)
       absl::StrAppend(&head_, name, ": ", value, "\r\n");
     absl::StrAppend(&head_, "\r\n");
-    body_ = head_alone ? std::string() : std::move(reply.body);
-    Within(shared_.limits.transfer_deadline * static_cast<int64_t>(1 + body_.size() / kPart));
-    const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_), asio::buffer(body_)};
+    reply_ = head_alone ? HttpReply() : std::move(reply);
+    Within(shared_.limits.transfer_deadline * static_cast<int64_t>(1 + size / kPart));
+    std::vector<asio::const_buffer> parts = {asio::buffer(head_), asio::buffer(reply_.body)};
+    for (const BodyPart& part : reply_.parts)
+      parts.push_back(asio::buffer(part.bytes.data(), part.bytes.size()));
     asio::async_write(socket_, parts, Then([this](Error error, size_t) {
-                        body_ = std::string();
+                        reply_ = HttpReply();
                         if (error || !keep_alive_) return Linger(error);
                         AwaitRequest();
                       }));
@@ -326,7 +328,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::stop_source client_;  // of the request whose reply is due
   std::optional<http::request_parser<http::string_body>> parser_;
   HttpRequest request_;
-  std::string head_, body_;  // of the reply that is written
+  std::string head_;  // of the reply that is written
+  HttpReply reply_;
   bool keep_alive_ = false;
 };
 

@@ -1,6 +1,7 @@
 // One HTTP request and its reply, apart from how they travel.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -20,12 +21,21 @@ struct HttpRequest {
   std::stop_token client_left = {};
 };
 
+// Bytes that `owner` keeps alive.
+struct BodyPart {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+
 struct HttpReply {
   int status = 200;
   std::string body = {};
   std::string content_type = "application/json";
-  HttpFields fields = {};  // besides Content-Type, Content-Length and Connection
+  HttpFields fields = {};            // besides Content-Type, Content-Length and Connection
+  std::vector<BodyPart> parts = {};  // the body's rest
 };
+
+size_t BodySize(const HttpReply& reply);  // with its parts
 
 // The value of the first field of that name (in lower case), or "".
 std::string_view FieldOf(const HttpFields& fields, std::string_view name);
