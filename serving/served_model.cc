@@ -100,23 +100,25 @@ std::string ServedModel::MetadataJson() const {
 
 absl::StatusOr<InferReply> ServedModel::Infer(const InferRequest& request,
                                               const RunOptions& options) const {
-  std::vector<std::string> names, wanted = request.outputs;
+  std::vector<std::string> names;
+  std::vector<RequestedOutput> wanted = request.outputs;
   for (const ValueInfo& output : session_->outputs()) names.push_back(output.name);
-  for (const std::string& name : wanted) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string closest = ClosestName(name, names);
+  for (const RequestedOutput& output : wanted) {
+    if (std::find(names.begin(), names.end(), output.name) != names.end()) continue;
+    const std::string closest = ClosestName(output.name, names);
     return absl::InvalidArgumentError(
-        absl::StrCat("outputs: the model has no output '", name, "'",
+        absl::StrCat("outputs: the model has no output '", output.name, "'",
                      closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
   }
-  if (wanted.empty()) wanted = names;
+  if (wanted.empty())
+    for (const std::string& name : names) wanted.push_back({name, request.binary_output});
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs results, session_->Run(request.inputs, options));
   InferReply reply{name_, kOnlyVersion, request.id};
-  for (const std::string& name : wanted) {
-    const Value& value = results.at(name);
+  for (const RequestedOutput& output : wanted) {
+    const Value& value = results.at(output.name);
     if (!value.is_tensor())
-      return absl::InternalError(absl::StrCat("output '", name, "' is not a tensor"));
-    reply.outputs.emplace_back(name, value.tensor());
+      return absl::InternalError(absl::StrCat("output '", output.name, "' is not a tensor"));
+    reply.outputs.push_back({output.name, value.tensor(), output.binary});
   }
   return reply;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "onward/session.h"
@@ -22,6 +23,7 @@ class ServedModel {
                                                              std::unique_ptr<Session> session);
 
   const std::string& name() const { return name_; }
+  const std::vector<ValueInfo>& inputs() const { return session_->inputs(); }
   // {"name":..., "versions":["1"], "platform":"onnx_onnxv1", "inputs":[...], "outputs":[...]}; dims
   // that vary are -1.
   std::string MetadataJson() const;

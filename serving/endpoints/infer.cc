@@ -11,16 +11,16 @@
 namespace onward::serving {
 namespace {
 
-HttpReply ReplyOf(const ServedModel& model, const std::string& body) {
-  const auto written = [&]() -> absl::StatusOr<std::string> {
-    ONWARD_ASSIGN_OR_RETURN(const InferRequest request, ReadInferRequest(body));
+HttpReply ReplyOf(const ServedModel& model, const HttpRequest& http) {
+  const auto written = [&]() -> absl::StatusOr<HttpReply> {
+    ONWARD_ASSIGN_OR_RETURN(const InferRequest request,
+                            ReadInferRequest(http.fields, http.body, model.inputs()));
     ONWARD_ASSIGN_OR_RETURN(const InferReply reply, model.Infer(request, {}));
     return WriteInferReply(reply);
   };
   try {
-    absl::StatusOr<std::string> json = written();
-    if (!json.ok()) return ErrorReply(json.status());
-    return {.body = *std::move(json)};
+    absl::StatusOr<HttpReply> reply = written();
+    return reply.ok() ? *std::move(reply) : ErrorReply(reply.status());
   } catch (const std::bad_alloc&) {
     return ErrorReply(503, "there is not enough memory for this request now");
   }
@@ -32,9 +32,8 @@ void Infer(ServerState& state, Call call) {
   auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
   const auto shared = std::make_shared<Call>(std::move(call));
-  const bool taken = state.work->Submit([model = *std::move(model), shared] {
-    shared->respond(ReplyOf(*model, shared->request.body));
-  });
+  const bool taken = state.work->Submit(
+      [model = *std::move(model), shared] { shared->respond(ReplyOf(*model, shared->request)); });
   if (!taken) shared->respond(ErrorReply(503, "too many requests wait already"));
 }
 

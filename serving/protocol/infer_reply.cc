@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
+#include "serving/protocol/binary_tensor.h"
 #include "serving/protocol/datatype.h"
 
 namespace onward::serving {
@@ -15,8 +16,15 @@ namespace {
 
 using Types = Concat<NumericTypes, TypeList<bool, std::string>>;
 
+// Binary outputs that are copied behind the JSON: one write of one buffer costs less.
+constexpr size_t kMostCopied = 16 * 1024;
+
 // Quoted and escaped. Throws on bytes that are not UTF-8.
 std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+// The same, with replacements for such bytes.
+std::string QuotedName(const std::string& name) {
+  return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 template <typename T>
 void AppendNumber(T number, std::string& json) {
@@ -44,12 +52,8 @@ void AppendElement(const T& element, std::string& json) {
   }
 }
 
-void AppendTensor(const std::string& name, const Tensor& tensor, std::string& json) {
-  absl::StrAppend(&json, "{\"name\":", Quoted(name), ",\"datatype\":\"",
-                  std::string(DatatypeName(tensor.dtype())), "\",\"shape\":[");
-  for (size_t i = 0; i < tensor.dims().size(); ++i)
-    absl::StrAppend(&json, i == 0 ? "" : ",", tensor.dims()[i]);
-  json += "],\"data\":[";
+void AppendData(const Tensor& tensor, std::string& json) {
+  json += ",\"data\":[";
   DispatchDType(Types(), tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const absl::Span<const T> elements = tensor.span<T>();
@@ -58,27 +62,73 @@ void AppendTensor(const std::string& name, const Tensor& tensor, std::string& js
       AppendElement(elements[i], json);
     }
   });
-  json += "]}";
+  json += "]";
+}
+
+absl::StatusOr<BodyPart> BytesOf(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kString) {
+    ONWARD_ASSIGN_OR_RETURN(std::string bytes, LengthPrefixed(tensor));
+    const auto owner = std::make_shared<const std::string>(std::move(bytes));
+    return BodyPart{*owner, owner};
+  }
+  const std::string_view bytes(static_cast<const char*>(tensor.raw_data()),
+                               static_cast<size_t>(tensor.byte_size()));
+  return BodyPart{bytes, tensor.buffer()};
+}
+
+absl::Status AppendOutput(const ReplyOutput& output, HttpReply& reply) {
+  std::string& json = reply.body;
+  absl::StrAppend(&json, "{\"name\":", QuotedName(output.name), ",\"datatype\":\"",
+                  std::string(DatatypeName(output.tensor.dtype())), "\",\"shape\":[");
+  for (size_t i = 0; i < output.tensor.dims().size(); ++i)
+    absl::StrAppend(&json, i == 0 ? "" : ",", output.tensor.dims()[i]);
+  json += "]";
+  if (output.binary) {
+    ONWARD_ASSIGN_OR_RETURN(BodyPart part, BytesOf(output.tensor));
+    absl::StrAppend(&json, ",\"parameters\":{\"binary_data_size\":", part.bytes.size(), "}");
+    reply.parts.push_back(std::move(part));
+  } else {
+    try {
+      AppendData(output.tensor, json);
+    } catch (const nlohmann::json::exception&) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("output '", output.name,
+                       "' has text that is not UTF-8, which JSON cannot carry: ask for it with "
+                       "the parameter binary_data"));
+    }
+  }
+  json += "}";
+  return absl::OkStatus();
+}
+
+void SendAsBytes(HttpReply& reply) {
+  const size_t json = reply.body.size(), size = BodySize(reply);
+  reply.content_type = "application/octet-stream";
+  reply.fields.emplace_back("Inference-Header-Content-Length", absl::StrCat(json));
+  if (size - json > kMostCopied) return;
+  reply.body.reserve(size);
+  for (const BodyPart& part : reply.parts) reply.body += part.bytes;
+  reply.parts.clear();
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> WriteInferReply(const InferReply& reply) {
-  std::string json = absl::StrCat("{\"model_name\":", Quoted(reply.model),
-                                  ",\"model_version\":", Quoted(reply.version));
-  if (reply.id) absl::StrAppend(&json, ",\"id\":", Quoted(*reply.id));
+absl::StatusOr<HttpReply> WriteInferReply(const InferReply& reply) {
+  HttpReply written;
+  std::string& json = written.body;
+  json = absl::StrCat("{\"model_name\":", QuotedName(reply.model),
+                      ",\"model_version\":", QuotedName(reply.version));
+  if (reply.id) absl::StrAppend(&json, ",\"id\":", QuotedName(*reply.id));
   json += ",\"outputs\":[";
-  for (size_t i = 0; i < reply.outputs.size(); ++i) {
-    if (i > 0) json.push_back(',');
-    try {
-      AppendTensor(reply.outputs[i].first, reply.outputs[i].second, json);
-    } catch (const nlohmann::json::exception&) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("output '", reply.outputs[i].first,
-                       "' has text that is not UTF-8, which JSON cannot carry"));
-    }
+  bool binary = false;
+  for (const ReplyOutput& output : reply.outputs) {
+    if (&output != &reply.outputs.front()) json.push_back(',');
+    ONWARD_RETURN_IF_ERROR(AppendOutput(output, written));
+    binary = binary || output.binary;
   }
-  return json + "]}";
+  json += "]}";
+  if (binary) SendAsBytes(written);
+  return written;
 }
 
 }  // namespace onward::serving

@@ -112,13 +112,14 @@ TEST(InferRequest, NothingIsAllocatedOnAStrangersWord) {
 
 TEST(InferReply, RoundTrips) {
   InferReply reply{"m", "1", "an id", {}};
-  reply.outputs.emplace_back(
-      "y", Tensor::Of<float>({2, 2}, {0.1f, -0.0f, 1e-45f, std::numeric_limits<float>::max()}));
-  reply.outputs.emplace_back("b", Tensor::Of<bool>({2}, {true, false}));
-  reply.outputs.emplace_back("s", Tensor::Of<std::string>({2}, {"a\"b", "\xc3\xa9\n"}));
-  const auto json = WriteInferReply(reply);
-  ASSERT_TRUE(json.ok()) << json.status();
-  EXPECT_EQ(*json,
+  reply.outputs.push_back(
+      {"y", Tensor::Of<float>({2, 2}, {0.1f, -0.0f, 1e-45f, std::numeric_limits<float>::max()})});
+  reply.outputs.push_back({"b", Tensor::Of<bool>({2}, {true, false})});
+  reply.outputs.push_back({"s", Tensor::Of<std::string>({2}, {"a\"b", "\xc3\xa9\n"})});
+  const auto written = WriteInferReply(reply);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->content_type, "application/json");
+  EXPECT_EQ(written->body,
             R"({"model_name":"m","model_version":"1","id":"an id","outputs":[)"
             R"({"name":"y","datatype":"FP32","shape":[2,2],"data":[0.1,-0,1e-45,3.4028235e+38]},)"
             R"({"name":"b","datatype":"BOOL","shape":[2],"data":[true,false]},)"
@@ -128,8 +129,10 @@ TEST(InferReply, RoundTrips) {
 
 TEST(InferReply, WhatJsonHasNoWordFor) {
   InferReply reply{"m", "1", std::nullopt, {}};
-  reply.outputs.emplace_back("y", Tensor::Of<double>({3}, {NAN, HUGE_VAL, -HUGE_VAL}));
-  EXPECT_THAT(*WriteInferReply(reply), HasSubstr("[NaN,Infinity,-Infinity]"));
+  reply.outputs.push_back({"y", Tensor::Of<double>({3}, {NAN, HUGE_VAL, -HUGE_VAL})});
+  EXPECT_THAT(WriteInferReply(reply)->body, HasSubstr("[NaN,Infinity,-Infinity]"));
+  reply.model = "\xff";
+  EXPECT_THAT(WriteInferReply(reply)->body, HasSubstr("\xef\xbf\xbd"));
   reply.outputs = {{"s", Tensor::Of<std::string>({1}, {"\xff"})}};
   EXPECT_THAT(std::string(WriteInferReply(reply).status().message()),
               HasSubstr("output 's' has text that is not UTF-8"));

@@ -1,0 +1,113 @@
+#include "serving/protocol/json_members.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace onward::serving {
+namespace {
+
+// NaN and the infinities, which are no JSON, become strings.
+std::string QuoteNonFinite(std::string_view text) {
+  std::string quoted;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size();) {
+    if (in_string) {
+      if (text[i] == '\\' && i + 1 < text.size()) quoted.push_back(text[i++]);
+      in_string = text[i] != '"';
+      quoted.push_back(text[i++]);
+      continue;
+    }
+    std::string_view token;
+    for (const std::string_view each : {"NaN", "Infinity", "-Infinity"})
+      if (text.substr(i, each.size()) == each) token = each;
+    if (!token.empty()) {
+      absl::StrAppend(&quoted, "\"", std::string(token), "\"");
+      i += token.size();
+      continue;
+    }
+    in_string = text[i] == '"';
+    quoted.push_back(text[i++]);
+  }
+  return quoted;
+}
+
+absl::Status Unexpected(JsonElement value, const std::string& where, std::string_view expected) {
+  return Wrong(
+      where, absl::StrCat("is ", std::string(KindOf(value)), ", expected ", std::string(expected)));
+}
+
+template <typename T>
+absl::StatusOr<T> As(JsonElement value, const std::string& where, std::string_view expected) {
+  T read;
+  if (value.get(read) != simdjson::SUCCESS) return Unexpected(value, where, expected);
+  return read;
+}
+
+}  // namespace
+
+absl::Status Wrong(const std::string& where, std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", std::string(what)));
+}
+
+std::string_view KindOf(JsonElement value) {
+  switch (value.type()) {
+    case simdjson::dom::element_type::ARRAY:
+      return "an array";
+    case simdjson::dom::element_type::OBJECT:
+      return "an object";
+    case simdjson::dom::element_type::STRING:
+      return "a string";
+    case simdjson::dom::element_type::BOOL:
+      return "true or false";
+    case simdjson::dom::element_type::NULL_VALUE:
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+absl::StatusOr<std::string> TextOf(JsonElement value, const std::string& where) {
+  const absl::StatusOr<std::string_view> text = As<std::string_view>(value, where, "a string");
+  if (!text.ok()) return text.status();
+  return std::string(*text);
+}
+
+absl::StatusOr<bool> BoolOf(JsonElement value, const std::string& where) {
+  return As<bool>(value, where, "true or false");
+}
+
+absl::StatusOr<uint64_t> CountOf(JsonElement value, const std::string& where) {
+  uint64_t count = 0;
+  if (value.get(count) == simdjson::SUCCESS) return count;
+  if (value.is_number()) return Wrong(where, "is not a whole number from 0 on");
+  return Unexpected(value, where, "a whole number");
+}
+
+absl::StatusOr<JsonArray> ArrayOf(JsonElement value, const std::string& where) {
+  return As<JsonArray>(value, where, "an array");
+}
+
+absl::StatusOr<JsonObject> ObjectOf(JsonElement value, const std::string& where) {
+  return As<JsonObject>(value, where, "an object");
+}
+
+absl::StatusOr<JsonElement> MemberOf(JsonObject object, const char* name,
+                                     const std::string& where) {
+  JsonElement value;
+  if (object[name].get(value) != simdjson::SUCCESS)
+    return Wrong(absl::StrCat(where, ".", name), "is missing");
+  return value;
+}
+
+absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string_view body) {
+  JsonElement document;
+  auto error = parser.parse(body.data(), body.size()).get(document);
+  if (error != simdjson::SUCCESS &&
+      (body.find("NaN") != body.npos || body.find("Infinity") != body.npos)) {
+    const std::string quoted = QuoteNonFinite(body);
+    error = parser.parse(quoted.data(), quoted.size()).get(document);
+  }
+  if (error == simdjson::SUCCESS) return document;
+  return Wrong("the body", absl::StrCat("is not JSON: ", simdjson::error_message(error)));
+}
+
+}  // namespace onward::serving
