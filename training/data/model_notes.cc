@@ -198,17 +198,6 @@ absl::StatusOr<std::optional<ImageNote>> ReadImageNote(const Notes& metadata) {
   }
 }
 
-absl::StatusOr<std::optional<ClassesNote>> ReadClassesNote(const Notes& metadata) {
-  if (!metadata.contains(kClassesNote)) return std::optional<ClassesNote>();
-  ONWARD_ASSIGN_OR_RETURN(const json note, NoteJson(metadata, kClassesNote));
-  try {
-    return std::optional<ClassesNote>(
-        ClassesNote{note.value("output", ""), note.at("names").get<std::vector<std::string>>()});
-  } catch (const json::exception& error) {
-    return BadNote(kClassesNote, error.what());
-  }
-}
-
 absl::StatusOr<Tensor> PrepareImage(std::string_view bytes, const ImageData& config) {
   ONWARD_ASSIGN_OR_RETURN(Pixels pixels, image::DecodeImage(bytes));
   ONWARD_ASSIGN_OR_RETURN(pixels, Apply(config.step(), std::move(pixels), 0));

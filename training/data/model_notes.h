@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onnx_io/classes_note.h"
 #include "onward/data_config.pb.h"
 #include "onward/dataset.h"
 #include "onward/tensor.h"
@@ -19,7 +20,6 @@
 namespace onward {
 
 inline constexpr char kImageNote[] = "onward.image";
-inline constexpr char kClassesNote[] = "onward.classes";
 inline constexpr char kVocabularyNote[] = "onward.vocabulary";
 
 using Notes = std::map<std::string, std::string>;
@@ -28,12 +28,6 @@ using Notes = std::map<std::string, std::string>;
 struct ImageNote {
   std::vector<std::string> inputs;
   ImageData image;
-};
-
-// Names of classes, in the order of the scores that `output` has.
-struct ClassesNote {
-  std::string output;
-  std::vector<std::string> names;
 };
 
 // The notes of a model that is trained as `config` says on data with `fields`; relative paths of
@@ -46,7 +40,6 @@ absl::StatusOr<Notes> NotesOf(const TrainConfig& config, absl::Span<const Field>
 
 // From the metadata of a model; nullopt: it says nothing. InvalidArgument names the key.
 absl::StatusOr<std::optional<ImageNote>> ReadImageNote(const Notes& metadata);
-absl::StatusOr<std::optional<ClassesNote>> ReadClassesNote(const Notes& metadata);
 
 // The bytes of an image file as float32 [channels, height, width].
 absl::StatusOr<Tensor> PrepareImage(std::string_view bytes, const ImageData& image);
