@@ -7,8 +7,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "onnx_io/classes_note.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
+#include "serving/protocol/classification.h"
 #include "serving/protocol/datatype.h"
 
 namespace onward::serving {
@@ -86,7 +88,11 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
   for (const ValueInfo& value : session->outputs())
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
-  return std::shared_ptr<ServedModel>(new ServedModel(std::move(name), std::move(session)));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
+                          ReadClassesNote(session->metadata()));
+  std::shared_ptr<ServedModel> model(new ServedModel(std::move(name), std::move(session)));
+  if (classes) model->labels_[classes->output] = classes->names;
+  return model;
 }
 
 std::string ServedModel::MetadataJson() const {
@@ -118,9 +124,20 @@ absl::StatusOr<InferReply> ServedModel::Infer(const InferRequest& request,
     const Value& value = results.at(output.name);
     if (!value.is_tensor())
       return absl::InternalError(absl::StrCat("output '", output.name, "' is not a tensor"));
-    reply.outputs.push_back({output.name, value.tensor(), output.binary});
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Wanted(value.tensor(), output));
+    reply.outputs.push_back({output.name, std::move(tensor), output.binary});
   }
   return reply;
+}
+
+absl::StatusOr<Tensor> ServedModel::Wanted(const Tensor& tensor,
+                                           const RequestedOutput& output) const {
+  if (output.classes == 0) return tensor;
+  const auto labels = labels_.find(output.name);
+  absl::StatusOr<Tensor> best =
+      BestClasses(tensor, output.classes,
+                  labels == labels_.end() ? std::vector<std::string>() : labels->second);
+  return best.ok() ? best : Annotate(best.status(), absl::StrCat("output '", output.name, "':"));
 }
 
 std::string ServedModel::CurlLine(const std::string& url) const {

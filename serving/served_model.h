@@ -1,6 +1,7 @@
 // A model that is served: its session and what the protocol says of it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +38,12 @@ class ServedModel {
   ServedModel(std::string name, std::unique_ptr<Session> session)
       : name_(std::move(name)), session_(std::move(session)) {}
 
+  // The output, or the best classes of it, as was asked for.
+  absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;
+
   const std::string name_;
   const std::unique_ptr<Session> session_;
+  std::map<std::string, std::vector<std::string>> labels_;  // of classes, by output
 };
 
 }  // namespace onward::serving

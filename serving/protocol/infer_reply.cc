@@ -1,7 +1,5 @@
 #include "serving/protocol/infer_reply.h"
 
-#include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
@@ -10,6 +8,7 @@
 #include "onward/status.h"
 #include "serving/protocol/binary_tensor.h"
 #include "serving/protocol/datatype.h"
+#include "serving/protocol/decimal.h"
 
 namespace onward::serving {
 namespace {
@@ -27,28 +26,13 @@ std::string QuotedName(const std::string& name) {
 }
 
 template <typename T>
-void AppendNumber(T number, std::string& json) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(number)) {
-      json += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
-      return;
-    }
-  }
-  char digits[40];
-  const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
-  json.append(digits, end);
-}
-
-template <typename T>
 void AppendElement(const T& element, std::string& json) {
   if constexpr (std::is_same_v<T, std::string>) {
     json += Quoted(element);
   } else if constexpr (std::is_same_v<T, bool>) {
     json += element ? "true" : "false";
-  } else if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>) {
-    AppendNumber(element, json);
   } else {
-    AppendNumber(static_cast<float>(element), json);
+    AppendDecimal(element, json);
   }
 }
 
