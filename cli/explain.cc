@@ -27,6 +27,8 @@ nlohmann::json Document(const Session& session, const PlannedRun& plan) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
+  const absl::Status rows = session.RowsAreIndependent();
+  document["rows"] = rows.ok() ? "independent" : std::string(rows.message());
   document["taken_as_one"] = plan.taken_as_one;
   if (plan.unknown.empty()) {
     document["planned_bytes"] = plan.memory.values;
@@ -54,6 +56,9 @@ void Print(const Session& session, const PlannedRun& plan) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
+  const absl::Status rows = session.RowsAreIndependent();
+  std::printf("batches: %s\n", rows.ok() ? "rows are independent, requests can be joined"
+                                         : std::string(rows.message()).c_str());
   if (!plan.unknown.empty()) {
     std::printf("memory plan: not known: %s\n", plan.unknown.c_str());
     return;
@@ -68,8 +73,9 @@ void Print(const Session& session, const PlannedRun& plan) {
 
 absl::Status Explain(const std::string& model, const InputOptions& inputs,
                      const CommonOptions& common) {
-  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Load(model, common.session()));
+  SessionOptions options = common.session();
+  options.check_rows = true;
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Load(model, options));
   ONWARD_ASSIGN_OR_RETURN(const PlannedRun plan, PlanRun(*session, inputs));
   if (common.json) {
     std::printf("%s\n", Document(*session, plan).dump(2).c_str());

@@ -33,6 +33,7 @@ struct CompileHooks {
 struct Compiled {
   std::shared_ptr<const Program> program;
   std::vector<PassReport> passes;
+  absl::Status rows = {};  // see Session::RowsAreIndependent
 };
 
 absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options,

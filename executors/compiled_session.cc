@@ -58,6 +58,7 @@ CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& option
                                  std::vector<int32_t> updated_input, Metadata metadata,
                                  std::optional<Graph> source)
     : passes_(std::move(compiled.passes)),
+      rows_(std::move(compiled.rows)),
       options_(options),
       kernel_options_(kernel_options),
       hooks_(hooks),
@@ -84,6 +85,7 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   shared.memory = options.memory;
   shared.arena = options.arena;
   shared.max_bindings = options.max_bindings;
+  shared.max_idle_runs = options.max_idle_runs;
   shared.max_executed_nodes = options.max_executed_nodes;
   shared.profile = options.profile;
   shared.profile_runs = options.profile_runs;
@@ -93,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   std::lock_guard lock(separate_mutex_);
   try {
     return std::make_unique<CompiledSession>(
-        Compiled{plan_.program, passes_}, shared, kernel_options_, hooks_, PoolOf(shared),
+        Compiled{plan_.program, passes_, rows_}, shared, kernel_options_, hooks_, PoolOf(shared),
         onward::MemoryOf(shared), updated_input_, metadata_, source_);
   } catch (const std::exception& error) {
     return StatusOf(error);
@@ -124,9 +126,12 @@ absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::S
   ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
   ONWARD_ASSIGN_OR_RETURN(Bound bound, FindBinding(slots));
   std::unique_ptr<RunState> state = TakeState(*bound.plan, options.priority);
-  ONWARD_RETURN_IF_ERROR(RunIn(*state, bound, slots, outputs, options));
-  GiveState(*bound.plan, std::move(state));
-  return absl::OkStatus();
+  const absl::Status status = RunIn(*state, bound, slots, outputs, options);
+  // Who ends a run, or has too little memory, gets back what it took.
+  const bool gives_back = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) ||
+                          absl::IsResourceExhausted(status);
+  if (!gives_back) GiveState(*bound.plan, std::move(state));
+  return status;
 }
 
 absl::StatusOr<PlannedMemory> CompiledSession::PlanMemory(const Inputs& named) {
@@ -328,8 +333,12 @@ std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan, RunPriority pri
 }
 
 void CompiledSession::GiveState(Plan& plan, std::unique_ptr<RunState> state) {
-  std::lock_guard lock(mutex_);
+  std::unique_ptr<RunState> one_too_many;  // destroyed outside the lock
+  const std::lock_guard lock(mutex_);
   plan.idle.push_back(std::move(state));
+  if (plan.idle.size() <= static_cast<size_t>(std::max(1, options_.max_idle_runs))) return;
+  one_too_many = std::move(plan.idle.front());
+  plan.idle.erase(plan.idle.begin());
 }
 
 }  // namespace onward

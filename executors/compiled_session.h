@@ -34,6 +34,7 @@ class CompiledSession : public Session {
   const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   const Metadata& metadata() const override { return metadata_; }
+  absl::Status RowsAreIndependent() const override { return rows_; }
   void set_run_index(uint64_t index) override { run_index_ = index; }
 
   using Session::Run;
@@ -86,6 +87,7 @@ class CompiledSession : public Session {
   void GiveState(Plan& plan, std::unique_ptr<RunState> state);
 
   std::vector<PassReport> passes_;
+  absl::Status rows_;
   SessionOptions options_;
   KernelOptions kernel_options_;
   CompileHooks hooks_;

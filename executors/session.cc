@@ -7,6 +7,7 @@
 #include "executors/compiled_session.h"
 #include "executors/create_session.h"
 #include "graph/base/machine_memory.h"
+#include "graph/infer/independent_rows.h"
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
@@ -56,10 +57,15 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const Sessio
   const MemoryScope scope(memory);
   try {
     std::vector<int32_t> updated_input = UpdatedInputs(model);
+    absl::Status rows =
+        options.check_rows
+            ? CheckRowsAreIndependent(model.graph)
+            : absl::FailedPreconditionError("SessionOptions::check_rows was not set");
     std::optional<Graph> source;
     if (hooks.import_again == nullptr) source = SourceWithoutNames(model.graph, options);
     ONWARD_ASSIGN_OR_RETURN(Compiled compiled,
                             CompileModel(std::move(model.graph), options, kernel_options, hooks));
+    compiled.rows = std::move(rows);
     return std::make_unique<CompiledSession>(std::move(compiled), options, kernel_options, hooks,
                                              pool, std::move(memory), std::move(updated_input),
                                              std::move(model.metadata), std::move(source));

@@ -67,6 +67,11 @@ class Session {
   virtual const std::vector<ValueInfo>& inputs() const = 0;
   virtual const std::vector<ValueInfo>& outputs() const = 0;
   virtual const Metadata& metadata() const = 0;  // of the model
+  // OK: runs may be joined. All inputs and outputs have one symbol as their first dim, and a row of
+  // the outputs depends on the same row of the inputs alone. FailedPrecondition: names the first
+  // input, output or node of which this is not known, or says that SessionOptions::check_rows was
+  // not set.
+  virtual absl::Status RowsAreIndependent() const = 0;
 
   // Runs once; safe from many threads at once. InvalidArgument: a missing or unknown input (with
   // the closest name), a dtype or shape that does not fit (expected, got, symbols).

@@ -33,6 +33,8 @@ struct SessionOptions {
   // bisection; negative: no limit.
   int stop_after_patches = -1;
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
+  // What runs computed in is kept for the next ones: of so many runs; the longest unused goes.
+  int max_idle_runs = 16;
   // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
   // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
   int64_t max_memory = 0;
@@ -52,6 +54,8 @@ struct SessionOptions {
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
+  // Whether Session::RowsAreIndependent is found out, which takes time while the session is made.
+  bool check_rows = false;
   // Dims of inputs that share a name may have different sizes, as in ONNX Runtime: such inputs run
   // by a second program, compiled when the first of them come, that takes nothing from names.
   // False: they are InvalidArgument.
