@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "onward/session.h"
@@ -22,7 +23,8 @@ struct Options {
   std::vector<std::string> models;
   std::string http = "127.0.0.1:8000";
   uint64_t max_body = 64'000'000;
-  int drain_timeout = 30;
+  std::string max_wait = "2s";
+  std::string drain_timeout = "30s";
 };
 
 // "127.0.0.1:8000", "[::1]:8000".
@@ -36,6 +38,18 @@ absl::Status ReadAddress(const std::string& text, serving::ServerOptions& option
   if (options.host.size() > 2 && options.host.front() == '[' && options.host.back() == ']')
     options.host = options.host.substr(1, options.host.size() - 2);
   return absl::OkStatus();
+}
+
+// "2s", "500ms", "1m"; a number alone is seconds.
+absl::StatusOr<std::chrono::microseconds> ReadDuration(const std::string& flag,
+                                                       const std::string& text) {
+  absl::Duration duration;
+  const bool read =
+      absl::ParseDuration(text, &duration) || absl::ParseDuration(text + "s", &duration);
+  if (read && duration >= absl::ZeroDuration() && duration <= absl::Hours(24))
+    return absl::ToChronoMicroseconds(duration);
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": '", text, "' is not a duration from 0 to 24h, such as 2s or 500ms"));
 }
 
 // "MODEL" by the file's name, or "NAME=MODEL".
@@ -68,10 +82,16 @@ absl::Status Serve(const Options& options, const CommonOptions& common) {
   serving::ServerOptions server_options;
   ONWARD_RETURN_IF_ERROR(ReadAddress(options.http, server_options));
   server_options.limits.body_bytes = static_cast<int64_t>(options.max_body);
+  ONWARD_ASSIGN_OR_RETURN(server_options.scheduling.max_wait,
+                          ReadDuration("--max-wait", options.max_wait));
+  ONWARD_ASSIGN_OR_RETURN(const std::chrono::microseconds drain,
+                          ReadDuration("--drain-timeout", options.drain_timeout));
   SessionOptions session = common.session();
-  server_options.threads = common.threads > 0 ? common.threads : PhysicalCores();
+  // One row alone and in a batch may differ in the last bits.
+  session.check_rows = !common.deterministic;
+  server_options.scheduling.cores = common.threads > 0 ? common.threads : PhysicalCores();
   // One pool for all: a run that finds it busy computes in its own thread.
-  session.pool = std::make_shared<ThreadPool>(server_options.threads);
+  session.pool = std::make_shared<ThreadPool>(server_options.scheduling.cores);
   server_options.version =
       absl::StrCat(ONWARD_VERSION_MAJOR, ".", ONWARD_VERSION_MINOR, ".", ONWARD_VERSION_PATCH);
   ONWARD_ASSIGN_OR_RETURN(const auto models, LoadModels(options, session));
@@ -88,9 +108,9 @@ absl::Status Serve(const Options& options, const CommonOptions& common) {
   std::fflush(stdout);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");
-  if (server->Stop(std::chrono::seconds(options.drain_timeout))) return absl::OkStatus();
+  if (server->Stop(std::chrono::ceil<std::chrono::seconds>(drain))) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrCat("some requests were not answered within ",
-                                                  options.drain_timeout, " s (--drain-timeout)"));
+                                                  options.drain_timeout, " (--drain-timeout)"));
 }
 
 }  // namespace
@@ -103,8 +123,11 @@ void AddServe(CommandLine& line, CommonOptions& common) {
   command.Option("--http", options->http, "HOST:PORT to listen on (default: 127.0.0.1:8000)");
   command.Option("--max-body", options->max_body, "the largest request (default: 64MB)",
                  {.bytes = true});
+  command.Option("--max-wait", options->max_wait,
+                 "how long a request may wait for its turn; one that would wait longer is refused "
+                 "at once (default: 2s)");
   command.Option("--drain-timeout", options->drain_timeout,
-                 "seconds for requests under way once the server stops", {.range = {0, 3600}});
+                 "how long requests under way may take once the server stops (default: 30s)");
   command.Do([=, &common] { return Serve(*options, common); });
 }
 

@@ -16,10 +16,10 @@ constexpr Route kRoutes[] = {
     {"GET", "v2/models", RouteClass::kInference, ModelList},
     {"GET", "v2/models/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/ready", RouteClass::kInference, ModelReady},
-    {"POST", "v2/models/{}/infer", RouteClass::kInference, Infer},
+    {"POST", "v2/models/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
     {"GET", "v2/models/{}/versions/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/versions/{}/ready", RouteClass::kInference, ModelReady},
-    {"POST", "v2/models/{}/versions/{}/infer", RouteClass::kInference, Infer},
+    {"POST", "v2/models/{}/versions/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
 };
 
 // Whether the path is of the pattern; `names` gets what stands for "{}".
@@ -57,6 +57,16 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
   HttpReply reply = ErrorReply(405, "Method Not Allowed");
   reply.fields.emplace_back("Allow", allowed);
   respond(std::move(reply));
+}
+
+std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
+                               int64_t body_bytes) {
+  std::vector<std::string> names;
+  for (const Route& route : kRoutes)
+    if (route.admit != nullptr && head.method == route.method &&
+        Matches(route.pattern, head.segments, names))
+      return route.admit(state, names, body_bytes);
+  return std::nullopt;
 }
 
 }  // namespace onward::serving

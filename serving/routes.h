@@ -13,11 +13,17 @@ struct Route {
   const char* pattern;  // "v2/models/{}/infer"
   RouteClass route_class;
   void (*handle)(ServerState& state, Call call);
+  // Looks at a request with a large body before the body is read; null: takes all.
+  std::optional<HttpReply> (*admit)(const ServerState& state, const std::vector<std::string>& names,
+                                    int64_t body_bytes) = nullptr;
 };
 
 absl::Span<const Route> Routes();
 
 // Hands the request to its endpoint: 404 where there is none, 405 for another method.
 void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond);
+// The reply to a request that is refused before its body is read.
+std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
+                               int64_t body_bytes);
 
 }  // namespace onward::serving

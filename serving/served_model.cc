@@ -16,6 +16,8 @@
 namespace onward::serving {
 namespace {
 
+constexpr int64_t kMostBatchRows = 64;
+
 absl::Status CheckName(const std::string& name) {
   const bool blank = name.find_first_not_of(' ') == name.npos;
   if (!blank && CanBeSegment(name)) return absl::OkStatus();
@@ -92,6 +94,7 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
                           ReadClassesNote(session->metadata()));
   std::shared_ptr<ServedModel> model(new ServedModel(std::move(name), std::move(session)));
   if (classes) model->labels_[classes->output] = classes->names;
+  if (model->session_->RowsAreIndependent().ok()) model->most_batch_rows_ = kMostBatchRows;
   return model;
 }
 
@@ -104,24 +107,33 @@ std::string ServedModel::MetadataJson() const {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-absl::StatusOr<InferReply> ServedModel::Infer(const InferRequest& request,
-                                              const RunOptions& options) const {
+absl::Status ServedModel::CheckOutputs(const InferRequest& request) const {
   std::vector<std::string> names;
-  std::vector<RequestedOutput> wanted = request.outputs;
   for (const ValueInfo& output : session_->outputs()) names.push_back(output.name);
-  for (const RequestedOutput& output : wanted) {
+  for (const RequestedOutput& output : request.outputs) {
     if (std::find(names.begin(), names.end(), output.name) != names.end()) continue;
     const std::string closest = ClosestName(output.name, names);
     return absl::InvalidArgumentError(
         absl::StrCat("outputs: the model has no output '", output.name, "'",
                      closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Outputs> ServedModel::Run(const Session::Inputs& inputs,
+                                                  const RunOptions& options) const {
+  return session_->Run(inputs, options);
+}
+
+absl::StatusOr<InferReply> ServedModel::Reply(const InferRequest& request,
+                                              const Session::Outputs& outputs) const {
+  std::vector<RequestedOutput> wanted = request.outputs;
   if (wanted.empty())
-    for (const std::string& name : names) wanted.push_back({name, request.binary_output});
-  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs results, session_->Run(request.inputs, options));
+    for (const ValueInfo& output : session_->outputs())
+      wanted.push_back({output.name, request.binary_output});
   InferReply reply{name_, kOnlyVersion, request.id};
   for (const RequestedOutput& output : wanted) {
-    const Value& value = results.at(output.name);
+    const Value& value = outputs.at(output.name);
     if (!value.is_tensor())
       return absl::InternalError(absl::StrCat("output '", output.name, "' is not a tensor"));
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Wanted(value.tensor(), output));

@@ -28,9 +28,18 @@ class ServedModel {
   // {"name":..., "versions":["1"], "platform":"onnx_onnxv1", "inputs":[...], "outputs":[...]}; dims
   // that vary are -1.
   std::string MetadataJson() const;
-  // Runs the model. InvalidArgument: inputs that do not fit, an output that the model does not
-  // have; errors as Session::Run.
-  absl::StatusOr<InferReply> Infer(const InferRequest& request, const RunOptions& options) const;
+  // InvalidArgument: it asks for an output that the model does not have.
+  absl::Status CheckOutputs(const InferRequest& request) const;
+  // All outputs. Errors as Session::Run.
+  absl::StatusOr<Session::Outputs> Run(const Session::Inputs& inputs,
+                                       const RunOptions& options) const;
+  // The outputs that a checked request asks for, in the form that it asks for.
+  absl::StatusOr<InferReply> Reply(const InferRequest& request,
+                                   const Session::Outputs& outputs) const;
+  // The most rows of requests that run together; 0: each request runs alone.
+  int64_t most_batch_rows() const { return most_batch_rows_; }
+  // Whether a run is faster with all cores than in one thread.
+  bool gains_by_threads() const { return gains_by_threads_; }
   // A shell command that asks for an inference with zeros, 1 for dims that vary.
   std::string CurlLine(const std::string& url) const;
 
@@ -44,6 +53,8 @@ class ServedModel {
   const std::string name_;
   const std::unique_ptr<Session> session_;
   std::map<std::string, std::vector<std::string>> labels_;  // of classes, by output
+  int64_t most_batch_rows_ = 0;
+  bool gains_by_threads_ = true;
 };
 
 }  // namespace onward::serving

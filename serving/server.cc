@@ -15,19 +15,22 @@ class InferenceServer : public Server {
       if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
     state_.version = options.version;
-    state_.work = std::make_unique<WorkQueue>(options.threads, options.most_waiting);
+    state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
     absl::StatusOr<std::unique_ptr<HttpServer>> listening =
         HttpServer::Listen(options.host, options.port, options.limits,
-                           [this](HttpRequest request, HttpResponder respond) {
-                             Dispatch(state_, std::move(request), std::move(respond));
-                           });
+                           {[this](HttpRequest request, HttpResponder respond) {
+                              Dispatch(state_, std::move(request), std::move(respond));
+                            },
+                            [this](const HttpRequest& head, int64_t body_bytes) {
+                              return Admit(state_, head, body_bytes);
+                            }});
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
     return absl::OkStatus();
   }
 
   // Work that waits still replies to connections: it ends before they do.
-  ~InferenceServer() override { state_.work.reset(); }
+  ~InferenceServer() override { state_.scheduler.reset(); }
 
   int port() const override { return http_->port(); }
 

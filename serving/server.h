@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "onward/counters.h"
 #include "serving/http/http_server.h"
+#include "serving/scheduler.h"
 #include "serving/served_model.h"
 
 namespace onward::serving {
@@ -17,9 +18,8 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 8000;  // 0: any that is free
   HttpLimits limits = {};
-  int threads = 1;             // that compute
-  size_t most_waiting = 1000;  // requests; more are refused with 503
-  std::string version = {};    // of the program, for GET /v2
+  SchedulerOptions scheduling = {};
+  std::string version = {};  // of the program, for GET /v2
 };
 
 class Server {

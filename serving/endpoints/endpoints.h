@@ -4,13 +4,14 @@
 #include <atomic>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "serving/http/http_server.h"
 #include "serving/model_repository.h"
-#include "serving/work_queue.h"
+#include "serving/scheduler.h"
 
 namespace onward::serving {
 
@@ -18,7 +19,7 @@ struct ServerState {
   ModelRepository models;
   std::string version;  // of the program
   std::atomic<bool> ready{true};
-  std::unique_ptr<WorkQueue> work;
+  std::unique_ptr<Scheduler> scheduler;
 };
 
 // One request at its endpoint.
@@ -44,5 +45,8 @@ void ModelMetadata(ServerState& state, Call call);
 
 // infer.cc
 void Infer(ServerState& state, Call call);
+// Refuses, before its body is read, a request that would wait too long.
+std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,
+                                    int64_t body_bytes);
 
 }  // namespace onward::serving

@@ -2,7 +2,6 @@
 #include <new>
 #include <utility>
 
-#include "onward/status.h"
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/error_reply.h"
 #include "serving/protocol/infer_reply.h"
@@ -11,30 +10,43 @@
 namespace onward::serving {
 namespace {
 
-HttpReply ReplyOf(const ServedModel& model, const HttpRequest& http) {
-  const auto written = [&]() -> absl::StatusOr<HttpReply> {
-    ONWARD_ASSIGN_OR_RETURN(const InferRequest request,
-                            ReadInferRequest(http.fields, http.body, model.inputs()));
-    ONWARD_ASSIGN_OR_RETURN(const InferReply reply, model.Infer(request, {}));
-    return WriteInferReply(reply);
-  };
+HttpReply Written(const absl::StatusOr<InferReply>& reply) {
+  if (!reply.ok()) return ErrorReply(reply.status());
   try {
-    absl::StatusOr<HttpReply> reply = written();
-    return reply.ok() ? *std::move(reply) : ErrorReply(reply.status());
+    absl::StatusOr<HttpReply> written = WriteInferReply(*reply);
+    return written.ok() ? *std::move(written) : ErrorReply(written.status());
   } catch (const std::bad_alloc&) {
-    return ErrorReply(503, "there is not enough memory for this request now");
+    return ErrorReply(503, "there is not enough memory for this reply now");
   }
 }
 
 }  // namespace
 
 void Infer(ServerState& state, Call call) {
-  auto model = ModelOf(state, call);
+  const auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
   const auto shared = std::make_shared<Call>(std::move(call));
-  const bool taken = state.work->Submit(
-      [model = *std::move(model), shared] { shared->respond(ReplyOf(*model, shared->request)); });
-  if (!taken) shared->respond(ErrorReply(503, "too many requests wait already"));
+  ScheduledRequest request;
+  request.model = *model;
+  request.bytes = static_cast<int64_t>(shared->request.body.size());
+  request.client_left = shared->request.client_left;
+  request.read = [model = *model, shared] {
+    return ReadInferRequest(shared->request.fields, shared->request.body, model->inputs());
+  };
+  request.reply = [shared](const absl::StatusOr<InferReply>& reply, const RequestTimes&) {
+    shared->respond(Written(reply));
+  };
+  const absl::Status submitted = state.scheduler->Submit(std::move(request));
+  if (!submitted.ok()) shared->respond(ErrorReply(submitted));
+}
+
+std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,
+                                    int64_t body_bytes) {
+  const auto model = state.models.Find(names[0], names.size() > 1 ? names[1] : "");
+  if (!model.ok()) return ErrorReply(model.status());
+  const absl::Status admitted = state.scheduler->Admit(**model, body_bytes);
+  if (!admitted.ok()) return ErrorReply(admitted);
+  return std::nullopt;
 }
 
 }  // namespace onward::serving

@@ -25,7 +25,8 @@ namespace http = boost::beast::http;
 using Error = boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-constexpr size_t kPart = 1 << 20;  // of a body, that has a deadline of its own
+constexpr size_t kPart = 1 << 20;     // of a body, that has a deadline of its own
+constexpr int64_t kLarge = 64 << 10;  // a body that is looked at before it is read
 
 std::string_view ReasonOf(int status) {
   return std::string_view(http::obsolete_reason(static_cast<http::status>(status)).data(),
@@ -199,11 +200,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (!expects.empty() && absl::AsciiStrToLower(std::string(expects)) != "100-continue")
       return Refuse(417, "Expect is not 100-continue");
     if (!has_body) return Handle();
+    if (IsRefused()) return;
     if (expects.empty() || !input_.empty()) return ReadBody();
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     Within(shared_.limits.transfer_deadline);
     asio::async_write(socket_, asio::buffer(kContinue),
                       Then([this](Error error, size_t) { return error ? Close() : ReadBody(); }));
+  }
+
+  bool IsRefused() {
+    if (shared_.handler.admit == nullptr || parser_->chunked()) return false;
+    const auto bytes = static_cast<int64_t>(*parser_->content_length());
+    if (bytes < kLarge) return false;
+    std::optional<HttpReply> refusal = shared_.handler.admit(request_, bytes);
+    if (!refusal) return false;
+    keep_alive_ = false;
+    Write(*std::move(refusal), false);
+    return true;
   }
 
   void ReadBody() {
@@ -265,13 +278,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
     request_.client_left = client_.get_token();
     if (input_.empty() && !reading_) ReadSome();
     const bool head_alone = request_.method == "HEAD";
-    shared_.handler(std::move(request_),
-                    [self = shared_from_this(), head_alone](HttpReply reply) mutable {
-                      asio::post(self->socket_.get_executor(),
-                                 [self, head_alone, reply = std::move(reply)]() mutable {
-                                   self->Write(std::move(reply), head_alone);
-                                 });
-                    });
+    shared_.handler.handle(std::move(request_),
+                           [self = shared_from_this(), head_alone](HttpReply reply) mutable {
+                             asio::post(self->socket_.get_executor(),
+                                        [self, head_alone, reply = std::move(reply)]() mutable {
+                                          self->Write(std::move(reply), head_alone);
+                                        });
+                           });
   }
 
   void Refuse(int status, std::string_view message) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -29,7 +30,13 @@ struct HttpLimits {
 // Gives the reply, once, from any thread.
 using HttpResponder = std::function<void(HttpReply reply)>;
 // Called on the network's thread, which must not wait: long work goes elsewhere.
-using HttpHandler = std::function<void(HttpRequest request, HttpResponder respond)>;
+struct HttpHandler {
+  std::function<void(HttpRequest request, HttpResponder respond)> handle;
+  // Asked before a large body is read, with the request less its body: the reply of one that is
+  // refused, after which the connection is closed. Null: all are read.
+  std::function<std::optional<HttpReply>(const HttpRequest& head, int64_t body_bytes)> admit =
+      nullptr;
+};
 
 class HttpServer {
  public:

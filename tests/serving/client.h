@@ -33,9 +33,14 @@ class Client {
     const timeval most{20, 0};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
   }
-  ~Client() { close(socket_); }
+  ~Client() { Close(); }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
+
+  void Close() {
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+  }
 
   void Send(std::string_view bytes) {
     while (!bytes.empty()) {

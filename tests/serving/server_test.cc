@@ -37,7 +37,7 @@ class ServerTest : public ::testing::Test {
   static std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& text) {
     auto model = ModelFromText(text);
     EXPECT_TRUE(model.ok()) << model.status();
-    auto session = Session::Create(*std::move(model), {.num_threads = 1});
+    auto session = Session::Create(*std::move(model), {.num_threads = 1, .check_rows = true});
     EXPECT_TRUE(session.ok()) << session.status();
     auto served = ServedModel::Create(name, *std::move(session));
     EXPECT_TRUE(served.ok()) << served.status();
@@ -225,8 +225,7 @@ TEST_F(ServerTest, DeadlinesOfHeads) {
 
 TEST_F(ServerTest, WhoComesWhenTooManyWaitIsRefused) {
   ServerOptions options;
-  options.threads = 1;
-  options.most_waiting = 1;
+  options.scheduling.most_waiting = 1;
   Start(options);
   // One computes, one waits; the rest is refused, and health is answered meanwhile.
   std::atomic<int> answered = 0, refused = 0;
@@ -252,7 +251,7 @@ TEST_F(ServerTest, WhoComesWhenTooManyWaitIsRefused) {
 
 TEST_F(ServerTest, ClientsAtOnce) {
   ServerOptions options;
-  options.threads = 2;
+  options.scheduling.cores = 2;
   Start(options);
   std::atomic<int> right = 0;
   std::vector<std::thread> clients;
@@ -270,6 +269,38 @@ TEST_F(ServerTest, ClientsAtOnce) {
   }
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(right, 8 * 50);
+}
+
+// A request that waits frees its place, one that runs ends, once nobody reads the reply.
+TEST_F(ServerTest, AClientThatLeavesFreesItsPlace) {
+  Start();
+  const auto ask = [&](Client& client, int64_t trips) {
+    const std::string body = Slow(trips);
+    client.Send(absl::StrCat("POST /v2/models/slow%20model/infer HTTP/1.1\r\nHost: a\r\n",
+                             "Content-Length: ", body.size(), "\r\n\r\n", body));
+  };
+  constexpr int64_t kForever = int64_t{1} << 60;
+  for (int round = 0; round < 20; ++round) {
+    Client runs(server_->port()), waits(server_->port()), next(server_->port());
+    ask(runs, kForever);
+    ask(waits, kForever);
+    if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ask(next, 10);
+    waits.Close();
+    runs.Close();
+    EXPECT_EQ(next.Read().status, 200);
+  }
+}
+
+TEST_F(ServerTest, ALargeBodyIsRefusedBeforeItIsRead) {
+  ServerOptions options;
+  options.scheduling.most_waiting = 0;
+  Start(options);
+  Client client(server_->port());
+  client.Send("POST /v2/models/twice/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+  const Reply reply = client.Read();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_TRUE(client.IsClosed());
 }
 
 TEST_F(ServerTest, StopAnswersWhatIsUnderWay) {

@@ -1,0 +1,101 @@
+#include "serving/run_batch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <utility>
+
+#include "onward/status.h"
+#include "serving/batch.h"
+
+namespace onward::serving {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Asks the run to stop once all clients have left.
+class AllHaveLeft {
+ public:
+  explicit AllHaveLeft(const WaitingRequests& batch) : here_(batch.size()) {
+    for (const auto& each : batch)
+      callbacks_.emplace_back(each->scheduled.client_left, [this] {
+        if (here_.fetch_sub(1) == 1) stop_.request_stop();
+      });
+  }
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  std::stop_source stop_;
+  std::atomic<size_t> here_;
+  std::list<std::stop_callback<std::function<void()>>> callbacks_;
+};
+
+void Reply(WaitingRequest& request, absl::StatusOr<InferReply> reply) {
+  request.scheduled.reply(std::move(reply), request.times);
+}
+
+bool HaveRows(const Session::Outputs& outputs, int64_t rows) {
+  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+    const Value& value = output.second;
+    return value.is_tensor() && value.tensor().rank() > 0 && value.tensor().dims()[0] == rows;
+  });
+}
+
+void RunAlone(WaitingRequest& request, RunPriority priority) {
+  const ServedModel& model = *request.scheduled.model;
+  RunOptions options;
+  options.priority = priority;
+  options.cancel = request.scheduled.client_left;
+  if (request.request->timeout) options.deadline = request.arrived + *request.request->timeout;
+  const Clock::time_point begin = Clock::now();
+  const auto outputs = model.Run(request.request->inputs, options);
+  request.times.infer = Clock::now() - begin;
+  request.times.batch_rows = std::max<int64_t>(1, RowsOf(request.request->inputs));
+  if (!outputs.ok()) return Reply(request, outputs.status());
+  Reply(request, model.Reply(*request.request, *outputs));
+}
+
+// False: they have to run one by one.
+bool RunTogether(WaitingRequests& batch, RunPriority priority) {
+  const ServedModel& model = *batch.front()->scheduled.model;
+  std::vector<const Session::Inputs*> parts;
+  int64_t rows = 0;
+  for (const auto& each : batch) {
+    parts.push_back(&each->request->inputs);
+    rows += RowsOf(each->request->inputs);
+  }
+  const auto inputs = Join(parts);
+  if (!inputs.ok()) return false;
+  const AllHaveLeft left(batch);
+  RunOptions options;
+  options.priority = priority;
+  options.cancel = left.token();
+  const Clock::time_point begin = Clock::now();
+  const auto outputs = model.Run(*inputs, options);
+  const auto taken = Clock::now() - begin;
+  if (!outputs.ok() || !HaveRows(*outputs, rows)) return false;
+  int64_t first = 0;
+  for (const auto& each : batch) {
+    const int64_t own = RowsOf(each->request->inputs);
+    each->times.infer = taken;
+    each->times.batch_rows = rows;
+    Reply(*each, model.Reply(*each->request, RowsFrom(*outputs, first, own)));
+    first += own;
+  }
+  return true;
+}
+
+}  // namespace
+
+void RunBatch(WaitingRequests batch, RunPriority priority) {
+  if (batch.size() > 1 && RunTogether(batch, priority)) return;
+  for (const auto& each : batch) {
+    if (each->has_left()) {
+      Reply(*each, absl::CancelledError("the client has left"));
+    } else {
+      RunAlone(*each, priority);
+    }
+  }
+}
+
+}  // namespace onward::serving

@@ -1,0 +1,13 @@
+// Runs requests of one model together and replies to each.
+#pragma once
+
+#include "onward/run_options.h"
+#include "serving/line.h"
+
+namespace onward::serving {
+
+// All are read, and of one model. Where the joint run fails, each runs alone, so that nobody gets
+// the error of another. The run ends once all clients have left.
+void RunBatch(WaitingRequests batch, RunPriority priority);
+
+}  // namespace onward::serving

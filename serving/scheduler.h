@@ -1,0 +1,70 @@
+// Which request runs when: a line per model, the threads that compute, and who is sent away because
+// the wait would be too long.
+//
+// Nobody waits for company while a core is idle: what has come for one model meanwhile runs as one
+// batch, where the model's rows do not influence each other. Models take turns by the time that
+// they have computed. No more threads compute than there are cores.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "serving/line.h"
+
+namespace onward::serving {
+
+struct SchedulerOptions {
+  int cores = 1;
+  std::chrono::microseconds max_wait = std::chrono::seconds(2);
+  size_t most_waiting = 10000;                      // requests
+  int64_t most_waiting_bytes = int64_t{256} << 20;  // of their bodies
+};
+
+// Thread-safe.
+class Scheduler {
+ public:
+  explicit Scheduler(const SchedulerOptions& options);
+  ~Scheduler();  // after what waits is done
+
+  // `request.reply` is called once, from another thread, also where the client leaves meanwhile
+  // (Cancelled) or has waited too long (Unavailable). Unavailable, and `reply` is not called: by
+  // what runs took so far it would wait longer than it may.
+  absl::Status Submit(ScheduledRequest request);
+  // Whether a request of so many bytes would be taken now.
+  absl::Status Admit(const ServedModel& model, int64_t bytes) const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  absl::Status AdmitLocked(const std::string& model, int64_t bytes) const;
+  double SecondsToWait(const Line& line) const;
+  void Work();
+  Line& NextLine();
+  void ReadSome(Lock& lock, Line& line);
+  void RunSome(Lock& lock, Line& line);
+  // Takes out a request whose client has left.
+  void Drop(std::string model, const WaitingRequest* request);
+
+  const SchedulerOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Line> lines_;  // by model; they stay
+  size_t waiting_ = 0;                 // those that are read now included
+  size_t queued_ = 0;                  // those in lines
+  int64_t waiting_bytes_ = 0;
+  uint64_t arrivals_ = 0;
+  int busy_ = 0;     // cores
+  double turn_ = 0;  // of the line that was served last
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace onward::serving

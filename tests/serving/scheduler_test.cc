@@ -1,0 +1,236 @@
+// Turns, batches and waits, without sockets.
+#include "serving/scheduler.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <random>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/text_model.h"
+
+namespace onward::serving {
+namespace {
+
+using onward::testing::ModelFromText;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kTwice[] = "g (float[n, 2] x) => (float[n, 2] y) { y = Add(x, x) }";
+constexpr char kLookup[] =
+    "g (int64[n] i) => (float[n, 2] y) <float[3, 2] table = {0, 1, 10, 11, 20, 21}>"
+    "{ y = Gather(table, i) }";
+
+std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& text) {
+  auto model = ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  auto session = Session::Create(*std::move(model), {.num_threads = 1, .check_rows = true});
+  EXPECT_TRUE(session.ok()) << session.status();
+  auto served = ServedModel::Create(name, *std::move(session));
+  EXPECT_TRUE(served.ok()) << served.status();
+  return *std::move(served);
+}
+
+// What is scheduled waits until Open: the first request, of the model "gate", holds the only core.
+class SchedulerTest : public ::testing::Test {
+ protected:
+  struct Outcome {
+    absl::StatusOr<InferReply> reply = absl::UnknownError("no reply");
+    RequestTimes times;
+    size_t place = 0;  // in the order of replies
+  };
+
+  void Start(SchedulerOptions options = {}) { scheduler_ = std::make_unique<Scheduler>(options); }
+
+  void Shut() {
+    ScheduledRequest gate = Request(gate_model_, "x", Tensor::Of<float>({1, 2}, {0, 0}), gate_);
+    gate.read = [this, read = gate.read] {
+      std::unique_lock lock(mutex_);
+      shut_ = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+      return read();
+    };
+    ASSERT_TRUE(scheduler_->Submit(std::move(gate)).ok());
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return shut_; });
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void Finish() { scheduler_.reset(); }
+
+  ScheduledRequest Request(std::shared_ptr<ServedModel> model, const std::string& input,
+                           Tensor tensor, Outcome& outcome, InferRequest request = {}) {
+    ScheduledRequest scheduled;
+    scheduled.model = std::move(model);
+    request.inputs[input] = Value(std::move(tensor));
+    scheduled.read = [request]() -> absl::StatusOr<InferRequest> { return request; };
+    scheduled.reply = [this, &outcome](absl::StatusOr<InferReply> reply,
+                                       const RequestTimes& times) {
+      outcome.reply = std::move(reply);
+      outcome.times = times;
+      outcome.place = ++replies_;
+    };
+    return scheduled;
+  }
+
+  const std::shared_ptr<ServedModel> gate_model_ = Model("gate", kTwice);
+  const std::shared_ptr<ServedModel> twice_ = Model("twice", kTwice);
+  const std::shared_ptr<ServedModel> lookup_ = Model("lookup", kLookup);
+  std::unique_ptr<Scheduler> scheduler_;
+  Outcome gate_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool shut_ = false, open_ = false;
+  std::atomic<size_t> replies_ = 0;
+};
+
+TEST_F(SchedulerTest, WhatHasComeMeanwhileIsOneBatch) {
+  Start();
+  Shut();
+  Outcome outcomes[3];
+  const int64_t rows[] = {1, 3, 2};
+  for (int i = 0; i < 3; ++i) {
+    Tensor x(DType::kFloat32, {rows[i], 2});
+    for (int64_t k = 0; k < x.num_elements(); ++k)
+      x.mutable_data<float>()[k] = static_cast<float>(100 * i + k);
+    ASSERT_TRUE(scheduler_->Submit(Request(twice_, "x", x, outcomes[i])).ok());
+  }
+  Open();
+  Finish();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(outcomes[i].reply.ok()) << outcomes[i].reply.status();
+    const Tensor& y = outcomes[i].reply->outputs[0].tensor;
+    ASSERT_THAT(y.dims(), ElementsAre(rows[i], 2));
+    for (int64_t k = 0; k < y.num_elements(); ++k)
+      EXPECT_EQ(y.data<float>()[k], static_cast<float>(2 * (100 * i + k)));
+    EXPECT_EQ(outcomes[i].times.batch_rows, 6);
+  }
+  EXPECT_EQ(gate_.times.batch_rows, 1);
+}
+
+TEST_F(SchedulerTest, NobodyGetsTheErrorOfAnother) {
+  Start();
+  Shut();
+  Outcome good, bad, other;
+  ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {2}), good)).ok());
+  ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {7}), bad)).ok());
+  ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {0}), other)).ok());
+  Open();
+  Finish();
+  ASSERT_TRUE(good.reply.ok()) << good.reply.status();
+  EXPECT_THAT(good.reply->outputs[0].tensor.span<float>(), ElementsAre(20, 21));
+  ASSERT_TRUE(other.reply.ok()) << other.reply.status();
+  EXPECT_THAT(other.reply->outputs[0].tensor.span<float>(), ElementsAre(0, 1));
+  EXPECT_FALSE(bad.reply.ok());
+}
+
+TEST_F(SchedulerTest, RequestsOfOtherShapesAndErrorsRunAlone) {
+  Start();
+  Shut();
+  Outcome two, wrong, unknown;
+  InferRequest asks;
+  asks.outputs = {{"z"}};
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor::Of<float>({1, 2}, {1, 2}), two)).ok());
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor::Of<float>({1, 3}, {1, 2, 3}), wrong)).ok());
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor::Of<float>({1, 2}, {1, 2}), unknown, asks))
+          .ok());
+  Open();
+  Finish();
+  EXPECT_TRUE(two.reply.ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(wrong.reply.status()));
+  EXPECT_THAT(std::string(unknown.reply.status().message()), HasSubstr("no output 'z'"));
+}
+
+TEST_F(SchedulerTest, PrioritiesAndTimeouts) {
+  Start();
+  Shut();
+  Outcome low, high, late;
+  const auto with = [&](uint64_t priority, std::optional<std::chrono::microseconds> timeout) {
+    InferRequest request;
+    request.priority = priority;
+    request.timeout = timeout;
+    return request;
+  };
+  // Of other shapes, so that they are no batch: all but `late` are refused by the model, in turn.
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor(DType::kFloat32, {1, 3}), low, with(5, {})))
+          .ok());
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor(DType::kFloat32, {1, 4}), high, with(1, {})))
+          .ok());
+  ASSERT_TRUE(scheduler_
+                  ->Submit(Request(twice_, "x", Tensor(DType::kFloat32, {1, 5}), late,
+                                   with(9, std::chrono::microseconds(1))))
+                  .ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Open();
+  Finish();
+  EXPECT_LT(high.place, low.place);
+  EXPECT_TRUE(absl::IsUnavailable(late.reply.status()));
+  EXPECT_THAT(std::string(late.reply.status().message()), HasSubstr("Request timeout expired"));
+}
+
+TEST_F(SchedulerTest, WhoWouldWaitTooLongIsRefusedAtOnce) {
+  Start({.max_wait = std::chrono::microseconds(0), .most_waiting = 2, .most_waiting_bytes = 10});
+  Outcome first, second, third;
+  Shut();  // its run is still to be measured
+  ScheduledRequest large = Request(twice_, "x", Tensor::Of<float>({1, 2}, {0, 0}), second);
+  large.bytes = 11;
+  EXPECT_TRUE(absl::IsUnavailable(scheduler_->Submit(std::move(large))));
+  ASSERT_TRUE(
+      scheduler_->Submit(Request(twice_, "x", Tensor::Of<float>({1, 2}, {0, 0}), first)).ok());
+  EXPECT_TRUE(absl::IsUnavailable(
+      scheduler_->Submit(Request(twice_, "x", Tensor::Of<float>({1, 2}, {0, 0}), third))));
+  EXPECT_TRUE(absl::IsUnavailable(scheduler_->Admit(*twice_, 0)));
+  Open();
+  Finish();
+  // It waited for longer than nothing.
+  EXPECT_TRUE(absl::IsUnavailable(first.reply.status()));
+}
+
+// Clients that leave at any moment: each request has one reply, nothing is left.
+TEST_F(SchedulerTest, ClientsLeaveAtAnyMoment) {
+  Start({.cores = 2});
+  std::mt19937 random(1);
+  constexpr int kRequests = 2000;
+  std::vector<Outcome> outcomes(kRequests);
+  std::vector<std::stop_source> clients(kRequests);
+  std::thread leaving([&] {
+    for (int i = 0; i < kRequests; i += 3) {
+      clients[static_cast<size_t>(i)].request_stop();
+      if (i % 30 == 0) std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < kRequests; ++i) {
+    ScheduledRequest request =
+        Request(i % 2 == 0 ? twice_ : gate_model_, "x", Tensor::Of<float>({1, 2}, {float(i), 1}),
+                outcomes[static_cast<size_t>(i)]);
+    request.client_left = clients[static_cast<size_t>(i)].get_token();
+    ASSERT_TRUE(scheduler_->Submit(std::move(request)).ok());
+  }
+  leaving.join();
+  Finish();
+  for (int i = 0; i < kRequests; ++i) {
+    const Outcome& outcome = outcomes[static_cast<size_t>(i)];
+    ASSERT_FALSE(absl::IsUnknown(outcome.reply.status())) << i;
+    if (i % 3 != 0) {
+      ASSERT_TRUE(outcome.reply.ok()) << i << outcome.reply.status();
+      EXPECT_EQ(outcome.reply->outputs[0].tensor.data<float>()[0], static_cast<float>(2 * i));
+    } else if (!outcome.reply.ok()) {
+      EXPECT_TRUE(absl::IsCancelled(outcome.reply.status())) << outcome.reply.status();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onward::serving
