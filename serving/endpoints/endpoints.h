@@ -17,7 +17,8 @@ namespace onward::serving {
 
 struct ServerState {
   ModelRepository models;
-  std::string version;  // of the program
+  std::string version;         // of the program
+  size_t most_body_bytes = 0;  // decompressed
   std::atomic<bool> ready{true};
   std::unique_ptr<Scheduler> scheduler;
 };

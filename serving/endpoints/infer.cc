@@ -1,8 +1,10 @@
 // Runs a model.
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "serving/endpoints/endpoints.h"
+#include "serving/protocol/content_coding.h"
 #include "serving/protocol/error_reply.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
@@ -10,11 +12,28 @@
 namespace onward::serving {
 namespace {
 
-HttpReply Written(const absl::StatusOr<InferReply>& reply) {
+// A call until its reply.
+struct Inference {
+  Call call;
+  std::optional<HttpReply> refusal = std::nullopt;  // of a body that cannot be decoded
+};
+
+absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model,
+                                  size_t most_body_bytes) {
+  HttpRequest& http = inference.call.request;
+  inference.refusal = DecodeBody(http, most_body_bytes);
+  if (inference.refusal) return absl::InvalidArgumentError("the body cannot be decoded");
+  return ReadInferRequest(http.fields, http.body, model.inputs());
+}
+
+HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply) {
+  if (inference.refusal) return *std::move(inference.refusal);
   if (!reply.ok()) return ErrorReply(reply.status());
   try {
     absl::StatusOr<HttpReply> written = WriteInferReply(*reply);
-    return written.ok() ? *std::move(written) : ErrorReply(written.status());
+    if (!written.ok()) return ErrorReply(written.status());
+    EncodeBody(inference.call.request, *written);
+    return *std::move(written);
   } catch (const std::bad_alloc&) {
     return ErrorReply(503, "there is not enough memory for this reply now");
   }
@@ -25,19 +44,19 @@ HttpReply Written(const absl::StatusOr<InferReply>& reply) {
 void Infer(ServerState& state, Call call) {
   const auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
-  const auto shared = std::make_shared<Call>(std::move(call));
+  const auto inference = std::make_shared<Inference>(Inference{std::move(call)});
   ScheduledRequest request;
   request.model = *model;
-  request.bytes = static_cast<int64_t>(shared->request.body.size());
-  request.client_left = shared->request.client_left;
-  request.read = [model = *model, shared] {
-    return ReadInferRequest(shared->request.fields, shared->request.body, model->inputs());
+  request.bytes = static_cast<int64_t>(inference->call.request.body.size());
+  request.client_left = inference->call.request.client_left;
+  request.read = [model = *model, inference, most = state.most_body_bytes] {
+    return Read(*inference, *model, most);
   };
-  request.reply = [shared](const absl::StatusOr<InferReply>& reply, const RequestTimes&) {
-    shared->respond(Written(reply));
+  request.reply = [inference](const absl::StatusOr<InferReply>& reply, const RequestTimes&) {
+    inference->call.respond(Written(*inference, reply));
   };
   const absl::Status submitted = state.scheduler->Submit(std::move(request));
-  if (!submitted.ok()) shared->respond(ErrorReply(submitted));
+  if (!submitted.ok()) inference->call.respond(ErrorReply(submitted));
 }
 
 std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,
