@@ -25,6 +25,7 @@ struct Options {
   uint64_t max_body = 64'000'000;
   std::string max_wait = "2s";
   std::string drain_timeout = "30s";
+  std::string api_key_file, admin_key_file;
 };
 
 // "127.0.0.1:8000", "[::1]:8000".
@@ -78,6 +79,18 @@ absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModels(
   return models;
 }
 
+// Nothing where no file is named.
+absl::StatusOr<std::optional<serving::KeyList>> ReadKeys(const char* option,
+                                                         const std::string& path) {
+  if (path.empty()) return std::optional<serving::KeyList>();
+  absl::StatusOr<serving::KeyList> keys = serving::KeyList::Read(path);
+  if (!keys.ok()) return Annotate(keys.status(), absl::StrCat(option, ":"));
+  if (keys->others_may_read())
+    std::fprintf(stderr, "warning: every user of this machine may read '%s': chmod o-r\n",
+                 path.c_str());
+  return std::optional<serving::KeyList>(*std::move(keys));
+}
+
 absl::Status Serve(const Options& options, const CommonOptions& common) {
   serving::ServerOptions server_options;
   ONWARD_RETURN_IF_ERROR(ReadAddress(options.http, server_options));
@@ -86,6 +99,10 @@ absl::Status Serve(const Options& options, const CommonOptions& common) {
                           ReadDuration("--max-wait", options.max_wait));
   ONWARD_ASSIGN_OR_RETURN(const std::chrono::microseconds drain,
                           ReadDuration("--drain-timeout", options.drain_timeout));
+  ONWARD_ASSIGN_OR_RETURN(server_options.keys.api,
+                          ReadKeys("--api-key-file", options.api_key_file));
+  ONWARD_ASSIGN_OR_RETURN(server_options.keys.admin,
+                          ReadKeys("--admin-key-file", options.admin_key_file));
   SessionOptions session = common.session();
   // One row alone and in a batch may differ in the last bits.
   session.check_rows = !common.deterministic;
@@ -104,7 +121,8 @@ absl::Status Serve(const Options& options, const CommonOptions& common) {
   const std::string url = absl::StrCat("http://", host, ":", server->port());
   std::printf("serving %zu model%s on %s\n", models.size(), models.size() == 1 ? "" : "s",
               url.c_str());
-  for (const auto& model : models) std::printf("%s\n", model->CurlLine(url).c_str());
+  const char* key = server_options.keys.api ? " -H \"Authorization: Bearer $KEY\"" : "";
+  for (const auto& model : models) std::printf("%s%s\n", model->CurlLine(url).c_str(), key);
   std::fflush(stdout);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");
@@ -126,6 +144,10 @@ void AddServe(CommandLine& line, CommonOptions& common) {
   command.Option("--max-wait", options->max_wait,
                  "how long a request may wait for its turn; one that would wait longer is refused "
                  "at once (default: 2s)");
+  command.Option("--api-key-file", options->api_key_file,
+                 "keys of which inference needs one, a line each (default: it needs none)");
+  command.Option("--admin-key-file", options->admin_key_file,
+                 "keys of administrators (default: nobody may administer)");
   command.Option("--drain-timeout", options->drain_timeout,
                  "how long requests under way may take once the server stops (default: 30s)");
   command.Do([=, &common] { return Serve(*options, common); });

@@ -49,8 +49,12 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
   std::vector<std::string> names;
   for (const Route& route : kRoutes) {
     if (!Matches(route.pattern, request.segments, names)) continue;
-    if (request.method == route.method)
+    if (request.method == route.method) {
+      if (std::optional<HttpReply> refusal =
+              CheckKey(state.keys, route.route_class, request.fields))
+        return respond(*std::move(refusal));
       return route.handle(state, {std::move(request), std::move(names), std::move(respond)});
+    }
     absl::StrAppend(&allowed, allowed.empty() ? "" : ", ", route.method);
   }
   if (allowed.empty()) return respond(ErrorReply(404, "Not Found"));

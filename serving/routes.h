@@ -3,10 +3,9 @@
 
 #include "absl/types/span.h"
 #include "serving/endpoints/endpoints.h"
+#include "serving/keys.h"
 
 namespace onward::serving {
-
-enum class RouteClass { kOpen, kInference };  // whom its keys let in, once there are keys
 
 struct Route {
   const char* method;
@@ -20,7 +19,8 @@ struct Route {
 
 absl::Span<const Route> Routes();
 
-// Hands the request to its endpoint: 404 where there is none, 405 for another method.
+// Hands the request to its endpoint: 404 where there is none, 405 for another method, 401 or 403
+// where its key does not let it in.
 void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond);
 // The reply to a request that is refused before its body is read.
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,

@@ -15,6 +15,7 @@ class InferenceServer : public Server {
       if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
     state_.version = options.version;
+    state_.keys = options.keys;
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
     state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
     absl::StatusOr<std::unique_ptr<HttpServer>> listening =

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "onward/counters.h"
 #include "serving/http/http_server.h"
+#include "serving/keys.h"
 #include "serving/scheduler.h"
 #include "serving/served_model.h"
 
@@ -20,6 +21,7 @@ struct ServerOptions {
   HttpLimits limits = {};
   SchedulerOptions scheduling = {};
   std::string version = {};  // of the program, for GET /v2
+  AccessKeys keys = {};
 };
 
 class Server {

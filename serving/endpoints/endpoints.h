@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "serving/http/http_server.h"
+#include "serving/keys.h"
 #include "serving/model_repository.h"
 #include "serving/scheduler.h"
 
@@ -17,7 +18,8 @@ namespace onward::serving {
 
 struct ServerState {
   ModelRepository models;
-  std::string version;         // of the program
+  std::string version;  // of the program
+  AccessKeys keys;
   size_t most_body_bytes = 0;  // decompressed
   std::atomic<bool> ready{true};
   std::unique_ptr<Scheduler> scheduler;

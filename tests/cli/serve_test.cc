@@ -8,6 +8,7 @@ namespace onward {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::ReadFile;
 using ::testing::StartsWith;
 
@@ -46,6 +47,31 @@ TEST_F(ServeTest, ThePrintedLineIsPasted) {
   EXPECT_THAT(ReadFile(log), HasSubstr("stopping: requests under way are answered"));
 }
 
+TEST_F(ServeTest, KeysFromFiles) {
+  const std::string log = directory_.path("log"), keys = directory_.Write("keys", "secret-1\n");
+  std::filesystem::permissions(keys, std::filesystem::perms(0644));
+  const pid_t server = Start(
+      {"serve", Mnist(), "--http", "127.0.0.1:0", "--api-key-file", keys, "--admin-key-file", keys},
+      log);
+  ASSERT_TRUE(Until([&] { return ReadFile(log).find("curl '") != std::string::npos; }))
+      << ReadFile(log);
+  const std::string said = ReadFile(log);
+  EXPECT_THAT(said, HasSubstr("warning: every user of this machine may read"));
+  EXPECT_THAT(said, Not(HasSubstr("secret")));
+  const size_t at = said.find("curl '");
+  const std::string curl = said.substr(at, said.find('\n', at) - at);
+  const std::string reply = directory_.path("reply");
+  for (const auto& [key, status] : {std::pair("secret-1", "200"), std::pair("secret-2", "403")}) {
+    const std::string line =
+        absl::StrCat("KEY=", key, "; ", curl, " -sS -o /dev/null -w '%{http_code}' >", reply);
+    ASSERT_EQ(std::system(line.c_str()), 0) << line;
+    EXPECT_EQ(ReadFile(reply), status);
+  }
+  kill(server, SIGTERM);
+  EXPECT_EQ(Await(server), 0);
+  EXPECT_THAT(ReadFile(log), Not(HasSubstr("secret")));
+}
+
 TEST_F(ServeTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(Onward("serve"), 2);
   EXPECT_EQ(Onward("serve nothing.onnx"), 1);
@@ -54,6 +80,11 @@ TEST_F(ServeTest, WhatIsWrongIsSaid) {
   EXPECT_THAT(log_, HasSubstr("two models are named 'mnist-8'"));
   EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --http 8000")), 1);
   EXPECT_THAT(log_, HasSubstr("'8000' is not HOST:PORT"));
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --api-key-file ",
+                                directory_.Write("keys", "# none\n"))),
+            1);
+  EXPECT_THAT(log_, HasSubstr("--api-key-file: "));
+  EXPECT_THAT(log_, HasSubstr("has no key"));
 }
 
 }  // namespace
