@@ -5,10 +5,16 @@
 #include "serving/protocol/error_reply.h"
 
 namespace onward::serving {
+namespace {
+
+// What is announced is done, all of it.
+constexpr const char* kExtensions[] = {"binary_tensor_data", "classification", "parameters"};
+
+}  // namespace
 
 void ServerMetadata(ServerState& state, Call call) {
-  call.respond(JsonReply(
-      {{"name", "onward"}, {"version", state.version}, {"extensions", nlohmann::json::array()}}));
+  call.respond(
+      JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", kExtensions}}));
 }
 
 void ModelList(ServerState& state, Call call) {

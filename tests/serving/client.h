@@ -70,10 +70,12 @@ class Client {
     return reply;
   }
 
-  Reply Ask(const std::string& method, const std::string& path, const std::string& body = "") {
+  // `fields`: whole lines, each with its end.
+  Reply Ask(const std::string& method, const std::string& path, const std::string& body = "",
+            const std::string& fields = "") {
     head_alone_ = method == "HEAD";
     Send(absl::StrCat(method, " ", path, " HTTP/1.1\r\nHost: test\r\nContent-Length: ", body.size(),
-                      "\r\n\r\n", body));
+                      "\r\n", fields, "\r\n", body));
     return Read();
   }
 
