@@ -37,6 +37,11 @@ void GradientOfModel(const uint8_t* data, size_t size);
 // Text of a changed decoder, by drawn tokens and options.
 void GenerateTokens(const uint8_t* data, size_t size);
 
+// What a client of the server sends.
+void InferRequestBytes(const uint8_t* data, size_t size);
+void CompressedBody(const uint8_t* data, size_t size);
+void HttpHead(const uint8_t* data, size_t size);
+
 struct Harness {
   std::string_view name;
   void (*run)(const uint8_t* data, size_t size);
@@ -59,6 +64,9 @@ inline constexpr Harness kHarnesses[] = {
     {"checkpoint", Checkpoint},
     {"gradient_of_model", GradientOfModel},
     {"generate_tokens", GenerateTokens},
+    {"infer_request_bytes", InferRequestBytes},
+    {"compressed_body", CompressedBody},
+    {"http_head", HttpHead},
 };
 
 }  // namespace onward::fuzz
