@@ -40,7 +40,11 @@ struct WaitingRequest {
   RequestTimes times = {};
   std::optional<std::stop_callback<std::function<void()>>> when_left;
 
-  uint64_t priority() const { return request ? request->priority : 0; }
+  // 1: before those that ask for none, which have 2, as have those that are not read yet.
+  uint64_t priority() const {
+    constexpr uint64_t kDefault = 2;
+    return request && request->priority > 0 ? request->priority : kDefault;
+  }
   bool has_left() const { return scheduled.client_left.stop_requested(); }
 };
 

@@ -152,7 +152,7 @@ absl::StatusOr<Tensor> ServedModel::Wanted(const Tensor& tensor,
   return best.ok() ? best : Annotate(best.status(), absl::StrCat("output '", output.name, "':"));
 }
 
-std::string ServedModel::CurlLine(const std::string& url) const {
+std::string ServedModel::CurlLine(const std::string& curl, const std::string& url) const {
   std::string inputs;
   for (const ValueInfo& input : session_->inputs()) {
     if (input.optional) continue;
@@ -166,7 +166,7 @@ std::string ServedModel::CurlLine(const std::string& url) const {
         "\",\"shape\":", nlohmann::json(shape).dump(), ",\"data\":[",
         ZerosFor(input.type.dtype, count), "]}");
   }
-  return absl::StrCat("curl '", url, "/v2/models/", InSingleQuotes(PathSegment(name_)),
+  return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(PathSegment(name_)),
                       "/infer' -d '{\"inputs\":[", inputs, "]}'");
 }
 

@@ -40,8 +40,9 @@ class ServedModel {
   int64_t most_batch_rows() const { return most_batch_rows_; }
   // Whether a run is faster with all cores than in one thread.
   bool gains_by_threads() const { return gains_by_threads_; }
-  // A shell command that asks for an inference with zeros, 1 for dims that vary.
-  std::string CurlLine(const std::string& url) const;
+  // A shell command that asks for an inference with zeros, 1 for dims that vary. `curl`: the
+  // program and how it connects.
+  std::string CurlLine(const std::string& curl, const std::string& url) const;
 
  private:
   ServedModel(std::string name, std::unique_ptr<Session> session)

@@ -19,7 +19,7 @@ class InferenceServer : public Server {
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
     state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
     absl::StatusOr<std::unique_ptr<HttpServer>> listening =
-        HttpServer::Listen(options.host, options.port, options.limits,
+        HttpServer::Listen(options.address, options.limits,
                            {[this](HttpRequest request, HttpResponder respond) {
                               Dispatch(state_, std::move(request), std::move(respond));
                             },

@@ -16,8 +16,7 @@
 namespace onward::serving {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";
-  int port = 8000;  // 0: any that is free
+  HttpAddress address = {};
   HttpLimits limits = {};
   SchedulerOptions scheduling = {};
   std::string version = {};  // of the program, for GET /v2

@@ -1,5 +1,4 @@
-// HTTP/1.1 over TCP: connections, framing, limits and deadlines. What requests mean is the
-// handler's.
+// HTTP/1.1: connections, framing, limits and deadlines. What requests mean is the handler's.
 #pragma once
 
 #include <chrono>
@@ -10,7 +9,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "onward/log.h"
 #include "serving/http/message.h"
 
 namespace onward::serving {
@@ -27,6 +25,15 @@ struct HttpLimits {
   std::chrono::seconds idle_deadline{60};      // between requests
 };
 
+// Where a server listens: a port of a host, or a Unix socket.
+struct HttpAddress {
+  std::string host = "127.0.0.1";
+  int port = 8000;             // 0: any that is free
+  std::string unix_path = {};  // instead, where it is not empty
+  // Files in PEM; both or none. With them connections are encrypted by TLS 1.2 or later.
+  std::string certificate_file = {}, key_file = {};
+};
+
 // Gives the reply, once, from any thread.
 using HttpResponder = std::function<void(HttpReply reply)>;
 // Called on the network's thread, which must not wait: long work goes elsewhere.
@@ -40,14 +47,15 @@ struct HttpHandler {
 
 class HttpServer {
  public:
-  // Listens on host:port (0: any port that is free) and serves in a thread of its own. NotFound: no
-  // such address; AlreadyExists: the port is taken.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& host, int port,
+  // Listens and serves in a thread of its own. InvalidArgument: what is no address, certificate or
+  // key; NotFound: no such address; AlreadyExists: it is taken. A Unix socket that a process left
+  // behind is replaced.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const HttpAddress& address,
                                                             const HttpLimits& limits,
                                                             HttpHandler handler);
   virtual ~HttpServer() = default;  // closes what is open
 
-  virtual int port() const = 0;
+  virtual int port() const = 0;  // 0: a Unix socket
   // Takes no more connections and requests, and waits until those under way are answered, at most
   // so long. False: some were not.
   virtual bool Drain(std::chrono::seconds most) = 0;

@@ -17,6 +17,26 @@ class ServeTest : public testing::TrainCommandTest {
   static std::string Mnist() {
     return std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx";
   }
+
+  // Starts a server of one model, pastes its line and stops it; returns what the server printed.
+  std::string ServedOnce(std::vector<std::string> arguments) {
+    const std::string log = directory_.path("log"), reply = directory_.path("reply");
+    arguments.insert(arguments.begin(), "serve");
+    const pid_t server = Start(arguments, log);
+    EXPECT_TRUE(Until([&] {
+      const std::string text = ReadFile(log);
+      return std::count(text.begin(), text.end(), '\n') >= 2;
+    })) << ReadFile(log);
+    std::ifstream lines(log);
+    std::string first, curl;
+    std::getline(lines, first);
+    std::getline(lines, curl);
+    EXPECT_EQ(std::system(absl::StrCat(curl, " -sS -o ", reply).c_str()), 0) << curl;
+    EXPECT_THAT(ReadFile(reply), HasSubstr("\"shape\":[1,10]"));
+    kill(server, SIGTERM);
+    EXPECT_EQ(Await(server), 0) << ReadFile(log);
+    return ReadFile(log);
+  }
 };
 
 TEST_F(ServeTest, ThePrintedLineIsPasted) {
@@ -70,6 +90,58 @@ TEST_F(ServeTest, KeysFromFiles) {
   kill(server, SIGTERM);
   EXPECT_EQ(Await(server), 0);
   EXPECT_THAT(ReadFile(log), Not(HasSubstr("secret")));
+}
+
+TEST_F(ServeTest, UnixSockets) {
+  const std::string path = directory_.path("it's a socket");
+  EXPECT_THAT(ServedOnce({Mnist(), "--http", "unix:" + path}),
+              StartsWith(absl::StrCat("serving 1 model on unix:", path)));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  const std::string file = directory_.Write("file", "");
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --http unix:", file)), 1);
+  EXPECT_THAT(log_, HasSubstr("is there and is not a socket"));
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+TEST_F(ServeTest, Tls) {
+  const std::string key = directory_.path("key"), certificate = directory_.path("certificate");
+  ASSERT_EQ(std::system(absl::StrCat("openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj ",
+                                     "/CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout ",
+                                     key, " -out ", certificate, " 2>/dev/null")
+                            .c_str()),
+            0);
+  EXPECT_THAT(
+      ServedOnce({Mnist(), "--http", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key}),
+      StartsWith("serving 1 model on https://127.0.0.1:"));
+  const std::string serve = absl::StrCat("serve ", Mnist(), " --http 127.0.0.1:0 --tls-cert ");
+  EXPECT_EQ(Onward(serve + certificate), 1);
+  EXPECT_THAT(log_, HasSubstr("a certificate and its key are given together"));
+  EXPECT_EQ(Onward(absl::StrCat(serve, key, " --tls-key ", key)), 1);
+  EXPECT_THAT(log_, HasSubstr("is not a certificate in PEM"));
+  EXPECT_EQ(Onward(absl::StrCat(serve, certificate, " --tls-key ", certificate)), 1);
+  EXPECT_THAT(log_, HasSubstr("is not the certificate's key in PEM"));
+}
+
+TEST_F(ServeTest, FlagsFromAFile) {
+  const std::string path = directory_.path("socket");
+  const nlohmann::json config = {{"models", {"digits=" + Mnist()}},
+                                 {"http", "unix:" + path},
+                                 {"max-wait", "500ms"},
+                                 {"drain-timeout", "1m"}};
+  const std::string file = directory_.Write("serve.json", config.dump());
+  EXPECT_THAT(ServedOnce({"--config", file}), HasSubstr(absl::StrCat("unix:", path)));
+  EXPECT_THAT(ServedOnce({"--config", file, "--http", "127.0.0.1:0"}),
+              HasSubstr("on http://127.0.0.1:"));
+  const auto refused = [&](const nlohmann::json& document) {
+    EXPECT_EQ(Onward("serve --config " + directory_.Write("bad.json", document.dump())), 1);
+    return log_;
+  };
+  EXPECT_THAT(refused({{"max-wiat", "1s"}}), HasSubstr("the closest is 'max-wait'"));
+  EXPECT_THAT(refused({{"max-wait", 3}}), HasSubstr("max-wait: expected a text"));
+  EXPECT_THAT(refused({{"models", {Mnist()}}, {"max-wait", "soon"}}),
+              HasSubstr("--max-wait: 'soon' is not a duration"));
+  EXPECT_THAT(refused({{"max-wait", "1s"}}), HasSubstr("name a model to serve"));
+  EXPECT_THAT(refused("text"), HasSubstr("expected an object in JSON"));
 }
 
 TEST_F(ServeTest, WhatIsWrongIsSaid) {

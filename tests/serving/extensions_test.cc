@@ -33,7 +33,7 @@ class ExtensionsTest : public ::testing::Test {
     auto model = ModelFromText(text);
     EXPECT_TRUE(model.ok()) << model.status();
     model->metadata["onward.classes"] = R"({"output":"y","names":["cat","dog"]})";
-    auto session = Session::Create(*std::move(model), {.num_threads = 1});
+    auto session = Session::Create(*std::move(model), {.num_threads = 1, .check_rows = true});
     EXPECT_TRUE(session.ok()) << session.status();
     auto served = ServedModel::Create(name, *std::move(session));
     EXPECT_TRUE(served.ok()) << served.status();
@@ -41,7 +41,7 @@ class ExtensionsTest : public ::testing::Test {
   }
 
   void Start(ServerOptions options = {}) {
-    options.port = 0;
+    options.address.port = 0;
     auto server = Server::Start({Model("twice", kTwice), Model("text", kText)}, options);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

@@ -45,7 +45,7 @@ class ServerTest : public ::testing::Test {
   }
 
   void Start(ServerOptions options = {}) {
-    options.port = 0;
+    options.address.port = 0;
     options.version = "0.1";
     auto server = Server::Start({Model("twice", kTwice), Model("slow model", kSlow)}, options);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -322,10 +322,10 @@ TEST_F(ServerTest, StopAnswersWhatIsUnderWay) {
 TEST_F(ServerTest, AddressesThatCannotBe) {
   Start();
   ServerOptions options;
-  options.port = server_->port();
+  options.address.port = server_->port();
   EXPECT_THAT(std::string(Server::Start({}, options).status().message()),
               HasSubstr("is taken by another process"));
-  options.host = "nowhere.example";
+  options.address.host = "nowhere.example";
   EXPECT_THAT(std::string(Server::Start({}, options).status().message()),
               HasSubstr("'nowhere.example' is not an address"));
 }

@@ -1,0 +1,103 @@
+// One client's connection: reads a request, has it handled, writes the reply, and so on. Of the
+// network's thread.
+#pragma once
+
+#include "serving/http/stream.h"
+//
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "serving/http/http_server.h"
+
+namespace onward::serving {
+
+class Connection;
+
+// What connections share; all but `open` is of the network's thread.
+struct Connections {
+  HttpLimits limits;
+  HttpHandler handler;
+  std::set<std::shared_ptr<Connection>> all;
+  bool draining = false;
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t open = 0;  // guarded by mutex
+};
+
+// Handlers of asynchronous calls keep the connection alive.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Stream stream, Connections& shared);
+  ~Connection();
+
+  void Begin();
+  // Where the server takes no more requests.
+  void CloseIfIdle();
+  void Close();
+
+ private:
+  using Error = Stream::Error;
+  enum class Awaits { kRequest, kReply, kClose };  // what the connection waits for
+
+  // What follows the operation.
+  template <typename F>
+  auto Then(F&& next) {
+    return [self = shared_from_this(), next = std::forward<F>(next)](Error error, size_t count) {
+      ++self->turn_;
+      self->timer_.cancel();
+      next(error && self->timed_out_ ? Error(boost::asio::error::timed_out) : error, count);
+    };
+  }
+  // The operation that is begun next fails with timed_out after so long.
+  void Within(std::chrono::seconds most);
+  void AwaitRequest();
+  // Between requests and while a reply is computed or written, so that a client that leaves is
+  // noticed.
+  void ReadSome();
+  void Take(std::string_view arrived);
+  void Leave();
+  void ReadHead();
+  void ParseHead(size_t count);
+  void TakeHead();
+  bool IsRefused();
+  void ReadBody();
+  // In parts: no more memory is taken than has come, and one part more.
+  void ReadLength(size_t length);
+  void ReadChunks();
+  void Handle();
+  void Refuse(int status, std::string_view message);
+  void Refuse(int status, const absl::Status& why);
+  void Write(HttpReply reply, bool head_alone);
+  // Closing while the client still sends would take the reply from it: what comes is read for a
+  // moment and thrown away.
+  void Linger(Error error);
+
+  Stream stream_;
+  boost::asio::steady_timer timer_;
+  uint64_t turn_ = 0;  // of operations, so that a timer knows its own
+  bool timed_out_ = false;
+  Connections& shared_;
+  Awaits awaits_ = Awaits::kReply;
+  int discarded_ = 0;  // reads of a connection that closes
+  std::array<char, 4096> arrived_;
+  bool reading_ = false;     // into arrived_
+  std::string input_;        // read and not yet used
+  std::stop_source client_;  // of the request whose reply is due
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+  HttpRequest request_;
+  std::string head_;  // of the reply that is written
+  HttpReply reply_;
+  bool keep_alive_ = false;
+};
+
+}  // namespace onward::serving

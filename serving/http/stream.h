@@ -1,0 +1,69 @@
+// The bytes of a connection: over TCP or a Unix socket, as they are or by TLS. Asio's asynchronous
+// reads and writes work on it. Of the network's thread.
+#pragma once
+
+#include <utility>  // which Asio needs with GCC 12
+//
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <memory>
+
+namespace onward::serving {
+
+class Stream {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  using executor_type = Socket::executor_type;
+  using Error = boost::system::error_code;
+
+  // `tls` null: bytes as they are.
+  Stream(Socket socket, boost::asio::ssl::context* tls) : socket_(std::move(socket)) {
+    if (tls != nullptr) tls_ = std::make_unique<boost::asio::ssl::stream<Socket&>>(socket_, *tls);
+  }
+
+  executor_type get_executor() { return socket_.get_executor(); }
+  bool is_encrypted() const { return tls_ != nullptr; }
+
+  template <typename Handler>
+  void Handshake(Handler&& handler) {
+    tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Handler>(handler));
+  }
+  template <typename Buffers, typename Handler>
+  void async_read_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_ == nullptr) {
+      socket_.async_read_some(buffers, std::forward<Handler>(handler));
+    } else {
+      tls_->async_read_some(buffers, std::forward<Handler>(handler));
+    }
+  }
+  template <typename Buffers, typename Handler>
+  void async_write_some(const Buffers& buffers, Handler&& handler) {
+    if (tls_ == nullptr) {
+      socket_.async_write_some(buffers, std::forward<Handler>(handler));
+    } else {
+      tls_->async_write_some(buffers, std::forward<Handler>(handler));
+    }
+  }
+
+  // Ends what is under way with operation_aborted.
+  void Cancel() {
+    Error ignored;
+    socket_.cancel(ignored);
+  }
+  // Says that nothing more will be written. By TLS the reader knows from the reply's length.
+  void EndWriting() {
+    Error ignored;
+    if (tls_ == nullptr) socket_.shutdown(Socket::shutdown_send, ignored);
+  }
+  void Close() {
+    Error ignored;
+    socket_.shutdown(Socket::shutdown_both, ignored);
+    socket_.close(ignored);
+  }
+
+ private:
+  Socket socket_;
+  std::unique_ptr<boost::asio::ssl::stream<Socket&>> tls_;
+};
+
+}  // namespace onward::serving
