@@ -52,6 +52,10 @@ struct SessionOptions {
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
+  // Session::Load reads the model's files instead of mapping them: they may be overwritten or cut
+  // off while the session lives. Dims of inputs that share a name must then have equal sizes where
+  // the weights are large.
+  bool copy_weights = false;
   // Dims of inputs that share a name may have different sizes, as in ONNX Runtime: such inputs run
   // by a second program, compiled when the first of them come, that takes nothing from names.
   // False: they are InvalidArgument.
