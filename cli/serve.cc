@@ -2,12 +2,15 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
+#include "onward/log.h"
 #include "onward/session.h"
 #include "onward/status.h"
 #include "onward/version.h"
@@ -15,8 +18,6 @@
 
 namespace onward::cli {
 namespace {
-
-using serving::ServedModel;
 
 struct Options {
   std::vector<std::string> models;
@@ -38,30 +39,35 @@ absl::Status ReadAddress(const std::string& text, serving::ServerOptions& option
   return absl::OkStatus();
 }
 
-// "MODEL" by the file's name, or "NAME=MODEL".
-absl::StatusOr<std::shared_ptr<ServedModel>> LoadModel(const std::string& argument,
-                                                       const SessionOptions& session) {
+// "MODEL" by the name of the file or directory, or "NAME=MODEL".
+serving::ModelSource SourceOf(const std::string& argument) {
   const size_t equals = argument.find('=');
-  const bool named = equals != argument.npos && !std::filesystem::exists(argument);
-  const std::string path = named ? argument.substr(equals + 1) : argument;
-  const std::string name =
-      named ? argument.substr(0, equals) : std::filesystem::path(path).stem().string();
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return absl::UnimplementedError(
-        absl::StrCat("'", path, "' is a directory: name the .onnx files"));
-  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Session> loaded, Session::Load(path, session));
-  absl::StatusOr<std::shared_ptr<ServedModel>> model = ServedModel::Create(name, std::move(loaded));
-  return model.ok() ? model : Annotate(model.status(), absl::StrCat("'", path, "':"));
+  const bool named = equals != argument.npos && !std::filesystem::exists(argument, ignored);
+  if (!named) return {"", argument};
+  return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModels(
-    const Options& options, const SessionOptions& session) {
-  std::vector<std::shared_ptr<ServedModel>> models;
-  for (const std::string& argument : options.models) {
-    ONWARD_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(argument, session));
+// Returns once all models are loaded, or an interrupt came.
+absl::Status LoadModels(const Options& options, serving::Server& server) {
+  std::vector<serving::ModelSource> sources;
+  for (const std::string& argument : options.models) sources.push_back(SourceOf(argument));
+  ONWARD_RETURN_IF_ERROR(server.Load(sources));
+  while (Interrupted() == 0) {
+    if (const std::optional<absl::Status> loaded = server.Loaded()) return *loaded;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return models;
+  return absl::OkStatus();
+}
+
+void PrintModels(const std::string& url, const serving::Server& server) {
+  std::set<std::string> names;
+  std::string lines;
+  for (const auto& model : server.ready_models())
+    if (names.insert(model->name()).second) absl::StrAppend(&lines, model->CurlLine(url), "\n");
+  std::printf("serving %zu model%s on %s\n%s", names.size(), names.size() == 1 ? "" : "s",
+              url.c_str(), lines.c_str());
+  std::fflush(stdout);
 }
 
 absl::Status Serve(const Options& options, const CommonOptions& common) {
@@ -74,18 +80,21 @@ absl::Status Serve(const Options& options, const CommonOptions& common) {
   session.pool = std::make_shared<ThreadPool>(server_options.threads);
   server_options.version =
       absl::StrCat(ONWARD_VERSION_MAJOR, ".", ONWARD_VERSION_MINOR, ".", ONWARD_VERSION_PATCH);
-  ONWARD_ASSIGN_OR_RETURN(const auto models, LoadModels(options, session));
+  // Served models own their bytes: files may be overwritten in place.
+  session.copy_weights = true;
+  server_options.load_session = [session](const std::string& path) {
+    return Session::Load(path, session);
+  };
+  server_options.log = LogToStandardError(common.verbose ? LogLevel::kNews : LogLevel::kWarning);
   IgnoreBrokenPipes();
   NoteInterrupts(/*announce=*/false);
-  ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start(models, server_options));
+  ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, server_options));
   const std::string host = server_options.host.find(':') == std::string::npos
                                ? server_options.host
                                : absl::StrCat("[", server_options.host, "]");
   const std::string url = absl::StrCat("http://", host, ":", server->port());
-  std::printf("serving %zu model%s on %s\n", models.size(), models.size() == 1 ? "" : "s",
-              url.c_str());
-  for (const auto& model : models) std::printf("%s\n", model->CurlLine(url).c_str());
-  std::fflush(stdout);
+  ONWARD_RETURN_IF_ERROR(LoadModels(options, *server));
+  if (Interrupted() == 0) PrintModels(url, *server);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");
   if (server->Stop(std::chrono::seconds(options.drain_timeout))) return absl::OkStatus();
@@ -99,7 +108,8 @@ void AddServe(CommandLine& line, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   Command command = NewCommand(line, common, "serve", "Serves models over HTTP",
                                "onward serve mnist.onnx digits=other/model.onnx");
-  command.Option("models", options->models, "ONNX files, [NAME=]MODEL", {.required = true});
+  command.Option("models", options->models, "[NAME=]MODEL: ONNX files, and directories of them",
+                 {.required = true});
   command.Option("--http", options->http, "HOST:PORT to listen on (default: 127.0.0.1:8000)");
   command.Option("--max-body", options->max_body, "the largest request (default: 64MB)",
                  {.bytes = true});

@@ -14,12 +14,24 @@ constexpr Route kRoutes[] = {
     {"GET", "v2/health/live", RouteClass::kOpen, Live},
     {"GET", "v2/health/ready", RouteClass::kOpen, Ready},
     {"GET", "v2/models", RouteClass::kInference, ModelList},
+    {"GET", "v2/models/stats", RouteClass::kInference, AllStatistics},  // before any model's name
     {"GET", "v2/models/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/ready", RouteClass::kInference, ModelReady},
     {"POST", "v2/models/{}/infer", RouteClass::kInference, Infer},
     {"GET", "v2/models/{}/versions/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/versions/{}/ready", RouteClass::kInference, ModelReady},
     {"POST", "v2/models/{}/versions/{}/infer", RouteClass::kInference, Infer},
+    {"GET", "v2/models/{}/stats", RouteClass::kInference, Statistics},
+    {"GET", "v2/models/{}/versions/{}/stats", RouteClass::kInference, Statistics},
+    {"GET", "v2/models/{}/config", RouteClass::kInference, ModelConfiguration},
+    {"GET", "v2/models/{}/versions/{}/config", RouteClass::kInference, ModelConfiguration},
+    {"POST", "v2/repository/index", RouteClass::kAdmin, RepositoryIndex},
+    {"POST", "v2/repository/{}/index", RouteClass::kAdmin, RepositoryIndex},
+    {"POST", "v2/repository/models/{}/load", RouteClass::kAdmin, LoadModelNow},
+    {"POST", "v2/repository/{}/models/{}/load", RouteClass::kAdmin, LoadModelNow},
+    {"POST", "v2/repository/models/{}/unload", RouteClass::kAdmin, UnloadModel},
+    {"POST", "v2/repository/{}/models/{}/unload", RouteClass::kAdmin, UnloadModel},
+    {"GET", "metrics", RouteClass::kInference, Metrics},
 };
 
 // Whether the path is of the pattern; `names` gets what stands for "{}".
@@ -49,6 +61,9 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
   std::vector<std::string> names;
   for (const Route& route : kRoutes) {
     if (!Matches(route.pattern, request.segments, names)) continue;
+    if (request.method == route.method && route.route_class == RouteClass::kAdmin &&
+        !state.admin_open)
+      return respond(ErrorReply(403, "this server takes no requests of administrators"));
     if (request.method == route.method)
       return route.handle(state, {std::move(request), std::move(names), std::move(respond)});
     absl::StrAppend(&allowed, allowed.empty() ? "" : ", ", route.method);

@@ -6,7 +6,7 @@
 
 namespace onward::serving {
 
-enum class RouteClass { kOpen, kInference };  // whom its keys let in, once there are keys
+enum class RouteClass { kOpen, kInference, kAdmin };  // whom its keys let in, once there are keys
 
 struct Route {
   const char* method;

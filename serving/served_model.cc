@@ -10,6 +10,8 @@
 #include "onward/status.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/datatype.h"
+#include "serving/repository/config_check.h"
+#include "serving/repository/labels.h"
 
 namespace onward::serving {
 namespace {
@@ -73,6 +75,20 @@ std::string PathSegment(const std::string& name) {
   return segment;
 }
 
+// Whether all inputs and outputs have a first dimension that varies, one for all.
+bool HasRows(const Session& session) {
+  const Dim* first = nullptr;
+  for (const auto* values : {&session.inputs(), &session.outputs()}) {
+    for (const ValueInfo& value : *values) {
+      if (!value.type.shape || value.type.shape->empty()) return false;
+      const Dim& dim = value.type.shape->front();
+      if (dim.known() || (first != nullptr && dim != *first)) return false;
+      first = &dim;
+    }
+  }
+  return first != nullptr;
+}
+
 std::string InSingleQuotes(const std::string& text) {
   return absl::StrReplaceAll(text, {{"'", "'\\''"}});
 }
@@ -80,18 +96,44 @@ std::string InSingleQuotes(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
-                                                                 std::unique_ptr<Session> session) {
+                                                                 std::unique_ptr<Session> session,
+                                                                 ServedModelFacts facts) {
   ONWARD_RETURN_IF_ERROR(CheckName(name));
   for (const ValueInfo& value : session->inputs())
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
   for (const ValueInfo& value : session->outputs())
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
-  return std::shared_ptr<ServedModel>(new ServedModel(std::move(name), std::move(session)));
+  auto config = facts.config == nullptr ? std::make_shared<config::ModelConfig>()
+                                        : std::make_shared<config::ModelConfig>(*facts.config);
+  ONWARD_RETURN_IF_ERROR(CompleteConfig(name, session->inputs(), session->outputs(), *config));
+  facts.config = std::move(config);
+  if (facts.statistics == nullptr) facts.statistics = std::make_shared<ModelStatistics>();
+  facts.labels.merge(LabelsInMetadata(session->metadata()));  // labels of files come first
+  return std::shared_ptr<ServedModel>(
+      new ServedModel(std::move(name), std::move(session), std::move(facts)));
 }
 
-std::string ServedModel::MetadataJson() const {
+ServedModel::ServedModel(std::string name, std::unique_ptr<Session> session, ServedModelFacts facts)
+    : name_(std::move(name)),
+      version_(absl::StrCat(facts.version)),
+      session_(std::move(session)),
+      facts_(std::move(facts)),
+      has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)) {}
+
+const std::vector<std::string>* ServedModel::labels(const std::string& output) const {
+  const auto found = facts_.labels.find(output);
+  return found == facts_.labels.end() ? nullptr : &found->second;
+}
+
+int64_t ServedModel::RowsOf(const Session::Inputs& inputs) const {
+  if (!has_rows_ || inputs.empty()) return 1;
+  const Value& first = inputs.begin()->second;
+  return first.is_tensor() && first.tensor().rank() > 0 ? first.tensor().dims()[0] : 1;
+}
+
+std::string ServedModel::MetadataJson(const std::vector<std::string>& versions) const {
   const nlohmann::json document = {{"name", name_},
-                                   {"versions", {kOnlyVersion}},
+                                   {"versions", versions},
                                    {"platform", "onnx_onnxv1"},
                                    {"inputs", Described(session_->inputs())},
                                    {"outputs", Described(session_->outputs())}};
@@ -111,7 +153,7 @@ absl::StatusOr<InferReply> ServedModel::Infer(const InferRequest& request,
   }
   if (wanted.empty()) wanted = names;
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs results, session_->Run(request.inputs, options));
-  InferReply reply{name_, kOnlyVersion, request.id};
+  InferReply reply{name_, version_, request.id};
   for (const std::string& name : wanted) {
     const Value& value = results.at(name);
     if (!value.is_tensor())

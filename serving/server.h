@@ -3,12 +3,15 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "onward/counters.h"
+#include "onward/log.h"
 #include "serving/http/http_server.h"
+#include "serving/repository/load_model.h"
 #include "serving/served_model.h"
 
 namespace onward::serving {
@@ -17,9 +20,12 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 8000;  // 0: any that is free
   HttpLimits limits = {};
-  int threads = 1;             // that compute
-  size_t most_waiting = 1000;  // requests; more are refused with 503
-  std::string version = {};    // of the program, for GET /v2
+  int threads = 1;                       // that compute
+  size_t most_waiting = 1000;            // requests; more are refused with 503
+  std::string version = {};              // of the program, for GET /v2
+  SessionLoader load_session = nullptr;  // of models that the server loads itself
+  LogSink log = nullptr;
+  bool admin_open = false;  // whether models may be loaded and unloaded by requests
 };
 
 class Server {
@@ -30,6 +36,13 @@ class Server {
   virtual ~Server() = default;
 
   virtual int port() const = 0;
+  // Loads the models of files and directories (see SourcesIn) in the background; the server is not
+  // ready before. Models may be loaded later from directories that have several. NotFound,
+  // AlreadyExists: two models of one name.
+  virtual absl::Status Load(const std::vector<ModelSource>& places) = 0;
+  // Nothing while what Load began is under way; then how it ended, the first error.
+  virtual std::optional<absl::Status> Loaded() const = 0;
+  virtual std::vector<std::shared_ptr<ServedModel>> ready_models() const = 0;
   // Says that it is not ready, takes nothing new, and waits at most so long for what is under way.
   // False: some of it was not answered.
   virtual bool Stop(std::chrono::seconds most) = 0;

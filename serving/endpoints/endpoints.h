@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/log.h"
 #include "serving/http/http_server.h"
 #include "serving/model_repository.h"
 #include "serving/work_queue.h"
@@ -18,6 +19,10 @@ struct ServerState {
   ModelRepository models;
   std::string version;  // of the program
   std::atomic<bool> ready{true};
+  std::atomic<int> loading{0};           // models that the server begins with
+  std::atomic<bool> load_failed{false};  // of one of them
+  bool admin_open = false;               // whether endpoints for administrators take requests
+  LogSink log;
   std::unique_ptr<WorkQueue> work;
 };
 
@@ -41,6 +46,17 @@ void ModelReady(ServerState& state, Call call);
 void ServerMetadata(ServerState& state, Call call);
 void ModelList(ServerState& state, Call call);
 void ModelMetadata(ServerState& state, Call call);
+void ModelConfiguration(ServerState& state, Call call);
+
+// repository.cc
+void RepositoryIndex(ServerState& state, Call call);
+void LoadModelNow(ServerState& state, Call call);
+void UnloadModel(ServerState& state, Call call);
+
+// statistics.cc
+void AllStatistics(ServerState& state, Call call);
+void Statistics(ServerState& state, Call call);
+void Metrics(ServerState& state, Call call);
 
 // infer.cc
 void Infer(ServerState& state, Call call);

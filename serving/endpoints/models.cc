@@ -3,12 +3,24 @@
 
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/error_reply.h"
+#include "serving/repository/config_json.h"
 
 namespace onward::serving {
+namespace {
+
+// What the server does beyond the core of the protocol.
+constexpr const char* kExtensions[] = {
+    "model_configuration",
+    "statistics",
+};
+
+}  // namespace
 
 void ServerMetadata(ServerState& state, Call call) {
-  call.respond(JsonReply(
-      {{"name", "onward"}, {"version", state.version}, {"extensions", nlohmann::json::array()}}));
+  nlohmann::json extensions(kExtensions);
+  if (state.admin_open) extensions.push_back("model_repository");
+  call.respond(
+      JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", extensions}}));
 }
 
 void ModelList(ServerState& state, Call call) {
@@ -18,7 +30,16 @@ void ModelList(ServerState& state, Call call) {
 void ModelMetadata(ServerState& state, Call call) {
   const auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
-  call.respond({.body = (*model)->MetadataJson()});
+  const std::vector<std::string> versions = call.names.size() > 1
+                                                ? std::vector<std::string>{(*model)->version()}
+                                                : state.models.Versions((*model)->name());
+  call.respond({.body = (*model)->MetadataJson(versions)});
+}
+
+void ModelConfiguration(ServerState& state, Call call) {
+  const auto model = ModelOf(state, call);
+  if (!model.ok()) return call.respond(ErrorReply(model.status()));
+  call.respond(JsonReply(ConfigJson((*model)->config())));
 }
 
 }  // namespace onward::serving
