@@ -21,14 +21,19 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
   SessionOptions limited = options;
   limited.memory = MemoryOf(options);
   const MemoryScope scope(limited.memory);
-  const auto import = [path](bool separate_dim_names) -> absl::StatusOr<Model> {
+  const auto import = [path, copy_weights = options.copy_weights](
+                          bool separate_dim_names) -> absl::StatusOr<Model> {
     ImportOptions import_options;
     import_options.separate_dim_names = separate_dim_names;
+    import_options.copy_weights = copy_weights;
     ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path, import_options));
     ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
     return model;
   };
   ONWARD_ASSIGN_OR_RETURN(Model model, import(false));
+  // The file may be another one by the time it would be read again.
+  if (options.copy_weights)
+    return CreateSession(std::move(model), limited, {.expand_ops = ExpandFunctions});
   return CreateSession(
       std::move(model), limited,
       {.expand_ops = ExpandFunctions, .import_again = [import] { return import(true); }});

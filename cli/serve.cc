@@ -2,6 +2,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -9,38 +11,45 @@
 #include "cli/command.h"
 #include "cli/interrupts.h"
 #include "cli/serve_options.h"
+#include "onward/log.h"
 #include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
 namespace {
 
-using serving::ServedModel;
-
-// "MODEL" by the file's name, or "NAME=MODEL".
-absl::StatusOr<std::shared_ptr<ServedModel>> LoadModel(const std::string& argument,
-                                                       const SessionOptions& session) {
+// "MODEL" by the name of the file or directory, or "NAME=MODEL".
+serving::ModelSource SourceOf(const std::string& argument) {
   const size_t equals = argument.find('=');
-  const bool named = equals != argument.npos && !std::filesystem::exists(argument);
-  const std::string path = named ? argument.substr(equals + 1) : argument;
-  const std::string name =
-      named ? argument.substr(0, equals) : std::filesystem::path(path).stem().string();
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return absl::UnimplementedError(
-        absl::StrCat("'", path, "' is a directory: name the .onnx files"));
-  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Session> loaded, Session::Load(path, session));
-  absl::StatusOr<std::shared_ptr<ServedModel>> model = ServedModel::Create(name, std::move(loaded));
-  return model.ok() ? model : Annotate(model.status(), absl::StrCat("'", path, "':"));
+  const bool named = equals != argument.npos && !std::filesystem::exists(argument, ignored);
+  if (!named) return {"", argument};
+  return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModels(
-    const std::vector<std::string>& arguments, const SessionOptions& session) {
-  std::vector<std::shared_ptr<ServedModel>> models;
-  for (const std::string& argument : arguments) {
-    ONWARD_ASSIGN_OR_RETURN(models.emplace_back(), LoadModel(argument, session));
+// Returns once all models are loaded, or an interrupt came.
+absl::Status LoadModels(const std::vector<std::string>& arguments, serving::Server& server) {
+  std::vector<serving::ModelSource> sources;
+  for (const std::string& argument : arguments) sources.push_back(SourceOf(argument));
+  ONWARD_RETURN_IF_ERROR(server.Load(sources));
+  while (Interrupted() == 0) {
+    if (const std::optional<absl::Status> loaded = server.Loaded()) return *loaded;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return models;
+  return absl::OkStatus();
+}
+
+void PrintModels(const serving::ServerOptions& options, const serving::Server& server) {
+  const CurlCall curl = CurlTo(options.address);
+  const char* key = options.keys.api ? " -H \"Authorization: Bearer $KEY\"" : "";
+  std::set<std::string> names;
+  std::string lines;
+  for (const auto& model : server.ready_models())
+    if (names.insert(model->name()).second)
+      absl::StrAppend(&lines, model->CurlLine(curl.command, curl.url), key, "\n");
+  std::printf("serving %zu model%s on %s\n%s", names.size(), names.size() == 1 ? "" : "s",
+              UrlOf(options.address).c_str(), lines.c_str());
+  std::fflush(stdout);
 }
 
 absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
@@ -49,18 +58,18 @@ absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   // One row alone and in a batch may differ in the last bits.
   session.check_rows = !common.deterministic;
   session.pool = std::make_shared<ThreadPool>(options.server.scheduling.cores);
-  ONWARD_ASSIGN_OR_RETURN(const auto models, LoadModels(options.models, session));
+  // Served models own their bytes: files may be overwritten in place.
+  session.copy_weights = true;
+  options.server.load_session = [session](const std::string& path) {
+    return Session::Load(path, session);
+  };
+  options.server.log = LogToStandardError(common.verbose ? LogLevel::kNews : LogLevel::kWarning);
   IgnoreBrokenPipes();
   NoteInterrupts(/*announce=*/false);
-  ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start(models, options.server));
+  ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));
   options.server.address.port = server->port();
-  std::printf("serving %zu model%s on %s\n", models.size(), models.size() == 1 ? "" : "s",
-              UrlOf(options.server.address).c_str());
-  const CurlCall curl = CurlTo(options.server.address);
-  const char* key = options.server.keys.api ? " -H \"Authorization: Bearer $KEY\"" : "";
-  for (const auto& model : models)
-    std::printf("%s%s\n", model->CurlLine(curl.command, curl.url).c_str(), key);
-  std::fflush(stdout);
+  ONWARD_RETURN_IF_ERROR(LoadModels(options.models, *server));
+  if (Interrupted() == 0) PrintModels(options.server, *server);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");
   if (server->Stop(std::chrono::ceil<std::chrono::seconds>(options.drain))) return absl::OkStatus();

@@ -129,7 +129,7 @@ std::string InBrackets(const std::string& host) {
 }  // namespace
 
 void AddServeFlags(Command& command, ServeFlags& flags) {
-  command.Option("models", flags.models, "ONNX files, [NAME=]MODEL");
+  command.Option("models", flags.models, "[NAME=]MODEL: ONNX files, and directories of them");
   for (const Member& member : kMembers)
     command.Option(absl::StrCat("--", member.name), flags.*member.value, member.help);
   command.Option("--config", flags.config,

@@ -11,3 +11,19 @@ target_link_libraries(onward_serving PUBLIC onward_options onward_executors onwa
 onward_precompiled_headers(onward_serving onward_graph ${ONWARD_PRECOMPILED})
 set_source_files_properties(serving/http/connection.cc serving/http/http_server.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 onward_compile_quickly(onward_serving)
+
+# The configuration of a model, as repositories have it.
+set(config serving/repository/model_config)
+set(serving_messages ${CMAKE_BINARY_DIR}/serving_messages)
+file(MAKE_DIRECTORY ${serving_messages})
+add_custom_command(OUTPUT ${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc
+                   COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out ${serving_messages} ${CMAKE_SOURCE_DIR}/${config}.proto
+                   DEPENDS ${CMAKE_SOURCE_DIR}/${config}.proto protobuf::protoc COMMENT "protoc ${config}.proto" VERBATIM)
+set_source_files_properties(${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc
+                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-w;-Og")
+target_sources(onward_serving PRIVATE ${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc)
+target_include_directories(onward_serving SYSTEM PUBLIC ${serving_messages})
+target_link_libraries(onward_serving PUBLIC protobuf::libprotobuf)
+if(ONWARD_SANITIZE STREQUAL "thread")
+  target_include_directories(onward_serving BEFORE PUBLIC ${CMAKE_SOURCE_DIR}/cmake/thread_sanitizer)
+endif()

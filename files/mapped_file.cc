@@ -50,8 +50,44 @@ absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::FromDescriptor(int descr
   return std::shared_ptr<MappedFile>(new MappedFile(data, size));
 }
 
+absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::OpenToRead(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open '", path, "'"));
+  return FromDescriptorToRead(descriptor, path);
+}
+
+absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::FromDescriptorToRead(
+    int descriptor, const std::string& path) {
+  const int kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  const int error = errno;
+  absl::StatusOr<std::shared_ptr<MappedFile>> file = FromDescriptor(descriptor, path);
+  if (file.ok() && kept < 0)
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot open '", path, "'"));
+  if (file.ok()) {
+    (*file)->descriptor_ = kept;
+  } else if (kept >= 0) {
+    close(kept);
+  }
+  return file;
+}
+
+absl::Status MappedFile::Read(size_t offset, size_t count, char* to) const {
+  while (count > 0) {
+    const ssize_t got = pread(descriptor_, to, count, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the file");
+    if (got == 0) return absl::DataLossError("the file was cut off while it was read");
+    const auto bytes = static_cast<size_t>(got);
+    offset += bytes;
+    to += bytes;
+    count -= bytes;
+  }
+  return absl::OkStatus();
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(data_, size_);
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void ReleasePages(std::string_view range) {

@@ -23,17 +23,25 @@ class MappedFile {
   static absl::StatusOr<std::shared_ptr<MappedFile>> FromDescriptor(int descriptor,
                                                                     const std::string& path,
                                                                     Writes writes = Writes::kNone);
+  // The same, and keeps a descriptor of the file for Read.
+  static absl::StatusOr<std::shared_ptr<MappedFile>> OpenToRead(const std::string& path);
+  static absl::StatusOr<std::shared_ptr<MappedFile>> FromDescriptorToRead(int descriptor,
+                                                                          const std::string& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
+  // Copies `count` bytes at `offset` from the file. Memory that is mapped cannot be touched where
+  // the file has been cut off since; this gives DataLoss then.
+  absl::Status Read(size_t offset, size_t count, char* to) const;
 
  private:
   MappedFile(void* data, size_t size) : data_(data), size_(size) {}
 
   void* data_;
   size_t size_;
+  int descriptor_ = -1;  // of those that are opened to read
 };
 
 // Gives whole pages inside `range`, which lies in a mapping, back to the page cache: for bytes that

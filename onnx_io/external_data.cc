@@ -145,8 +145,10 @@ absl::StatusOr<std::shared_ptr<MappedFile>> ExternalFiles::Open(const std::strin
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot open external data '", location, "' in '", directory_, "'"));
   }
-  ONWARD_ASSIGN_OR_RETURN(auto mapped,
-                          MappedFile::FromDescriptor(file, location, MappedFile::Writes::kPrivate));
+  ONWARD_ASSIGN_OR_RETURN(
+      auto mapped, to_read_
+                       ? MappedFile::FromDescriptorToRead(file, location)
+                       : MappedFile::FromDescriptor(file, location, MappedFile::Writes::kPrivate));
   return open_[location] = std::move(mapped);
 }
 

@@ -22,8 +22,11 @@ class ExternalFiles {
   // `directory`: where the model's path says it lies. `real_directory`: where the file behind that
   // path lies when the path is a link (download caches keep a directory of links to blobs); empty
   // when it is the same.
-  ExternalFiles(std::string directory, std::string real_directory)
-      : directory_(std::move(directory)), real_directory_(std::move(real_directory)) {}
+  // With `to_read` the files can be read too (MappedFile::Read).
+  ExternalFiles(std::string directory, std::string real_directory, bool to_read = false)
+      : directory_(std::move(directory)),
+        real_directory_(std::move(real_directory)),
+        to_read_(to_read) {}
 
   // `location`: relative, without "..", NUL or invalid UTF-8. The file must be regular and lie
   // beneath one of the two directories, links followed: InvalidArgument, NotFound.
@@ -32,6 +35,7 @@ class ExternalFiles {
  private:
   std::string directory_;
   std::string real_directory_;
+  bool to_read_;
   std::map<std::string, std::shared_ptr<MappedFile>> open_;
 };
 

@@ -22,6 +22,7 @@
 #include "onnx_io/payloads.h"
 #include "onnx_io/problems.h"
 #include "onnx_io/upgrade/upgrade.h"
+#include "onward/memory_limit.h"
 #include "onward/status.h"
 
 namespace onward {
@@ -220,9 +221,32 @@ absl::StatusOr<Model> Guarded(F&& import) {
   }
 }
 
+// ImportFile without a mapping that outlives the import, or that a file cut off meanwhile breaks.
+absl::StatusOr<Model> ImportCopy(const std::string& path, const ImportOptions& options) {
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::OpenToRead(path));
+  const size_t size = file->bytes().size();
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<void> memory,
+                          AllocateMemory(static_cast<int64_t>(size)));
+  auto* const bytes = static_cast<char*>(memory.get());
+  ONWARD_RETURN_IF_ERROR(file->Read(0, size, bytes));
+  absl::StatusOr<Model> model = Guarded([&] {
+    ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path), true);
+    TensorSource source;
+    source.files = &files;
+    source.read_files = true;
+    return ImportModel({bytes, size}, source, options);
+  });
+  if (model.ok()) return model;
+  return NameForeignFile(model.status(), {bytes, size}, WantedFile::kModel);
+}
+
 }  // namespace
 
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options) {
+  if (options.copy_weights) {
+    absl::StatusOr<Model> model = ImportCopy(path, options);
+    return model.ok() ? std::move(model) : Annotate(model.status(), absl::StrCat("'", path, "':"));
+  }
   // A training may write its steps where weights lay.
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file,
                           MappedFile::Open(path, MappedFile::Writes::kPrivate));

@@ -230,7 +230,13 @@ absl::StatusOr<Tensor> FromExternal(const TensorProto& proto, DType dtype, DimsV
     if (!source.allow_missing_files) return found.status();
     return Tensor::Wrap(dtype, dims, nullptr, nullptr);
   }
-  return FromBytes(dtype, dims, found->bytes, found->file, true);
+  if (!source.read_files) return FromBytes(dtype, dims, found->bytes, found->file, true);
+  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
+  const auto offset = static_cast<size_t>(found->bytes.data() - found->file->bytes().data());
+  ONWARD_RETURN_IF_ERROR(found->file->Read(offset, found->bytes.size(),
+                                           static_cast<char*>(tensor.raw_mutable_data())));
+  MakeCanonical(tensor);
+  return tensor;
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ struct TensorSource {
   // Whether `payloads` is a mapping, whose pages may be released once they are copied.
   bool mapped = false;
   int64_t max_rank = 64;
+  // Whether external data is read into memory of the tensor's own instead of mapped.
+  bool read_files = false;
   // Answers a tensor without memory where external data cannot be opened.
   bool allow_missing_files = false;
 };

@@ -8,19 +8,24 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
 #include "serving/served_model.h"
+#include "serving/statistics/model_statistics.h"
 
 namespace onward::serving {
 
-// How long the parts of a request took.
-struct RequestTimes {
-  std::chrono::nanoseconds queue{0}, input{0}, infer{0};
-  int64_t batch_rows = 0;  // of the run that it was part of; 0: it did not run
+// How a request went.
+struct Outcome {
+  absl::StatusOr<InferReply> reply = absl::UnknownError("no reply");
+  RequestTimes times = {};  // less those of writing the reply
+  int64_t rows = 0;         // of its own
+  // Of the run that it was part of, at one request of each run; else 0.
+  int64_t executed_rows = 0;
 };
 
 // A request on its way through the scheduler.
@@ -29,7 +34,7 @@ struct ScheduledRequest {
   int64_t bytes = 0;  // that it keeps while it waits
   std::stop_token client_left;
   std::function<absl::StatusOr<InferRequest>()> read;
-  std::function<void(absl::StatusOr<InferReply> reply, const RequestTimes& times)> reply;
+  std::function<void(Outcome outcome)> reply;
 };
 
 struct WaitingRequest {
@@ -46,6 +51,7 @@ struct WaitingRequest {
     return request && request->priority > 0 ? request->priority : kDefault;
   }
   bool has_left() const { return scheduled.client_left.stop_requested(); }
+  void Fail(absl::Status why) { scheduled.reply({.reply = std::move(why), .times = times}); }
 };
 
 using WaitingRequests = std::vector<std::unique_ptr<WaitingRequest>>;

@@ -14,12 +14,24 @@ constexpr Route kRoutes[] = {
     {"GET", "v2/health/live", RouteClass::kOpen, Live},
     {"GET", "v2/health/ready", RouteClass::kOpen, Ready},
     {"GET", "v2/models", RouteClass::kInference, ModelList},
+    {"GET", "v2/models/stats", RouteClass::kInference, AllStatistics},  // before any model's name
     {"GET", "v2/models/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/ready", RouteClass::kInference, ModelReady},
     {"POST", "v2/models/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
     {"GET", "v2/models/{}/versions/{}", RouteClass::kInference, ModelMetadata},
     {"GET", "v2/models/{}/versions/{}/ready", RouteClass::kInference, ModelReady},
     {"POST", "v2/models/{}/versions/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
+    {"GET", "v2/models/{}/stats", RouteClass::kInference, Statistics},
+    {"GET", "v2/models/{}/versions/{}/stats", RouteClass::kInference, Statistics},
+    {"GET", "v2/models/{}/config", RouteClass::kInference, ModelConfiguration},
+    {"GET", "v2/models/{}/versions/{}/config", RouteClass::kInference, ModelConfiguration},
+    {"POST", "v2/repository/index", RouteClass::kAdmin, RepositoryIndex},
+    {"POST", "v2/repository/{}/index", RouteClass::kAdmin, RepositoryIndex},
+    {"POST", "v2/repository/models/{}/load", RouteClass::kAdmin, LoadModelNow},
+    {"POST", "v2/repository/{}/models/{}/load", RouteClass::kAdmin, LoadModelNow},
+    {"POST", "v2/repository/models/{}/unload", RouteClass::kAdmin, UnloadModel},
+    {"POST", "v2/repository/{}/models/{}/unload", RouteClass::kAdmin, UnloadModel},
+    {"GET", "metrics", RouteClass::kInference, Metrics},
 };
 
 // Whether the path is of the pattern; `names` gets what stands for "{}".

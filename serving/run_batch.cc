@@ -30,8 +30,8 @@ class AllHaveLeft {
   std::list<std::stop_callback<std::function<void()>>> callbacks_;
 };
 
-void Reply(WaitingRequest& request, absl::StatusOr<InferReply> reply) {
-  request.scheduled.reply(std::move(reply), request.times);
+int64_t Nanoseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
 }
 
 bool HaveRows(const Session::Outputs& outputs, int64_t rows) {
@@ -49,10 +49,11 @@ void RunAlone(WaitingRequest& request, RunPriority priority) {
   if (request.request->timeout) options.deadline = request.arrived + *request.request->timeout;
   const Clock::time_point begin = Clock::now();
   const auto outputs = model.Run(request.request->inputs, options);
-  request.times.infer = Clock::now() - begin;
-  request.times.batch_rows = std::max<int64_t>(1, RowsOf(request.request->inputs));
-  if (!outputs.ok()) return Reply(request, outputs.status());
-  Reply(request, model.Reply(*request.request, *outputs));
+  request.times.compute_infer = Nanoseconds(Clock::now() - begin);
+  if (!outputs.ok()) return request.Fail(outputs.status());
+  const int64_t rows = model.RowsOf(request.request->inputs);
+  request.scheduled.reply(
+      {model.Reply(*request.request, *outputs), request.times, rows, /*executed_rows=*/rows});
 }
 
 // False: they have to run one by one.
@@ -72,14 +73,14 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
   options.cancel = left.token();
   const Clock::time_point begin = Clock::now();
   const auto outputs = model.Run(*inputs, options);
-  const auto taken = Clock::now() - begin;
+  const int64_t taken = Nanoseconds(Clock::now() - begin);
   if (!outputs.ok() || !HaveRows(*outputs, rows)) return false;
   int64_t first = 0;
   for (const auto& each : batch) {
     const int64_t own = RowsOf(each->request->inputs);
-    each->times.infer = taken;
-    each->times.batch_rows = rows;
-    Reply(*each, model.Reply(*each->request, RowsFrom(*outputs, first, own)));
+    each->times.compute_infer = taken;
+    each->scheduled.reply({model.Reply(*each->request, RowsFrom(*outputs, first, own)), each->times,
+                           own, first == 0 ? rows : 0});
     first += own;
   }
   return true;
@@ -91,7 +92,7 @@ void RunBatch(WaitingRequests batch, RunPriority priority) {
   if (batch.size() > 1 && RunTogether(batch, priority)) return;
   for (const auto& each : batch) {
     if (each->has_left()) {
-      Reply(*each, absl::CancelledError("the client has left"));
+      each->Fail(absl::CancelledError("the client has left"));
     } else {
       RunAlone(*each, priority);
     }

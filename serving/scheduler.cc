@@ -15,6 +15,10 @@ using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+int64_t Nanoseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
 // Why a request that has been read does not run.
 absl::Status Refusal(const WaitingRequest& request, Clock::time_point now,
                      std::chrono::microseconds max_wait) {
@@ -104,6 +108,7 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
     ++waiting_;
     ++queued_;
     waiting_bytes_ += bytes;
+    request->scheduled.model->statistics().AddPending(1);
     line.Add(std::move(request));
   }
   changed_.notify_one();
@@ -121,7 +126,8 @@ void Scheduler::Drop(std::string model, const WaitingRequest* request) {
     --queued_;
     waiting_bytes_ -= dropped->scheduled.bytes;
   }
-  dropped->scheduled.reply(absl::CancelledError("the client has left"), dropped->times);
+  dropped->scheduled.model->statistics().AddPending(-1);
+  dropped->Fail(absl::CancelledError("the client has left"));
 }
 
 Line& Scheduler::NextLine() {
@@ -161,15 +167,16 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   int64_t refused_bytes = 0;
   for (auto& request : unread) {
     const Clock::time_point begin = Clock::now();
-    request->times.queue = begin - request->arrived;
+    request->times.queue = Nanoseconds(begin - request->arrived);
     absl::StatusOr<InferRequest> result = Read(request->scheduled);
-    request->times.input = Clock::now() - begin;
+    request->times.compute_input = Nanoseconds(Clock::now() - begin);
     if (result.ok()) {
       request->request = *std::move(result);
       read.push_back(std::move(request));
     } else {
       refused_bytes += request->scheduled.bytes;
-      request->scheduled.reply(result.status(), request->times);
+      request->scheduled.model->statistics().AddPending(-1);
+      request->Fail(result.status());
     }
   }
   unread.clear();
@@ -200,13 +207,14 @@ void Scheduler::RunSome(Lock& lock, Line& line) {
   WaitingRequests runs;
   double reading = 0;
   for (auto& each : batch) {
-    each->times.queue = begin - each->arrived - each->times.input;
+    each->scheduled.model->statistics().AddPending(-1);
+    each->times.queue = Nanoseconds(begin - each->arrived) - each->times.compute_input;
     const absl::Status refusal = Refusal(*each, begin, options_.max_wait);
-    reading += Seconds(each->times.input);
+    reading += static_cast<double>(each->times.compute_input) * 1e-9;
     if (refusal.ok()) {
       runs.push_back(std::move(each));
     } else {
-      each->scheduled.reply(refusal, each->times);
+      each->Fail(refusal);
     }
   }
   const size_t count = runs.size();

@@ -7,16 +7,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "onnx_io/classes_note.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/classification.h"
 #include "serving/protocol/datatype.h"
+#include "serving/repository/config_check.h"
+#include "serving/repository/labels.h"
 
 namespace onward::serving {
 namespace {
-
-constexpr int64_t kMostBatchRows = 64;
 
 absl::Status CheckName(const std::string& name) {
   const bool blank = name.find_first_not_of(' ') == name.npos;
@@ -77,6 +76,27 @@ std::string PathSegment(const std::string& name) {
   return segment;
 }
 
+// Whether all inputs and outputs have a first dimension that varies, one for all.
+bool HasRows(const Session& session) {
+  const Dim* first = nullptr;
+  for (const auto* values : {&session.inputs(), &session.outputs()}) {
+    for (const ValueInfo& value : *values) {
+      if (!value.type.shape || value.type.shape->empty()) return false;
+      const Dim& dim = value.type.shape->front();
+      if (dim.known() || (first != nullptr && dim != *first)) return false;
+      first = &dim;
+    }
+  }
+  return first != nullptr;
+}
+
+// `configured` 0: as many as is usual.
+int64_t MostBatchRows(const Session& session, int64_t configured) {
+  constexpr int64_t kUsual = 64;
+  if (!session.RowsAreIndependent().ok()) return 0;
+  return configured > 0 ? configured : kUsual;
+}
+
 std::string InSingleQuotes(const std::string& text) {
   return absl::StrReplaceAll(text, {{"'", "'\\''"}});
 }
@@ -84,23 +104,45 @@ std::string InSingleQuotes(const std::string& text) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
-                                                                 std::unique_ptr<Session> session) {
+                                                                 std::unique_ptr<Session> session,
+                                                                 ServedModelFacts facts) {
   ONWARD_RETURN_IF_ERROR(CheckName(name));
   for (const ValueInfo& value : session->inputs())
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
   for (const ValueInfo& value : session->outputs())
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
-                          ReadClassesNote(session->metadata()));
-  std::shared_ptr<ServedModel> model(new ServedModel(std::move(name), std::move(session)));
-  if (classes) model->labels_[classes->output] = classes->names;
-  if (model->session_->RowsAreIndependent().ok()) model->most_batch_rows_ = kMostBatchRows;
-  return model;
+  auto config = facts.config == nullptr ? std::make_shared<config::ModelConfig>()
+                                        : std::make_shared<config::ModelConfig>(*facts.config);
+  ONWARD_RETURN_IF_ERROR(CompleteConfig(name, session->inputs(), session->outputs(), *config));
+  facts.config = std::move(config);
+  if (facts.statistics == nullptr) facts.statistics = std::make_shared<ModelStatistics>();
+  facts.labels.merge(LabelsInMetadata(session->metadata()));  // labels of files come first
+  return std::shared_ptr<ServedModel>(
+      new ServedModel(std::move(name), std::move(session), std::move(facts)));
 }
 
-std::string ServedModel::MetadataJson() const {
+ServedModel::ServedModel(std::string name, std::unique_ptr<Session> session, ServedModelFacts facts)
+    : name_(std::move(name)),
+      version_(absl::StrCat(facts.version)),
+      session_(std::move(session)),
+      facts_(std::move(facts)),
+      has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)),
+      most_batch_rows_(MostBatchRows(*session_, facts_.config->max_batch_size())) {}
+
+const std::vector<std::string>* ServedModel::labels(const std::string& output) const {
+  const auto found = facts_.labels.find(output);
+  return found == facts_.labels.end() ? nullptr : &found->second;
+}
+
+int64_t ServedModel::RowsOf(const Session::Inputs& inputs) const {
+  if (!has_rows_ || inputs.empty()) return 1;
+  const Value& first = inputs.begin()->second;
+  return first.is_tensor() && first.tensor().rank() > 0 ? first.tensor().dims()[0] : 1;
+}
+
+std::string ServedModel::MetadataJson(const std::vector<std::string>& versions) const {
   const nlohmann::json document = {{"name", name_},
-                                   {"versions", {kOnlyVersion}},
+                                   {"versions", versions},
                                    {"platform", "onnx_onnxv1"},
                                    {"inputs", Described(session_->inputs())},
                                    {"outputs", Described(session_->outputs())}};
@@ -131,7 +173,7 @@ absl::StatusOr<InferReply> ServedModel::Reply(const InferRequest& request,
   if (wanted.empty())
     for (const ValueInfo& output : session_->outputs())
       wanted.push_back({output.name, request.binary_output});
-  InferReply reply{name_, kOnlyVersion, request.id};
+  InferReply reply{name_, version_, request.id};
   for (const RequestedOutput& output : wanted) {
     const Value& value = outputs.at(output.name);
     if (!value.is_tensor())
@@ -145,10 +187,9 @@ absl::StatusOr<InferReply> ServedModel::Reply(const InferRequest& request,
 absl::StatusOr<Tensor> ServedModel::Wanted(const Tensor& tensor,
                                            const RequestedOutput& output) const {
   if (output.classes == 0) return tensor;
-  const auto labels = labels_.find(output.name);
+  const std::vector<std::string>* names = labels(output.name);
   absl::StatusOr<Tensor> best =
-      BestClasses(tensor, output.classes,
-                  labels == labels_.end() ? std::vector<std::string>() : labels->second);
+      BestClasses(tensor, output.classes, names == nullptr ? std::vector<std::string>() : *names);
   return best.ok() ? best : Annotate(best.status(), absl::StrCat("output '", output.name, "':"));
 }
 

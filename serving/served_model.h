@@ -1,6 +1,7 @@
 // A model that is served: its session and what the protocol says of it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,24 +11,48 @@
 #include "onward/session.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
+#include "serving/statistics/model_statistics.h"
 
 namespace onward::serving {
 
-inline constexpr char kOnlyVersion[] = "1";
+namespace config {
+class ModelConfig;
+}  // namespace config
+
+// What a repository knows of a model besides its session.
+struct ServedModelFacts {
+  int64_t version = 1;
+  std::shared_ptr<const config::ModelConfig> config = nullptr;  // null: what the model says
+  std::map<std::string, std::vector<std::string>> labels = {};  // of classes, by output
+  std::shared_ptr<ModelStatistics> statistics = nullptr;        // null: its own
+};
 
 // Thread-safe once made.
 class ServedModel {
  public:
   // InvalidArgument: a name that no path can have. Unimplemented: an input or output that cannot
-  // cross the protocol (a sequence, a map, complex numbers, ...).
+  // cross the protocol (a sequence, a map, complex numbers, ...). Others: a configuration that the
+  // model contradicts (see CompleteConfig).
   static absl::StatusOr<std::shared_ptr<ServedModel>> Create(std::string name,
-                                                             std::unique_ptr<Session> session);
+                                                             std::unique_ptr<Session> session,
+                                                             ServedModelFacts facts = {});
 
   const std::string& name() const { return name_; }
   const std::vector<ValueInfo>& inputs() const { return session_->inputs(); }
+  const std::string& version() const { return version_; }
+  int64_t version_number() const { return facts_.version; }
+  // Complete: what the configuration leaves out is the model's.
+  const config::ModelConfig& config() const { return *facts_.config; }
+  ModelStatistics& statistics() const { return *facts_.statistics; }
+  const std::shared_ptr<ModelStatistics>& shared_statistics() const { return facts_.statistics; }
+  // The names of the classes that the output scores, by index; null: nothing names them.
+  const std::vector<std::string>* labels(const std::string& output) const;
+  // Rows of the batch that the inputs are: the first dimension, where the model has one that
+  // varies for all inputs and outputs alike; else 1.
+  int64_t RowsOf(const Session::Inputs& inputs) const;
   // {"name":..., "versions":["1"], "platform":"onnx_onnxv1", "inputs":[...], "outputs":[...]}; dims
   // that vary are -1.
-  std::string MetadataJson() const;
+  std::string MetadataJson(const std::vector<std::string>& versions) const;
   // InvalidArgument: it asks for an output that the model does not have.
   absl::Status CheckOutputs(const InferRequest& request) const;
   // All outputs. Errors as Session::Run.
@@ -45,16 +70,16 @@ class ServedModel {
   std::string CurlLine(const std::string& curl, const std::string& url) const;
 
  private:
-  ServedModel(std::string name, std::unique_ptr<Session> session)
-      : name_(std::move(name)), session_(std::move(session)) {}
+  ServedModel(std::string name, std::unique_ptr<Session> session, ServedModelFacts facts);
 
   // The output, or the best classes of it, as was asked for.
   absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;
 
-  const std::string name_;
+  const std::string name_, version_;
   const std::unique_ptr<Session> session_;
-  std::map<std::string, std::vector<std::string>> labels_;  // of classes, by output
-  int64_t most_batch_rows_ = 0;
+  const ServedModelFacts facts_;
+  const bool has_rows_;  // see RowsOf
+  const int64_t most_batch_rows_;
   bool gains_by_threads_ = true;
 };
 

@@ -1,5 +1,6 @@
 #include "serving/server.h"
 
+#include <mutex>
 #include <utility>
 
 #include "serving/routes.h"
@@ -14,10 +15,12 @@ class InferenceServer : public Server {
     for (std::shared_ptr<ServedModel>& model : models) {
       if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
+    state_.models.SetUp(options.load_session, options.log);
     state_.version = options.version;
     state_.keys = options.keys;
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
     state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
+    state_.log = options.log;
     absl::StatusOr<std::unique_ptr<HttpServer>> listening =
         HttpServer::Listen(options.address, options.limits,
                            {[this](HttpRequest request, HttpResponder respond) {
@@ -32,9 +35,40 @@ class InferenceServer : public Server {
   }
 
   // Work that waits still replies to connections: it ends before they do.
-  ~InferenceServer() override { state_.scheduler.reset(); }
+  ~InferenceServer() override {
+    state_.models.End();
+    state_.scheduler.reset();
+  }
 
   int port() const override { return http_->port(); }
+
+  absl::Status Load(const std::vector<ModelSource>& places) override {
+    std::vector<ModelSource> sources;
+    for (const ModelSource& place : places) {
+      absl::StatusOr<std::vector<ModelSource>> found = SourcesIn(place.path, state_.log);
+      if (!found.ok()) return found.status();
+      const bool is_one = found->size() == 1 && !HoldsModels(place.path);
+      if (is_one && !place.name.empty()) found->front().name = place.name;
+      if (!is_one) state_.models.AddRoot(place.path);
+      sources.insert(sources.end(), found->begin(), found->end());
+    }
+    for (const ModelSource& source : sources)
+      if (absl::Status status = state_.models.AddSource(source); !status.ok()) return status;
+    state_.loading += static_cast<int>(sources.size());
+    for (const ModelSource& source : sources)
+      state_.models.Load(source.name, nullptr,
+                         [this](const absl::Status& status) { Note(status); });
+    return absl::OkStatus();
+  }
+
+  std::optional<absl::Status> Loaded() const override {
+    const std::lock_guard lock(mutex_);
+    return state_.loading > 0 ? std::nullopt : std::optional(first_error_);
+  }
+
+  std::vector<std::shared_ptr<ServedModel>> ready_models() const override {
+    return state_.models.Ready();
+  }
 
   bool Stop(std::chrono::seconds most) override {
     state_.ready = false;
@@ -42,7 +76,17 @@ class InferenceServer : public Server {
   }
 
  private:
+  // A model that the server begins with is loaded, or is not.
+  void Note(const absl::Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (first_error_.ok()) first_error_ = status;
+    if (!status.ok()) state_.load_failed = true;
+    --state_.loading;
+  }
+
   ServerState state_;
+  mutable std::mutex mutex_;
+  absl::Status first_error_;  // guarded by mutex_
   std::unique_ptr<HttpServer> http_;
 };
 

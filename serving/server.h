@@ -3,13 +3,16 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "onward/counters.h"
+#include "onward/log.h"
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
+#include "serving/repository/load_model.h"
 #include "serving/scheduler.h"
 #include "serving/served_model.h"
 
@@ -21,6 +24,8 @@ struct ServerOptions {
   SchedulerOptions scheduling = {};
   std::string version = {};  // of the program, for GET /v2
   AccessKeys keys = {};
+  SessionLoader load_session = nullptr;  // of models that the server loads itself
+  LogSink log = nullptr;
 };
 
 class Server {
@@ -31,6 +36,13 @@ class Server {
   virtual ~Server() = default;
 
   virtual int port() const = 0;
+  // Loads the models of files and directories (see SourcesIn) in the background; the server is not
+  // ready before. Models may be loaded later from directories that have several. NotFound,
+  // AlreadyExists: two models of one name.
+  virtual absl::Status Load(const std::vector<ModelSource>& places) = 0;
+  // Nothing while what Load began is under way; then how it ended, the first error.
+  virtual std::optional<absl::Status> Loaded() const = 0;
+  virtual std::vector<std::shared_ptr<ServedModel>> ready_models() const = 0;
   // Says that it is not ready, takes nothing new, and waits at most so long for what is under way.
   // False: some of it was not answered.
   virtual bool Stop(std::chrono::seconds most) = 0;

@@ -42,6 +42,9 @@ struct ImportOptions {
   // become nodes without schema instead of errors, and external data may be missing (such constants
   // stay without memory).
   bool for_inspection = false;
+  // Read files instead of mapping them, so that they may be overwritten or cut off while the model
+  // lives. Weights then take memory from the beginning.
+  bool copy_weights = false;
   // Take every open dim of every input for a size of its own, whatever its name.
   bool separate_dim_names = false;
   // Gets the names of the graph's dense initializers, in the file's order: weights, which a graph

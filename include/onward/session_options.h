@@ -56,6 +56,10 @@ struct SessionOptions {
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
   // Whether Session::RowsAreIndependent is found out, which takes time while the session is made.
   bool check_rows = false;
+  // Session::Load reads the model's files instead of mapping them: they may be overwritten or cut
+  // off while the session lives. Dims of inputs that share a name must then have equal sizes where
+  // the weights are large.
+  bool copy_weights = false;
   // Dims of inputs that share a name may have different sizes, as in ONNX Runtime: such inputs run
   // by a second program, compiled when the first of them come, that takes nothing from names.
   // False: they are InvalidArgument.

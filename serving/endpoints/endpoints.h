@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/log.h"
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
 #include "serving/model_repository.h"
@@ -22,6 +23,9 @@ struct ServerState {
   AccessKeys keys;
   size_t most_body_bytes = 0;  // decompressed
   std::atomic<bool> ready{true};
+  std::atomic<int> loading{0};           // models that the server begins with
+  std::atomic<bool> load_failed{false};  // of one of them
+  LogSink log;
   std::unique_ptr<Scheduler> scheduler;
 };
 
@@ -45,6 +49,17 @@ void ModelReady(ServerState& state, Call call);
 void ServerMetadata(ServerState& state, Call call);
 void ModelList(ServerState& state, Call call);
 void ModelMetadata(ServerState& state, Call call);
+void ModelConfiguration(ServerState& state, Call call);
+
+// repository.cc
+void RepositoryIndex(ServerState& state, Call call);
+void LoadModelNow(ServerState& state, Call call);
+void UnloadModel(ServerState& state, Call call);
+
+// statistics.cc
+void AllStatistics(ServerState& state, Call call);
+void Statistics(ServerState& state, Call call);
+void Metrics(ServerState& state, Call call);
 
 // infer.cc
 void Infer(ServerState& state, Call call);

@@ -1,4 +1,5 @@
 // Runs a model.
+#include <chrono>
 #include <new>
 #include <optional>
 #include <utility>
@@ -39,6 +40,25 @@ HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply)
   }
 }
 
+// What the client is told, once the model's statistics say the same.
+void Finish(Inference& inference, ServedModel& model, Outcome outcome) {
+  const auto begin = std::chrono::steady_clock::now();
+  HttpReply reply = Written(inference, outcome.reply);
+  outcome.times.compute_output =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
+          .count();
+  RequestTimes& times = outcome.times;
+  times.total = times.queue + times.compute_input + times.compute_infer + times.compute_output;
+  ModelStatistics& statistics = model.statistics();
+  if (outcome.executed_rows > 0) statistics.RecordExecution(outcome.executed_rows, times);
+  if (reply.status == 200) {
+    statistics.RecordSuccess(outcome.rows, times);
+  } else {
+    statistics.RecordFailure(FailureOf(outcome.reply.status()), times.total);
+  }
+  inference.call.respond(std::move(reply));
+}
+
 }  // namespace
 
 void Infer(ServerState& state, Call call) {
@@ -52,11 +72,13 @@ void Infer(ServerState& state, Call call) {
   request.read = [model = *model, inference, most = state.most_body_bytes] {
     return Read(*inference, *model, most);
   };
-  request.reply = [inference](const absl::StatusOr<InferReply>& reply, const RequestTimes&) {
-    inference->call.respond(Written(*inference, reply));
+  request.reply = [model = *model, inference](Outcome outcome) {
+    Finish(*inference, *model, std::move(outcome));
   };
   const absl::Status submitted = state.scheduler->Submit(std::move(request));
-  if (!submitted.ok()) inference->call.respond(ErrorReply(submitted));
+  if (submitted.ok()) return;
+  (*model)->statistics().RecordFailure(FailureOf(submitted), 0);
+  inference->call.respond(ErrorReply(submitted));
 }
 
 std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,

@@ -3,18 +3,22 @@
 
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/error_reply.h"
+#include "serving/repository/config_json.h"
 
 namespace onward::serving {
 namespace {
 
-// What is announced is done, all of it.
-constexpr const char* kExtensions[] = {"binary_tensor_data", "classification", "parameters"};
+// What the server does beyond the core of the protocol.
+constexpr const char* kExtensions[] = {"binary_tensor_data",  "classification",  "parameters",
+                                       "model_configuration", "schedule_policy", "statistics"};
 
 }  // namespace
 
 void ServerMetadata(ServerState& state, Call call) {
+  nlohmann::json extensions(kExtensions);
+  if (state.keys.admin) extensions.push_back("model_repository");
   call.respond(
-      JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", kExtensions}}));
+      JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", extensions}}));
 }
 
 void ModelList(ServerState& state, Call call) {
@@ -24,7 +28,16 @@ void ModelList(ServerState& state, Call call) {
 void ModelMetadata(ServerState& state, Call call) {
   const auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
-  call.respond({.body = (*model)->MetadataJson()});
+  const std::vector<std::string> versions = call.names.size() > 1
+                                                ? std::vector<std::string>{(*model)->version()}
+                                                : state.models.Versions((*model)->name());
+  call.respond({.body = (*model)->MetadataJson(versions)});
+}
+
+void ModelConfiguration(ServerState& state, Call call) {
+  const auto model = ModelOf(state, call);
+  if (!model.ok()) return call.respond(ErrorReply(model.status()));
+  call.respond(JsonReply(ConfigJson((*model)->config())));
 }
 
 }  // namespace onward::serving

@@ -35,9 +35,7 @@ std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& t
 // What is scheduled waits until Open: the first request, of the model "gate", holds the only core.
 class SchedulerTest : public ::testing::Test {
  protected:
-  struct Outcome {
-    absl::StatusOr<InferReply> reply = absl::UnknownError("no reply");
-    RequestTimes times;
+  struct Replied : Outcome {
     size_t place = 0;  // in the order of replies
   };
 
@@ -64,16 +62,14 @@ class SchedulerTest : public ::testing::Test {
   void Finish() { scheduler_.reset(); }
 
   ScheduledRequest Request(std::shared_ptr<ServedModel> model, const std::string& input,
-                           Tensor tensor, Outcome& outcome, InferRequest request = {}) {
+                           Tensor tensor, Replied& replied, InferRequest request = {}) {
     ScheduledRequest scheduled;
     scheduled.model = std::move(model);
     request.inputs[input] = Value(std::move(tensor));
     scheduled.read = [request]() -> absl::StatusOr<InferRequest> { return request; };
-    scheduled.reply = [this, &outcome](absl::StatusOr<InferReply> reply,
-                                       const RequestTimes& times) {
-      outcome.reply = std::move(reply);
-      outcome.times = times;
-      outcome.place = ++replies_;
+    scheduled.reply = [this, &replied](Outcome outcome) {
+      static_cast<Outcome&>(replied) = std::move(outcome);
+      replied.place = ++replies_;
     };
     return scheduled;
   }
@@ -82,7 +78,7 @@ class SchedulerTest : public ::testing::Test {
   const std::shared_ptr<ServedModel> twice_ = Model("twice", kTwice);
   const std::shared_ptr<ServedModel> lookup_ = Model("lookup", kLookup);
   std::unique_ptr<Scheduler> scheduler_;
-  Outcome gate_;
+  Replied gate_;
 
  private:
   std::mutex mutex_;
@@ -94,7 +90,7 @@ class SchedulerTest : public ::testing::Test {
 TEST_F(SchedulerTest, WhatHasComeMeanwhileIsOneBatch) {
   Start();
   Shut();
-  Outcome outcomes[3];
+  Replied outcomes[3];
   const int64_t rows[] = {1, 3, 2};
   for (int i = 0; i < 3; ++i) {
     Tensor x(DType::kFloat32, {rows[i], 2});
@@ -110,15 +106,16 @@ TEST_F(SchedulerTest, WhatHasComeMeanwhileIsOneBatch) {
     ASSERT_THAT(y.dims(), ElementsAre(rows[i], 2));
     for (int64_t k = 0; k < y.num_elements(); ++k)
       EXPECT_EQ(y.data<float>()[k], static_cast<float>(2 * (100 * i + k)));
-    EXPECT_EQ(outcomes[i].times.batch_rows, 6);
+    EXPECT_EQ(outcomes[i].rows, rows[i]);
+    EXPECT_EQ(outcomes[i].executed_rows, i == 0 ? 6 : 0);  // one run
   }
-  EXPECT_EQ(gate_.times.batch_rows, 1);
+  EXPECT_EQ(gate_.executed_rows, 1);
 }
 
 TEST_F(SchedulerTest, NobodyGetsTheErrorOfAnother) {
   Start();
   Shut();
-  Outcome good, bad, other;
+  Replied good, bad, other;
   ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {2}), good)).ok());
   ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {7}), bad)).ok());
   ASSERT_TRUE(scheduler_->Submit(Request(lookup_, "i", Tensor::Of<int64_t>({1}, {0}), other)).ok());
@@ -134,7 +131,7 @@ TEST_F(SchedulerTest, NobodyGetsTheErrorOfAnother) {
 TEST_F(SchedulerTest, RequestsOfOtherShapesAndErrorsRunAlone) {
   Start();
   Shut();
-  Outcome two, wrong, unknown;
+  Replied two, wrong, unknown;
   InferRequest asks;
   asks.outputs = {{"z"}};
   ASSERT_TRUE(
@@ -154,7 +151,7 @@ TEST_F(SchedulerTest, RequestsOfOtherShapesAndErrorsRunAlone) {
 TEST_F(SchedulerTest, PrioritiesAndTimeouts) {
   Start();
   Shut();
-  Outcome low, high, late;
+  Replied low, high, late;
   const auto with = [&](uint64_t priority, std::optional<std::chrono::microseconds> timeout) {
     InferRequest request;
     request.priority = priority;
@@ -182,7 +179,7 @@ TEST_F(SchedulerTest, PrioritiesAndTimeouts) {
 
 TEST_F(SchedulerTest, WhoWouldWaitTooLongIsRefusedAtOnce) {
   Start({.max_wait = std::chrono::microseconds(0), .most_waiting = 2, .most_waiting_bytes = 10});
-  Outcome first, second, third;
+  Replied first, second, third;
   Shut();  // its run is still to be measured
   ScheduledRequest large = Request(twice_, "x", Tensor::Of<float>({1, 2}, {0, 0}), second);
   large.bytes = 11;
@@ -203,7 +200,7 @@ TEST_F(SchedulerTest, ClientsLeaveAtAnyMoment) {
   Start({.cores = 2});
   std::mt19937 random(1);
   constexpr int kRequests = 2000;
-  std::vector<Outcome> outcomes(kRequests);
+  std::vector<Replied> outcomes(kRequests);
   std::vector<std::stop_source> clients(kRequests);
   std::thread leaving([&] {
     for (int i = 0; i < kRequests; i += 3) {
@@ -221,7 +218,7 @@ TEST_F(SchedulerTest, ClientsLeaveAtAnyMoment) {
   leaving.join();
   Finish();
   for (int i = 0; i < kRequests; ++i) {
-    const Outcome& outcome = outcomes[static_cast<size_t>(i)];
+    const Replied& outcome = outcomes[static_cast<size_t>(i)];
     ASSERT_FALSE(absl::IsUnknown(outcome.reply.status())) << i;
     if (i % 3 != 0) {
       ASSERT_TRUE(outcome.reply.ok()) << i << outcome.reply.status();

@@ -67,7 +67,8 @@ TEST_F(ServerTest, HealthAndMetadata) {
   EXPECT_EQ(client.Ask("GET", "/v2/health/ready").body, R"({"ready":true})");
   EXPECT_EQ(json::parse(client.Ask("GET", "/v2").body),
             json::parse(R"({"name":"onward","version":"0.1","extensions":[
-                "binary_tensor_data","classification","parameters"]})"));
+                "binary_tensor_data","classification","parameters","model_configuration",
+                "schedule_policy","statistics"]})"));
   EXPECT_EQ(client.Ask("GET", "/v2/").status, 200);
   EXPECT_EQ(json::parse(client.Ask("GET", "/v2/models").body),
             json::parse(R"({"models":["slow model","twice"]})"));

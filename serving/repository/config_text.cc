@@ -1,0 +1,79 @@
+#include "serving/repository/config_text.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward::serving {
+namespace {
+
+constexpr int kMostNesting = 64;
+
+class Messages : public google::protobuf::io::ErrorCollector {
+ public:
+  Messages(std::string_view name, const LogSink& log) : name_(name), log_(log) {}
+
+  // Lines and columns are counted from 0.
+  void AddError(int line, int column, const std::string& message) override {
+    if (error.empty())
+      error = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  void AddWarning(int line, int, const std::string& message) override {
+    Warn(log_, "serving",
+         absl::StrCat("model '", std::string(name_), "': config.pbtxt, line ", line + 1, ": ",
+                      message));
+  }
+
+  std::string error;
+
+ private:
+  std::string_view name_;
+  const LogSink& log_;
+};
+
+absl::Status CheckSize(std::string_view text) {
+  if (text.size() <= kMostConfigBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the model's configuration has ", text.size(),
+                                                 " bytes, at most ", kMostConfigBytes,
+                                                 " are read"));
+}
+
+}  // namespace
+
+absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::string_view name,
+                                                   const LogSink& log) {
+  if (absl::Status status = CheckSize(text); !status.ok()) return status;
+  Messages messages(name, log);
+  google::protobuf::TextFormat::Parser parser;
+  parser.AllowUnknownField(true);
+  parser.SetRecursionLimit(kMostNesting);
+  parser.RecordErrorsTo(&messages);
+  config::ModelConfig config;
+  if (parser.ParseFromString(std::string(text), &config)) return config;
+  return absl::InvalidArgumentError(absl::StrCat("config.pbtxt: ", messages.error));
+}
+
+absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,
+                                                   const LogSink& log) {
+  if (absl::Status status = CheckSize(json); !status.ok()) return status;
+  config::ModelConfig config;
+  google::protobuf::util::JsonParseOptions options;
+  const google::protobuf::StringPiece text(json.data(), json.size());
+  const auto strict = google::protobuf::util::JsonStringToMessage(text, &config, options);
+  if (strict.ok()) return config;
+  config.Clear();
+  options.ignore_unknown_fields = true;
+  const auto lenient = google::protobuf::util::JsonStringToMessage(text, &config, options);
+  const auto words = [](const auto& status) {
+    return std::string(status.message().data(), status.message().size());
+  };
+  if (!lenient.ok())
+    return absl::InvalidArgumentError(absl::StrCat("parameters.config: ", words(lenient)));
+  Warn(log, "serving",
+       absl::StrCat("model '", std::string(name), "': parameters.config: ", words(strict)));
+  return config;
+}
+
+}  // namespace onward::serving

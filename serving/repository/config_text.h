@@ -1,0 +1,22 @@
+// Reads the configuration of a model: config.pbtxt, or the JSON that a load request carries.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "onward/log.h"
+#include "serving/repository/model_config.pb.h"
+
+namespace onward::serving {
+
+inline constexpr size_t kMostConfigBytes = 1 << 20;
+
+// Fields that are not known are named in warnings to `log` and left out. InvalidArgument says line
+// and column of what cannot be read. `name` is the model's, for warnings.
+absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::string_view name,
+                                                   const LogSink& log);
+absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,
+                                                   const LogSink& log);
+
+}  // namespace onward::serving

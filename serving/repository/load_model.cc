@@ -1,0 +1,115 @@
+#include "serving/repository/load_model.h"
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "onward/status.h"
+#include "serving/repository/config_text.h"
+#include "serving/repository/labels.h"
+#include "serving/repository/warm_up.h"
+
+namespace onward::serving {
+namespace {
+
+namespace fs = std::filesystem;
+using Versions = std::vector<std::shared_ptr<ServedModel>>;
+
+absl::StatusOr<config::ModelConfig> ReadConfig(const ModelSource& source,
+                                               const LoadRequest& request, const LogSink& log) {
+  if (request.config) return ReadConfigJson(*request.config, source.name, log);
+  const fs::path path = fs::path(source.path) / "config.pbtxt";
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return config::ModelConfig();
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  // A byte more than is read tells that there is more.
+  text.resize(kMostConfigBytes + 1);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return ReadConfigText(text, source.name, log);
+}
+
+absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& source, int64_t version,
+                                                         const std::string& file,
+                                                         const config::ModelConfig& config,
+                                                         const LoadContext& context) {
+  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, context.load_session(file));
+  Session& loaded = *session;
+  ServedModelFacts facts;
+  facts.version = version;
+  facts.config = std::make_shared<config::ModelConfig>(config);
+  ONWARD_ASSIGN_OR_RETURN(facts.labels, ReadLabels(config, source.path));
+  if (context.statistics != nullptr) facts.statistics = context.statistics(version);
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model,
+                          ServedModel::Create(source.name, std::move(session), std::move(facts)));
+  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), loaded));
+  return model;
+}
+
+absl::StatusOr<Versions> LoadVersions(const ModelSource& source, const LoadRequest& request,
+                                      const LoadContext& context) {
+  absl::StatusOr<config::ModelConfig> config = ReadConfig(source, request, context.log);
+  if (!config.ok()) return Annotate(config.status(), absl::StrCat("model '", source.name, "':"));
+  const auto files = VersionsOf(source, *config);
+  if (!files.ok()) return Annotate(files.status(), absl::StrCat("model '", source.name, "':"));
+  Versions versions;
+  for (const auto& [version, file] : *files) {
+    auto model = LoadVersion(source, version, file, *config, context);
+    if (!model.ok()) {
+      return Annotate(model.status(),
+                      absl::StrCat("model '", source.name, "', version ", version, ":"));
+    }
+    versions.push_back(*std::move(model));
+  }
+  return versions;
+}
+
+absl::StatusOr<Versions> LoadFromRequest(const ModelSource& source, const LoadRequest& request,
+                                         const LoadContext& context) {
+  if (request.files.empty()) return LoadVersions(source, request, context);
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<PrivateDirectory> directory,
+                          PrivateDirectory::Create());
+  for (const auto& [name, bytes] : request.files)
+    ONWARD_RETURN_IF_ERROR(directory->Write(name, bytes));
+  absl::StatusOr<Versions> versions =
+      LoadVersions({source.name, directory->path()}, request, context);
+  if (versions.ok()) return versions;
+  return WithoutPath(versions.status(), directory->path());
+}
+
+}  // namespace
+
+absl::StatusOr<Versions> LoadModel(const ModelSource& source, const LoadRequest& request,
+                                   const LoadContext& context) {
+  try {
+    return LoadFromRequest(source, request, context);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there is not enough memory to load the model '", source.name, "'"));
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("the model '", source.name, "' cannot be loaded: ", error.what()));
+  }
+}
+
+absl::Status WithoutPath(const absl::Status& status, const std::string& path) {
+  if (status.ok() || path.empty()) return status;
+  std::error_code ignored;
+  const fs::path given(path), real = fs::weakly_canonical(given, ignored);
+  std::string message(status.message());
+  for (const fs::path& each : {real, given}) {
+    const bool is_file = each.has_extension() && !fs::is_directory(each, ignored);
+    const std::string directory = (is_file ? each.parent_path() : each).string();
+    // A relative path such as "." has nothing to hide, and is part of any text.
+    if (directory.size() < 2 || directory.front() != '/') continue;
+    message = absl::StrReplaceAll(message, {{directory + "/", ""}, {directory, "MODEL"}});
+  }
+  return absl::Status(status.code(), message);
+}
+
+}  // namespace onward::serving

@@ -1,0 +1,38 @@
+// Makes the versions of a model from where it lies.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onward/log.h"
+#include "onward/session.h"
+#include "serving/repository/load_request.h"
+#include "serving/repository/model_directory.h"
+#include "serving/served_model.h"
+
+namespace onward::serving {
+
+// A session of the file, which may be overwritten afterwards: SessionOptions::copy_weights.
+using SessionLoader =
+    std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::string& path)>;
+
+struct LoadContext {
+  SessionLoader load_session;
+  LogSink log;
+  // Where the requests to a version are counted.
+  std::function<std::shared_ptr<ModelStatistics>(int64_t version)> statistics;
+};
+
+// The versions that the configuration chooses, warmed up. Errors name model and version, and may
+// have paths.
+absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModel(const ModelSource& source,
+                                                                    const LoadRequest& request,
+                                                                    const LoadContext& context);
+
+// The error without the path of the model, for clients.
+absl::Status WithoutPath(const absl::Status& status, const std::string& path);
+
+}  // namespace onward::serving
