@@ -142,6 +142,23 @@ TEST_F(ServeTest, FlagsFromAFile) {
               HasSubstr("--max-wait: 'soon' is not a duration"));
   EXPECT_THAT(refused({{"max-wait", "1s"}}), HasSubstr("name a model to serve"));
   EXPECT_THAT(refused("text"), HasSubstr("expected an object in JSON"));
+TEST_F(ServeTest, IsConformant) {
+  const std::string log = directory_.path("log"), checks = directory_.path("checks");
+  const pid_t server = Start({"serve", Mnist(), "--http", "127.0.0.1:0"}, log);
+  ASSERT_TRUE(Until([&] { return ReadFile(log).find("curl '") != std::string::npos; }))
+      << ReadFile(log);
+  const std::string said = ReadFile(log);
+  const size_t at = said.find("http://");
+  const std::string url = said.substr(at, said.find('\n', at) - at);
+  EXPECT_EQ(
+      std::system(absl::StrCat("python3 ", ONWARD_SOURCE_DIR, "/tests/serving/oip_conformance.py ",
+                               url, " >", checks, " 2>&1")
+                      .c_str()),
+      0)
+      << ReadFile(checks);
+  EXPECT_THAT(ReadFile(checks), HasSubstr("all checks passed"));
+  kill(server, SIGTERM);
+  EXPECT_EQ(Await(server), 0);
 }
 
 TEST_F(ServeTest, WhatIsWrongIsSaid) {
