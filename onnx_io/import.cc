@@ -222,13 +222,13 @@ absl::StatusOr<Model> Guarded(F&& import) {
 }
 
 // ImportFile without a mapping that outlives the import, or that a file cut off meanwhile breaks.
-absl::StatusOr<Model> ImportCopy(const std::string& path, const ImportOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::OpenToRead(path));
-  const size_t size = file->bytes().size();
+absl::StatusOr<Model> ImportCopy(const MappedFile& file, const std::string& path,
+                                 const ImportOptions& options) {
+  const size_t size = file.bytes().size();
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<void> memory,
                           AllocateMemory(static_cast<int64_t>(size)));
   auto* const bytes = static_cast<char*>(memory.get());
-  ONWARD_RETURN_IF_ERROR(file->Read(0, size, bytes));
+  ONWARD_RETURN_IF_ERROR(file.Read(0, size, bytes));
   absl::StatusOr<Model> model = Guarded([&] {
     ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path), true);
     TensorSource source;
@@ -244,7 +244,8 @@ absl::StatusOr<Model> ImportCopy(const std::string& path, const ImportOptions& o
 
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options) {
   if (options.copy_weights) {
-    absl::StatusOr<Model> model = ImportCopy(path, options);
+    ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::OpenToRead(path));
+    absl::StatusOr<Model> model = ImportCopy(*file, path, options);
     return model.ok() ? std::move(model) : Annotate(model.status(), absl::StrCat("'", path, "':"));
   }
   // A training may write its steps where weights lay.

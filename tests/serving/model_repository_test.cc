@@ -124,9 +124,6 @@ TEST_F(ModelRepositoryTest, RequestsUnderWayEndOnTheModelThatTheyFound) {
   Client client(server_->port());
   client.Send(absl::StrCat("POST /v2/models/slow/infer HTTP/1.1\r\nHost: a\r\nContent-Length: ",
                            body.size(), "\r\n\r\n", body));
-  while (Get("/v2/models/slow/stats")["model_stats"][0]["inference_stats"]["queue"].is_null() ||
-         Index()[0]["state"] != "READY")
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(Ask("POST", "/v2/repository/models/slow/unload", "", 200), "");
   EXPECT_EQ(Index()[0]["state"], "UNLOADING");
