@@ -13,6 +13,7 @@
 #include "serving/protocol/datatype.h"
 #include "serving/repository/config_check.h"
 #include "serving/repository/labels.h"
+#include "serving/thread_gain.h"
 
 namespace onward::serving {
 namespace {
@@ -127,7 +128,8 @@ ServedModel::ServedModel(std::string name, std::unique_ptr<Session> session, Ser
       session_(std::move(session)),
       facts_(std::move(facts)),
       has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)),
-      most_batch_rows_(MostBatchRows(*session_, facts_.config->max_batch_size())) {}
+      most_batch_rows_(MostBatchRows(*session_, facts_.config->max_batch_size())),
+      gains_by_threads_(GainsByThreads(*session_)) {}
 
 const std::vector<std::string>* ServedModel::labels(const std::string& output) const {
   const auto found = facts_.labels.find(output);

@@ -80,7 +80,7 @@ class ServedModel {
   const ServedModelFacts facts_;
   const bool has_rows_;  // see RowsOf
   const int64_t most_batch_rows_;
-  bool gains_by_threads_ = true;
+  const bool gains_by_threads_;
 };
 
 }  // namespace onward::serving
