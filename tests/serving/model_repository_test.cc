@@ -32,7 +32,8 @@ TEST_F(ModelRepositoryTest, IndexLoadAndUnload) {
   directory_.Write("a/1/model.onnx", Times(2));
   StartDirectory();
   EXPECT_EQ(Get("/v2")["extensions"],
-            json({"model_configuration", "statistics", "model_repository"}));
+            json({"binary_tensor_data", "classification", "parameters", "model_configuration",
+                  "schedule_policy", "statistics", "model_repository"}));
   const json ready = {{{"name", "a"}, {"version", "1"}, {"state", "READY"}}};
   EXPECT_EQ(Index(), ready);
   EXPECT_EQ(Index("{}"), ready);
@@ -194,7 +195,9 @@ TEST_F(ModelRepositoryTest, AdministratorsAloneMayChangeModels) {
   for (const char* path : {"/v2/repository/index", "/v2/repository/models/a/load",
                            "/v2/repository/models/a/unload", "/v2/repository/x/models/a/load"})
     EXPECT_TRUE(Post(path, "", 403).contains("error"));
-  EXPECT_EQ(Get("/v2")["extensions"], json({"model_configuration", "statistics"}));
+  EXPECT_EQ(Get("/v2")["extensions"],
+            json({"binary_tensor_data", "classification", "parameters", "model_configuration",
+                  "schedule_policy", "statistics"}));
 }
 
 TEST_F(ModelRepositoryTest, TheServerIsReadyOnceItsModelsAre) {
