@@ -36,6 +36,7 @@ void ModelRepository::SetUp(SessionLoader load_session, LogSink log) {
 }
 
 void ModelRepository::AddRoot(const std::string& directory) {
+  const std::unique_lock lock(mutex_);
   roots_.push_back(Absolute(directory));
 }
 

@@ -101,8 +101,8 @@ class ModelRepository {
 
   SessionLoader load_session_;
   LogSink log_;
-  std::vector<std::string> roots_;
   mutable std::shared_mutex mutex_;
+  std::vector<std::string> roots_;        // guarded by mutex_
   std::map<std::string, Entry> entries_;  // guarded by mutex_
   LoadQueue queue_;
 };

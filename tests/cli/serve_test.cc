@@ -142,6 +142,8 @@ TEST_F(ServeTest, FlagsFromAFile) {
               HasSubstr("--max-wait: 'soon' is not a duration"));
   EXPECT_THAT(refused({{"max-wait", "1s"}}), HasSubstr("name a model to serve"));
   EXPECT_THAT(refused("text"), HasSubstr("expected an object in JSON"));
+}
+
 TEST_F(ServeTest, IsConformant) {
   const std::string log = directory_.path("log"), checks = directory_.path("checks");
   const pid_t server = Start({"serve", Mnist(), "--http", "127.0.0.1:0"}, log);
@@ -159,6 +161,23 @@ TEST_F(ServeTest, IsConformant) {
   EXPECT_THAT(ReadFile(checks), HasSubstr("all checks passed"));
   kill(server, SIGTERM);
   EXPECT_EQ(Await(server), 0);
+}
+
+TEST_F(ServeTest, ADirectoryOfModelsIsServed) {
+  directory_.Write("models/digits/2/model.onnx", ReadFile(Mnist()));
+  directory_.Write("models/digits/config.pbtxt", "instance_group { count: 1 } colour: 3");
+  const std::string log = directory_.path("log");
+  const pid_t server = Start({"serve", directory_.path("models"), "--http", "127.0.0.1:0"}, log);
+  ASSERT_TRUE(Until([&] {
+    return ReadFile(log).find("/v2/models/digits/infer") != std::string::npos;
+  })) << ReadFile(log);
+  EXPECT_THAT(ReadFile(log), HasSubstr("serving 1 model on http://127.0.0.1:"));
+  EXPECT_THAT(ReadFile(log), HasSubstr("has no field named \"colour\""));
+  kill(server, SIGTERM);
+  EXPECT_EQ(Await(server), 0) << ReadFile(log);
+  directory_.Write("models/digits/config.pbtxt", "max_batch_size: 8");
+  EXPECT_EQ(Onward("serve --http 127.0.0.1:0 " + directory_.path("models")), 1);
+  EXPECT_THAT(log_, HasSubstr("max_batch_size: expected 0"));
 }
 
 TEST_F(ServeTest, WhatIsWrongIsSaid) {

@@ -20,6 +20,12 @@ using ::testing::Pair;
 class ModelRepositoryTest : public onward::testing::RepositoryTest {
  protected:
   json Index(const std::string& body = "") { return Post("/v2/repository/index", body); }
+  // The index once nobody has what was unloaded.
+  json SettledIndex() {
+    for (int i = 0; i < 1000 && Index()[0]["state"] == "UNLOADING"; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Index();
+  }
   std::string LoadError(const std::string& name, const std::string& body, int status) {
     const json reply = Post("/v2/repository/models/" + name + "/load", body, status);
     const std::string error = reply.is_object() ? reply.value("error", "") : "";
@@ -44,7 +50,7 @@ TEST_F(ModelRepositoryTest, IndexLoadAndUnload) {
   EXPECT_EQ(Ask("POST", "/v2/repository/models/a/unload",
                 R"({"parameters":{"unload_dependents":false}})", 200),
             "");
-  json index = Index();
+  const json index = SettledIndex();
   EXPECT_EQ(index[0]["state"], "UNAVAILABLE");
   EXPECT_EQ(index[0]["reason"], "unloaded");
   EXPECT_EQ(Index(R"({"ready":true})"), json::array());
@@ -130,9 +136,7 @@ TEST_F(ModelRepositoryTest, RequestsUnderWayEndOnTheModelThatTheyFound) {
   EXPECT_EQ(Index()[0]["state"], "UNLOADING");
   Post("/v2/models/slow/infer", body, 503);
   EXPECT_EQ(client.Read().status, 200);
-  for (int i = 0; i < 1000 && Index()[0]["state"] == "UNLOADING"; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(Index()[0]["state"], "UNAVAILABLE");
+  EXPECT_EQ(SettledIndex()[0]["state"], "UNAVAILABLE");
 }
 
 TEST_F(ModelRepositoryTest, ALoadMayBringItsFiles) {
