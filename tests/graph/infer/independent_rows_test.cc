@@ -1,6 +1,11 @@
 // Which models' rows can be computed together.
 #include "graph/infer/independent_rows.h"
 
+#include <cstdlib>
+#include <regex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/text_model.h"
@@ -10,8 +15,29 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Zeros for the initializers of `text` that have no values.
+std::string Filled(const std::string& text) {
+  static const std::regex weight("float\\[([0-9, ]+)\\] [a-z]+(?=[,>])");
+  std::string filled;
+  size_t end = 0;
+  const size_t begin = text.find("=> ");
+  for (std::sregex_iterator it(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
+                               weight);
+       it != std::sregex_iterator(); ++it) {
+    const size_t at = begin + static_cast<size_t>(it->position() + it->length());
+    int64_t count = 1;
+    for (const absl::string_view dim : absl::StrSplit((*it)[1].str(), ", "))
+      count *= std::atoll(std::string(dim).c_str());
+    absl::StrAppend(&filled, text.substr(end, at - end), " = {0");
+    for (int64_t i = 1; i < count; ++i) filled += ",0";
+    filled += "}";
+    end = at;
+  }
+  return filled + text.substr(end);
+}
+
 absl::Status Check(const std::string& text) {
-  const auto model = testing::ModelFromText(text);
+  const auto model = testing::ModelFromText(Filled(text));
   EXPECT_TRUE(model.ok()) << model.status();
   return model.ok() ? CheckRowsAreIndependent(model->graph) : model.status();
 }
