@@ -12,7 +12,7 @@ constexpr OpFacts kFacts[] = {
     {.op = "Compress", .autocast = kFollow},
     {.op = "Gather", .autocast = kFollow, .widening = kMoves, .rows = GatherRows},
     {.op = "GatherElements", .autocast = kFollow, .widening = kMoves, .rows = GatherElementsRows},
-    {.op = "GatherND", .autocast = kFollow, .widening = kMoves},
+    {.op = "GatherND", .autocast = kFollow, .widening = kMoves, .rows = GatherNDRows},
     {.op = "NonMaxSuppression", .autocast = kFollow},
     {.op = "NonZero", .autocast = kFollow},
     {.op = "OneHot", .autocast = kFollow},

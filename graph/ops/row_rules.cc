@@ -192,13 +192,16 @@ std::optional<Rows> TransposeRows(const RowNode& at, size_t) {
   return Rows::Along(found - perm.begin());
 }
 
+// A row's number before other numbers is an index for GatherND.
 std::optional<Rows> ConcatRows(const RowNode& at, size_t) {
   const auto axis = AxisOf(at);
-  if (!axis) return std::nullopt;
-  for (size_t i = 0; i < at.inputs.size(); ++i)
+  if (!axis || *axis == at.inputs[0].axis) return std::nullopt;
+  const bool index = at.inputs[0].kind == Kind::kPlace;
+  for (size_t i = index ? 1 : 0; i < at.inputs.size(); ++i)
     if (!IsAlong(at, i) || at.inputs[i].axis != at.inputs[0].axis) return std::nullopt;
-  if (*axis == at.inputs[0].axis) return std::nullopt;
-  return at.inputs[0];
+  if (!index) return at.inputs[0];
+  const bool along_last = *axis + 1 == static_cast<int64_t>(InputShape(at, 0)->size());
+  return along_last ? std::optional(Rows{Kind::kIndex, at.inputs[0].axis}) : std::nullopt;
 }
 
 std::optional<Rows> SliceRows(const RowNode& at, size_t) {
@@ -292,6 +295,19 @@ std::optional<Rows> GatherRows(const RowNode& at, size_t) {
   if (!OnlyAlong(at, 0) || *axis == at.inputs[0].axis) return std::nullopt;
   const auto rank = static_cast<int64_t>(indices->size());
   return Rows::Along(at.inputs[0].axis + (*axis < at.inputs[0].axis ? rank - 1 : 0));
+}
+
+std::optional<Rows> GatherNDRows(const RowNode& at, size_t) {
+  const SymbolicDims* indices = InputShape(at, 1);
+  if (indices == nullptr) return std::nullopt;
+  const Rows &data = at.inputs[0], &index = at.inputs[1];
+  const bool of_rows = IsAlong(at, 0) && data.axis == 0;
+  if (at.node.attributes.Int("batch_dims", 0) > 0)
+    return of_rows && IsAlong(at, 1) && index.axis == 0 ? std::optional(data) : std::nullopt;
+  const bool each =
+      (of_rows && index.kind == Kind::kIndex) || (data.kind == Kind::kNone && IsAlong(at, 1));
+  if (!each || index.axis + 1 >= static_cast<int64_t>(indices->size())) return std::nullopt;
+  return Rows::Along(index.axis);
 }
 
 std::optional<Rows> GatherElementsRows(const RowNode& at, size_t) {

@@ -17,6 +17,10 @@ struct Rows {
     kNone,   // it depends neither on the rows nor on their number
     kCount,  // it depends on their number alone
     kAlong,  // each row's part lies along `axis`, in the rows' order, and depends on this row alone
+    kPlace,  // likewise, and each element is its row's number
+    kIndex,  // likewise, and the first element of each vector along the last axis is its row's
+             // number
+    kMixed,  // rows may influence each other
   };
   Kind kind = Kind::kNone;
   int64_t axis = 0;
@@ -24,7 +28,7 @@ struct Rows {
   static Rows Along(int64_t axis) { return {Kind::kAlong, axis}; }
 };
 
-// A node one of whose inputs has rows along an axis.
+// A node one of whose inputs has rows along an axis, and none is mixed.
 struct RowNode {
   const Graph& graph;
   const Node& node;
@@ -61,6 +65,7 @@ std::optional<Rows> DropoutRows(const RowNode& at, size_t output);  // of infere
 std::optional<Rows> QuantizeRows(const RowNode& at, size_t output);
 std::optional<Rows> ExpandRows(const RowNode& at, size_t output);
 std::optional<Rows> GatherRows(const RowNode& at, size_t output);
+std::optional<Rows> GatherNDRows(const RowNode& at, size_t output);
 std::optional<Rows> GatherElementsRows(const RowNode& at, size_t output);
 std::optional<Rows> MatMulRows(const RowNode& at, size_t output);
 std::optional<Rows> QuantizedMatMulRows(const RowNode& at, size_t output);

@@ -89,6 +89,37 @@ TEST(IndependentRows, FollowReshapesAndTransposes) {
       "  y = Squeeze(last, first) }");
 }
 
+// Masks of attention as transformers has exported: each row looks its own part up by its number.
+TEST(IndependentRows, LookUpsByTheRowsOwnNumber) {
+  const auto masks = [](const std::string& first, const std::string& output) {
+    return absl::StrCat(
+        "g (int64[n, t] mask) => (", output,
+        " y) <int64 zero = {0}, int64 one = {1}, int64[1] middle = {1}, int64[1] front = {0},"
+        " int64[1] back = {-1}>"
+        "{ s = Shape(mask) n = Gather(s, zero) t = Gather(s, one)"
+        "  rows = Range(zero, n, one) columns = Range(zero, t, one)"
+        "  b = Unsqueeze(rows, middle) k = Unsqueeze(columns, front) both = Max(b, k)"
+        "  shape = Shape(both) be = Expand(b, shape) ke = Expand(k, shape)"
+        "  bu = Unsqueeze(be, back) ku = Unsqueeze(ke, back)"
+        "  index = Concat <axis = -1> (",
+        first, ") y = GatherND(mask, index) }");
+  };
+  ExpectIndependent(masks("bu, ku", "int64[n, t]"));
+  ExpectDependent(masks("ku, bu", "int64[n, t]"), "[Concat");
+  // A row's number is no other use's business.
+  ExpectDependent(
+      "g (int64[n] x) => (int64[n] y) <int64 zero = {0}, int64 one = {1}>"
+      "{ s = Shape(x) n = Squeeze(s) r = Range(zero, n, one) y = Add(x, r) }",
+      "[Add");
+}
+
+// What no output needs may be mixed.
+TEST(IndependentRows, MixedValuesCountWhereTheyAreUsed) {
+  ExpectIndependent(
+      "g (float[n, 2] x) => (float[n, 2] y) <int64[1] axes = {0}>"
+      "{ m = ReduceMax <keepdims = 0> (x, axes) s = Shape(m) e = Expand(x, s) y = Relu(e) }");
+}
+
 TEST(IndependentRows, WhatMixesRowsIsNamed) {
   ExpectDependent("g (float[n, 2] x) => (float[n, 2] y) { y = Softmax <axis = 0> (x) }",
                   "[Softmax");
