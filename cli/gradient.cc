@@ -38,7 +38,7 @@ std::vector<std::string> SplitNames(const Graph& graph, const std::vector<std::s
 }
 
 // Where `trainable` stands for them: the parameters, where the file says which initializers are;
-// else all that hold floats.
+// else all that hold floats, but running statistics, which the graph shows.
 absl::StatusOr<std::vector<std::string>> WithTrainable(
     const Model& model, const std::vector<std::string>& names,
     const std::vector<std::string>& initializers) {
@@ -54,9 +54,10 @@ absl::StatusOr<std::vector<std::string>> WithTrainable(
                             ChooseTrainable(model, initializers, ValueId(), {}, {}));
     const bool says = TorchExport(graph).speaks();
     for (const WeightChoice& choice : choices)
-      if (choice.trained || choice.ground == Ground::kGuess || !says) result.push_back(choice.name);
+      if (choice.trained || choice.ground == Ground::kGuess) result.push_back(choice.name);
     if (result.size() == before)
-      return absl::InvalidArgumentError("--wrt trainable: the model has no float initializers");
+      return absl::InvalidArgumentError(
+          "--wrt trainable: the model has no float initializers to train");
     std::fprintf(stderr, "trainable: %zu of %zu float initializers%s\n", result.size() - before,
                  choices.size(), says ? ", those that the file names as parameters" : "");
   }

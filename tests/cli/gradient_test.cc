@@ -67,6 +67,24 @@ TEST_F(GradientCommandTest, Trainable) {
   EXPECT_THAT(log_, HasSubstr("output grad/head/b"));
 }
 
+// The file says nothing of its initializers, but the node shows which of them no gradient moves.
+TEST_F(GradientCommandTest, RunningStatisticsAreNotTrainable) {
+  directory_.Write("model.onnx", testing::ProtoFromText(R"(
+      <ir_version: 10, opset_import: ["" : 21]>
+      g (float[n,2] x) => (float loss)
+      <float[2] scale = {1, 2}, float[2] bias = {3, 4}, float[2] mean = {5, 6},
+       float[2] variance = {7, 8}> {
+        y = BatchNormalization(x, scale, bias, mean, variance)
+        loss = ReduceSum<keepdims = 0>(y) })")
+                                     .SerializeAsString());
+  ASSERT_EQ(Call("--of loss --wrt trainable"), 0) << log_;
+  EXPECT_THAT(Names(false), ElementsAre("loss", "grad/scale", "grad/bias"));
+  EXPECT_THAT(log_, HasSubstr("trainable: 2 of 4 float initializers\n"));
+  // By name they are still differentiated.
+  ASSERT_EQ(Call("--of loss --wrt mean"), 0) << log_;
+  EXPECT_THAT(Names(false), ElementsAre("loss", "grad/mean"));
+}
+
 TEST_F(GradientCommandTest, StopsAtNamedValues) {
   ASSERT_EQ(Call("--of loss --wrt x,head/b --stop-gradient 'k'"), 0) << log_;
   const auto model = ImportFile(written_);
