@@ -16,14 +16,15 @@
 namespace onward {
 namespace {
 
+constexpr int kMostSegments = 64;
+
 // The numbers of parts that the forward pass is cut into, in the order in which they are tried; 0:
 // nothing is computed again. The least of all of them is wanted where a budget is tight: the others
 // come after a choice of few.
 std::vector<int> SegmentCounts() {
-  constexpr int kMost = 64;
-  std::vector<int> counts = {0, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, kMost};
+  std::vector<int> counts = {0, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, kMostSegments};
   const std::set<int> few(counts.begin(), counts.end());
-  for (int count = 2; count < kMost; ++count)
+  for (int count = 2; count < kMostSegments; ++count)
     if (!few.contains(count)) counts.push_back(count);
   return counts;
 }
@@ -104,8 +105,12 @@ absl::Status TrainingLoop::FitSession() {
       unmeasured == 0
           ? ""
           : absl::StrCat(" and what ", unmeasured, " nodes take whose sizes data decides"),
-      ", with ", named ? "the segments that the config names" : "every part of the forward pass",
-      " computed again; the budget is ", BytesText(budget), " (a smaller batch_size needs less)"));
+      named
+          ? ", with the segments that the config names computed again"
+          : absl::StrCat(", the least of the cuts that are tried: the forward pass whole, and in 2 "
+                         "to ",
+                         kMostSegments, " parts that are computed again"),
+      "; the budget is ", BytesText(budget), " (a smaller batch_size needs less)"));
 }
 
 // What a phase needs, added to the plan.

@@ -53,8 +53,12 @@ TEST_F(TrainerTest, AMemoryBudgetIsKeptOrRefused) {
   ASSERT_TRUE(roomy.ok()) << roomy.status();
   EXPECT_EQ((*roomy)->recomputed_segments(), 0);
   EXPECT_EQ((*roomy)->planned_bytes(), (*free)->planned_bytes());
-  EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"1KB\" }")),
-              HasSubstr("at least, with every part of the forward pass computed again"));
+  EXPECT_THAT(
+      Error(Config("epochs: 1 recompute { memory_budget: \"1KB\" }")),
+      HasSubstr("bytes at least, the least of the cuts that are tried: the forward pass "
+                "whole, and in 2 to 64 parts that are computed again; the budget is 1000 bytes"));
+  EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"1KB\" segment: '*' }")),
+              HasSubstr("bytes at least, with the segments that the config names computed again;"));
   EXPECT_THAT(Error(Config("epochs: 1 recompute { memory_budget: \"2 gigs\" }")),
               HasSubstr("'2 gigs' is not a number of bytes such as 500MB"));
 }
