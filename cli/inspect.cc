@@ -1,138 +1,20 @@
 // onward inspect: what is in a model file.
 #include <cstdio>
-#include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
 #include "cli/graph_sizes.h"
-#include "cli/parameter_choices.h"
-#include "cli/run_memory.h"
-#include "graph/infer/cost.h"
+#include "cli/inspect_document.h"
+#include "cli/listings.h"
 #include "onward/import.h"
-#include "onward/nn/module.h"
 #include "onward/nn/parameters.h"
 #include "onward/session.h"
 #include "onward/status.h"
-#include "training/prepare/trainable.h"
 
 namespace onward::cli {
 namespace {
-
-struct Counts {
-  std::map<std::string, int> ops;
-  int64_t parameters = 0;
-  int64_t values_without_shape = 0;
-};
-
-void Count(const Graph& graph, Counts& counts) {
-  for (int i = 0; i < graph.num_values(); ++i) {
-    if (const Tensor* constant = graph.constant({i})) counts.parameters += constant->num_elements();
-    const Type& type = graph.type({i});
-    counts.values_without_shape += type.is_tensor() && !type.shape;
-  }
-  for (NodeId id : graph.node_ids()) {
-    const Node& node = graph.node(id);
-    ++counts.ops[node.domain.empty() ? node.op_type : absl::StrCat(node.domain, ".", node.op_type)];
-    for (const Subgraph& subgraph : node.subgraphs) Count(*subgraph.graph, counts);
-  }
-}
-
-nlohmann::json ValuesJson(const Graph& graph, const std::vector<ValueId>& ids, bool inputs) {
-  nlohmann::json list = nlohmann::json::array();
-  for (ValueId id : ids) {
-    const Type& type = graph.type(id);
-    nlohmann::json value = {{"name", graph.value(id).name}, {"type", type.ToString()}};
-    if (type.is_tensor()) value["dtype"] = std::string(DTypeName(type.dtype));
-    if (type.shape) {
-      value["shape"] = nlohmann::json::array();
-      for (const Dim& dim : *type.shape) {
-        if (dim.known()) {
-          value["shape"].push_back(dim.value());
-        } else {
-          value["shape"].push_back(dim.ToString());
-        }
-      }
-    }
-    if (inputs) value["optional"] = graph.is_constant(id);
-    list.push_back(value);
-  }
-  return list;
-}
-
-// Those of the inputs first, in their order.
-std::vector<std::string> SymbolsTakenAsOne(const Graph& graph, const SymbolSizes& sizes,
-                                           const GraphCost& cost) {
-  std::vector<std::string> symbols = SymbolsWithoutSize(graph, sizes);
-  for (const std::string& symbol : cost.assumed) {
-    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
-      symbols.push_back(symbol);
-  }
-  return symbols;
-}
-
-// What the file is, beside the model in it.
-struct Inspected {
-  Model model;
-  std::map<std::string, int64_t> opsets;  // of the file
-  SymbolSizes sizes;                      // that --shape gives
-  PlannedRun plan;                        // as `explain` has it
-};
-
-absl::StatusOr<PlannedRun> PlanOf(const std::string& path, const std::vector<std::string>& shapes,
-                                  const CommonOptions& common) {
-  InputOptions inputs;
-  inputs.shapes = shapes;
-  try {
-    ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Load(path, common.session()));
-    return PlanRun(*session, inputs, /*may_run=*/false);
-  } catch (const std::bad_alloc& error) {
-    return absl::ResourceExhaustedError(error.what());
-  }
-}
-
-// By the names that people write: "" is ai.onnx.
-std::map<std::string, int64_t> ByDomain(const std::map<std::string, int64_t>& opsets) {
-  std::map<std::string, int64_t> named;
-  for (const auto& [domain, version] : opsets) named[domain.empty() ? "ai.onnx" : domain] = version;
-  return named;
-}
-
-nlohmann::json Document(const Inspected& inspected) {
-  const Model& model = inspected.model;
-  Counts counts;
-  Count(model.graph, counts);
-  const GraphCost cost = CostOf(model.graph, inspected.sizes);
-  nlohmann::json document = {
-      {"producer", model.producer_name},
-      {"producer_version", model.producer_version},
-      {"ir_version", model.ir_version},
-      {"opsets", ByDomain(inspected.opsets)},
-      {"opsets_inside", ByDomain(model.opsets)},
-      {"graph", model.graph.name},
-      {"metadata", model.metadata},
-      {"inputs", ValuesJson(model.graph, model.graph.inputs(), true)},
-      {"outputs", ValuesJson(model.graph, model.graph.outputs(), false)},
-      {"nodes", model.graph.node_ids().size()},
-      {"parameters", counts.parameters},
-      {"parameter_bytes", ConstantBytes(model.graph)},
-      {"ops", counts.ops},
-      {"flops", cost.flops},
-      {"flops_formula", cost.flops_formula},
-      {"taken_as_one", SymbolsTakenAsOne(model.graph, inspected.sizes, cost)},
-      {"values_without_shape", counts.values_without_shape},
-      {"peak_activation_bytes", nullptr}};
-  const PlannedRun& plan = inspected.plan;
-  if (plan.unknown.empty()) {
-    document["peak_activation_bytes"] = plan.memory.values + plan.memory.outputs;
-    document["memory"] = plan.memory.json();
-  } else {
-    document["peak_activation_bytes"] = PeakActivationBytes(model.graph, inspected.sizes);
-    document["no_plan"] = plan.unknown;
-  }
-  return document;
-}
 
 std::string OpsetText(const nlohmann::json& opsets) {
   std::string text;
@@ -191,61 +73,16 @@ void PrintText(const Inspected& inspected, const nlohmann::json& document) {
     std::printf("  %6d %s\n", count.get<int>(), op.c_str());
 }
 
-std::string BodyName(const Graph& graph, NodeId id, const Subgraph& subgraph,
-                     const std::string& where) {
-  return absl::StrCat(subgraph.attribute, " of ", graph.Describe(id), where.empty() ? "" : " in ",
-                      where);
-}
-
-// With the values of bodies, under their nodes; `where` is "" or "body of [Loop 'l']".
-void PrintValues(const Graph& graph, const std::string& where) {
-  std::printf("values%s:\n", where.empty() ? "" : absl::StrCat(" in ", where).c_str());
-  for (int i = 0; i < graph.num_values(); ++i) {
-    std::printf("  %s: %s\n", graph.value({i}).name.c_str(), graph.type({i}).ToString().c_str());
+absl::StatusOr<PlannedRun> PlanOf(const std::string& path, const std::vector<std::string>& shapes,
+                                  const CommonOptions& common) {
+  InputOptions inputs;
+  inputs.shapes = shapes;
+  try {
+    ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Load(path, common.session()));
+    return PlanRun(*session, inputs, /*may_run=*/false);
+  } catch (const std::bad_alloc& error) {
+    return absl::ResourceExhaustedError(error.what());
   }
-  for (NodeId id : graph.node_ids()) {
-    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
-      PrintValues(*subgraph.graph, BodyName(graph, id, subgraph, where));
-    }
-  }
-}
-
-// {"values": {name: type}, "bodies": {"body of [Loop 'l']": {...}}}
-nlohmann::json TypesJson(const Graph& graph) {
-  nlohmann::json types = {{"values", nlohmann::json::object()}};
-  for (int i = 0; i < graph.num_values(); ++i) {
-    types["values"][graph.value({i}).name] = graph.type({i}).ToString();
-  }
-  for (NodeId id : graph.node_ids()) {
-    for (const Subgraph& subgraph : graph.node(id).subgraphs) {
-      types["bodies"][BodyName(graph, id, subgraph, "")] = TypesJson(*subgraph.graph);
-    }
-  }
-  return types;
-}
-
-// With what a training of all would train, as far as no loss is needed to tell.
-std::vector<nn::ParameterInfo> ParametersOf(const Model& model,
-                                            const std::vector<std::string>& initializers) {
-  std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
-  if (model.graph.metadata.contains(nn::kModulesKey)) return parameters;
-  const auto choices = ChooseTrainable(model, initializers, ValueId(), {}, {});
-  if (choices.ok()) ShowChoices(*choices, parameters);
-  return parameters;
-}
-
-nlohmann::json ParametersJson(const std::vector<nn::ParameterInfo>& parameters) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const nn::ParameterInfo& each : parameters) {
-    list.push_back({{"name", each.name},
-                    {"type", each.type.ToString()},
-                    {"elements", each.count()},
-                    {"trainable", each.trainable()},
-                    {"reason", each.frozen},
-                    {"ground", each.ground},
-                    {"init", each.init}});
-  }
-  return list;
 }
 
 absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes, bool values,
@@ -265,7 +102,7 @@ absl::Status Inspect(const std::string& path, const std::vector<std::string>& sh
   ONWARD_ASSIGN_OR_RETURN(inspected.model, ImportFile(path, options));
   const Model& model = inspected.model;
   ONWARD_ASSIGN_OR_RETURN(inspected.sizes, ApplyShapes(shapes, inspected.model.graph));
-  nlohmann::json document = Document(inspected);
+  nlohmann::json document = InspectionDocument(inspected);
   if (common.json) {
     if (parameters) document["parameter_list"] = ParametersJson(ParametersOf(model, initializers));
     if (values) document.update(TypesJson(model.graph));

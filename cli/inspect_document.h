@@ -1,0 +1,24 @@
+// What onward inspect says of a model, as one JSON document, which its text is made of too.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/run_memory.h"
+#include "graph/infer/cost.h"
+#include "onward/graph.h"
+
+namespace onward::cli {
+
+// What the file is, beside the model in it.
+struct Inspected {
+  Model model;
+  std::map<std::string, int64_t> opsets;  // of the file
+  SymbolSizes sizes;                      // that --shape gives
+  PlannedRun plan;                        // as `explain` has it
+};
+
+nlohmann::json InspectionDocument(const Inspected& inspected);
+
+}  // namespace onward::cli
