@@ -105,4 +105,19 @@ nlohmann::json InspectionDocument(const Inspected& inspected) {
   return document;
 }
 
+void AddRanges(const Model& model, const Inspected& low, const Inspected& high,
+               nlohmann::json& document) {
+  const nlohmann::json least = InspectionDocument(low);
+  document["inputs"] = ValuesJson(model.graph, model.graph.inputs(), true);
+  document["outputs"] = ValuesJson(model.graph, model.graph.outputs(), false);
+  document["flops_formula"] = CostOf(model.graph, SymbolSizes()).flops_formula;
+  for (const char* name : {"flops", "peak_activation_bytes"})
+    document[absl::StrCat(name, "_range")] = {least[name], document[name]};
+  if (high.plan.unknown.empty())
+    document["memory_range"] = {low.plan.memory.total(), high.plan.memory.total()};
+  document["sizes"] = nlohmann::json::object();
+  for (const auto& [symbol, size] : high.sizes)
+    document["sizes"][symbol] = {low.sizes.at(symbol), size};
+}
+
 }  // namespace onward::cli

@@ -21,4 +21,10 @@ struct Inspected {
 
 nlohmann::json InspectionDocument(const Inspected& inspected);
 
+// Makes the document of the upper ends of ranges that of the ranges: `flops_range`,
+// `memory_range` and the like hold both ends, `sizes` those of the symbols. `model` is the file's,
+// without sizes.
+void AddRanges(const Model& model, const Inspected& low, const Inspected& high,
+               nlohmann::json& document);
+
 }  // namespace onward::cli

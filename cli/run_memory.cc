@@ -21,7 +21,9 @@ nlohmann::json RunMemory::json() const {
           {"loading_peak_bytes", creation}, {"total_bytes", total()}};
 }
 
-std::string RunMemory::text() const {
+std::string RunMemory::text() const { return absl::StrCat(BytesText(total()), ": ", parts()); }
+
+std::string RunMemory::parts() const {
   std::vector<std::string> parts;
   const auto add = [&](int64_t bytes, const char* what) {
     if (bytes > 0) parts.push_back(absl::StrCat(BytesText(bytes), " of ", what));
@@ -30,7 +32,7 @@ std::string RunMemory::text() const {
   add(inputs, "inputs");
   add(values, "values and scratch");
   add(outputs, "outputs");
-  std::string text = absl::StrCat(BytesText(total()), ": ", absl::StrJoin(parts, ", "));
+  std::string text = absl::StrJoin(parts, ", ");
   if (measured > 0)
     absl::StrAppend(&text, ", ", BytesText(measured), " measured in a run, of ", sized_at_run,
                     " nodes whose sizes data decides");

@@ -25,7 +25,8 @@ struct RunMemory {
 
   int64_t total() const;
   nlohmann::json json() const;
-  std::string text() const;  // "12.5 MB: 8.1 MB of weights, ..."
+  std::string text() const;   // "12.5 MB: 8.1 MB of weights, ..."
+  std::string parts() const;  // the same without the sum
 };
 
 // Returns what a run with inputs of these shapes takes. Where the plan does not have all, the model

@@ -101,6 +101,50 @@ TEST(InspectCommand, SaysWhichSizesAreTakenAsOne) {
   EXPECT_EQ(document["outputs"][0]["shape"], nlohmann::json({300, 500, 2}));
 }
 
+// Each row takes 8 FLOP; x and y 8 bytes a row each, z and v 4 bytes for each of the batch.
+TEST(InspectCommand, SaysBothEndsOfRanges) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  const std::string text = Output(directory, path + " --shape x=1..8x500x2");
+  EXPECT_THAT(text, AllOf(HasSubstr("arithmetic: 4e-06 to 3.2e-05 GFLOP per run with batch = 1 to "
+                                    "8, length = 500: 8*batch*length FLOP\n"),
+                          HasSubstr("x: float32[batch,length,2]")));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex(
+                  "activations: [0-9.]+ to [0-9.]+ MB at the peak with batch = 1 to 8, "
+                  "length = 500\nmemory: +[0-9.]+ (bytes|kB) to [0-9.]+ kB; at the upper end: "));
+  const auto document =
+      nlohmann::json::parse(Output(directory, path + " --json --shape x=1..8x500x2"));
+  EXPECT_EQ(document["flops_range"], nlohmann::json({8 * 500, 8 * 8 * 500}));
+  EXPECT_EQ(document["sizes"]["batch"], nlohmann::json({1, 8}));
+  EXPECT_EQ(document["sizes"]["length"], nlohmann::json({500, 500}));
+  EXPECT_EQ(document["taken_as_one"].size(), 0u);
+  const auto memory = document["memory_range"].get<std::vector<double>>();
+  ASSERT_EQ(memory.size(), 2u);
+  EXPECT_NEAR(memory[1] - memory[0], 7 * (2 * 500 * 8 + 2 * 4), 512);  // rounded up to lines
+  const auto activations = document["peak_activation_bytes_range"].get<std::vector<double>>();
+  ASSERT_EQ(activations.size(), 2u);
+  EXPECT_NEAR(activations[1] - activations[0], 7 * (500 * 8 + 4), 512);
+}
+
+// Both ends are what a call with that end alone says.
+TEST(InspectCommand, EndsOfRangesAreThoseOfSingleSizes) {
+  const testing::ScratchDirectory directory;
+  const std::string path = Product(directory);
+  const auto inspected = [&](const std::string& shapes) {
+    return nlohmann::json::parse(Output(directory, absl::StrCat(path, " --json ", shapes)));
+  };
+  const auto both = inspected("--shape x=2..3x40..700x2 --shape z=2..3");
+  const auto low = inspected("--shape x=2x40x2 --shape z=2");
+  const auto high = inspected("--shape x=3x700x2 --shape z=3");
+  EXPECT_EQ(both["flops_range"], nlohmann::json({low["flops"], high["flops"]}));
+  EXPECT_EQ(both["memory_range"],
+            nlohmann::json({low["memory"]["total_bytes"], high["memory"]["total_bytes"]}));
+  EXPECT_EQ(both["peak_activation_bytes_range"],
+            nlohmann::json({low["peak_activation_bytes"], high["peak_activation_bytes"]}));
+  EXPECT_FALSE(high.contains("flops_range"));
+}
+
 TEST(InspectCommand, SaysTheMemoryThatExplainSays) {
   const testing::ScratchDirectory directory;
   const std::string path = Product(directory);
@@ -142,6 +186,13 @@ TEST(InspectCommand, RefusesShapesThatDoNotFit) {
               HasSubstr("--shape x: input 'x' is float32[batch,length,2], got [3,5,4]"));
   EXPECT_THAT(Output(directory, path + " --shape x=3x5", 1), HasSubstr("got [3,5]"));
   EXPECT_THAT(Output(directory, path + " --shape x", 1), HasSubstr("'x' is not NAME=1x3x224x224"));
+  for (const char* range : {"8..1", "1..", "..8", "1..2..3", "-1..8", "1...8"}) {
+    EXPECT_THAT(Output(directory, absl::StrCat(path, " --shape x=", range, "x5x2"), 1),
+                HasSubstr(absl::StrCat("'", range, "' is not LOW..HIGH")));
+  }
+  // Ranges are for what is said of a model; a run has one size.
+  EXPECT_THAT(Output(directory, path + " --random --shape x=1..8x5x2", 1, "run"),
+              HasSubstr("'1..8x5x2' is not a shape like 1x3x224x224"));
 }
 
 // The other commands that draw inputs: the same sizes, and the same word about them.
