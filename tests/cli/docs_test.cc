@@ -42,7 +42,8 @@ using testing::ReadPage;
 // Of the pages that people write; docs/ops.md and docs/conformance.md are generated.
 const char* const kPages[] = {"README.md",         "CONTRIBUTING.md",      "docs/architecture.md",
                               "docs/cli.md",       "docs/data.md",         "docs/dependencies.md",
-                              "docs/exporters.md", "docs/from_pytorch.md", "docs/training.md"};
+                              "docs/exporters.md", "docs/from_pytorch.md", "docs/serving.md",
+                              "docs/training.md"};
 
 std::string Source(const std::string& path) { return absl::StrCat(ONWARD_SOURCE_DIR, "/", path); }
 
