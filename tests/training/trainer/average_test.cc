@@ -143,7 +143,7 @@ TEST_F(AverageTest, AccumulatedStepsAverageTheStatisticsOfTheirLastBatch) {
 }
 
 // Until a step has counted, the weights themselves are evaluated and exported: when the training
-// ends before, is interrupted before, or runs out of patience before.
+// ends before, or is interrupted before.
 TEST_F(AverageTest, BeforeItsStartTheWeightsCount) {
   for (const char* kind : {"UNIFORM", "EXPONENTIAL"}) {
     for (const int64_t stopped : {int64_t{1000}, int64_t{7}}) {
@@ -176,6 +176,30 @@ TEST_F(AverageTest, BeforeItsStartTheWeightsCount) {
       EXPECT_THAT(warnings[0], HasSubstr("average.start: 100, the training ends after 18 steps: "
                                          "nothing is averaged"));
     }
+  }
+}
+
+// The loss is made to grow: the second evaluation, after 12 of 180 steps, is worse than the first.
+TEST_F(AverageTest, BeforeItsStartATrainingWithoutPatienceExportsItsWeights) {
+  for (const char* kind : {"UNIFORM", "EXPONENTIAL"}) {
+    SCOPED_TRACE(kind);
+    Load("average_uniform");
+    const auto train = [&](const std::string& more) {
+      auto trainer = testing::RunTrainer(
+          Steps("epochs: 30 optimizer { sgd { maximize: true } } evaluation { patience: 1 } " +
+                more),
+          scratch_.path(), {});
+      EXPECT_TRUE(trainer.ok()) << trainer.status();
+      return *std::move(trainer);
+    };
+    const auto plain = train("");
+    const auto averaged = train(absl::StrCat("average { start: 100 kind: ", kind, "}"));
+    EXPECT_EQ(averaged->steps_done(), 12);
+    const auto model = averaged->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const char* state : kStates)
+      ExpectNear(Exported(*model, state), *plain->State(state), state, 0);
+    EXPECT_FALSE(SameBits(Exported(*model, "fc3.weight"), arrays_.at("start/fc3.weight")));
   }
 }
 
