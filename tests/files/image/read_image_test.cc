@@ -13,6 +13,7 @@ namespace onward {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string Jpeg() {
   std::ifstream file(
@@ -39,6 +40,43 @@ TEST(ReadImage, JpegWithoutHeaderIsRefused) {
   const auto image = ReadImage(directory.Write("x.jpg", "\xff\xd8\xff\xd9"), true);
   ASSERT_FALSE(image.ok());
   EXPECT_NE(image.status().message().find("x.jpg"), std::string::npos) << image.status();
+}
+
+// 26 x 19 pixels of gray: a header of 33 bytes, one chunk of pixels, an end of 12 bytes.
+std::string Png() {
+  std::ifstream file(
+      std::string(ONWARD_SOURCE_DIR) + "/tests/training/data/images/folders/dog/more/gray.png",
+      std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ReadImage, PngThatEndsEarlyIsRefused) {
+  const testing::ScratchDirectory directory;
+  const std::string whole = Png();
+  const auto read = ReadImage(directory.Write("whole.png", whole), false);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->dims(), Dims({19, 26, 3}));
+  for (size_t size = 1; size < whole.size(); ++size) {
+    const auto image = ReadImage(directory.Write("cut.png", whole.substr(0, size)), size % 2 == 0);
+    ASSERT_FALSE(image.ok()) << size;
+    EXPECT_THAT(std::string(image.status().message()), HasSubstr("cut.png'")) << size;
+    if (size < 16) continue;  // the signature may not be whole
+    EXPECT_THAT(std::string(image.status().message()), HasSubstr("ends early")) << size;
+  }
+}
+
+// Checksums find every byte of the header and of the pixels that is another one.
+TEST(ReadImage, DamagedPngIsRefused) {
+  const testing::ScratchDirectory directory;
+  const std::string whole = Png();
+  const size_t end = whole.find("IEND") - 4;
+  for (size_t at = 0; at < end; ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
+    const auto image = ReadImage(directory.Write("damaged.png", damaged), false);
+    ASSERT_FALSE(image.ok()) << at;
+    EXPECT_THAT(std::string(image.status().message()), HasSubstr("damaged.png'")) << at;
+  }
 }
 
 // 0.299, 0.587 and 0.114 of (10, 200, 30) are 123.81, of (255, 3, 254) 106.96.
