@@ -32,9 +32,9 @@ void Line::PutBack(std::unique_ptr<WaitingRequest> request) {
   waiting_.insert(place, std::move(request));
 }
 
-std::unique_ptr<WaitingRequest> Line::Remove(const WaitingRequest* request) {
+std::unique_ptr<WaitingRequest> Line::Remove(uint64_t number) {
   const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [&](const auto& each) { return each.get() == request; });
+                                  [&](const auto& each) { return each->number == number; });
   if (found == waiting_.end()) return nullptr;
   std::unique_ptr<WaitingRequest> removed = std::move(*found);
   waiting_.erase(found);

@@ -62,7 +62,7 @@ class Line {
   void Add(std::unique_ptr<WaitingRequest> request);
   // Puts one back that has been read, before those of lower priority and those that came later.
   void PutBack(std::unique_ptr<WaitingRequest> request);
-  std::unique_ptr<WaitingRequest> Remove(const WaitingRequest* request);  // null: it is not here
+  std::unique_ptr<WaitingRequest> Remove(uint64_t number);  // null: it is not here
   // At most `most` that are not read yet, the first ones first.
   WaitingRequests TakeUnread(size_t most);
   // The first one that is read and those that can run with it; nothing where none is read.

@@ -94,17 +94,16 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
   request->arrived = Clock::now();
   request->scheduled = std::move(scheduled);
   const std::string model = request->scheduled.model->name();
-  const WaitingRequest* const waiting = request.get();
+  const uint64_t number = request->number = ++arrivals_;
   const std::stop_token left = request->scheduled.client_left;
   // Not under the lock: it may call at once.
-  request->when_left.emplace(left, [this, model, waiting] { Drop(model, waiting); });
+  request->when_left.emplace(left, [this, model, number] { Drop(model, number); });
   {
     const std::lock_guard lock(mutex_);
     const int64_t bytes = request->scheduled.bytes;
     if (absl::Status status = AdmitLocked(model, bytes); !status.ok()) return status;
     Line& line = lines_[model];
     if (line.size() == 0) line.turn = std::max(line.turn, turn_);
-    request->number = ++arrivals_;
     ++waiting_;
     ++queued_;
     waiting_bytes_ += bytes;
@@ -112,15 +111,15 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
     line.Add(std::move(request));
   }
   changed_.notify_one();
-  if (left.stop_requested()) Drop(model, waiting);
+  if (left.stop_requested()) Drop(model, number);
   return absl::OkStatus();
 }
 
-void Scheduler::Drop(std::string model, const WaitingRequest* request) {
+void Scheduler::Drop(std::string model, uint64_t number) {
   std::unique_ptr<WaitingRequest> dropped;
   {
     const std::lock_guard lock(mutex_);
-    dropped = lines_[model].Remove(request);
+    dropped = lines_[model].Remove(number);
     if (dropped == nullptr) return;
     --waiting_;
     --queued_;

@@ -6,6 +6,7 @@
 // they have computed. No more threads compute than there are cores.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -51,7 +52,7 @@ class Scheduler {
   void ReadSome(Lock& lock, Line& line);
   void RunSome(Lock& lock, Line& line);
   // Takes out a request whose client has left.
-  void Drop(std::string model, const WaitingRequest* request);
+  void Drop(std::string model, uint64_t number);
 
   const SchedulerOptions options_;
   mutable std::mutex mutex_;
@@ -60,7 +61,7 @@ class Scheduler {
   size_t waiting_ = 0;                 // those that are read now included
   size_t queued_ = 0;                  // those in lines
   int64_t waiting_bytes_ = 0;
-  uint64_t arrivals_ = 0;
+  std::atomic<uint64_t> arrivals_ = 0;
   int busy_ = 0;     // cores
   double turn_ = 0;  // of the line that was served last
   bool ends_ = false;
