@@ -24,7 +24,7 @@ struct Outcome {
   absl::StatusOr<InferReply> reply = absl::UnknownError("no reply");
   RequestTimes times = {};  // less those of writing the reply
   int64_t rows = 0;         // of its own
-  // Of the run that it was part of, at one request of each run; else 0.
+  // The rows of the run that it was part of, at one request of each run; else 0.
   int64_t executed_rows = 0;
 };
 
