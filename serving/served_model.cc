@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "onward/status.h"
@@ -32,14 +31,6 @@ absl::Status CheckCrosses(const ValueInfo& value, const char* what) {
                                                ", which cannot cross the inference protocol"));
 }
 
-// With -1, or another number, for what varies.
-std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
-  std::vector<int64_t> shape;
-  if (!type.shape) return {varying};
-  for (const Dim& dim : *type.shape) shape.push_back(dim.known() ? dim.value() : varying);
-  return shape;
-}
-
 nlohmann::json Described(const std::vector<ValueInfo>& values) {
   nlohmann::json list = nlohmann::json::array();
   for (const ValueInfo& value : values) {
@@ -59,22 +50,6 @@ std::string ZerosFor(DType dtype, int64_t count) {
   std::string zeros;
   for (int64_t i = 0; i < count; ++i) absl::StrAppend(&zeros, i == 0 ? "" : ",", zero);
   return zeros;
-}
-
-// Percent-encoded.
-std::string PathSegment(const std::string& name) {
-  std::string segment;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = absl::ascii_isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      segment.push_back(c);
-    } else {
-      constexpr char kDigits[] = "0123456789ABCDEF";
-      segment += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return segment;
 }
 
 // Whether all inputs and outputs have a first dimension that varies, one for all.
@@ -103,6 +78,13 @@ std::string InSingleQuotes(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
+  std::vector<int64_t> shape;
+  if (!type.shape) return {varying};
+  for (const Dim& dim : *type.shape) shape.push_back(dim.known() ? dim.value() : varying);
+  return shape;
+}
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
                                                                  std::unique_ptr<Session> session,
@@ -209,7 +191,7 @@ std::string ServedModel::CurlLine(const std::string& curl, const std::string& ur
         "\",\"shape\":", nlohmann::json(shape).dump(), ",\"data\":[",
         ZerosFor(input.type.dtype, count), "]}");
   }
-  return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(PathSegment(name_)),
+  return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(EncodedSegment(name_)),
                       "/infer' -d '{\"inputs\":[", inputs, "]}'");
 }
 

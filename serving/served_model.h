@@ -27,6 +27,9 @@ struct ServedModelFacts {
   std::shared_ptr<ModelStatistics> statistics = nullptr;        // null: its own
 };
 
+// With `varying` for dims that vary; an unknown rank counts as one of them.
+std::vector<int64_t> ShapeOf(const Type& type, int64_t varying);
+
 // Thread-safe once made.
 class ServedModel {
  public:
@@ -39,6 +42,7 @@ class ServedModel {
 
   const std::string& name() const { return name_; }
   const std::vector<ValueInfo>& inputs() const { return session_->inputs(); }
+  const std::vector<ValueInfo>& outputs() const { return session_->outputs(); }
   const std::string& version() const { return version_; }
   int64_t version_number() const { return facts_.version; }
   // Complete: what the configuration leaves out is the model's.

@@ -81,6 +81,21 @@ absl::Status CheckFields(const HttpFields& fields, int version) {
   return absl::OkStatus();
 }
 
+std::string EncodedSegment(std::string_view name) {
+  std::string segment;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = absl::ascii_isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      segment.push_back(c);
+    } else {
+      constexpr char kDigits[] = "0123456789ABCDEF";
+      segment += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return segment;
+}
+
 absl::StatusOr<std::vector<std::string>> SegmentsOf(std::string_view target) {
   if (target.empty() || target[0] != '/') return Malformed("the target is not a path");
   for (const char c : target) {

@@ -25,6 +25,9 @@ absl::Status CheckFields(const HttpFields& fields, int version);
 // neither "." nor "..".
 bool CanBeSegment(std::string_view name);
 
+// The name as a segment of a path, percent-encoded.
+std::string EncodedSegment(std::string_view name);
+
 // The segments of a target in origin form, percent-decoded, without the query. InvalidArgument:
 // another form, a wrong escape, an escaped NUL, '/' or control character, "." and "..".
 absl::StatusOr<std::vector<std::string>> SegmentsOf(std::string_view target);
