@@ -9,29 +9,42 @@
 namespace onward::serving {
 namespace {
 
+constexpr RouteClass kOpen = RouteClass::kOpen;
+constexpr RouteClass kInference = RouteClass::kInference;
+constexpr RouteClass kAdmin = RouteClass::kAdmin;
+
 constexpr Route kRoutes[] = {
-    {"GET", "v2", RouteClass::kOpen, ServerMetadata},
-    {"GET", "v2/health/live", RouteClass::kOpen, Live},
-    {"GET", "v2/health/ready", RouteClass::kOpen, Ready},
-    {"GET", "v2/models", RouteClass::kInference, ModelList},
-    {"GET", "v2/models/stats", RouteClass::kInference, AllStatistics},  // before any model's name
-    {"GET", "v2/models/{}", RouteClass::kInference, ModelMetadata},
-    {"GET", "v2/models/{}/ready", RouteClass::kInference, ModelReady},
-    {"POST", "v2/models/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
-    {"GET", "v2/models/{}/versions/{}", RouteClass::kInference, ModelMetadata},
-    {"GET", "v2/models/{}/versions/{}/ready", RouteClass::kInference, ModelReady},
-    {"POST", "v2/models/{}/versions/{}/infer", RouteClass::kInference, Infer, AdmitInfer},
-    {"GET", "v2/models/{}/stats", RouteClass::kInference, Statistics},
-    {"GET", "v2/models/{}/versions/{}/stats", RouteClass::kInference, Statistics},
-    {"GET", "v2/models/{}/config", RouteClass::kInference, ModelConfiguration},
-    {"GET", "v2/models/{}/versions/{}/config", RouteClass::kInference, ModelConfiguration},
-    {"POST", "v2/repository/index", RouteClass::kAdmin, RepositoryIndex},
-    {"POST", "v2/repository/{}/index", RouteClass::kAdmin, RepositoryIndex},
-    {"POST", "v2/repository/models/{}/load", RouteClass::kAdmin, LoadModelNow},
-    {"POST", "v2/repository/{}/models/{}/load", RouteClass::kAdmin, LoadModelNow},
-    {"POST", "v2/repository/models/{}/unload", RouteClass::kAdmin, UnloadModel},
-    {"POST", "v2/repository/{}/models/{}/unload", RouteClass::kAdmin, UnloadModel},
-    {"GET", "metrics", RouteClass::kInference, Metrics},
+    {"GET", "v2", kOpen, "The server's name, version and extensions", ServerMetadata},
+    {"GET", "v2/health/live", kOpen, "Whether the server lives", Live},
+    {"GET", "v2/health/ready", kOpen, "Whether all models take requests", Ready},
+    {"GET", "v2/models", kInference, "The models by name", ModelList},
+    // Before any model's name.
+    {"GET", "v2/models/stats", kInference, "What the requests to all models took", AllStatistics},
+    {"GET", "v2/models/{}", kInference, "A model's inputs and outputs", ModelMetadata},
+    {"GET", "v2/models/{}/ready", kInference, "Whether a model takes requests", ModelReady},
+    {"POST", "v2/models/{}/infer", kInference, "Runs a model", Infer, AdmitInfer},
+    {"GET", "v2/models/{}/versions/{}", kInference, "A version's inputs and outputs",
+     ModelMetadata},
+    {"GET", "v2/models/{}/versions/{}/ready", kInference, "Whether a version takes requests",
+     ModelReady},
+    {"POST", "v2/models/{}/versions/{}/infer", kInference, "Runs a version of a model", Infer,
+     AdmitInfer},
+    {"GET", "v2/models/{}/stats", kInference, "What the requests to a model took", Statistics},
+    {"GET", "v2/models/{}/versions/{}/stats", kInference, "What the requests to a version took",
+     Statistics},
+    {"GET", "v2/models/{}/config", kInference, "A model's configuration", ModelConfiguration},
+    {"GET", "v2/models/{}/versions/{}/config", kInference, "A version's configuration",
+     ModelConfiguration},
+    {"POST", "v2/repository/index", kAdmin, "The models, their versions and states",
+     RepositoryIndex},
+    {"POST", "v2/repository/{}/index", kAdmin, nullptr, RepositoryIndex},
+    {"POST", "v2/repository/models/{}/load", kAdmin, "Loads a model, again if it is there",
+     LoadModelNow},
+    {"POST", "v2/repository/{}/models/{}/load", kAdmin, nullptr, LoadModelNow},
+    {"POST", "v2/repository/models/{}/unload", kAdmin, "Unloads a model", UnloadModel},
+    {"POST", "v2/repository/{}/models/{}/unload", kAdmin, nullptr, UnloadModel},
+    {"GET", "metrics", kInference, "What the requests took, for Prometheus", Metrics},
+    {"GET", "openapi.json", kInference, "This description", OpenApiDescription},
 };
 
 // Whether the path is of the pattern; `names` gets what stands for "{}".

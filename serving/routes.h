@@ -11,6 +11,7 @@ struct Route {
   const char* method;
   const char* pattern;  // "v2/models/{}/infer"
   RouteClass route_class;
+  const char* summary;  // for /openapi.json; null: it is not listed
   void (*handle)(ServerState& state, Call call);
   // Looks at a request with a large body before the body is read; null: takes all.
   std::optional<HttpReply> (*admit)(const ServerState& state, const std::vector<std::string>& names,

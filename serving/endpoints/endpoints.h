@@ -61,6 +61,9 @@ void AllStatistics(ServerState& state, Call call);
 void Statistics(ServerState& state, Call call);
 void Metrics(ServerState& state, Call call);
 
+// openapi.cc
+void OpenApiDescription(ServerState& state, Call call);
+
 // infer.cc
 void Infer(ServerState& state, Call call);
 // Refuses, before its body is read, a request that would wait too long.

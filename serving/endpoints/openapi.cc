@@ -1,0 +1,15 @@
+// What a client generator reads.
+#include "serving/openapi.h"
+
+#include <nlohmann/json.hpp>
+
+#include "serving/endpoints/endpoints.h"
+
+namespace onward::serving {
+
+void OpenApiDescription(ServerState& state, Call call) {
+  call.respond(JsonReply(
+      OpenApi(Routes(), {state.version, state.keys.api.has_value(), state.models.Ready()})));
+}
+
+}  // namespace onward::serving

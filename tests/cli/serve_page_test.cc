@@ -1,0 +1,38 @@
+// The page and the description of the endpoints, as programs outside use them.
+#include <csignal>
+
+#include "tests/cli/train_fixture.h"
+
+namespace onward {
+namespace {
+
+using testing::ReadFile;
+using ::testing::HasSubstr;
+
+class ServePageTest : public testing::TrainCommandTest {
+ protected:
+  // Runs a script of tests/serving against a server of a model of digits; what it printed.
+  std::string Checked(const std::string& script) {
+    const std::string log = directory_.path("log"), checks = directory_.path("checks");
+    const std::string model = std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx";
+    const pid_t server = Start({"serve", model, "--http", "127.0.0.1:0"}, log);
+    EXPECT_TRUE(Until([&] { return ReadFile(log).find("curl '") != std::string::npos; }))
+        << ReadFile(log);
+    const std::string said = ReadFile(log);
+    const size_t at = said.find("http://");
+    const std::string url = said.substr(at, said.find('\n', at) - at);
+    const std::string line = absl::StrCat("python3 ", ONWARD_SOURCE_DIR, "/tests/serving/", script,
+                                          " ", url, " >", checks, " 2>&1");
+    EXPECT_EQ(std::system(line.c_str()), 0) << ReadFile(checks);
+    kill(server, SIGTERM);
+    EXPECT_EQ(Await(server), 0);
+    return ReadFile(checks);
+  }
+};
+
+TEST_F(ServePageTest, TheDescriptionHolds) {
+  EXPECT_THAT(Checked("openapi_check.py"), HasSubstr("1 examples work"));
+}
+
+}  // namespace
+}  // namespace onward
