@@ -27,3 +27,14 @@ target_link_libraries(onward_serving PUBLIC protobuf::libprotobuf)
 if(ONWARD_SANITIZE STREQUAL "thread")
   target_include_directories(onward_serving BEFORE PUBLIC ${CMAKE_SOURCE_DIR}/cmake/thread_sanitizer)
 endif()
+
+# The page at /: its files become texts in the program.
+file(GLOB page_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/serving/page/*.html ${CMAKE_SOURCE_DIR}/serving/page/*.css
+     ${CMAKE_SOURCE_DIR}/serving/page/*.js ${CMAKE_SOURCE_DIR}/serving/page/*.svg)
+list(JOIN page_files "," page_file_list)
+set(page_source ${CMAKE_BINARY_DIR}/serving_page/page_files.cc)
+add_custom_command(
+  OUTPUT ${page_source}
+  COMMAND ${CMAKE_COMMAND} -D FILES=${page_file_list} -D OUTPUT=${page_source} -P ${CMAKE_SOURCE_DIR}/cmake/page_files.cmake
+  DEPENDS ${page_files} ${CMAKE_SOURCE_DIR}/cmake/page_files.cmake COMMENT "page_files.cc" VERBATIM)
+target_sources(onward_serving PRIVATE ${page_source})

@@ -45,6 +45,8 @@ constexpr Route kRoutes[] = {
     {"POST", "v2/repository/{}/models/{}/unload", kAdmin, nullptr, UnloadModel},
     {"GET", "metrics", kInference, "What the requests took, for Prometheus", Metrics},
     {"GET", "openapi.json", kInference, "This description", OpenApiDescription},
+    {"GET", "", kOpen, nullptr, Page},
+    {"GET", "page/{}", kOpen, nullptr, PagePart},
 };
 
 // Whether the path is of the pattern; `names` gets what stands for "{}".

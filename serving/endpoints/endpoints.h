@@ -64,6 +64,10 @@ void Metrics(ServerState& state, Call call);
 // openapi.cc
 void OpenApiDescription(ServerState& state, Call call);
 
+// page.cc
+void Page(ServerState& state, Call call);
+void PagePart(ServerState& state, Call call);
+
 // infer.cc
 void Infer(ServerState& state, Call call);
 // Refuses, before its body is read, a request that would wait too long.

@@ -6,8 +6,8 @@
 namespace onward {
 namespace {
 
-using testing::ReadFile;
 using ::testing::HasSubstr;
+using testing::ReadFile;
 
 class ServePageTest : public testing::TrainCommandTest {
  protected:
@@ -32,6 +32,12 @@ class ServePageTest : public testing::TrainCommandTest {
 
 TEST_F(ServePageTest, TheDescriptionHolds) {
   EXPECT_THAT(Checked("openapi_check.py"), HasSubstr("1 examples work"));
+}
+
+TEST_F(ServePageTest, ADigitIsDrawnInABrowser) {
+  if (std::system("command -v chromium-headless-shell >/dev/null") != 0)
+    GTEST_SKIP() << "chromium-headless-shell is not installed";
+  EXPECT_THAT(Checked("page_in_browser.py"), HasSubstr("the page works"));
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+# cmake -D FILES=<file>,... -D OUTPUT=<source> -P page_files.cmake: the texts of the files as a C++ source.
+string(REPLACE "," ";" files "${FILES}")
+set(source "// Made by cmake/page_files.cmake.\n#include \"serving/page/page_files.h\"\n\nnamespace onward::serving {\n\n")
+string(APPEND source "absl::Span<const PageFile> PageFiles() {\n  static constexpr PageFile kFiles[] = {\n")
+foreach(file IN LISTS files)
+  get_filename_component(name "${file}" NAME)
+  file(READ "${file}" text)
+  string(APPEND source "      {\"${name}\", R\"page(${text})page\"},\n")
+endforeach()
+string(APPEND source "  };\n  return kFiles;\n}\n\n}  // namespace onward::serving\n")
+file(WRITE "${OUTPUT}" "${source}")
