@@ -47,7 +47,7 @@ function barsOf(output, labels) {
 }
 
 function numbersOf(output) {
-  const shown = output.data.slice(0, mostNumbers).map((value) => (typeof value === "number" ? short(value) : JSON.stringify(value)));
+  const shown = output.data.slice(0, mostNumbers).map((value) => (output.datatype === "BYTES" ? JSON.stringify(value) : short(value)));
   const left = output.data.length - shown.length;
   return element("pre", { textContent: shown.join(", ") + (left > 0 ? `, … and ${left} more` : "") });
 }

@@ -125,8 +125,8 @@ async function refresh() {
     showModels();
     if (chosen !== null) drawLive(chosen);
   } catch (error) {
-    const wantsKey = error.status === 401 || error.status === 403;
-    show("notice", wantsKey ? `${error.message}. Give one above.` : error.message);
+    const wrongKey = hasKey() ? "The key is not one of the server's." : "The server wants a key: give one above.";
+    show("notice", error.status === 401 || error.status === 403 ? wrongKey : error.message);
   }
 }
 
