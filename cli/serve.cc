@@ -63,7 +63,7 @@ absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   options.server.load_session = [session](const std::string& path) {
     return Session::Load(path, session);
   };
-  options.server.log = LogToStandardError(common.verbose ? LogLevel::kNews : LogLevel::kWarning);
+  options.server.log = LogToStandardError();
   IgnoreBrokenPipes();
   NoteInterrupts(/*announce=*/false);
   ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));

@@ -1,7 +1,10 @@
 #include "cli/serve_options.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -40,6 +43,8 @@ constexpr Member kMembers[] = {
      "keys of administrators (default: nobody may administer)"},
     {"tls-cert", &ServeFlags::tls_cert, "", "certificate chain in PEM: connections are encrypted"},
     {"tls-key", &ServeFlags::tls_key, "", "the certificate's key in PEM"},
+    {"access-log", &ServeFlags::access_log, "",
+     "a file that gets a line of JSON for each request; - is standard output"},
 };
 
 // "127.0.0.1:8000", "[::1]:8000", "unix:/run/onward.sock".
@@ -69,6 +74,24 @@ absl::StatusOr<std::chrono::microseconds> ReadDuration(const std::string& flag,
     return absl::ToChronoMicroseconds(duration);
   return absl::InvalidArgumentError(
       absl::StrCat(flag, ": '", text, "' is not a duration from 0 to 24h, such as 2s or 500ms"));
+}
+
+// Null where no file is named. Lines are appended, each as a whole.
+absl::StatusOr<serving::AccessLog> OpenAccessLog(const std::string& path) {
+  if (path.empty()) return serving::AccessLog();
+  std::shared_ptr<std::FILE> file(stdout, [](std::FILE*) {});
+  if (path != "-") {
+    std::FILE* const opened = std::fopen(path.c_str(), "ae");
+    if (opened == nullptr)
+      return absl::NotFoundError(
+          absl::StrCat("--access-log: '", path, "' cannot be written: ", std::strerror(errno)));
+    file.reset(opened, [](std::FILE* ended) { std::fclose(ended); });
+  }
+  return serving::AccessLog([file](const std::string& line) {
+    const std::string whole = line + "\n";
+    std::fwrite(whole.data(), 1, whole.size(), file.get());
+    std::fflush(file.get());
+  });
 }
 
 // Nothing where no file is named.
@@ -153,6 +176,9 @@ absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOpti
   ONWARD_ASSIGN_OR_RETURN(options.drain, ReadDuration("--drain-timeout", flags.drain_timeout));
   ONWARD_ASSIGN_OR_RETURN(server.keys.api, ReadKeys("--api-key-file", flags.api_key_file));
   ONWARD_ASSIGN_OR_RETURN(server.keys.admin, ReadKeys("--admin-key-file", flags.admin_key_file));
+  ONWARD_ASSIGN_OR_RETURN(server.access_log, OpenAccessLog(flags.access_log));
+  server.log_news = common.verbose;
+  server.log_verbose_level = common.verbose ? 1 : 0;
   server.scheduling.cores = common.threads > 0 ? common.threads : PhysicalCores();
   server.version =
       absl::StrCat(ONWARD_VERSION_MAJOR, ".", ONWARD_VERSION_MINOR, ".", ONWARD_VERSION_PATCH);

@@ -26,6 +26,7 @@ struct Outcome {
   int64_t rows = 0;         // of its own
   // The rows of the run that it was part of, at one request of each run; else 0.
   int64_t executed_rows = 0;
+  int64_t batch_rows = 0;  // of that run, at each request of it
 };
 
 // A request on its way through the scheduler.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serving/protocol/error_reply.h"
+#include "serving/protocol/traceparent.h"
 
 namespace onward::serving {
 namespace {
@@ -67,6 +68,30 @@ bool Matches(std::string_view pattern, const std::vector<std::string>& segments,
   return pattern.empty();
 }
 
+bool WritesAccess(const ServerState& state) {
+  return state.access_log != nullptr ||
+         (state.log != nullptr && state.log_settings.verbose_level > 0);
+}
+
+void WriteAccess(const ServerState& state, const std::string& line) {
+  if (state.access_log != nullptr) return state.access_log(line);
+  WriteLog(state.log, LogLevel::kNews, "access", line);
+}
+
+// Sends the reply with the traceparent that the request had, and writes the request's line.
+HttpResponder Noting(const ServerState& state, const HttpRequest& request,
+                     std::shared_ptr<AccessRecord> record, HttpResponder respond) {
+  const std::string_view given = FieldOf(request.fields, "traceparent");
+  std::string traceparent = TraceIdOf(given).empty() ? "" : std::string(given);
+  if (record == nullptr && traceparent.empty()) return respond;
+  return [&state, record = std::move(record), respond = std::move(respond),
+          traceparent = std::move(traceparent)](HttpReply reply) {
+    if (!traceparent.empty()) reply.fields.emplace_back("traceparent", traceparent);
+    if (record != nullptr) WriteAccess(state, AccessLine(*record, reply));
+    respond(std::move(reply));
+  };
+}
+
 }  // namespace
 
 absl::Span<const Route> Routes() { return kRoutes; }
@@ -74,13 +99,16 @@ absl::Span<const Route> Routes() { return kRoutes; }
 void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
   std::string allowed;
   std::vector<std::string> names;
+  const auto record = WritesAccess(state) ? RecordOf(request, request.body.size()) : nullptr;
+  respond = Noting(state, request, record, std::move(respond));
   for (const Route& route : kRoutes) {
     if (!Matches(route.pattern, request.segments, names)) continue;
     if (request.method == route.method) {
       if (std::optional<HttpReply> refusal =
               CheckKey(state.keys, route.route_class, request.fields))
         return respond(*std::move(refusal));
-      return route.handle(state, {std::move(request), std::move(names), std::move(respond)});
+      return route.handle(state,
+                          {std::move(request), std::move(names), std::move(respond), record});
     }
     absl::StrAppend(&allowed, allowed.empty() ? "" : ", ", route.method);
   }
@@ -93,11 +121,20 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
                                int64_t body_bytes) {
   std::vector<std::string> names;
-  for (const Route& route : kRoutes)
-    if (route.admit != nullptr && head.method == route.method &&
-        Matches(route.pattern, head.segments, names))
-      return route.admit(state, names, body_bytes);
+  for (const Route& route : kRoutes) {
+    if (route.admit == nullptr || head.method != route.method ||
+        !Matches(route.pattern, head.segments, names))
+      continue;
+    std::optional<HttpReply> refusal = route.admit(state, names, body_bytes);
+    if (refusal && WritesAccess(state))
+      WriteAccess(state, AccessLine(*RecordOf(head, 0), *refusal));
+    return refusal;
+  }
   return std::nullopt;
+}
+
+void NoteRefusal(const ServerState& state, const std::string& client, int status) {
+  if (WritesAccess(state)) WriteAccess(state, RefusalLine(client, status));
 }
 
 }  // namespace onward::serving

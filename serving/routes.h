@@ -26,5 +26,7 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond);
 // The reply to a request that is refused before its body is read.
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
                                int64_t body_bytes);
+// A client's request could not be read.
+void NoteRefusal(const ServerState& state, const std::string& client, int status);
 
 }  // namespace onward::serving

@@ -52,8 +52,9 @@ void RunAlone(WaitingRequest& request, RunPriority priority) {
   request.times.compute_infer = Nanoseconds(Clock::now() - begin);
   if (!outputs.ok()) return request.Fail(outputs.status());
   const int64_t rows = model.RowsOf(request.request->inputs);
-  request.scheduled.reply(
-      {model.Reply(*request.request, *outputs), request.times, rows, /*executed_rows=*/rows});
+  request.scheduled.reply({model.Reply(*request.request, *outputs), request.times, rows,
+                           /*executed_rows=*/rows,
+                           /*batch_rows=*/rows});
 }
 
 // False: they have to run one by one.
@@ -80,7 +81,7 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
     const int64_t own = RowsOf(each->request->inputs);
     each->times.compute_infer = taken;
     each->scheduled.reply({model.Reply(*each->request, RowsFrom(*outputs, first, own)), each->times,
-                           own, first == 0 ? rows : 0});
+                           own, first == 0 ? rows : 0, rows});
     first += own;
   }
   return true;

@@ -15,20 +15,21 @@ class InferenceServer : public Server {
     for (std::shared_ptr<ServedModel>& model : models) {
       if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
-    state_.models.SetUp(options.load_session, options.log);
+    TakeLogs(options);
+    state_.models.SetUp(options.load_session, state_.log);
     state_.version = options.version;
     state_.keys = options.keys;
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
     state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
-    state_.log = options.log;
-    absl::StatusOr<std::unique_ptr<HttpServer>> listening =
-        HttpServer::Listen(options.address, options.limits,
-                           {[this](HttpRequest request, HttpResponder respond) {
-                              Dispatch(state_, std::move(request), std::move(respond));
-                            },
-                            [this](const HttpRequest& head, int64_t body_bytes) {
-                              return Admit(state_, head, body_bytes);
-                            }});
+    absl::StatusOr<std::unique_ptr<HttpServer>> listening = HttpServer::Listen(
+        options.address, options.limits,
+        {[this](HttpRequest request, HttpResponder respond) {
+           Dispatch(state_, std::move(request), std::move(respond));
+         },
+         [this](const HttpRequest& head, int64_t body_bytes) {
+           return Admit(state_, head, body_bytes);
+         },
+         [this](const std::string& client, int status) { NoteRefusal(state_, client, status); }});
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
     return absl::OkStatus();
@@ -76,6 +77,16 @@ class InferenceServer : public Server {
   }
 
  private:
+  void TakeLogs(const ServerOptions& options) {
+    state_.log_settings.news = options.log_news;
+    state_.log_settings.verbose_level = options.log_verbose_level;
+    state_.access_log = options.access_log;
+    if (options.log == nullptr) return;
+    state_.log = [this, log = options.log](const LogRecord& record) {
+      if (state_.log_settings.Takes(record.level)) log(record);
+    };
+  }
+
   // A model that the server begins with is loaded, or is not.
   void Note(const absl::Status& status) {
     const std::lock_guard lock(mutex_);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "onward/counters.h"
 #include "onward/log.h"
+#include "serving/access_log.h"
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
 #include "serving/repository/load_model.h"
@@ -26,6 +27,10 @@ struct ServerOptions {
   AccessKeys keys = {};
   SessionLoader load_session = nullptr;  // of models that the server loads itself
   LogSink log = nullptr;
+  // What the log has in the beginning; administrators may change it.
+  bool log_news = true;
+  uint32_t log_verbose_level = 0;  // from 1 on: a line for each request
+  AccessLog access_log = nullptr;  // gets a line for each request in any case
 };
 
 class Server {

@@ -10,8 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "onward/log.h"
+#include "serving/access_log.h"
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
+#include "serving/log_settings.h"
 #include "serving/model_repository.h"
 #include "serving/scheduler.h"
 
@@ -26,6 +28,8 @@ struct ServerState {
   std::atomic<int> loading{0};           // models that the server begins with
   std::atomic<bool> load_failed{false};  // of one of them
   LogSink log;
+  LogSettings log_settings;
+  AccessLog access_log;  // null: none but `log` at a verbose level
   std::unique_ptr<Scheduler> scheduler;
 };
 
@@ -34,6 +38,7 @@ struct Call {
   HttpRequest request;
   std::vector<std::string> names;  // what stands for "{}" in the pattern
   HttpResponder respond;
+  std::shared_ptr<AccessRecord> record = nullptr;  // null: nobody reads the log
 };
 
 HttpReply JsonReply(const nlohmann::json& document, int status = 200);

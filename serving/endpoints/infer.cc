@@ -49,6 +49,10 @@ void Finish(Inference& inference, ServedModel& model, Outcome outcome) {
           .count();
   RequestTimes& times = outcome.times;
   times.total = times.queue + times.compute_input + times.compute_infer + times.compute_output;
+  if (const auto& record = inference.call.record; record != nullptr) {
+    record->batch_rows = outcome.batch_rows;
+    record->times = times;
+  }
   ModelStatistics& statistics = model.statistics();
   if (outcome.executed_rows > 0) statistics.RecordExecution(outcome.executed_rows, times);
   if (reply.status == 200) {
@@ -64,6 +68,10 @@ void Finish(Inference& inference, ServedModel& model, Outcome outcome) {
 void Infer(ServerState& state, Call call) {
   const auto model = ModelOf(state, call);
   if (!model.ok()) return call.respond(ErrorReply(model.status()));
+  if (call.record != nullptr) {
+    call.record->model = (*model)->name();
+    call.record->version = (*model)->version();
+  }
   const auto inference = std::make_shared<Inference>(Inference{std::move(call)});
   ScheduledRequest request;
   request.model = *model;

@@ -39,8 +39,11 @@ HttpReply Refusal(int status, std::string_view message) {
 
 struct Connection::Parser : http::request_parser<http::string_body> {};
 
-Connection::Connection(Stream stream, Connections& shared)
-    : stream_(std::move(stream)), timer_(stream_.get_executor()), shared_(shared) {}
+Connection::Connection(Stream stream, std::string client, Connections& shared)
+    : stream_(std::move(stream)),
+      timer_(stream_.get_executor()),
+      client_address_(std::move(client)),
+      shared_(shared) {}
 
 Connection::~Connection() = default;
 
@@ -147,6 +150,7 @@ void Connection::ParseHead(size_t count) {
 void Connection::TakeHead() {
   const auto& message = parser_->get();
   request_ = HttpRequest();
+  request_.client = client_address_;
   request_.method = std::string(message.method_string());
   for (const auto& field : message) {
     request_.fields.emplace_back(absl::AsciiStrToLower(std::string(field.name_string())),
@@ -255,6 +259,7 @@ void Connection::Handle() {
 
 void Connection::Refuse(int status, std::string_view message) {
   keep_alive_ = false;
+  if (shared_.handler.refused) shared_.handler.refused(client_address_, status);
   Write(Refusal(status, message), false);
 }
 

@@ -36,7 +36,7 @@ struct Connections {
 // Handlers of asynchronous calls keep the connection alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Stream stream, Connections& shared);
+  Connection(Stream stream, std::string client, Connections& shared);
   ~Connection();
 
   void Begin();
@@ -85,6 +85,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer timer_;
   uint64_t turn_ = 0;  // of operations, so that a timer knows its own
   bool timed_out_ = false;
+  const std::string client_address_;
   Connections& shared_;
   Awaits awaits_ = Awaits::kReply;
   int discarded_ = 0;  // reads of a connection that closes

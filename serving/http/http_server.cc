@@ -21,6 +21,19 @@ using Error = boost::system::error_code;
 using Endpoint = asio::generic::stream_protocol::endpoint;
 using asio::ip::tcp;
 
+// "unix" of a Unix socket, "" of one that is closed already.
+std::string ClientOf(const Stream::Socket& socket) {
+  Error error;
+  const Endpoint remote = socket.remote_endpoint(error);
+  if (error) return "";
+  if (remote.protocol().family() == AF_UNIX) return "unix";
+  tcp::endpoint endpoint;
+  if (remote.size() > endpoint.capacity()) return "";
+  endpoint.resize(remote.size());
+  std::memcpy(endpoint.data(), remote.data(), remote.size());
+  return endpoint.address().to_string(error);
+}
+
 std::string NameOf(const HttpAddress& address) {
   return address.unix_path.empty() ? absl::StrCat(address.host, ":", address.port)
                                    : absl::StrCat("unix:", address.unix_path);
@@ -157,8 +170,9 @@ class AsioServer : public HttpServer {
   void Take(Stream::Socket socket) {
     Error ignored;
     if (unix_path_.empty()) socket.set_option(tcp::no_delay(true), ignored);
-    const auto connection =
-        std::make_shared<Connection>(Stream(std::move(socket), tls_ ? &*tls_ : nullptr), shared_);
+    std::string client = ClientOf(socket);
+    const auto connection = std::make_shared<Connection>(
+        Stream(std::move(socket), tls_ ? &*tls_ : nullptr), std::move(client), shared_);
     shared_.all.insert(connection);
     connection->Begin();
   }

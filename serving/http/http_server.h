@@ -43,6 +43,8 @@ struct HttpHandler {
   // refused, after which the connection is closed. Null: all are read.
   std::function<std::optional<HttpReply>(const HttpRequest& head, int64_t body_bytes)> admit =
       nullptr;
+  // Told of a client whose request could not be read, with the status that it gets. May be null.
+  std::function<void(const std::string& client, int status)> refused = nullptr;
 };
 
 class HttpServer {

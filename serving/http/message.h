@@ -17,6 +17,7 @@ struct HttpRequest {
   std::vector<std::string> segments;  // of the path, percent-decoded: {"v2", "models", "mnist"}
   HttpFields fields;
   std::string body;
+  std::string client = {};  // the client's address, "127.0.0.1"; "unix" of a Unix socket
   // Asked to stop once the client has closed the connection: nobody reads the reply any more.
   std::stop_token client_left = {};
 };

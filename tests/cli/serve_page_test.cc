@@ -1,4 +1,4 @@
-// The page and the description of the endpoints, as programs outside use them.
+// The page, the description of the endpoints and the log of requests, as programs outside see them.
 #include <csignal>
 
 #include "tests/cli/train_fixture.h"
@@ -11,11 +11,16 @@ using testing::ReadFile;
 
 class ServePageTest : public testing::TrainCommandTest {
  protected:
+  static std::string Mnist() {
+    return std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx";
+  }
+
   // Runs a script of tests/serving against a server of a model of digits; what it printed.
-  std::string Checked(const std::string& script) {
+  std::string Checked(const std::string& script, const std::vector<std::string>& options = {}) {
     const std::string log = directory_.path("log"), checks = directory_.path("checks");
-    const std::string model = std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/mnist-8.onnx";
-    const pid_t server = Start({"serve", model, "--http", "127.0.0.1:0"}, log);
+    std::vector<std::string> arguments = {"serve", Mnist(), "--http", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const pid_t server = Start(arguments, log);
     EXPECT_TRUE(Until([&] { return ReadFile(log).find("curl '") != std::string::npos; }))
         << ReadFile(log);
     const std::string said = ReadFile(log);
@@ -32,6 +37,18 @@ class ServePageTest : public testing::TrainCommandTest {
 
 TEST_F(ServePageTest, TheDescriptionHolds) {
   EXPECT_THAT(Checked("openapi_check.py"), HasSubstr("1 examples work"));
+}
+
+TEST_F(ServePageTest, EachRequestIsInTheAccessLog) {
+  const std::string file = directory_.path("lines");
+  Checked("openapi_check.py", {"--access-log", file});
+  const std::string lines = ReadFile(file);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
+  EXPECT_THAT(lines, HasSubstr("\"path\":\"/openapi.json\""));
+  EXPECT_THAT(lines, HasSubstr("\"model\":\"mnist-8\",\"version\":\"1\",\"status\":200"));
+  const std::string nowhere = directory_.path("none/lines");
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --access-log ", nowhere)), 1);
+  EXPECT_THAT(log_, HasSubstr("--access-log: "));
 }
 
 TEST_F(ServePageTest, ADigitIsDrawnInABrowser) {
