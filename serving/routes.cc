@@ -44,6 +44,8 @@ constexpr Route kRoutes[] = {
     {"POST", "v2/repository/{}/models/{}/load", kAdmin, nullptr, LoadModelNow},
     {"POST", "v2/repository/models/{}/unload", kAdmin, "Unloads a model", UnloadModel},
     {"POST", "v2/repository/{}/models/{}/unload", kAdmin, nullptr, UnloadModel},
+    {"GET", "v2/logging", kInference, "What the log has", LogSettingsNow},
+    {"POST", "v2/logging", kAdmin, "Changes what the log has", ChangeLogSettings},
     {"GET", "metrics", kInference, "What the requests took, for Prometheus", Metrics},
     {"GET", "openapi.json", kInference, "This description", OpenApiDescription},
     {"GET", "", kOpen, nullptr, Page},

@@ -73,6 +73,10 @@ void OpenApiDescription(ServerState& state, Call call);
 void Page(ServerState& state, Call call);
 void PagePart(ServerState& state, Call call);
 
+// logging.cc
+void LogSettingsNow(ServerState& state, Call call);
+void ChangeLogSettings(ServerState& state, Call call);
+
 // infer.cc
 void Infer(ServerState& state, Call call);
 // Refuses, before its body is read, a request that would wait too long.

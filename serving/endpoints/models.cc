@@ -16,7 +16,8 @@ constexpr const char* kExtensions[] = {"binary_tensor_data",  "classification", 
 
 void ServerMetadata(ServerState& state, Call call) {
   nlohmann::json extensions(kExtensions);
-  if (state.keys.admin) extensions.push_back("model_repository");
+  if (state.keys.admin)
+    for (const char* extension : {"model_repository", "logging"}) extensions.push_back(extension);
   call.respond(
       JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", extensions}}));
 }

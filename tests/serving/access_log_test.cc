@@ -135,5 +135,48 @@ TEST_F(AccessLogTest, OneLineForEachRequest) {
   EXPECT_EQ(json::parse(lines[2])["status"], 400);
 }
 
+TEST_F(AccessLogTest, AdministratorsChangeTheLog) {
+  ServerOptions options;
+  options.log = TakingRecords();
+  Start(options);
+  const json usual = json::parse(R"({"log_file":"","log_format":"default","log_verbose_level":0,
+                                     "log_info":true,"log_warning":true,"log_error":true})");
+  EXPECT_EQ(json::parse(client_->Ask("GET", "/v2/logging").body), usual);
+  EXPECT_EQ(Lines().size(), 0U);
+  json changed = usual;
+  changed["log_verbose_level"] = 1;
+  const Reply reply = AskAsAdministrator("POST", R"({"log_verbose_level":1})");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(json::parse(reply.body), changed);
+  client_->Ask("GET", "/v2");
+  ASSERT_EQ(Lines().size(), 1U);
+  EXPECT_EQ(json::parse(Lines()[0])["path"], "/v2");
+  AskAsAdministrator("POST", R"({"log_info":false})");
+  client_->Ask("GET", "/v2");
+  EXPECT_EQ(Lines().size(), 1U);
+  EXPECT_THAT(json::parse(client_->Ask("GET", "/v2").body)["extensions"],
+              ::testing::Contains("logging"));
+}
+
+TEST_F(AccessLogTest, WrongChangesChangeNothing) {
+  Start({});
+  EXPECT_EQ(client_->Ask("POST", "/v2/logging", "{}").status, 401);
+  const std::string before = client_->Ask("GET", "/v2/logging").body;
+  const auto error = [&](const std::string& body) {
+    const Reply reply = AskAsAdministrator("POST", body);
+    EXPECT_EQ(reply.status, 400) << body;
+    return reply.body;
+  };
+  EXPECT_THAT(error(R"({"log_info":false,"log_file":"/tmp/x"})"), HasSubstr("log_file: cannot"));
+  EXPECT_THAT(error(R"({"log_info":1})"), HasSubstr("log_info: expected true or false"));
+  EXPECT_THAT(error(R"({"log_verbose_level":-1})"), HasSubstr("from 0 on"));
+  EXPECT_THAT(error(R"({"log_verbose_level":4294967296})"), HasSubstr("from 0 on"));
+  EXPECT_THAT(error(R"({"log_format":"ISO8601"})"), HasSubstr("log_format"));
+  EXPECT_THAT(error(R"({"log_inof":true})"), HasSubstr("the closest is 'log_info'"));
+  for (const char* body : {"", "[]", "{", "null"})
+    EXPECT_THAT(error(body), HasSubstr("not a JSON object"));
+  EXPECT_EQ(client_->Ask("GET", "/v2/logging").body, before);
+}
+
 }  // namespace
 }  // namespace onward::serving

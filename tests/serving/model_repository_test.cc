@@ -39,7 +39,7 @@ TEST_F(ModelRepositoryTest, IndexLoadAndUnload) {
   StartDirectory();
   EXPECT_EQ(Get("/v2")["extensions"],
             json({"binary_tensor_data", "classification", "parameters", "model_configuration",
-                  "schedule_policy", "statistics", "model_repository"}));
+                  "schedule_policy", "statistics", "model_repository", "logging"}));
   const json ready = {{{"name", "a"}, {"version", "1"}, {"state", "READY"}}};
   EXPECT_EQ(Index(), ready);
   EXPECT_EQ(Index("{}"), ready);
