@@ -39,8 +39,9 @@ HttpReply Refusal(int status, std::string_view message) {
 
 struct Connection::Parser : http::request_parser<http::string_body> {};
 
-Connection::Connection(Stream stream, std::string client, Connections& shared)
-    : stream_(std::move(stream)),
+Connection::Connection(Stream::Socket socket, asio::ssl::context* tls, std::string client,
+                       Connections& shared)
+    : stream_(std::move(socket), tls),
       timer_(stream_.get_executor()),
       client_address_(std::move(client)),
       shared_(shared) {}

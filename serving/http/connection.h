@@ -36,7 +36,9 @@ struct Connections {
 // Handlers of asynchronous calls keep the connection alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Stream stream, std::string client, Connections& shared);
+  // `tls` null: bytes as they are. `client`: its address.
+  Connection(Stream::Socket socket, boost::asio::ssl::context* tls, std::string client,
+             Connections& shared);
   ~Connection();
 
   void Begin();

@@ -171,8 +171,8 @@ class AsioServer : public HttpServer {
     Error ignored;
     if (unix_path_.empty()) socket.set_option(tcp::no_delay(true), ignored);
     std::string client = ClientOf(socket);
-    const auto connection = std::make_shared<Connection>(
-        Stream(std::move(socket), tls_ ? &*tls_ : nullptr), std::move(client), shared_);
+    const auto connection = std::make_shared<Connection>(std::move(socket), tls_ ? &*tls_ : nullptr,
+                                                         std::move(client), shared_);
     shared_.all.insert(connection);
     connection->Begin();
   }

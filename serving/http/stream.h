@@ -21,6 +21,10 @@ class Stream {
     if (tls != nullptr) tls_ = std::make_unique<boost::asio::ssl::stream<Socket&>>(socket_, *tls);
   }
 
+  // TLS refers to the socket, which therefore stays where it is.
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
   executor_type get_executor() { return socket_.get_executor(); }
   bool is_encrypted() const { return tls_ != nullptr; }
 
