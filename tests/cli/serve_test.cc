@@ -22,6 +22,7 @@ class ServeTest : public testing::TrainCommandTest {
   std::string ServedOnce(std::vector<std::string> arguments) {
     const std::string log = directory_.path("log"), reply = directory_.path("reply");
     arguments.insert(arguments.begin(), "serve");
+    std::filesystem::remove(log);  // of the server before: it is appended to
     const pid_t server = Start(arguments, log);
     EXPECT_TRUE(Until([&] {
       const std::string text = ReadFile(log);
