@@ -12,6 +12,7 @@ namespace {
 
 // Copies all elements of `from` to those of `to` from `begin` on.
 void CopyTo(const Tensor& from, Tensor& to, int64_t begin) {
+  if (from.num_elements() == 0) return;
   if (from.dtype() == DType::kString) {
     std::copy_n(from.data<std::string>(), from.num_elements(),
                 to.mutable_data<std::string>() + begin);

@@ -23,7 +23,7 @@ absl::StatusOr<Session::Inputs> ZeroInputs(const Session& session) {
       for (const Dim& dim : *input.type.shape) dims.push_back(dim.known() ? dim.value() : 1);
     absl::StatusOr<Tensor> tensor = Tensor::Create(input.type.dtype, dims);
     if (!tensor.ok()) return tensor.status();
-    if (tensor->dtype() != DType::kString)
+    if (tensor->dtype() != DType::kString && tensor->num_elements() > 0)
       std::memset(tensor->raw_mutable_data(), 0, static_cast<size_t>(tensor->byte_size()));
     inputs[input.name] = Value(*std::move(tensor));
   }

@@ -99,6 +99,7 @@ absl::StatusOr<JsonElement> MemberOf(JsonObject object, const char* name,
 }
 
 absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string_view body) {
+  if (body.empty()) return Wrong("the body", "is not JSON: it is empty");
   JsonElement document;
   auto error = parser.parse(body.data(), body.size()).get(document);
   if (error != simdjson::SUCCESS &&

@@ -52,7 +52,7 @@ class ExtensionsTest : public ::testing::Test {
   }
   static std::string BytesOf(std::vector<float> values) {
     std::string bytes(values.size() * sizeof(float), '\0');
-    std::memcpy(bytes.data(), values.data(), bytes.size());
+    if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
   }
   // The JSON that asks for `rows` rows by bytes.
