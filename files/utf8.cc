@@ -6,23 +6,49 @@
 namespace onward {
 namespace {
 
+// The bounds of the second byte after `first`, which begins a character of several bytes.
+void SecondByte(uint8_t first, uint8_t& low, uint8_t& high) {
+  low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+}
+
 // Bytes of the well-formed character that `text` starts with; 0 when there is none.
 size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  if (byte(0) < 0x80) return 1;
-  const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (byte(0) == 0xe0 && byte(1) < 0xa0) return 0;
-  if (byte(0) == 0xed && byte(1) > 0x9f) return 0;
-  if (byte(0) == 0xf0 && byte(1) < 0x90) return 0;
-  if (byte(0) == 0xf4 && byte(1) > 0x8f) return 0;
-  return length;
+  const Utf8Front front = FrontOfUtf8(text);
+  return front.complete ? front.bytes : 0;
 }
 
 }  // namespace
+
+Utf8Front FrontOfUtf8(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  if (byte(0) < 0x80) return {1, true, false};
+  if (byte(0) < 0xc2 || byte(0) > 0xf4) return {1, false, false};
+  const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  uint8_t low, high;
+  SecondByte(byte(0), low, high);
+  size_t good = 1;
+  while (good < length && good < text.size() && byte(good) >= low && byte(good) <= high) {
+    ++good;
+    low = 0x80, high = 0xbf;
+  }
+  return {good, good == length, good < length && good == text.size()};
+}
+
+std::string ReplaceMalformed(std::string_view text) {
+  std::string made;
+  made.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Front front = FrontOfUtf8(text);
+    if (front.complete) {
+      made.append(text.substr(0, front.bytes));
+    } else {
+      made += "\xef\xbf\xbd";
+    }
+    text.remove_prefix(front.bytes);
+  }
+  return made;
+}
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
