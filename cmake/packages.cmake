@@ -12,6 +12,8 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 # Optional: formats of ImageDecoder.
 find_package(TIFF QUIET)
 pkg_check_modules(WEBP QUIET IMPORTED_TARGET libwebp)

@@ -1,0 +1,13 @@
+// GPT-2's letters for the 256 bytes: visible characters, so that bytes can stand in a vocabulary.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace onward::tokenizer {
+
+std::string ToByteAlphabet(std::string_view bytes);
+// What is not of the alphabet throughout is left as it is.
+std::string FromByteAlphabet(std::string_view text);
+
+}  // namespace onward::tokenizer
