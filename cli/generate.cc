@@ -8,14 +8,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
+#include "cli/token_text.h"
 #include "onward/import.h"
 #include "onward/models.h"
 #include "onward/status.h"
-#include "onward/vocabulary.h"
-#include "training/data/model_notes.h"
 
 namespace onward::cli {
 namespace {
@@ -58,63 +56,27 @@ absl::StatusOr<std::unique_ptr<Decoder>> Load(Model model, const Options& option
   return Decoder::Create(std::move(model), common.session(), context);
 }
 
-// Tokens as text, or as numbers where there is no vocabulary.
-class Writer {
- public:
-  // Of `file`, or of the model's metadata where none is named.
-  static absl::StatusOr<Writer> Create(const std::string& file, const Metadata& metadata) {
-    Writer writer;
-    const auto noted = metadata.find(kVocabularyNote);
-    if (file.empty() && noted != metadata.end() && noted->second != "bytes") {
-      absl::StatusOr<Vocabulary> read = Vocabulary::Parse(noted->second);
-      if (!read.ok())
-        return Annotate(read.status(), absl::StrCat("the model's '", kVocabularyNote, "':"));
-      writer.vocabulary_ = std::make_shared<Vocabulary>(*std::move(read));
-    } else if (file == "bytes" || (file.empty() && noted != metadata.end())) {
-      writer.vocabulary_ = std::make_shared<Vocabulary>(Vocabulary::Bytes());
-    } else if (!file.empty()) {
-      ONWARD_ASSIGN_OR_RETURN(Vocabulary read, Vocabulary::Read(file));
-      writer.vocabulary_ = std::make_shared<Vocabulary>(std::move(read));
-    }
-    return writer;
-  }
-  bool has_text() const { return vocabulary_ != nullptr; }
-  const Vocabulary& vocabulary() const { return *vocabulary_; }
+void Print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
-  absl::StatusOr<std::string> Text(const std::vector<int64_t>& tokens) const {
-    if (has_text()) return vocabulary_->Decode(tokens);
-    return absl::StrJoin(tokens, ",");
-  }
-
-  // As they come.
-  absl::Status Stream(int64_t token) {
-    ONWARD_ASSIGN_OR_RETURN(const std::string text, Text({token}));
-    if (!has_text() && streamed_++ > 0) std::fputs(",", stdout);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-    return absl::OkStatus();
-  }
-
- private:
-  std::shared_ptr<const Vocabulary> vocabulary_;
-  int64_t streamed_ = 0;
-};
-
-absl::StatusOr<std::vector<int64_t>> PromptOf(const Options& options, const Writer& writer) {
+absl::StatusOr<std::vector<int64_t>> PromptOf(const Options& options, const TokenText& writer) {
   if (!options.prompt_ids.empty()) return Numbers(options.prompt_ids, "--prompt-ids");
   if (!writer.has_text())
     return absl::InvalidArgumentError(
-        "--prompt needs --vocab, a file of tokens (or 'bytes'): the model brings no vocabulary; "
+        "--prompt needs --vocab, a file of tokens, a tokenizer.json or 'bytes': the model brings "
+        "no "
+        "vocabulary; "
         "--prompt-ids takes numbers");
-  ONWARD_ASSIGN_OR_RETURN(const auto tokens, writer.vocabulary().Encode(options.prompt));
-  return std::vector<int64_t>(tokens.begin(), tokens.end());
+  return writer.Encode(options.prompt);
 }
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-nlohmann::json TokensOf(const std::vector<int64_t>& tokens, const Writer& writer) {
+nlohmann::json TokensOf(const std::vector<int64_t>& tokens, const TokenText& writer) {
   nlohmann::json made = {{"ids", tokens}};
   if (!writer.has_text()) return made;
   if (const auto text = writer.Text(tokens); text.ok()) made["text"] = *text;
@@ -122,8 +84,8 @@ nlohmann::json TokensOf(const std::vector<int64_t>& tokens, const Writer& writer
 }
 
 absl::Status Search(Decoder& decoder, const std::vector<int64_t>& prompt,
-                    const std::vector<int64_t>& stops, const Options& options, const Writer& writer,
-                    nlohmann::json& document) {
+                    const std::vector<int64_t>& stops, const Options& options,
+                    const TokenText& writer, nlohmann::json& document) {
   if (options.temperature != 0 || options.top_k != 0 || options.top_p != 1)
     return absl::InvalidArgumentError(
         "--beams looks for the most probable text and takes no --temperature, --top-k or --top-p");
@@ -143,7 +105,7 @@ absl::Status Search(Decoder& decoder, const std::vector<int64_t>& prompt,
 
 absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
                     const std::vector<int64_t>& stops, const Options& options,
-                    const CommonOptions& common, Writer& writer, nlohmann::json& document) {
+                    const CommonOptions& common, TokenText& writer, nlohmann::json& document) {
   generation::GenerateOptions generate;
   generate.max_new_tokens = options.max_new_tokens;
   generate.stop_tokens = stops;
@@ -156,12 +118,14 @@ absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
   absl::Status written;
   if (!common.json) {
     generate.on_token = [&](int64_t token) {
-      written = writer.Stream(token);
+      const absl::StatusOr<std::string> text = writer.Next(token);
+      written = text.status();
+      if (text.ok()) Print(*text);
       return written.ok();
     };
   }
   const auto made = generation::Generate(decoder, prompt, generate);
-  if (!common.json) std::fputs("\n", stdout);
+  if (!common.json) Print(writer.Finish().value_or("") + "\n");
   if (!made.ok()) return made.status();
   ONWARD_RETURN_IF_ERROR(written);
   document.update(TokensOf(made->tokens, writer));
@@ -173,11 +137,12 @@ absl::Status GenerateText(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
   // Numbers come back as numbers, unless a vocabulary is asked for.
   const bool text = !options.prompt.empty() || common.json;
-  ONWARD_ASSIGN_OR_RETURN(Writer writer,
-                          Writer::Create(options.vocabulary, text ? model.metadata : Metadata()));
+  ONWARD_ASSIGN_OR_RETURN(
+      TokenText writer, TokenText::Create(options.vocabulary, text ? model.metadata : Metadata()));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> prompt, PromptOf(options, writer));
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> stops,
-                          Numbers(options.stop_ids, "--stop-ids"));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> stops, Numbers(options.stop_ids, "--stop-ids"));
+  if (options.stop_ids.empty() && writer.end_token().has_value())
+    stops.push_back(*writer.end_token());
   ONWARD_ASSIGN_OR_RETURN(const auto decoder, Load(std::move(model), options, common));
   if (options.beams < 0)
     return absl::InvalidArgumentError(
@@ -219,11 +184,12 @@ void AddGenerate(CommandLine& line, CommonOptions& common) {
                  {.excludes = "--prompt"});
   command.Option(
       "--vocab", options->vocabulary,
-      "file of tokens, one a line or a JSON object; 'bytes': the 256 bytes; default: the "
-      "model's own, where its file has one");
+      "file of tokens, one a line or a JSON object, or a tokenizer.json or its directory; 'bytes': "
+      "the 256 bytes; default: the model's own, where its file has one");
   command.Option("--max-new-tokens", options->max_new_tokens, "tokens to make at most",
                  {.positive = true});
-  command.Option("--stop-ids", options->stop_ids, "tokens that end the text, as 0,2");
+  command.Option("--stop-ids", options->stop_ids,
+                 "tokens that end the text, as 0,2; default: the tokenizer's eos_token");
   command.Option("--temperature", options->temperature,
                  "scores are divided by it before a token is drawn; 0: the best token");
   command.Option("--top-k", options->top_k, "draw only from the k best");

@@ -121,6 +121,33 @@ TEST_F(GenerateCommandTest, WhatATrainingLeaves) {
   EXPECT_EQ(out_, "fgh\nabcdefgh\na\n");
 }
 
+// Text by a tokenizer.json, whose eos_token ends it.
+TEST_F(GenerateCommandTest, Tokenizers) {
+  const std::string file = directory_.Write("hf/tokenizer.json", R"({
+      "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "decoder": {"type": "ByteLevel"},
+      "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "d": 3, "e": 4},
+                "merges": ["a b"]}})");
+  ASSERT_EQ(Call(model_ + " --prompt abe --vocab " + file + " --max-new-tokens 5 --json"), 0)
+      << err_;
+  const auto document = nlohmann::json::parse(out_);
+  EXPECT_EQ(document["prompt_ids"], nlohmann::json({2, 4}));
+  ASSERT_EQ(Call(model_ + " --prompt abe --vocab " + directory_.path("hf") + " --max-new-tokens 5"),
+            0)
+      << err_;
+  EXPECT_EQ(out_, document["text"].get<std::string>() + "\n");
+
+  static constexpr const char* kTokens[] = {"a", "b", "ab", "d", "e"};
+  directory_.Write(
+      "hf/tokenizer_config.json",
+      absl::StrCat(R"({"eos_token": ")", kTokens[document["ids"][0].get<size_t>()], R"("})"));
+  ASSERT_EQ(Call(model_ + " --prompt abe --vocab " + file + " --json"), 0) << err_;
+  EXPECT_EQ(nlohmann::json::parse(out_)["finish"], "stop");
+  directory_.Write("hf/tokenizer.json", R"({"model": {"type": "X"}})");
+  EXPECT_EQ(Call(model_ + " --prompt abe --vocab " + file), 1);
+  EXPECT_THAT(err_, HasSubstr("tokenizer.json': model.type: 'X' is not supported"));
+}
+
 TEST_F(GenerateCommandTest, RefusesWithAReason) {
   const auto refusal = [&](const std::string& arguments, int code = 1) {
     EXPECT_EQ(Call(arguments), code) << arguments;
