@@ -27,6 +27,10 @@ void Image(const uint8_t* data, size_t size);
 // What a training reads: a vocabulary, an archive, records of lines, a checkpoint's manifest.
 void DataFile(const uint8_t* data, size_t size);
 
+// A tokenizer.json and, behind a zero byte, a text; a text for tokenizers of drawn parts.
+void TokenizerBytes(const uint8_t* data, size_t size);
+void TokenizerText(const uint8_t* data, size_t size);
+
 // A training's configuration: as bytes in text or JSON; the bytes change one that then trains.
 void TrainConfigBytes(const uint8_t* data, size_t size);
 void TrainConfigured(const uint8_t* data, size_t size);
@@ -59,6 +63,8 @@ inline constexpr Harness kHarnesses[] = {
     {"tensor_file", TensorFile},
     {"image", Image},
     {"data_file", DataFile},
+    {"tokenizer_bytes", TokenizerBytes},
+    {"tokenizer_text", TokenizerText},
     {"train_config_bytes", TrainConfigBytes},
     {"train_configured", TrainConfigured},
     {"checkpoint", Checkpoint},
