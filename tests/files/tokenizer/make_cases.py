@@ -4,8 +4,10 @@ Usage: make_cases.py INPUT_TXT DIRECTORY [SEED [TEXTS]]. INPUT_TXT is what they 
 of DIRECTORY holds a tokenizer.json and cases: ids without and with special tokens, text back with them and without them.
 Needs `pip install tokenizers==0.23.3`. The cases of the repository are those of seed 1 with 12 texts of noise.
 """
+import base64
 import json
 import random
+import struct
 import sys
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -13,7 +15,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 GERMAN = "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. Straße, ÄÖÜ; İstanbul ÇĞŞ!"
 CHINESE = "我爱北京天安门，天安门上太阳升。東京は日本の首都です。한국어도 있습니다."
 TEXTS = [
-    "", " ", "a", "First Citizen:\nBefore we proceed any further, hear me speak.\n",
+    "", " ", "a", "ax xax a\u0301 a\u0301x", "First Citizen:\nBefore we proceed any further, hear me speak.\n",
     "I'll say it's 1,234.56 dollars, won't you've 'twas they're I'm he'd?  two  spaces\tand\ttabs ", GERMAN, CHINESE,
     "emoji 👩‍👩‍👧‍👦 and 🇩🇪 👍🏽 ☕️ z̴̢̛a̶l̷g̸o̵ e\u0301 n\u0303 a\u0323\u0302 \u1e69 \u0307\u0323", "\u0000\u0001\u0007\u001f\u007f\u0085\u00a0\u00ad\u200b\u200d\u2028\ufeff\ufffd",
     "x" * 150 + " " + "supercalifragilisticexpialidocious" * 4, "ﬁne ① ½ ﷺ Ⅷ ﾊﾝｶｸ ｆｕｌｌ Å Ω \u212b", "<s>hello</s> [MASK]  <x>word <x> <x>s HELLO hello",
@@ -152,6 +154,20 @@ def unigram(corpus, pieces):
     yield "unigram_bytes", made
 
 
+def precompiled():
+    """SentencePiece's map of characters with one key, 'a', which becomes 'bc'."""
+    units, root, value = [0] * 512, 256, 128
+    units[0] = root << 10
+    units[root ^ ord("a")] = value << 10 | 1 << 8 | ord("a")
+    units[root ^ ord("a") ^ value] = 1 << 31
+    bytes_ = struct.pack("<I512I", 4 * len(units), *units) + b"bc\0"
+    made = Tokenizer(models.WordLevel({"bcx": 0, "[UNK]": 1, "bc": 2}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    members = json.loads(made.to_str())
+    members["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes_).decode()}
+    yield "precompiled", Tokenizer.from_str(json.dumps(members))
+
+
 def cases(made, texts):
     rows, ids_seen = [], set()
     for text in texts:
@@ -176,7 +192,7 @@ def main():
         corpus = file.read().split("\n")[:3000]
     texts = TEXTS + noise(count, seed)
     pieces = ["▁", "e", "t", "th", "the", "▁the", "a", "an", "and", "▁and", "i", "in", "ing", "s", "x", "xx", "xxxx", "ü", "天", "天安门"]
-    made = [*byte_level(corpus), *other_bpe(corpus), *others(corpus), *unigram(corpus, pieces)]
+    made = [*byte_level(corpus), *other_bpe(corpus), *others(corpus), *unigram(corpus, pieces), *precompiled()]
     for name, tokenizer in made:
         with open(f"{directory}/{name}.json", "w", encoding="utf-8") as file:
             json.dump({"tokenizer": json.loads(tokenizer.to_str()), "cases": cases(tokenizer, texts)}, file, ensure_ascii=False, separators=(",", ":"))
