@@ -38,3 +38,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -D FILES=${page_file_list} -D OUTPUT=${page_source} -P ${CMAKE_SOURCE_DIR}/cmake/page_files.cmake
   DEPENDS ${page_files} ${CMAKE_SOURCE_DIR}/cmake/page_files.cmake COMMENT "page_files.cc" VERBATIM)
 target_sources(onward_serving PRIVATE ${page_source})
+if(ONWARD_SANITIZE MATCHES "thread")
+  # The sanitizer does not know fences; Asio's queues have locks besides.
+  target_compile_definitions(onward_serving PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+endif()
