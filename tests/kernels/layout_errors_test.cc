@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/cpu/kernels.h"
 #include "tests/support/kernel_runner.h"
 
@@ -101,6 +103,11 @@ TEST(LayoutErrors, NameTheSizeThatDoesNotFit) {
       {Case("Pad", {{"mode", std::string("reflect")}}, {Zeros({0, 1}), Ints({1, 0, 0, 0})}),
        "nothing to repeat"},
       {Case("Resize", {}, {data, Tensor(), Tensor::Of<float>({2}, {0, 1})}), "scales[0] is 0"},
+      {Case("Resize", {}, {Zeros({0, 3}), Tensor(), Tensor::Of<float>({2}, {INFINITY, 1})}),
+       "scales[0] is inf"},
+      {Case("Resize", {{"keep_aspect_ratio_policy", std::string("not_smaller")}},
+            {Zeros({1, 4}), Tensor(), Tensor(), Ints({int64_t{1} << 52, 1})}),
+       "sizes scale axis 1 of size 4 by 4.5036e+15"},
       {Case("Range", {},
             {Tensor::Scalar<int64_t>(0), Tensor::Scalar<int64_t>(1), Tensor::Scalar<int64_t>(0)}),
        "delta is 0"},

@@ -121,7 +121,7 @@ class Resize : public Kernel {
         const float scale = scales->as<float>()[i];
         axes[i].scale = static_cast<double>(scale);
         const double size = ScaledSize(axes[i].in, scale);
-        if (!(axes[i].scale > 0) || size > 9e15)
+        if (!(axes[i].scale > 0) || !(size <= 9e15))  // infinity times a dim of 0 is NaN
           return absl::InvalidArgumentError(absl::StrCat("scales[", i, "] is ", axes[i].scale));
         axes[i].out = static_cast<int64_t>(size);
       } else {
@@ -131,11 +131,12 @@ class Resize : public Kernel {
         axes[i].scale = axes[i].in == 0 ? 1 : static_cast<double>(axes[i].out) / in;
       }
     }
-    if (sizes != nullptr && options_.policy != AspectPolicy::kStretch) KeepAspect(axes);
+    if (sizes != nullptr && options_.policy != AspectPolicy::kStretch) return KeepAspect(axes);
     return absl::OkStatus();
   }
 
-  void KeepAspect(Axes& axes) const {
+  absl::Status KeepAspect(Axes& axes) const {
+    if (axes.empty()) return absl::OkStatus();
     double scale = axes[0].scale;
     for (const ResizeAxis& axis : axes) {
       scale = options_.policy == AspectPolicy::kNotLarger ? std::min(scale, axis.scale)
@@ -143,8 +144,14 @@ class Resize : public Kernel {
     }
     for (ResizeAxis& axis : axes) {
       axis.scale = scale;
-      axis.out = static_cast<int64_t>(scale * static_cast<double>(axis.in) + 0.5);
+      const double size = scale * static_cast<double>(axis.in) + 0.5;
+      if (size > 9e15) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("sizes scale axis ", axis.axis, " of size ", axis.in, " by ", scale));
+      }
+      axis.out = static_cast<int64_t>(size);
     }
+    return absl::OkStatus();
   }
 
   static absl::Status ReadRoi(const TensorView* roi, Axes& axes) {
