@@ -1,4 +1,5 @@
 // Expand and Tile: elements repeat along axes.
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/kernel_list.h"
@@ -63,10 +64,11 @@ class Tile : public Repeat {
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
     const Dims strides = Strides(dims), out_strides = Strides(out);
     absl::InlinedVector<int64_t, 12> box, from, to;
+    const bool empty = absl::c_linear_search(out, 0);  // the other repeats may be any number
     for (size_t i = 0; i < dims.size(); ++i) {
-      box.insert(box.end(), {repeats->as<int64_t>()[i], dims[i]});
+      box.insert(box.end(), {empty ? 0 : repeats->as<int64_t>()[i], dims[i]});
       from.insert(from.end(), {0, strides[i]});
-      to.insert(to.end(), {out_strides[i] * dims[i], out_strides[i]});
+      to.insert(to.end(), {empty ? 0 : out_strides[i] * dims[i], out_strides[i]});
     }
     auto* copy = context.NewState<StridedCopy>();
     *copy = PlanStridedCopy(context, context.input_dtype(0), box, from, to);
