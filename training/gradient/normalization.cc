@@ -135,8 +135,8 @@ Gradients LpNormalizationRule(const GradientScope& s) {
   return {{Masked(Not(zero), (dy - along) / divisor)}};
 }
 
-// The sum of x over `before` channels, itself and `after` channels.
-Expr ChannelSums(const Expr& x, int64_t before, int64_t after) {
+// The sum of x over `before` channels, itself and `after` channels, slice by slice.
+Expr SumOfSlices(const Expr& x, int64_t before, int64_t after) {
   const Expr padded = Op("Pad", {x, IntsLike(x, {before, after}), Expr(), IntsLike(x, {1})});
   const int64_t size = before + after + 1;
   Expr sum;
@@ -146,6 +146,22 @@ Expr ChannelSums(const Expr& x, int64_t before, int64_t after) {
     sum = sum.valid() ? sum + part : part;
   }
   return sum;
+}
+
+// The same as differences of running sums: its cost does not grow with the window.
+Expr DifferenceOfSums(const Expr& x, int64_t before, int64_t after) {
+  const Expr running = Op("CumSum", {x, x.sink()->Scalar(1, DType::kInt64)});
+  const Expr sums = Op("Pad", {running, IntsLike(x, {1, 0}), Expr(), IntsLike(x, {1})});
+  const Expr count = DimOf(x, 1), channel = Iota(count);
+  const Expr first = Max(channel - IntsLike(x, {before}), IntsLike(x, {0}));
+  const Expr end = Min(channel + IntsLike(x, {after + 1}), count);
+  return Gather(sums, end, 1) - Gather(sums, first, 1);
+}
+
+Expr ChannelSums(const Expr& x, int64_t before, int64_t after) {
+  constexpr int64_t kMostSlices = 32;
+  return before + after < kMostSlices ? SumOfSlices(x, before, after)
+                                      : DifferenceOfSums(x, before, after);
 }
 
 // y = x s^-beta with s = bias + alpha / size * sum of squares over neighbouring channels.
