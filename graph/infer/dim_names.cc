@@ -84,6 +84,8 @@ void DropUncheckedNames(Graph& graph) {
   DropNames(graph, &taken);
 }
 
+void ForgetInferred(Graph& graph) { ForgetInferred(graph, false); }
+
 void SeparateInputNames(Graph& graph) {
   for (const ValueId input : graph.inputs()) {
     ForEachDim(GraphEdit(graph).type(input), [](Dim& dim) {

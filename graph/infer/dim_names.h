@@ -21,4 +21,8 @@ void DropUncheckedNames(Graph& graph);
 // whose inputs have other sizes than the names say.
 void SeparateInputNames(Graph& graph);
 
+// Forgets the shapes of all values but inputs and constants, in bodies too, for callers who give
+// the inputs other types.
+void ForgetInferred(Graph& graph);
+
 }  // namespace onward
