@@ -5,29 +5,15 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "executors/create_session.h"
+#include "generation/decoder_tensors.h"
 #include "generation/fixed_cache.h"
 #include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 
 namespace onward::generation {
 namespace {
-
-// Position `at` of scores [batch, length, vocabulary]; the only one where there is one alone.
-std::vector<float> RowOf(const Tensor& scores, int64_t batch, int64_t at) {
-  const int64_t vocabulary = scores.dims().back();
-  const int64_t length = scores.rank() == 3 ? scores.dims()[1] : 1;
-  const int64_t begin = (batch * length + (length > 1 ? at : 0)) * vocabulary;
-  std::vector<float> row(static_cast<size_t>(vocabulary));
-  DispatchDType(FloatTypes(), scores.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* data = scores.data<T>() + begin;
-    std::transform(data, data + vocabulary, row.begin(), [](T x) { return static_cast<float>(x); });
-  });
-  return row;
-}
 
 // Rows `parents` of axis 0.
 Tensor Gathered(const Tensor& from, absl::Span<const int> parents) {
@@ -69,24 +55,11 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(std::unique_ptr<Session
 
 absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const SessionOptions& options,
                                                          int64_t context) {
-  const bool caches = std::any_of(
-      model.graph.inputs().begin(), model.graph.inputs().end(),
-      [&](ValueId id) { return absl::StrContains(model.graph.value(id).name, "past"); });
-  if (caches) ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
+  if (HasCaches(model.graph))
+    ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
   ONWARD_ASSIGN_OR_RETURN(
       auto session, CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions}));
   return Create(std::move(session), context);
-}
-
-absl::Status Decoder::Check(absl::Span<const int64_t> tokens) const {
-  for (const int64_t token : tokens) {
-    if (token < 0 || (signature_.vocabulary && token >= *signature_.vocabulary)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("token ", token, " is not in the model's vocabulary",
-                       signature_.vocabulary ? absl::StrCat(" of ", *signature_.vocabulary) : ""));
-    }
-  }
-  return absl::OkStatus();
 }
 
 bool Decoder::full() const {
@@ -105,20 +78,6 @@ void Decoder::MakeGroups() {
   for (size_t i = 0; i < rows_.size(); ++i) groups_.emplace_back().rows = {i};
 }
 
-Tensor Decoder::EmptyCache(const DecoderSignature::Cache& cache, size_t rows) const {
-  const Type& type = session_->inputs()[cache.past].type;
-  Dims dims;
-  for (size_t axis = 0; axis < type.shape->size(); ++axis) {
-    const Dim& dim = (*type.shape)[axis];
-    dims.push_back(static_cast<int64_t>(axis) == cache.length_axis ? capacity_
-                   : axis == 0                                     ? static_cast<int64_t>(rows)
-                                                                   : dim.value());
-  }
-  Tensor cache_tensor(type.dtype, dims);
-  std::memset(cache_tensor.raw_mutable_data(), 0, static_cast<size_t>(cache_tensor.byte_size()));
-  return cache_tensor;
-}
-
 void Decoder::MakeRoom(Group& group, size_t length) {
   const auto needed = static_cast<int64_t>(length);
   for (size_t i = 0; signature_.past_length && i < group.caches.size(); ++i) {
@@ -127,7 +86,8 @@ void Decoder::MakeRoom(Group& group, size_t length) {
     const int64_t before = old.dims()[axis];
     if (before >= needed) continue;
     capacity_ = std::max({capacity_, needed, 2 * before});
-    Tensor wide = EmptyCache(signature_.caches[i], group.rows.size());
+    Tensor wide = EmptyCache(session_->inputs(), signature_.caches[i],
+                             static_cast<int64_t>(group.rows.size()), capacity_);
     const DimsView dims = old.dims();
     const int64_t heads = NumElements(dims, 0, static_cast<int64_t>(axis));
     const int64_t bytes = heads == 0 ? 0 : old.byte_size() / heads;
@@ -141,19 +101,13 @@ void Decoder::MakeRoom(Group& group, size_t length) {
 }
 
 absl::StatusOr<Scores> Decoder::Begin(absl::Span<const int64_t> prompt) {
-  if (prompt.empty()) return absl::InvalidArgumentError("the prompt has no token");
-  ONWARD_RETURN_IF_ERROR(Check(prompt));
-  if (!signature_.caches.empty() && context_ > 0 &&
-      static_cast<int64_t>(prompt.size()) > context_) {
-    return absl::InvalidArgumentError(absl::StrCat("the prompt has ", prompt.size(),
-                                                   " tokens, the model's context is ", context_));
-  }
+  ONWARD_RETURN_IF_ERROR(CheckPrompt(signature_, context_, prompt));
   constexpr int64_t kRoom = 16;  // for tokens to come
   if (signature_.past_length) capacity_ = static_cast<int64_t>(prompt.size()) + kRoom;
   rows_ = {std::vector<int64_t>(prompt.begin(), prompt.end())};
   MakeGroups();
   for (const DecoderSignature::Cache& cache : signature_.caches)
-    groups_[0].caches.push_back(EmptyCache(cache, 1));
+    groups_[0].caches.push_back(EmptyCache(session_->inputs(), cache, 1, capacity_));
   return Read(prompt.size());
 }
 
@@ -165,7 +119,7 @@ absl::StatusOr<Scores> Decoder::Next(absl::Span<const int64_t> tokens,
     if (parent < 0 || parent >= static_cast<int>(rows_.size()))
       return absl::InvalidArgumentError(absl::StrCat("there is no row ", parent));
   }
-  ONWARD_RETURN_IF_ERROR(Check(tokens));
+  ONWARD_RETURN_IF_ERROR(CheckTokens(signature_, tokens));
   if (full())
     return absl::OutOfRangeError(absl::StrCat("the context of ", context_, " tokens is full"));
   if (!IsIdentity(parents, rows_.size())) {
@@ -207,7 +161,7 @@ absl::StatusOr<Scores> Decoder::Read(size_t count) {
     }
     const int64_t read = static_cast<int64_t>((length - begin - 1) % width);
     for (size_t i = 0; i < group.rows.size(); ++i)
-      scores[group.rows[i]] = RowOf(last, static_cast<int64_t>(i), read);
+      scores[group.rows[i]] = ScoresAt(last, static_cast<int64_t>(i), read);
   }
   return scores;
 }
@@ -215,27 +169,14 @@ absl::StatusOr<Scores> Decoder::Read(size_t count) {
 // `width` columns, those from `count` on being padding.
 Tensor Decoder::Ids(const Group& group, size_t input, size_t begin, size_t count,
                     size_t width) const {
-  const DType dtype = session_->inputs()[input].type.dtype;
   const bool mask = signature_.mask == input, positions = signature_.positions == input;
-  Tensor ids(dtype, {static_cast<int64_t>(group.rows.size()), static_cast<int64_t>(width)});
-  DispatchDType(Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* out = ids.mutable_data<T>();
-    for (const size_t row : group.rows) {
-      for (size_t i = 0; i < width; ++i, ++out) {
-        const int64_t value = mask        ? int64_t{i < count}
-                              : positions ? static_cast<int64_t>(begin + i)
-                              : i < count ? rows_[row][begin + i]
-                                          : 0;
-        if constexpr (std::is_integral_v<T>) {
-          *out = static_cast<T>(value);
-        } else {
-          *out = static_cast<T>(static_cast<float>(value));
-        }
-      }
-    }
-  });
-  return ids;
+  return IdTensor(session_->inputs()[input].type.dtype, group.rows.size(), width,
+                  [&](size_t row, size_t i) {
+                    return mask        ? int64_t{i < count}
+                           : positions ? static_cast<int64_t>(begin + i)
+                           : i < count ? rows_[group.rows[row]][begin + i]
+                                       : 0;
+                  });
 }
 
 absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
@@ -268,23 +209,15 @@ absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
   ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_)));
   for (size_t i = 0; i < signature_.caches.size(); ++i)
     group.caches[i] = std::exchange(outputs_[signature_.caches[i].present], Value());
-  const Value& scores = outputs_[signature_.scores];
-  if (!scores.is_tensor()) return absl::InvalidArgumentError("the scores are not a tensor");
-  const Tensor& tensor = scores.tensor();
-  const int64_t rows = static_cast<int64_t>(group.rows.size());
-  const int64_t length = tensor.rank() == 3 ? tensor.dims()[1] : 1;
-  const bool fits = (tensor.rank() == 2 || tensor.rank() == 3) && tensor.dims()[0] == rows &&
-                    tensor.dims().back() > 0 &&
-                    (length == static_cast<int64_t>(width) || length == 1);
-  if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("the scores of ", rows, " rows of ", width,
-                                                   " tokens are ", DimsString(tensor.dims())));
-  }
+  ONWARD_ASSIGN_OR_RETURN(
+      const int64_t length,
+      ScoredPlaces(outputs_[signature_.scores], static_cast<int64_t>(group.rows.size()),
+                   static_cast<int64_t>(width)));
   if (length == 1 && count != width) {
     return absl::InvalidArgumentError(absl::StrCat("the model scores only the last of ", width,
                                                    " tokens, and there are ", count));
   }
-  return tensor;
+  return outputs_[signature_.scores].tensor();
 }
 
 }  // namespace onward::generation

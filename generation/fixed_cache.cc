@@ -132,6 +132,7 @@ class Rewriter {
     const Dim batch = (*graph_.type(all[0].past[0]).shape)[0];
     past_ = sink_.Value(GraphEdit(graph_).AddInput(
         kPastLengthName, Type::Tensor(DType::kInt64, SymbolicDims{batch})));
+    first_ = Slice(past_, {0}, {1}, {0});
     for (const Cached& each : all) {
       for (const ValueId cache : each.past) FreeLength(cache);
     }
@@ -146,14 +147,18 @@ class Rewriter {
     const std::vector<NodeId> users = graph_.users(cache);
     for (const NodeId user : users) {
       if (!IsOp(graph_.node(user), "Shape")) continue;
-      const Expr all = Shape(sink_.Value(cache));
-      const Expr length = Slice(past_, {0}, {1}, {0});
-      const Expr shape =
-          expr::Concat({Slice(all, {0}, {2}, {0}), length, Slice(all, {3}, {4}, {0})}, 0);
       const auto bound = [&](const char* name, int64_t otherwise) {
-        return graph_.node(user).attributes.Int(name, otherwise);
+        const int64_t at = graph_.node(user).attributes.Int(name, otherwise);
+        return at < 0 ? at + 4 : at;
       };
-      const Expr part = Slice(shape, {bound("start", 0)}, {bound("end", 4)}, {0});
+      const int64_t start = bound("start", 0), end = bound("end", 4);
+      Expr part = first_;
+      if (start != 2 || end != 3) {
+        const Expr all = Shape(sink_.Value(cache));
+        const Expr shape =
+            expr::Concat({Slice(all, {0}, {2}, {0}), first_, Slice(all, {3}, {4}, {0})}, 0);
+        part = Slice(shape, {start}, {end}, {0});
+      }
       if (sink_.status().ok()) Replace(graph_.node(user).outputs[0], part);
       GraphEdit(graph_).RemoveNode(user);
     }
@@ -208,7 +213,7 @@ class Rewriter {
   Model& model_;
   Graph& graph_;
   GraphSink sink_;
-  Expr past_;
+  Expr past_, first_;  // what all rows hold, and the first one
 };
 
 }  // namespace

@@ -3,24 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/philox.h"
 #include "onward/status.h"
 
 namespace onward::generation {
-namespace {
-
-int64_t Choose(std::vector<float>& scores, const std::vector<int64_t>& before,
-               const GenerateOptions& options, uint64_t step) {
-  const SamplingOptions& sampling = options.sampling;
-  PenaliseRepetition(absl::MakeSpan(scores), before, sampling.repetition_penalty);
-  if (sampling.greedy) return Best(scores);
-  FilterScores(absl::MakeSpan(scores), sampling);
-  double units[UniformNumbers<double>::kPerBlock];
-  UniformNumbers<double>::Draw({options.seed, 0, 0}, step, units);
-  return At(Probabilities(scores), units[0]);
-}
-
-}  // namespace
 
 std::string_view FinishName(Finish finish) {
   switch (finish) {
@@ -44,7 +29,8 @@ absl::StatusOr<Generated> Generate(Decoder& decoder, absl::Span<const int64_t> p
   ONWARD_ASSIGN_OR_RETURN(Scores scores, decoder.Begin(prompt));
   Generated made;
   for (uint64_t step = 0;; ++step) {
-    const int64_t token = Choose(scores[0], decoder.row(0), options, step);
+    const int64_t token = ChooseToken(absl::MakeSpan(scores[0]), decoder.row(0), options.sampling,
+                                      options.seed, step);
     made.tokens.push_back(token);
     const bool goes_on = !options.on_token || options.on_token(token);
     const auto& stops = options.stop_tokens;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/philox.h"
 
 namespace onward::generation {
 namespace {
@@ -117,6 +118,16 @@ int64_t At(absl::Span<const double> probabilities, double unit) {
     if (sum > unit) break;
   }
   return last;
+}
+
+int64_t ChooseToken(absl::Span<float> scores, absl::Span<const int64_t> before,
+                    const SamplingOptions& options, uint64_t seed, uint64_t step) {
+  PenaliseRepetition(scores, before, options.repetition_penalty);
+  if (options.greedy) return Best(scores);
+  FilterScores(scores, options);
+  double units[UniformNumbers<double>::kPerBlock];
+  UniformNumbers<double>::Draw({seed, 0, 0}, step, units);
+  return At(Probabilities(scores), units[0]);
 }
 
 }  // namespace onward::generation

@@ -9,15 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "files/npy.h"
-#include "graph/infer/infer.h"
-#include "graph/ir/graph_edit.h"
-#include "onward/models.h"
-#include "training/prepare/state_dict.h"
+#include "tests/generation/decoder_models.h"
 
 namespace onward::generation {
 namespace {
 
+using testing::Form;
 using ::testing::HasSubstr;
 
 const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/");
@@ -30,45 +27,15 @@ const nlohmann::json& Golden() {
   return *cases;
 }
 
-// How the model is written: it sees everything in each step, or continues from a cache, any number
-// of tokens at a time or one of one row; the cache grows or is written in place.
-enum class Form { kWhole, kCache, kOneByOne, kFixed, kFixedOneByOne };
-
-void MakeOneByOne(Graph& graph) {
-  for (const ValueId id : graph.inputs()) {
-    SymbolicDims& dims = *GraphEdit(graph).type(id).shape;
-    dims[0] = Dim(1);
-    if (graph.value(id).name == "tokens") dims[1] = Dim(1);
-  }
-  for (int i = 0; i < graph.num_values(); ++i) {
-    if (graph.value({i}).producer.valid()) GraphEdit(graph).type({i}) = {};
-  }
-  EXPECT_TRUE(InferGraph(graph).ok());
-}
-
 std::unique_ptr<Decoder> Gpt(Form form, int64_t context = 0) {
-  std::map<std::string, double> options = {
-      {"vocabulary", 13}, {"layers", 2}, {"heads", 2},  {"width", 8},
-      {"context", 32},    {"tied", 0},   {"double", 1},
-  };
-  options["cache"] = form != Form::kWhole;
-  auto model = BuildModel("gpt", options);
-  EXPECT_TRUE(model.ok()) << model.status();
-  const auto weights = ReadNpz(kFolder + "weights.npz");
-  EXPECT_TRUE(weights.ok()) << weights.status();
-  LoadOptions load;
-  load.renames = {{"^transformer\\.", ""}};
-  load.transposed = {"*.c_attn.weight", "*.c_proj.weight", "*.c_fc.weight"};
-  const auto loaded = LoadStateDict(*model, *weights, load);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  if (form == Form::kOneByOne || form == Form::kFixedOneByOne) MakeOneByOne(model->graph);
+  Model model = testing::GptModel(form);
   if (form == Form::kFixed || form == Form::kFixedOneByOne) {
-    auto decoder = Decoder::Create(*std::move(model), SessionOptions(), context);
+    auto decoder = Decoder::Create(std::move(model), SessionOptions(), context);
     EXPECT_TRUE(decoder.ok()) << decoder.status();
     EXPECT_TRUE((*decoder)->signature().past_length.has_value());
     return *std::move(decoder);
   }
-  auto session = Session::Create(*std::move(model));
+  auto session = Session::Create(std::move(model));
   EXPECT_TRUE(session.ok()) << session.status();
   auto decoder = Decoder::Create(*std::move(session), context);
   EXPECT_TRUE(decoder.ok()) << decoder.status();

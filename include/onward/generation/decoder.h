@@ -47,13 +47,11 @@ class Decoder {
   };
 
   Decoder() = default;
-  absl::Status Check(absl::Span<const int64_t> tokens) const;
   void MakeGroups();
   absl::StatusOr<Scores> Read(size_t count);
   // The last `count` tokens of the group's rows, in one run.
   absl::StatusOr<Tensor> Run(Group& group, size_t begin, size_t count);
   Tensor Ids(const Group& group, size_t input, size_t begin, size_t count, size_t width) const;
-  Tensor EmptyCache(const DecoderSignature::Cache& cache, size_t rows) const;
   // Caches that are written in place get room for `length` tokens.
   void MakeRoom(Group& group, size_t length);
 

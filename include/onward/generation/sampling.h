@@ -35,4 +35,9 @@ int64_t Best(absl::Span<const float> scores);
 // The token at `unit` in [0, 1) of the cumulative probabilities.
 int64_t At(absl::Span<const double> probabilities, double unit);
 
+// The next token of a text of which `before` is there, by all of these in their order; the scores
+// change. It is choice number `step` of a text whose draws have this seed.
+int64_t ChooseToken(absl::Span<float> scores, absl::Span<const int64_t> before,
+                    const SamplingOptions& options, uint64_t seed, uint64_t step);
+
 }  // namespace onward::generation
