@@ -107,12 +107,18 @@ absl::Status CheckKind(const std::string& name, const config::ModelConfig& confi
     return Differs("name", absl::StrCat("'", name, "', as the model's directory"),
                    absl::StrCat("'", config.name(), "'"));
   const std::string& platform = config.platform();
-  if (!platform.empty() && platform != "onnxruntime_onnx" && platform != "onnx_onnxv1")
-    return NotServed(absl::StrCat("platform: expected onnxruntime_onnx, got ", platform));
+  const bool is_ensemble = config.has_ensemble_scheduling();
+  if (is_ensemble && !platform.empty() && platform != "ensemble")
+    return Differs("platform", "ensemble, since there is ensemble_scheduling", platform);
+  if (platform == "ensemble" && !is_ensemble)
+    return Differs("ensemble_scheduling", "steps, since the platform is ensemble", "none");
+  if (!is_ensemble && !platform.empty() && platform != "onnxruntime_onnx" &&
+      platform != "onnx_onnxv1")
+    return NotServed(
+        absl::StrCat("platform: expected onnxruntime_onnx or ensemble, got ", platform));
   const std::string& backend = config.backend();
   if (!backend.empty() && backend != "onnxruntime" && backend != "onward")
     return NotServed(absl::StrCat("backend: expected onnxruntime or onward, got ", backend));
-  if (config.has_ensemble_scheduling()) return NotServed("ensembles are not supported");
   if (config.model_transaction_policy().decoupled())
     return NotServed("model_transaction_policy: decoupled models are not supported");
   if (config.max_batch_size() < 0)
@@ -147,8 +153,9 @@ absl::Status CompleteConfig(const std::string& name, const std::vector<ValueInfo
     ONWARD_RETURN_IF_ERROR(CheckTensor("output", outputs, batched, output));
   ONWARD_RETURN_IF_ERROR(CheckOptional(inputs, config));
   config.set_name(name);
-  if (config.platform().empty()) config.set_platform("onnx_onnxv1");
-  if (config.backend().empty()) config.set_backend("onward");
+  if (config.platform().empty())
+    config.set_platform(config.has_ensemble_scheduling() ? "ensemble" : "onnx_onnxv1");
+  if (config.backend().empty() && !config.has_ensemble_scheduling()) config.set_backend("onward");
   CompleteTensors(inputs, batched, *config.mutable_input());
   CompleteTensors(outputs, batched, *config.mutable_output());
   for (config::Input& input : *config.mutable_input())

@@ -12,8 +12,8 @@ namespace onward::serving {
 
 // Checks the configuration against the model and fills in what it leaves out: name, platform,
 // inputs and outputs with types and dims, version policy, instances. InvalidArgument names the
-// field, what was expected and what it has; Unimplemented: what is not served (ensembles, other
-// kinds of models, reshaping).
+// field, what was expected and what it has; Unimplemented: what is not served (other kinds of
+// models, reshaping).
 absl::Status CompleteConfig(const std::string& name, const std::vector<ValueInfo>& inputs,
                             const std::vector<ValueInfo>& outputs, config::ModelConfig& config);
 

@@ -4,6 +4,9 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "absl/strings/str_cat.h"
 
 namespace onward::serving {
@@ -53,6 +56,20 @@ absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::s
   config::ModelConfig config;
   if (parser.ParseFromString(std::string(text), &config)) return config;
   return absl::InvalidArgumentError(absl::StrCat("config.pbtxt: ", messages.error));
+}
+
+absl::StatusOr<config::ModelConfig> ReadConfigFile(const std::string& directory,
+                                                   std::string_view name, const LogSink& log) {
+  const std::filesystem::path path = std::filesystem::path(directory) / "config.pbtxt";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return config::ModelConfig();
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  // A byte more than is read tells that there is more.
+  text.resize(kMostConfigBytes + 1);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return ReadConfigText(text, name, log);
 }
 
 absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,

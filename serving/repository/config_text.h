@@ -19,4 +19,8 @@ absl::StatusOr<config::ModelConfig> ReadConfigText(std::string_view text, std::s
 absl::StatusOr<config::ModelConfig> ReadConfigJson(std::string_view json, std::string_view name,
                                                    const LogSink& log);
 
+// ReadConfigText of the config.pbtxt in a model's directory; an empty one where there is none.
+absl::StatusOr<config::ModelConfig> ReadConfigFile(const std::string& directory,
+                                                   std::string_view name, const LogSink& log);
+
 }  // namespace onward::serving

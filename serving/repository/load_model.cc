@@ -2,14 +2,15 @@
 
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/rewrite/cut_zip_maps.h"
 #include "onward/status.h"
 #include "serving/repository/config_text.h"
+#include "serving/repository/ensemble.h"
 #include "serving/repository/labels.h"
 #include "serving/repository/warm_up.h"
 
@@ -22,32 +23,43 @@ using Versions = std::vector<std::shared_ptr<ServedModel>>;
 absl::StatusOr<config::ModelConfig> ReadConfig(const ModelSource& source,
                                                const LoadRequest& request, const LogSink& log) {
   if (request.config) return ReadConfigJson(*request.config, source.name, log);
-  const fs::path path = fs::path(source.path) / "config.pbtxt";
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return config::ModelConfig();
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  // A byte more than is read tells that there is more.
-  text.resize(kMostConfigBytes + 1);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return ReadConfigText(text, source.name, log);
+  return ReadConfigFile(source.path, source.name, log);
+}
+
+// A model of its own or, where `file` is empty, an ensemble.
+absl::StatusOr<ReadEnsembleModel> ReadModel(const ModelSource& source, const std::string& file,
+                                            const config::ModelConfig& config,
+                                            const LoadContext& context) {
+  if (file.empty()) return ReadEnsemble(source, config, context);
+  ReadEnsembleModel read;
+  ONWARD_ASSIGN_OR_RETURN(read.model, context.load_session.import(file));
+  read.labels = CutZipMaps(read.model.graph);
+  return read;
 }
 
 absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& source, int64_t version,
                                                          const std::string& file,
                                                          const config::ModelConfig& config,
                                                          const LoadContext& context) {
-  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, context.load_session(file));
-  Session& loaded = *session;
+  ONWARD_ASSIGN_OR_RETURN(ReadEnsembleModel read, ReadModel(source, file, config, context));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                          context.load_session.create(std::move(read.model)));
   ServedModelFacts facts;
+  if (!file.empty()) {
+    ONWARD_ASSIGN_OR_RETURN(facts.text, LoadText(*session, {source.name, file, source.path,
+                                                            context.load_generator, context.log}));
+  }
+  // The generator's session has the weights: they are held once.
+  if (facts.text != nullptr && facts.text->generates())
+    session = std::shared_ptr<Session>(facts.text, facts.text->session());
   facts.version = version;
   facts.config = std::make_shared<config::ModelConfig>(config);
   ONWARD_ASSIGN_OR_RETURN(facts.labels, ReadLabels(config, source.path));
+  facts.labels.merge(read.labels);  // labels of files come first
   if (context.statistics != nullptr) facts.statistics = context.statistics(version);
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model,
                           ServedModel::Create(source.name, std::move(session), std::move(facts)));
-  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), loaded));
+  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), model->session()));
   return model;
 }
 
@@ -55,7 +67,9 @@ absl::StatusOr<Versions> LoadVersions(const ModelSource& source, const LoadReque
                                       const LoadContext& context) {
   absl::StatusOr<config::ModelConfig> config = ReadConfig(source, request, context.log);
   if (!config.ok()) return Annotate(config.status(), absl::StrCat("model '", source.name, "':"));
-  const auto files = VersionsOf(source, *config);
+  absl::StatusOr<std::map<int64_t, std::string>> files =
+      std::map<int64_t, std::string>{{EnsembleVersion(source), ""}};
+  if (!config->has_ensemble_scheduling()) files = VersionsOf(source, *config);
   if (!files.ok()) return Annotate(files.status(), absl::StrCat("model '", source.name, "':"));
   Versions versions;
   for (const auto& [version, file] : *files) {

@@ -12,18 +12,25 @@
 #include "serving/repository/load_request.h"
 #include "serving/repository/model_directory.h"
 #include "serving/served_model.h"
+#include "serving/text/load_text.h"
 
 namespace onward::serving {
 
-// A session of the file, which may be overwritten afterwards: SessionOptions::copy_weights.
-using SessionLoader =
-    std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::string& path)>;
+// How files become sessions.
+struct SessionLoader {
+  // The file may be overwritten afterwards: ImportOptions::copy_weights.
+  std::function<absl::StatusOr<Model>(const std::string& path)> import = nullptr;
+  std::function<absl::StatusOr<std::unique_ptr<Session>>(Model model)> create = nullptr;
+};
 
 struct LoadContext {
   SessionLoader load_session;
+  GeneratorLoader load_generator;  // null: models do not generate text
   LogSink log;
   // Where the requests to a version are counted.
   std::function<std::shared_ptr<ModelStatistics>(int64_t version)> statistics;
+  // Where another model of the repository lies, for ensembles. NotFound.
+  std::function<absl::StatusOr<ModelSource>(const std::string& name)> find;
 };
 
 // The versions that the configuration chooses, warmed up. Errors name model and version, and may

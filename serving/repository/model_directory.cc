@@ -103,6 +103,13 @@ absl::StatusOr<std::vector<ModelSource>> SourcesIn(const std::string& path, cons
                                           kDefaultFile, " nor .onnx files"));
 }
 
+absl::StatusOr<std::vector<ModelSource>> SourcesAt(const ModelSource& place, const LogSink& log) {
+  ONWARD_ASSIGN_OR_RETURN(std::vector<ModelSource> sources, SourcesIn(place.path, log));
+  const bool is_one = sources.size() == 1 && !HoldsModels(place.path);
+  if (is_one && !place.name.empty()) sources.front().name = place.name;
+  return sources;
+}
+
 absl::StatusOr<std::map<int64_t, std::string>> VersionsOf(const ModelSource& source,
                                                           const config::ModelConfig& config) {
   const std::string& named = config.default_model_filename();

@@ -22,6 +22,9 @@ struct ModelSource {
 // that are models', and .onnx files. Named after files and directories. NotFound: there are none.
 absl::StatusOr<std::vector<ModelSource>> SourcesIn(const std::string& path, const LogSink& log);
 
+// The same, where one model has the name of `place`, if that has one.
+absl::StatusOr<std::vector<ModelSource>> SourcesAt(const ModelSource& place, const LogSink& log);
+
 // Whether a directory is a model's: it has a configuration, a version or a model.onnx.
 bool IsModelDirectory(const std::string& path);
 

@@ -103,7 +103,8 @@ TEST_F(ModelConfigTest, ContradictionsAreErrors) {
     EXPECT_THAT(Error(text), HasSubstr(expected)) << text;
   };
   has(R"(name: "n")", "name: expected 'm', as the model's directory, got 'n'");
-  has(R"(platform: "tensorrt_plan")", "platform: expected onnxruntime_onnx, got tensorrt_plan");
+  has(R"(platform: "tensorrt_plan")",
+      "platform: expected onnxruntime_onnx or ensemble, got tensorrt_plan");
   has(R"(backend: "python")", "backend: expected onnxruntime or onward, got python");
   has(R"(input { name: "w" })", "input name: expected one of the model's: 'x', 'k', 'fixed'");
   has(R"(input { name: "k" data_type: TYPE_FP32 })",
@@ -115,7 +116,8 @@ TEST_F(ModelConfigTest, ContradictionsAreErrors) {
       "max_batch_size: expected 0, since input 'fixed' has a first dimension of 3");
   has("max_batch_size: -1", "max_batch_size: expected 0 or more, got -1");
   has(R"(input { name: "x" optional: true })", "input 'x': optional: expected false");
-  has(R"(ensemble_scheduling { })", "ensembles are not supported");
+  has(R"(ensemble_scheduling { })", "an ensemble needs input, output");
+  has(R"(platform: "ensemble")", "ensemble_scheduling: expected steps");
   has(R"(input { name: "x" data_type: TYPE_NONE })", "config.pbtxt: line 1");
   EXPECT_EQ(Error(R"(input { name: "x" data_type: TYPE_FP32 dims: [-1, 2] })"), "");
 }

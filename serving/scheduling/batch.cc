@@ -1,4 +1,4 @@
-#include "serving/batch.h"
+#include "serving/scheduling/batch.h"
 
 #include <algorithm>
 #include <cstring>

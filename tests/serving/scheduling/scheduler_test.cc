@@ -1,5 +1,5 @@
 // Turns, batches and waits, without sockets.
-#include "serving/scheduler.h"
+#include "serving/scheduling/scheduler.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "serving/repository/config_text.h"
 #include "tests/support/text_model.h"
 
 namespace onward::serving {
@@ -22,12 +23,15 @@ constexpr char kLookup[] =
     "g (int64[n] i) => (float[n, 2] y) <float[3, 2] table = {0, 1, 10, 11, 20, 21}>"
     "{ y = Gather(table, i) }";
 
-std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& text) {
+std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& text,
+                                   const std::string& config = "") {
   auto model = ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   auto session = Session::Create(*std::move(model), {.num_threads = 1, .check_rows = true});
   EXPECT_TRUE(session.ok()) << session.status();
-  auto served = ServedModel::Create(name, *std::move(session));
+  ServedModelFacts facts;
+  facts.config = std::make_shared<config::ModelConfig>(*ReadConfigText(config, name, nullptr));
+  auto served = ServedModel::Create(name, *std::move(session), std::move(facts));
   EXPECT_TRUE(served.ok()) << served.status();
   return *std::move(served);
 }
@@ -193,6 +197,79 @@ TEST_F(SchedulerTest, WhoWouldWaitTooLongIsRefusedAtOnce) {
   Finish();
   // It waited for longer than nothing.
   EXPECT_TRUE(absl::IsUnavailable(first.reply.status()));
+}
+
+// The running sums of three sequences, whose requests wait all at once: those of one run one after
+// another, in the order of arrival, those of several together.
+TEST_F(SchedulerTest, RequestsOfASequenceRunInTheirOrder) {
+  for (const int cores : {1, 2}) {
+    Start({.cores = cores});
+    const auto sums = Model("sums",
+                            "g (float[n, 2] x, float[n, 2] s) => (float[n, 2] y, float[n, 2] t)"
+                            "{ t = Add(x, s) y = Identity(t) }",
+                            R"(sequence_batching { state { input_name: "s" output_name: "t" } })");
+    ASSERT_GT(sums->most_batch_rows(), 0);
+    if (cores == 1) Shut();
+    constexpr int kSequences = 3, kRequests = 20;
+    Replied outcomes[kRequests][kSequences];
+    for (int i = 0; i < kRequests; ++i) {
+      for (int k = 0; k < kSequences; ++k) {
+        InferRequest asks;
+        asks.sequence = {uint64_t(k + 1), i == 0, i == kRequests - 1};
+        asks.priority = static_cast<uint64_t>(1 + i % 3);  // changes no order
+        const float x = float(i * 10 + k);
+        ASSERT_TRUE(scheduler_
+                        ->Submit(Request(sums, "x", Tensor::Of<float>({1, 2}, {x, 1}),
+                                         outcomes[i][k], asks))
+                        .ok());
+      }
+    }
+    if (cores == 1) Open();
+    Finish();
+    for (int k = 0; k < kSequences; ++k) {
+      float sum = 0;
+      for (int i = 0; i < kRequests; ++i) {
+        const Replied& outcome = outcomes[i][k];
+        ASSERT_TRUE(outcome.reply.ok()) << outcome.reply.status();
+        sum += float(i * 10 + k);
+        EXPECT_THAT(outcome.reply->outputs[0].tensor.span<float>(), ElementsAre(sum, float(i + 1)));
+        if (cores == 1) {
+          EXPECT_EQ(outcome.batch_rows, kSequences);
+        }
+      }
+    }
+    EXPECT_EQ(sums->sequences()->size(), 0);
+  }
+}
+
+TEST_F(SchedulerTest, QueuesOfModelsAreAsLargeAsConfigured) {
+  Start();
+  const auto one = Model("one", kTwice,
+                         "dynamic_batching { default_queue_policy { "
+                         "max_queue_size: 2 default_timeout_microseconds: 1 } }");
+  const auto levels = Model("levels", kTwice, R"(dynamic_batching { priority_levels: 2
+      priority_queue_policy { key: 1 value { max_queue_size: 1 } } })");
+  Shut();
+  Replied first, second, third, high[2], low[2];
+  const auto x = [] { return Tensor::Of<float>({1, 2}, {1, 1}); };
+  ASSERT_TRUE(scheduler_->Submit(Request(one, "x", x(), first)).ok());
+  ASSERT_TRUE(scheduler_->Submit(Request(one, "x", x(), second)).ok());
+  EXPECT_THAT(std::string(scheduler_->Submit(Request(one, "x", x(), third)).message()),
+              HasSubstr("Exceeds maximum queue size"));
+  for (int i = 0; i < 2; ++i) {
+    InferRequest asks;
+    asks.priority = 2;
+    ASSERT_TRUE(scheduler_->Submit(Request(levels, "x", x(), low[i], asks)).ok());
+    asks.priority = 1;
+    ASSERT_TRUE(scheduler_->Submit(Request(levels, "x", x(), high[i], asks)).ok());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Open();
+  Finish();
+  EXPECT_THAT(std::string(first.reply.status().message()), HasSubstr("Request timeout expired"));
+  EXPECT_TRUE(low[0].reply.ok() && low[1].reply.ok() && high[0].reply.ok());
+  EXPECT_THAT(std::string(high[1].reply.status().message()),
+              HasSubstr("Exceeds maximum queue size"));
 }
 
 // Clients that leave at any moment: each request has one reply, nothing is left.

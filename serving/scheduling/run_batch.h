@@ -2,7 +2,7 @@
 #pragma once
 
 #include "onward/run_options.h"
-#include "serving/line.h"
+#include "serving/scheduling/waiting_request.h"
 
 namespace onward::serving {
 

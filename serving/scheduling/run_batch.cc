@@ -1,4 +1,4 @@
-#include "serving/run_batch.h"
+#include "serving/scheduling/run_batch.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "onward/status.h"
-#include "serving/batch.h"
+#include "serving/request_trace.h"
+#include "serving/scheduling/batch.h"
 
 namespace onward::serving {
 namespace {
@@ -46,19 +47,50 @@ void RunAlone(WaitingRequest& request, RunPriority priority) {
   RunOptions options;
   options.priority = priority;
   options.cancel = request.scheduled.client_left;
+  options.trace = request.scheduled.trace.get();
   if (request.request->timeout) options.deadline = request.arrived + *request.request->timeout;
   const Clock::time_point begin = Clock::now();
   const auto outputs = model.Run(request.request->inputs, options);
   request.times.compute_infer = Nanoseconds(Clock::now() - begin);
   if (!outputs.ok()) return request.Fail(outputs.status());
+  if (request.turn != nullptr) request.turn->Keep(*outputs, /*copy=*/false);
   const int64_t rows = model.RowsOf(request.request->inputs);
   request.scheduled.reply({model.Reply(*request.request, *outputs), request.times, rows,
                            /*executed_rows=*/rows,
                            /*batch_rows=*/rows});
 }
 
+// The requests of a batch that are traced, of which each has the steps of the run.
+class BatchTrace {
+ public:
+  explicit BatchTrace(const WaitingRequests& batch) {
+    for (const auto& each : batch)
+      if (each->scheduled.trace != nullptr) traces_.push_back(each->scheduled.trace);
+  }
+  ~BatchTrace() {
+    for (const TraceEvent& event : run_.events())
+      for (const auto& trace : traces_) trace->Add(event);
+  }
+  // Null: none is traced.
+  Trace* run() { return traces_.empty() ? nullptr : &run_; }
+
+ private:
+  std::vector<std::shared_ptr<Trace>> traces_;
+  Trace run_;
+};
+
+absl::StatusOr<Session::Outputs> RunTraced(const ServedModel& model, const Session::Inputs& inputs,
+                                           RunOptions options, const WaitingRequests& batch,
+                                           Clock::time_point joining) {
+  BatchTrace trace(batch);
+  options.trace = trace.run();
+  AddSpan(trace.run(), "joining", joining, Clock::now());
+  return model.Run(inputs, options);
+}
+
 // False: they have to run one by one.
 bool RunTogether(WaitingRequests& batch, RunPriority priority) {
+  const Clock::time_point joining = Clock::now();
   const ServedModel& model = *batch.front()->scheduled.model;
   std::vector<const Session::Inputs*> parts;
   int64_t rows = 0;
@@ -73,15 +105,17 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
   options.priority = priority;
   options.cancel = left.token();
   const Clock::time_point begin = Clock::now();
-  const auto outputs = model.Run(*inputs, options);
+  const auto outputs = RunTraced(model, *inputs, options, batch, joining);
   const int64_t taken = Nanoseconds(Clock::now() - begin);
   if (!outputs.ok() || !HaveRows(*outputs, rows)) return false;
   int64_t first = 0;
   for (const auto& each : batch) {
     const int64_t own = RowsOf(each->request->inputs);
     each->times.compute_infer = taken;
-    each->scheduled.reply({model.Reply(*each->request, RowsFrom(*outputs, first, own)), each->times,
-                           own, first == 0 ? rows : 0, rows});
+    const Session::Outputs part = RowsFrom(*outputs, first, own);
+    if (each->turn != nullptr) each->turn->Keep(part, /*copy=*/true);
+    each->scheduled.reply(
+        {model.Reply(*each->request, part), each->times, own, first == 0 ? rows : 0, rows});
     first += own;
   }
   return true;

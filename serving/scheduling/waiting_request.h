@@ -1,9 +1,8 @@
-// The requests that wait for one model.
+// A request on its way through the scheduler.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/trace.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
 #include "serving/served_model.h"
@@ -29,13 +29,14 @@ struct Outcome {
   int64_t batch_rows = 0;  // of that run, at each request of it
 };
 
-// A request on its way through the scheduler.
+// As it is handed to the scheduler.
 struct ScheduledRequest {
   std::shared_ptr<ServedModel> model;
   int64_t bytes = 0;  // that it keeps while it waits
   std::stop_token client_left;
   std::function<absl::StatusOr<InferRequest>()> read;
   std::function<void(Outcome outcome)> reply;
+  std::shared_ptr<Trace> trace = nullptr;  // null: it is not traced
 };
 
 struct WaitingRequest {
@@ -43,43 +44,33 @@ struct WaitingRequest {
   std::chrono::steady_clock::time_point arrived;
   uint64_t number = 0;                                 // in the order of arrival
   std::optional<InferRequest> request = std::nullopt;  // once it is read
+  std::shared_ptr<void> sequence;                      // once it is read; see Sequences::Hold
+  std::unique_ptr<Sequences::Turn> turn;               // once it may run
+  absl::Status refusal;                                // why it cannot run
+  std::optional<std::chrono::microseconds> most_wait;  // once it is read
+  bool delayed = false;  // has waited for longer, and lets all others go first
   RequestTimes times = {};
   std::optional<std::stop_callback<std::function<void()>>> when_left;
 
-  // 1: before those that ask for none, which have 2, as have those that are not read yet.
+  // 1: the highest. Those that are not read yet have the default, as have those of sequences, which
+  // run in the order of arrival.
   uint64_t priority() const {
-    constexpr uint64_t kDefault = 2;
-    return request && request->priority > 0 ? request->priority : kDefault;
+    const bool of_its_own = request && sequences() == nullptr;
+    return scheduled.model->queue().LevelOf(of_its_own ? request->priority : 0);
   }
+  const QueuePolicy* policy() const { return scheduled.model->queue().PolicyOf(priority()); }
+  bool Waited(std::chrono::steady_clock::time_point now) const {
+    return most_wait && now - arrived > *most_wait;
+  }
+  // When its reading ended.
+  std::chrono::steady_clock::time_point ready() const {
+    return arrived + std::chrono::nanoseconds(times.queue + times.compute_input);
+  }
+  Sequences* sequences() const { return scheduled.model->sequences(); }
   bool has_left() const { return scheduled.client_left.stop_requested(); }
   void Fail(absl::Status why) { scheduled.reply({.reply = std::move(why), .times = times}); }
 };
 
 using WaitingRequests = std::vector<std::unique_ptr<WaitingRequest>>;
-
-// Not thread-safe: the scheduler's lock guards it.
-class Line {
- public:
-  void Add(std::unique_ptr<WaitingRequest> request);
-  // Puts one back that has been read, before those of lower priority and those that came later.
-  void PutBack(std::unique_ptr<WaitingRequest> request);
-  std::unique_ptr<WaitingRequest> Remove(uint64_t number);  // null: it is not here
-  // At most `most` that are not read yet, the first ones first.
-  WaitingRequests TakeUnread(size_t most);
-  // The first one that is read and those that can run with it; nothing where none is read.
-  WaitingRequests TakeBatch();
-
-  size_t size() const { return waiting_.size(); }
-  size_t unread() const { return unread_; }
-  bool has_read() const { return waiting_.size() > unread_; }
-
-  double turn = 0;     // seconds that its requests have computed, for taking turns
-  double cost = 0;     // seconds of a request, by the runs of late
-  size_t in_hand = 0;  // requests that are read or run now
-
- private:
-  std::deque<std::unique_ptr<WaitingRequest>> waiting_;
-  size_t unread_ = 0;
-};
 
 }  // namespace onward::serving

@@ -1,4 +1,4 @@
-#include "serving/scheduler.h"
+#include "serving/scheduling/scheduler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "serving/run_batch.h"
+#include "serving/request_trace.h"
+#include "serving/scheduling/run_batch.h"
 
 namespace onward::serving {
 namespace {
@@ -23,19 +24,30 @@ int64_t Nanoseconds(Clock::duration duration) {
 absl::Status Refusal(const WaitingRequest& request, Clock::time_point now,
                      std::chrono::microseconds max_wait) {
   if (request.has_left()) return absl::CancelledError("the client has left");
+  if (!request.refusal.ok()) return request.refusal;
   const auto waited = now - request.arrived;
-  if (request.request->timeout && waited > *request.request->timeout)
+  if (request.Waited(now) && !request.delayed)
     return absl::UnavailableError("Request timeout expired");
   if (waited > max_wait)
     return absl::UnavailableError("the server is overloaded: the request waited too long");
   return absl::OkStatus();
 }
 
+// Whether the queue of the request's priority, where `there` wait, takes it.
+absl::Status CheckRoom(const WaitingRequest& request, size_t there) {
+  // Where there are several queues, the body says which one it is.
+  if (!request.request && request.scheduled.model->queue().levels > 0) return absl::OkStatus();
+  const QueuePolicy* const policy = request.policy();
+  if (policy == nullptr || policy->most == 0 || there < policy->most) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("Exceeds maximum queue size: ", there, " requests wait for the model"));
+}
+
 absl::StatusOr<InferRequest> Read(const ScheduledRequest& scheduled) {
   try {
     absl::StatusOr<InferRequest> request = scheduled.read();
     if (!request.ok()) return request;
-    const absl::Status outputs = scheduled.model->CheckOutputs(*request);
+    const absl::Status outputs = scheduled.model->CheckRequest(*request);
     if (!outputs.ok()) return outputs;
     return request;
   } catch (const std::bad_alloc&) {
@@ -69,13 +81,17 @@ double Scheduler::SecondsToWait(const Line& line) const {
   const double own = static_cast<double>(line.size() + line.in_hand) * line.cost;
   // Each line gets its turns, however long the others are.
   const double share = own * static_cast<double>(std::max<size_t>(1, lines));
-  return std::min(all, share) / options_.cores;
+  const double seconds = std::min(all, share) / options_.cores;
+  if (line.instances == 0) return seconds;
+  return std::max(seconds, own / static_cast<double>(line.instances));
 }
 
 absl::Status Scheduler::AdmitLocked(const std::string& model, int64_t bytes) const {
   if (waiting_ >= options_.most_waiting ||
       (waiting_ > 0 && waiting_bytes_ + bytes > options_.most_waiting_bytes))
     return absl::UnavailableError("the server is overloaded: too many requests wait already");
+  // It runs at once, whatever runs took so far.
+  if (queued_ == 0 && busy_ < options_.cores) return absl::OkStatus();
   const auto line = lines_.find(model);
   if (line == lines_.end()) return absl::OkStatus();
   const double seconds = SecondsToWait(line->second);
@@ -103,6 +119,7 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
     const int64_t bytes = request->scheduled.bytes;
     if (absl::Status status = AdmitLocked(model, bytes); !status.ok()) return status;
     Line& line = lines_[model];
+    if (absl::Status status = CheckRoom(*request, line.size()); !status.ok()) return status;
     if (line.size() == 0) line.turn = std::max(line.turn, turn_);
     ++waiting_;
     ++queued_;
@@ -129,25 +146,26 @@ void Scheduler::Drop(std::string model, uint64_t number) {
   dropped->Fail(absl::CancelledError("the client has left"));
 }
 
-Line& Scheduler::NextLine() {
+Line* Scheduler::NextLine() {
   Line* next = nullptr;
   for (auto& [name, line] : lines_)
-    if (line.size() > 0 && (next == nullptr || line.turn < next->turn)) next = &line;
-  turn_ = next->turn;
-  return *next;
+    if (line.HasWork() && (next == nullptr || line.turn < next->turn)) next = &line;
+  return next;
 }
 
 void Scheduler::Work() {
   Lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] {
-      return (queued_ > 0 && busy_ < options_.cores) || (waiting_ == 0 && ends_);
+    Line* line = nullptr;
+    changed_.wait(lock, [&] {
+      line = queued_ > 0 && busy_ < options_.cores ? NextLine() : nullptr;
+      return line != nullptr || (waiting_ == 0 && ends_);
     });
-    if (queued_ == 0) return;
-    Line& line = NextLine();
+    if (line == nullptr) return;
+    turn_ = line->turn;
     ++busy_;
-    if (line.unread() > 0) ReadSome(lock, line);
-    RunSome(lock, line);
+    if (line->unread() > 0 && !(line->in_order && line->reads > 0)) ReadSome(lock, *line);
+    RunSome(lock, *line);
     --busy_;
     changed_.notify_all();
   }
@@ -156,7 +174,8 @@ void Scheduler::Work() {
 // What cannot be read has its reply at once. No request is destroyed under the lock: that may wait
 // for Drop.
 void Scheduler::ReadSome(Lock& lock, Line& line) {
-  const size_t idle = static_cast<size_t>(options_.cores - busy_ + 1);
+  const size_t idle = line.in_order ? 1 : static_cast<size_t>(options_.cores - busy_ + 1);
+  ++line.reads;
   WaitingRequests unread = line.TakeUnread((line.unread() + idle - 1) / idle);
   const size_t taken = unread.size();
   queued_ -= taken;
@@ -169,8 +188,13 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
     request->times.queue = Nanoseconds(begin - request->arrived);
     absl::StatusOr<InferRequest> result = Read(request->scheduled);
     request->times.compute_input = Nanoseconds(Clock::now() - begin);
+    AddSpan(request->scheduled.trace.get(), "waiting", request->arrived, begin);
+    AddSpan(request->scheduled.trace.get(), "reading", begin, request->ready());
     if (result.ok()) {
       request->request = *std::move(result);
+      request->most_wait = request->scheduled.model->queue().TakeTimeout(*request->request);
+      if (request->sequences() != nullptr)
+        request->sequence = request->sequences()->Hold(request->request->sequence);
       read.push_back(std::move(request));
     } else {
       refused_bytes += request->scheduled.bytes;
@@ -180,20 +204,46 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   }
   unread.clear();
   lock.lock();
+  --line.reads;
   line.in_hand -= taken;
   waiting_ -= taken - read.size();
   waiting_bytes_ -= refused_bytes;
   queued_ += read.size();
-  for (auto& request : read) line.PutBack(std::move(request));
+  PutBack(lock, line, std::move(read));
+}
+
+void Scheduler::PutBack(Lock& lock, Line& line, WaitingRequests read) {
+  WaitingRequests refused;
+  for (auto& request : read) {
+    if (request->scheduled.model->queue().levels > 0)
+      request->refusal = CheckRoom(*request, line.CountOf(request->priority()));
+    if (request->refusal.ok()) {
+      line.PutBack(std::move(request));
+    } else {
+      --queued_;
+      --waiting_;
+      waiting_bytes_ -= request->scheduled.bytes;
+      refused.push_back(std::move(request));
+    }
+  }
+  if (refused.empty()) return;
+  lock.unlock();
+  for (const auto& each : refused) {
+    each->scheduled.model->statistics().AddPending(-1);
+    each->Fail(each->refusal);
+  }
+  refused.clear();
+  lock.lock();
 }
 
 void Scheduler::RunSome(Lock& lock, Line& line) {
-  WaitingRequests batch = line.TakeBatch();
+  WaitingRequests batch = line.TakeBatch(Clock::now());
   if (batch.empty()) return;
   queued_ -= batch.size();
   waiting_ -= batch.size();
   for (const auto& each : batch) waiting_bytes_ -= each->scheduled.bytes;
   line.in_hand += batch.size();
+  ++line.running;
   if (queued_ > 0) changed_.notify_one();
   // A run that gains by threads gets all cores where nobody else needs them.
   const bool wide =
@@ -207,6 +257,7 @@ void Scheduler::RunSome(Lock& lock, Line& line) {
   double reading = 0;
   for (auto& each : batch) {
     each->scheduled.model->statistics().AddPending(-1);
+    AddSpan(each->scheduled.trace.get(), "waiting", each->ready(), begin);
     each->times.queue = Nanoseconds(begin - each->arrived) - each->times.compute_input;
     const absl::Status refusal = Refusal(*each, begin, options_.max_wait);
     reading += static_cast<double>(each->times.compute_input) * 1e-9;
@@ -223,6 +274,7 @@ void Scheduler::RunSome(Lock& lock, Line& line) {
   lock.lock();
   busy_ -= cores - 1;
   line.in_hand -= taken;
+  --line.running;
   line.turn += seconds;
   if (count == 0) return;
   const double own = seconds / static_cast<double>(count);

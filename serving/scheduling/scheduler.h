@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "serving/line.h"
+#include "serving/scheduling/line.h"
 
 namespace onward::serving {
 
@@ -48,8 +48,10 @@ class Scheduler {
   absl::Status AdmitLocked(const std::string& model, int64_t bytes) const;
   double SecondsToWait(const Line& line) const;
   void Work();
-  Line& NextLine();
+  Line* NextLine();  // null: there is nothing to do now
   void ReadSome(Lock& lock, Line& line);
+  // Those that have no room in their queues are refused.
+  void PutBack(Lock& lock, Line& line, WaitingRequests read);
   void RunSome(Lock& lock, Line& line);
   // Takes out a request whose client has left.
   void Drop(std::string model, uint64_t number);

@@ -1,4 +1,4 @@
-#include "serving/thread_gain.h"
+#include "serving/scheduling/thread_gain.h"
 
 #include <algorithm>
 #include <chrono>
