@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "absl/strings/ascii.h"
@@ -72,6 +73,11 @@ KeyList::Padded KeyList::Pad(std::string_view key) {
   Padded padded{};
   key.copy(padded.data(), padded.size());
   return padded;
+}
+
+std::string KeyList::first() const {
+  const Padded& key = keys_.front();
+  return {key.begin(), std::find(key.begin(), key.end(), '\0')};
 }
 
 // Keys have no NUL, so two that are equal when padded are equal.

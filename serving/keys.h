@@ -28,6 +28,7 @@ class KeyList {
 
   // The time does not depend on the keys, only on their number and the length of `key`.
   bool Has(std::string_view key) const;
+  std::string first() const;  // the one that a client sends
   bool others_may_read() const { return others_may_read_; }
 
  private:

@@ -34,18 +34,37 @@ absl::StatusOr<ModelSource> ModelRepository::SourceOf(const std::string& name, b
   return absl::NotFoundError(absl::StrCat("the repository has no model '", name, "'"));
 }
 
+absl::StatusOr<ModelSource> ModelRepository::MemberSource(const std::string& name) const {
+  const std::shared_lock lock(mutex_);
+  const auto entry = entries_.find(name);
+  if (entry != entries_.end() && !entry->second.path.empty())
+    return ModelSource{name, entry->second.path};
+  for (const std::string& root : roots_) {
+    const std::string path = root + "/" + name;
+    if (CanBeSegment(name) && IsModelDirectory(path)) return ModelSource{name, path};
+  }
+  if (entry == entries_.end()) return UnknownModel(name);
+  return absl::NotFoundError(
+      absl::StrCat("model '", name, "' is not from a file that could be read again"));
+}
+
 absl::StatusOr<ModelRepository::Models> ModelRepository::LoadNow(const std::string& name,
                                                                  const ReadRequest& read) {
   if (queue_.ends()) return absl::UnavailableError("the server is stopping");
-  if (load_session_ == nullptr) return absl::UnimplementedError("this server does not load models");
+  if (load_session_.import == nullptr)
+    return absl::UnimplementedError("this server does not load models");
   LoadRequest request;
   if (read != nullptr) {
     ONWARD_ASSIGN_OR_RETURN(request, read());
   }
   ONWARD_ASSIGN_OR_RETURN(const ModelSource source, SourceOf(name, !request.files.empty()));
-  return LoadModel(source, request, {load_session_, log_, [this, &name](int64_t version) {
-                                       return StatisticsOf(name, version);
-                                     }});
+  LoadContext context;
+  context.load_session = load_session_;
+  context.load_generator = load_generator_;
+  context.log = log_;
+  context.statistics = [this, &name](int64_t version) { return StatisticsOf(name, version); };
+  context.find = [this](const std::string& other) { return MemberSource(other); };
+  return LoadModel(source, request, context);
 }
 
 void ModelRepository::Load(const std::string& name, ReadRequest read, Done done) {

@@ -30,8 +30,10 @@ const char* ModelStateName(ModelState state) {
   return kNames[static_cast<int>(state)];
 }
 
-void ModelRepository::SetUp(SessionLoader load_session, LogSink log) {
+void ModelRepository::SetUp(SessionLoader load_session, GeneratorLoader load_generator,
+                            LogSink log) {
   load_session_ = std::move(load_session);
+  load_generator_ = std::move(load_generator);
   log_ = std::move(log);
 }
 

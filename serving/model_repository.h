@@ -36,7 +36,7 @@ class ModelRepository {
 
   // --- setting up
   // How models are loaded from files; without, only those that are added are there.
-  void SetUp(SessionLoader load_session, LogSink log);
+  void SetUp(SessionLoader load_session, GeneratorLoader load_generator, LogSink log);
   // A directory whose subdirectories are models, which Load may be asked for.
   void AddRoot(const std::string& directory);
   // AlreadyExists: a model of that name is there.
@@ -91,6 +91,8 @@ class ModelRepository {
   absl::StatusOr<Models> LoadNow(const std::string& name, const ReadRequest& read);
   // Where the model lies. NotFound.
   absl::StatusOr<ModelSource> SourceOf(const std::string& name, bool brings_files);
+  // The same for members of ensembles, which need not be loaded.
+  absl::StatusOr<ModelSource> MemberSource(const std::string& name) const;
   absl::Status Publish(const std::string& name, uint64_t turn, absl::StatusOr<Models> models);
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
   // Makes the versions unavailable that are ready; `gone` gets them, to be freed without the lock.
@@ -100,6 +102,7 @@ class ModelRepository {
                                const std::string& reason);
 
   SessionLoader load_session_;
+  GeneratorLoader load_generator_;
   LogSink log_;
   mutable std::shared_mutex mutex_;
   std::vector<std::string> roots_;        // guarded by mutex_

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serving/protocol/error_reply.h"
+#include "serving/protocol/openai_error.h"
 #include "serving/protocol/traceparent.h"
 
 namespace onward::serving {
@@ -30,6 +31,20 @@ constexpr Route kRoutes[] = {
      ModelReady},
     {"POST", "v2/models/{}/versions/{}/infer", kInference, "Runs a version of a model", Infer,
      AdmitInfer},
+    {"POST", "v2/models/{}/generate", kInference, "Generates text", Generate},
+    {"POST", "v2/models/{}/versions/{}/generate", kInference, "Generates text", Generate},
+    {"POST", "v2/models/{}/generate_stream", kInference, "Generates text, as events",
+     GenerateStream},
+    {"POST", "v2/models/{}/versions/{}/generate_stream", kInference, "Generates text, as events",
+     GenerateStream},
+    {"POST", "v1/completions", kInference, "Continues a prompt (OpenAI)", Completions},
+    {"POST", "v1/chat/completions", kInference, "Continues a conversation (OpenAI)",
+     ChatCompletions},
+    {"POST", "v1/embeddings", kInference, "Vectors of texts (OpenAI)", Embeddings},
+    {"GET", "v1/models", kInference, "The models (OpenAI)", OpenAiModelList},
+    {"GET", "v1/models/{}", kInference, "A model (OpenAI)", OpenAiModel},
+    {"POST", "tokenize", kInference, "Tokens of a text", Tokenize},
+    {"POST", "detokenize", kInference, "The text of tokens", Detokenize},
     {"GET", "v2/models/{}/stats", kInference, "What the requests to a model took", Statistics},
     {"GET", "v2/models/{}/versions/{}/stats", kInference, "What the requests to a version took",
      Statistics},
@@ -46,6 +61,8 @@ constexpr Route kRoutes[] = {
     {"POST", "v2/repository/{}/models/{}/unload", kAdmin, nullptr, UnloadModel},
     {"GET", "v2/logging", kInference, "What the log has", LogSettingsNow},
     {"POST", "v2/logging", kAdmin, "Changes what the log has", ChangeLogSettings},
+    {"GET", "v2/trace/setting", kInference, "Which requests are traced", TraceSettingsNow},
+    {"POST", "v2/trace/setting", kAdmin, "Changes which requests are traced", ChangeTraceSettings},
     {"GET", "metrics", kInference, "What the requests took, for Prometheus", Metrics},
     {"GET", "openapi.json", kInference, "This description", OpenApiDescription},
     {"GET", "", kOpen, nullptr, Page},
@@ -68,6 +85,10 @@ bool Matches(std::string_view pattern, const std::vector<std::string>& segments,
     }
   }
   return pattern.empty();
+}
+
+bool IsOpenAi(const HttpRequest& request) {
+  return !request.segments.empty() && request.segments[0] == "v1";
 }
 
 bool WritesAccess(const ServerState& state) {
@@ -103,6 +124,11 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
   std::vector<std::string> names;
   const auto record = WritesAccess(state) ? RecordOf(request, request.body.size()) : nullptr;
   respond = Noting(state, request, record, std::move(respond));
+  if (IsOpenAi(request)) {
+    respond = [respond = std::move(respond)](HttpReply reply) {
+      respond(AsOpenAiError(std::move(reply)));
+    };
+  }
   for (const Route& route : kRoutes) {
     if (!Matches(route.pattern, request.segments, names)) continue;
     if (request.method == route.method) {
@@ -124,10 +150,10 @@ std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head
                                int64_t body_bytes) {
   std::vector<std::string> names;
   for (const Route& route : kRoutes) {
-    if (route.admit == nullptr || head.method != route.method ||
-        !Matches(route.pattern, head.segments, names))
-      continue;
-    std::optional<HttpReply> refusal = route.admit(state, names, body_bytes);
+    if (head.method != route.method || !Matches(route.pattern, head.segments, names)) continue;
+    std::optional<HttpReply> refusal = CheckKey(state.keys, route.route_class, head.fields);
+    if (!refusal && route.admit != nullptr && body_bytes >= 0)
+      refusal = route.admit(state, names, body_bytes);
     if (refusal && WritesAccess(state))
       WriteAccess(state, AccessLine(*RecordOf(head, 0), *refusal));
     return refusal;

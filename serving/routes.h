@@ -23,7 +23,8 @@ absl::Span<const Route> Routes();
 // Hands the request to its endpoint: 404 where there is none, 405 for another method, 401 or 403
 // where its key does not let it in.
 void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond);
-// The reply to a request that is refused before its body is read.
+// The reply to a request that is refused before its body, of so many bytes, is read: its key does
+// not let it in, or it would wait too long. -1: nobody knows how many.
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
                                int64_t body_bytes);
 // A client's request could not be read.

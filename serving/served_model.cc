@@ -12,7 +12,8 @@
 #include "serving/protocol/datatype.h"
 #include "serving/repository/config_check.h"
 #include "serving/repository/labels.h"
-#include "serving/thread_gain.h"
+#include "serving/scheduling/thread_gain.h"
+#include "serving/text/text_model.h"
 
 namespace onward::serving {
 namespace {
@@ -73,6 +74,8 @@ int64_t MostBatchRows(const Session& session, int64_t configured) {
   return configured > 0 ? configured : kUsual;
 }
 
+constexpr char kFirstOfSequence[] = R"("parameters":{"sequence_id":1,"sequence_start":true},)";
+
 std::string InSingleQuotes(const std::string& text) {
   return absl::StrReplaceAll(text, {{"'", "'\\''"}});
 }
@@ -87,28 +90,51 @@ std::vector<int64_t> ShapeOf(const Type& type, int64_t varying) {
 }
 
 absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string name,
-                                                                 std::unique_ptr<Session> session,
+                                                                 std::shared_ptr<Session> session,
                                                                  ServedModelFacts facts) {
   ONWARD_RETURN_IF_ERROR(CheckName(name));
-  for (const ValueInfo& value : session->inputs())
-    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
-  for (const ValueInfo& value : session->outputs())
-    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
   auto config = facts.config == nullptr ? std::make_shared<config::ModelConfig>()
                                         : std::make_shared<config::ModelConfig>(*facts.config);
-  ONWARD_RETURN_IF_ERROR(CompleteConfig(name, session->inputs(), session->outputs(), *config));
+  ONWARD_ASSIGN_OR_RETURN(Interface interface, InterfaceOf(*session, *config));
+  for (const ValueInfo& value : interface.inputs)
+    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
+  for (const ValueInfo& value : interface.outputs)
+    ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "output"));
+  ONWARD_RETURN_IF_ERROR(CompleteConfig(name, interface.inputs, interface.outputs, *config));
   facts.config = std::move(config);
   if (facts.statistics == nullptr) facts.statistics = std::make_shared<ModelStatistics>();
   facts.labels.merge(LabelsInMetadata(session->metadata()));  // labels of files come first
   return std::shared_ptr<ServedModel>(
-      new ServedModel(std::move(name), std::move(session), std::move(facts)));
+      new ServedModel(std::move(name), std::move(session), std::move(facts), std::move(interface)));
 }
 
-ServedModel::ServedModel(std::string name, std::unique_ptr<Session> session, ServedModelFacts facts)
+absl::StatusOr<ServedModel::Interface> ServedModel::InterfaceOf(const Session& session,
+                                                                const config::ModelConfig& config) {
+  Interface interface;
+  interface.inputs = session.inputs();
+  interface.outputs = session.outputs();
+  ONWARD_ASSIGN_OR_RETURN(interface.queue, ReadQueueConfig(config));
+  if (!config.has_sequence_batching()) return interface;
+  ONWARD_ASSIGN_OR_RETURN(SequenceConfig read,
+                          ReadSequenceConfig(config, interface.inputs, interface.outputs));
+  interface.inputs = read.client_inputs;
+  // A state that the configuration lists among its outputs is returned, too.
+  std::erase_if(interface.outputs, [&](const ValueInfo& output) {
+    const auto is_listed = [&](const config::Output& each) { return each.name() == output.name; };
+    return read.Keeps(output.name) &&
+           std::none_of(config.output().begin(), config.output().end(), is_listed);
+  });
+  interface.sequences = std::make_shared<Sequences>(std::move(read));
+  return interface;
+}
+
+ServedModel::ServedModel(std::string name, std::shared_ptr<Session> session, ServedModelFacts facts,
+                         Interface interface)
     : name_(std::move(name)),
       version_(absl::StrCat(facts.version)),
       session_(std::move(session)),
       facts_(std::move(facts)),
+      interface_(std::move(interface)),
       has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)),
       most_batch_rows_(MostBatchRows(*session_, facts_.config->max_batch_size())),
       gains_by_threads_(GainsByThreads(*session_)) {}
@@ -125,17 +151,19 @@ int64_t ServedModel::RowsOf(const Session::Inputs& inputs) const {
 }
 
 std::string ServedModel::MetadataJson(const std::vector<std::string>& versions) const {
-  const nlohmann::json document = {{"name", name_},
-                                   {"versions", versions},
-                                   {"platform", "onnx_onnxv1"},
-                                   {"inputs", Described(session_->inputs())},
-                                   {"outputs", Described(session_->outputs())}};
+  const nlohmann::json document = {
+      {"name", name_},
+      {"versions", versions},
+      {"platform", config().has_ensemble_scheduling() ? "ensemble" : "onnx_onnxv1"},
+      {"inputs", Described(inputs())},
+      {"outputs", Described(outputs())}};
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-absl::Status ServedModel::CheckOutputs(const InferRequest& request) const {
+absl::Status ServedModel::CheckRequest(const InferRequest& request) const {
+  if (sequences() != nullptr) ONWARD_RETURN_IF_ERROR(sequences()->Check(request));
   std::vector<std::string> names;
-  for (const ValueInfo& output : session_->outputs()) names.push_back(output.name);
+  for (const ValueInfo& output : outputs()) names.push_back(output.name);
   for (const RequestedOutput& output : request.outputs) {
     if (std::find(names.begin(), names.end(), output.name) != names.end()) continue;
     const std::string closest = ClosestName(output.name, names);
@@ -152,14 +180,14 @@ absl::StatusOr<Session::Outputs> ServedModel::Run(const Session::Inputs& inputs,
 }
 
 absl::StatusOr<InferReply> ServedModel::Reply(const InferRequest& request,
-                                              const Session::Outputs& outputs) const {
+                                              const Session::Outputs& values) const {
   std::vector<RequestedOutput> wanted = request.outputs;
   if (wanted.empty())
-    for (const ValueInfo& output : session_->outputs())
+    for (const ValueInfo& output : outputs())
       wanted.push_back({output.name, request.binary_output});
   InferReply reply{name_, version_, request.id};
   for (const RequestedOutput& output : wanted) {
-    const Value& value = outputs.at(output.name);
+    const Value& value = values.at(output.name);
     if (!value.is_tensor())
       return absl::InternalError(absl::StrCat("output '", output.name, "' is not a tensor"));
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Wanted(value.tensor(), output));
@@ -178,13 +206,17 @@ absl::StatusOr<Tensor> ServedModel::Wanted(const Tensor& tensor,
 }
 
 std::string ServedModel::CurlLine(const std::string& curl, const std::string& url) const {
-  std::string inputs;
-  for (const ValueInfo& input : session_->inputs()) {
+  if (text() != nullptr && text()->generates()) {
+    return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(EncodedSegment(name_)),
+                        "/generate' -d '{\"text_input\":\"Once\"}'");
+  }
+  std::string asked;
+  for (const ValueInfo& input : inputs()) {
     if (input.optional) continue;
     const std::vector<int64_t> shape = ShapeOf(input.type, 1);
     const int64_t count = NumElements(Dims(shape.begin(), shape.end()));
     absl::StrAppend(
-        &inputs, inputs.empty() ? "" : ",", "{\"name\":",
+        &asked, asked.empty() ? "" : ",", "{\"name\":",
         InSingleQuotes(nlohmann::json(input.name)
                            .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)),
         ",\"datatype\":\"", std::string(DatatypeName(input.type.dtype)),
@@ -192,7 +224,8 @@ std::string ServedModel::CurlLine(const std::string& curl, const std::string& ur
         ZerosFor(input.type.dtype, count), "]}");
   }
   return absl::StrCat(curl, " '", url, "/v2/models/", InSingleQuotes(EncodedSegment(name_)),
-                      "/infer' -d '{\"inputs\":[", inputs, "]}'");
+                      "/infer' -d '{", sequences() == nullptr ? "" : kFirstOfSequence,
+                      "\"inputs\":[", asked, "]}'");
 }
 
 }  // namespace onward::serving

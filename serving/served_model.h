@@ -11,10 +11,13 @@
 #include "onward/session.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
+#include "serving/repository/queue_config.h"
+#include "serving/scheduling/sequences.h"
 #include "serving/statistics/model_statistics.h"
 
 namespace onward::serving {
 
+class TextModel;
 namespace config {
 class ModelConfig;
 }  // namespace config
@@ -25,6 +28,7 @@ struct ServedModelFacts {
   std::shared_ptr<const config::ModelConfig> config = nullptr;  // null: what the model says
   std::map<std::string, std::vector<std::string>> labels = {};  // of classes, by output
   std::shared_ptr<ModelStatistics> statistics = nullptr;        // null: its own
+  std::shared_ptr<TextModel> text = nullptr;                    // null: it has no tokenizer
 };
 
 // With `varying` for dims that vary; an unknown rank counts as one of them.
@@ -37,16 +41,19 @@ class ServedModel {
   // cross the protocol (a sequence, a map, complex numbers, ...). Others: a configuration that the
   // model contradicts (see CompleteConfig).
   static absl::StatusOr<std::shared_ptr<ServedModel>> Create(std::string name,
-                                                             std::unique_ptr<Session> session,
+                                                             std::shared_ptr<Session> session,
                                                              ServedModelFacts facts = {});
 
   const std::string& name() const { return name_; }
-  const std::vector<ValueInfo>& inputs() const { return session_->inputs(); }
-  const std::vector<ValueInfo>& outputs() const { return session_->outputs(); }
+  // Those of clients: what sequences carry is not among them.
+  const std::vector<ValueInfo>& inputs() const { return interface_.inputs; }
+  const std::vector<ValueInfo>& outputs() const { return interface_.outputs; }
   const std::string& version() const { return version_; }
   int64_t version_number() const { return facts_.version; }
   // Complete: what the configuration leaves out is the model's.
   const config::ModelConfig& config() const { return *facts_.config; }
+  Session& session() const { return *session_; }
+  TextModel* text() const { return facts_.text.get(); }
   ModelStatistics& statistics() const { return *facts_.statistics; }
   const std::shared_ptr<ModelStatistics>& shared_statistics() const { return facts_.statistics; }
   // The names of the classes that the output scores, by index; null: nothing names them.
@@ -57,31 +64,45 @@ class ServedModel {
   // {"name":..., "versions":["1"], "platform":"onnx_onnxv1", "inputs":[...], "outputs":[...]}; dims
   // that vary are -1.
   std::string MetadataJson(const std::vector<std::string>& versions) const;
-  // InvalidArgument: it asks for an output that the model does not have.
-  absl::Status CheckOutputs(const InferRequest& request) const;
+  // InvalidArgument: it asks for an output that the model does not have, or is of no sequence
+  // where the model has them.
+  absl::Status CheckRequest(const InferRequest& request) const;
+  const QueueConfig& queue() const { return interface_.queue; }
+  Sequences* sequences() const { return interface_.sequences.get(); }  // null: it has none
   // All outputs. Errors as Session::Run.
   absl::StatusOr<Session::Outputs> Run(const Session::Inputs& inputs,
                                        const RunOptions& options) const;
   // The outputs that a checked request asks for, in the form that it asks for.
   absl::StatusOr<InferReply> Reply(const InferRequest& request,
-                                   const Session::Outputs& outputs) const;
+                                   const Session::Outputs& values) const;
   // The most rows of requests that run together; 0: each request runs alone.
   int64_t most_batch_rows() const { return most_batch_rows_; }
   // Whether a run is faster with all cores than in one thread.
   bool gains_by_threads() const { return gains_by_threads_; }
-  // A shell command that asks for an inference with zeros, 1 for dims that vary. `curl`: the
-  // program and how it connects.
+  // A shell command that asks for a text, or for an inference with zeros, 1 for dims that vary.
+  // `curl`: the program and how it connects.
   std::string CurlLine(const std::string& curl, const std::string& url) const;
 
  private:
-  ServedModel(std::string name, std::unique_ptr<Session> session, ServedModelFacts facts);
+  struct Interface {
+    std::vector<ValueInfo> inputs, outputs;
+    QueueConfig queue;
+    std::shared_ptr<Sequences> sequences;
+  };
+
+  ServedModel(std::string name, std::shared_ptr<Session> session, ServedModelFacts facts,
+              Interface interface);
+
+  static absl::StatusOr<Interface> InterfaceOf(const Session& session,
+                                               const config::ModelConfig& config);
 
   // The output, or the best classes of it, as was asked for.
   absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;
 
   const std::string name_, version_;
-  const std::unique_ptr<Session> session_;
+  const std::shared_ptr<Session> session_;
   const ServedModelFacts facts_;
+  const Interface interface_;
   const bool has_rows_;  // see RowsOf
   const int64_t most_batch_rows_;
   const bool gains_by_threads_;

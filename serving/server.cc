@@ -16,7 +16,7 @@ class InferenceServer : public Server {
       if (absl::Status status = state_.models.Add(std::move(model)); !status.ok()) return status;
     }
     TakeLogs(options);
-    state_.models.SetUp(options.load_session, state_.log);
+    state_.models.SetUp(options.load_session, options.load_generator, state_.log);
     state_.version = options.version;
     state_.keys = options.keys;
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
@@ -37,6 +37,8 @@ class InferenceServer : public Server {
 
   // Work that waits still replies to connections: it ends before they do.
   ~InferenceServer() override {
+    state_.text_queue.End();
+    state_.text_runs.End();
     state_.models.End();
     state_.scheduler.reset();
   }
@@ -46,11 +48,9 @@ class InferenceServer : public Server {
   absl::Status Load(const std::vector<ModelSource>& places) override {
     std::vector<ModelSource> sources;
     for (const ModelSource& place : places) {
-      absl::StatusOr<std::vector<ModelSource>> found = SourcesIn(place.path, state_.log);
+      absl::StatusOr<std::vector<ModelSource>> found = SourcesAt(place, state_.log);
       if (!found.ok()) return found.status();
-      const bool is_one = found->size() == 1 && !HoldsModels(place.path);
-      if (is_one && !place.name.empty()) found->front().name = place.name;
-      if (!is_one) state_.models.AddRoot(place.path);
+      if (found->size() != 1 || HoldsModels(place.path)) state_.models.AddRoot(place.path);
       sources.insert(sources.end(), found->begin(), found->end());
     }
     for (const ModelSource& source : sources)
@@ -81,6 +81,7 @@ class InferenceServer : public Server {
     state_.log_settings.news = options.log_news;
     state_.log_settings.verbose_level = options.log_verbose_level;
     state_.access_log = options.access_log;
+    state_.tracing.directory = options.trace_directory;
     if (options.log == nullptr) return;
     state_.log = [this, log = options.log](const LogRecord& record) {
       if (state_.log_settings.Takes(record.level)) log(record);

@@ -14,7 +14,7 @@
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
 #include "serving/repository/load_model.h"
-#include "serving/scheduler.h"
+#include "serving/scheduling/scheduler.h"
 #include "serving/served_model.h"
 
 namespace onward::serving {
@@ -25,12 +25,14 @@ struct ServerOptions {
   SchedulerOptions scheduling = {};
   std::string version = {};  // of the program, for GET /v2
   AccessKeys keys = {};
-  SessionLoader load_session = nullptr;  // of models that the server loads itself
+  SessionLoader load_session = {};           // of models that the server loads itself
+  GeneratorLoader load_generator = nullptr;  // of those that generate text
   LogSink log = nullptr;
   // What the log has in the beginning; administrators may change it.
   bool log_news = true;
-  uint32_t log_verbose_level = 0;  // from 1 on: a line for each request
-  AccessLog access_log = nullptr;  // gets a line for each request in any case
+  uint32_t log_verbose_level = 0;    // from 1 on: a line for each request
+  std::string trace_directory = {};  // for traces of requests; "": there are none
+  AccessLog access_log = nullptr;    // gets a line for each request in any case
 };
 
 class Server {

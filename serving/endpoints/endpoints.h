@@ -15,7 +15,10 @@
 #include "serving/keys.h"
 #include "serving/log_settings.h"
 #include "serving/model_repository.h"
-#include "serving/scheduler.h"
+#include "serving/repository/load_queue.h"
+#include "serving/request_trace.h"
+#include "serving/scheduling/scheduler.h"
+#include "serving/text/text_run.h"
 
 namespace onward::serving {
 
@@ -29,8 +32,11 @@ struct ServerState {
   std::atomic<bool> load_failed{false};  // of one of them
   LogSink log;
   LogSettings log_settings;
+  RequestTracing tracing;
   AccessLog access_log;  // null: none but `log` at a verbose level
   std::unique_ptr<Scheduler> scheduler;
+  LoadQueue text_queue;  // reads requests for text
+  TextRuns text_runs;
 };
 
 // One request at its endpoint.
@@ -77,10 +83,40 @@ void PagePart(ServerState& state, Call call);
 void LogSettingsNow(ServerState& state, Call call);
 void ChangeLogSettings(ServerState& state, Call call);
 
+// tracing.cc
+void TraceSettingsNow(ServerState& state, Call call);
+void ChangeTraceSettings(ServerState& state, Call call);
+
 // infer.cc
 void Infer(ServerState& state, Call call);
 // Refuses, before its body is read, a request that would wait too long.
 std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,
                                     int64_t body_bytes);
+
+// text_call.cc: what endpoints of text begin with. `handle` is called by another thread, with the
+// body as it was before it was compressed; an error that it returns is the reply.
+using TextHandler = std::function<absl::Status(Call& call)>;
+void WhenDecoded(ServerState& state, Call call, TextHandler handle);
+// The model of the path, or the one that the body names, which may be left out where there is one
+// model. InvalidArgument: it has no tokenizer; others as ModelOf.
+absl::StatusOr<std::shared_ptr<ServedModel>> TextModelOf(const ServerState& state, const Call& call,
+                                                         const nlohmann::ordered_json& body);
+
+// text.cc
+void Completions(ServerState& state, Call call);
+void ChatCompletions(ServerState& state, Call call);
+void Generate(ServerState& state, Call call);
+void GenerateStream(ServerState& state, Call call);
+
+// embeddings.cc
+void Embeddings(ServerState& state, Call call);
+
+// tokenize.cc
+void Tokenize(ServerState& state, Call call);
+void Detokenize(ServerState& state, Call call);
+
+// openai_models.cc
+void OpenAiModelList(ServerState& state, Call call);
+void OpenAiModel(ServerState& state, Call call);
 
 }  // namespace onward::serving

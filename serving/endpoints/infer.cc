@@ -4,11 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "onward/log.h"
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/content_coding.h"
 #include "serving/protocol/error_reply.h"
 #include "serving/protocol/infer_reply.h"
 #include "serving/protocol/infer_request.h"
+#include "serving/protocol/traceparent.h"
 
 namespace onward::serving {
 namespace {
@@ -17,7 +20,16 @@ namespace {
 struct Inference {
   Call call;
   std::optional<HttpReply> refusal = std::nullopt;  // of a body that cannot be decoded
+  std::shared_ptr<Trace> trace = nullptr;           // null: it is not traced
 };
+
+void WriteTrace(ServerState& state, const Inference& inference) {
+  if (inference.trace == nullptr) return;
+  const auto path = state.tracing.Write(
+      *inference.trace, TraceIdOf(FieldOf(inference.call.request.fields, "traceparent")));
+  if (!path.ok()) return Warn(state.log, "serving", std::string(path.status().message()));
+  WriteLog(state.log, LogLevel::kNews, "serving", absl::StrCat("trace: ", *path));
+}
 
 absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model,
                                   size_t most_body_bytes) {
@@ -41,12 +53,14 @@ HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply)
 }
 
 // What the client is told, once the model's statistics say the same.
-void Finish(Inference& inference, ServedModel& model, Outcome outcome) {
+void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcome outcome) {
   const auto begin = std::chrono::steady_clock::now();
   HttpReply reply = Written(inference, outcome.reply);
   outcome.times.compute_output =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count();
+  AddSpan(inference.trace.get(), "writing", begin, std::chrono::steady_clock::now());
+  WriteTrace(state, inference);
   RequestTimes& times = outcome.times;
   times.total = times.queue + times.compute_input + times.compute_infer + times.compute_output;
   if (const auto& record = inference.call.record; record != nullptr) {
@@ -77,11 +91,12 @@ void Infer(ServerState& state, Call call) {
   request.model = *model;
   request.bytes = static_cast<int64_t>(inference->call.request.body.size());
   request.client_left = inference->call.request.client_left;
+  request.trace = inference->trace = state.tracing.Begin();
   request.read = [model = *model, inference, most = state.most_body_bytes] {
     return Read(*inference, *model, most);
   };
-  request.reply = [model = *model, inference](Outcome outcome) {
-    Finish(*inference, *model, std::move(outcome));
+  request.reply = [&state, model = *model, inference](Outcome outcome) {
+    Finish(state, *inference, *model, std::move(outcome));
   };
   const absl::Status submitted = state.scheduler->Submit(std::move(request));
   if (submitted.ok()) return;

@@ -9,15 +9,17 @@ namespace onward::serving {
 namespace {
 
 // What the server does beyond the core of the protocol.
-constexpr const char* kExtensions[] = {"binary_tensor_data",  "classification",  "parameters",
-                                       "model_configuration", "schedule_policy", "statistics"};
+constexpr const char* kExtensions[] = {
+    "binary_tensor_data", "classification", "parameters", "model_configuration",
+    "schedule_policy",    "statistics",     "sequence",   "sequence(string_id)"};
 
 }  // namespace
 
 void ServerMetadata(ServerState& state, Call call) {
   nlohmann::json extensions(kExtensions);
   if (state.keys.admin)
-    for (const char* extension : {"model_repository", "logging"}) extensions.push_back(extension);
+    for (const char* extension : {"model_repository", "logging", "trace"})
+      extensions.push_back(extension);
   call.respond(
       JsonReply({{"name", "onward"}, {"version", state.version}, {"extensions", extensions}}));
 }

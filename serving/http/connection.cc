@@ -19,6 +19,9 @@ namespace http = boost::beast::http;
 
 constexpr size_t kPart = 1 << 20;     // of a body, that has a deadline of its own
 constexpr int64_t kLarge = 64 << 10;  // a body that is looked at before it is read
+// What a client may still send after a refusal, and for how long.
+constexpr int64_t kLeastDiscarded = 64 << 20;
+constexpr std::chrono::seconds kLingers(5);
 
 std::string_view ReasonOf(int status) {
   return std::string_view(http::obsolete_reason(static_cast<http::status>(status)).data(),
@@ -65,6 +68,7 @@ void Connection::CloseIfIdle() {
 void Connection::Close() {
   stream_.Close();
   timer_.cancel();
+  if (pipe_ != nullptr) std::exchange(pipe_, nullptr)->Close();
   if (shared_.all.erase(shared_from_this()) == 0) return;
   const std::lock_guard lock(shared_.mutex);
   shared_.open = shared_.all.size();
@@ -95,12 +99,16 @@ void Connection::ReadSome() {
                           [self = shared_from_this()](Error error, size_t count) {
                             self->reading_ = false;
                             if (error) return self->Leave();
-                            self->Take({self->arrived_.data(), count});
+                            try {
+                              self->Take({self->arrived_.data(), count});
+                            } catch (const std::bad_alloc&) {
+                              self->Leave();
+                            }
                           });
 }
 
 void Connection::Take(std::string_view arrived) {
-  if (awaits_ == Awaits::kClose) return discarded_++ == 64 ? Close() : ReadSome();
+  if (awaits_ == Awaits::kClose) return Discard();
   input_ += arrived;
   if (awaits_ == Awaits::kReply) return;  // pipelined: read once the reply is written
   awaits_ = Awaits::kReply;
@@ -158,6 +166,7 @@ void Connection::TakeHead() {
                                  std::string(field.value()));
   }
   keep_alive_ = message.keep_alive();
+  takes_chunks_ = message.version() >= 11;
   if (request_.fields.size() > shared_.limits.fields)
     return Refuse(431, "the header has more fields than the server takes");
   if (const absl::Status status = CheckFields(request_.fields, static_cast<int>(message.version()));
@@ -181,9 +190,10 @@ void Connection::TakeHead() {
 }
 
 bool Connection::IsRefused() {
-  if (shared_.handler.admit == nullptr || parser_->chunked()) return false;
-  const auto bytes = static_cast<int64_t>(*parser_->content_length());
-  if (bytes < kLarge) return false;
+  if (shared_.handler.admit == nullptr) return false;
+  const bool chunked = parser_->chunked();
+  const int64_t bytes = chunked ? -1 : static_cast<int64_t>(*parser_->content_length());
+  if (!chunked && bytes < kLarge) return false;
   std::optional<HttpReply> refusal = shared_.handler.admit(request_, bytes);
   if (!refusal) return false;
   keep_alive_ = false;
@@ -249,13 +259,14 @@ void Connection::Handle() {
   request_.client_left = client_.get_token();
   if (input_.empty() && !reading_) ReadSome();
   const bool head_alone = request_.method == "HEAD";
-  shared_.handler.handle(std::move(request_),
-                         [self = shared_from_this(), head_alone](HttpReply reply) mutable {
-                           asio::post(self->stream_.get_executor(),
-                                      [self, head_alone, reply = std::move(reply)]() mutable {
-                                        self->Write(std::move(reply), head_alone);
-                                      });
-                         });
+  shared_.handler.handle(
+      std::move(request_),
+      [self = shared_from_this(), head_alone, number = ++request_number_](HttpReply reply) mutable {
+        asio::post(self->stream_.get_executor(),
+                   [self, head_alone, number, reply = std::move(reply)]() mutable {
+                     if (number == self->request_number_) self->Write(std::move(reply), head_alone);
+                   });
+      });
 }
 
 void Connection::Refuse(int status, std::string_view message) {
@@ -268,32 +279,110 @@ void Connection::Refuse(int status, const absl::Status& why) {
   Refuse(status, std::string_view(why.message().data(), why.message().size()));
 }
 
+void Connection::RefuseForMemory() {
+  if (pipe_ != nullptr) return Leave();  // a reply has begun
+  request_ = HttpRequest();
+  parser_.reset();
+  input_ = std::string();
+  reply_ = HttpReply();
+  ++request_number_;
+  try {
+    Refuse(503, "there is not enough memory for this request now");
+  } catch (const std::bad_alloc&) {
+    Leave();
+  }
+}
+
+std::string Connection::HeadOf(const HttpReply& reply) const {
+  std::string head =
+      absl::StrCat("HTTP/1.1 ", reply.status, " ", std::string(ReasonOf(reply.status)),
+                   "\r\nContent-Type: ", reply.content_type, "\r\n");
+  if (reply.pipe == nullptr) {
+    absl::StrAppend(&head, "Content-Length: ", BodySize(reply), "\r\n");
+  } else if (takes_chunks_) {
+    absl::StrAppend(&head, "Transfer-Encoding: chunked\r\n");
+  }
+  absl::StrAppend(&head, keep_alive_ ? "" : "Connection: close\r\n");
+  for (const auto& [name, value] : reply.fields) absl::StrAppend(&head, name, ": ", value, "\r\n");
+  return head + "\r\n";
+}
+
 void Connection::Write(HttpReply reply, bool head_alone) {
-  keep_alive_ = keep_alive_ && !shared_.draining;
+  const bool ends_by_closing = reply.pipe != nullptr && !takes_chunks_;
+  keep_alive_ = keep_alive_ && !shared_.draining && !ends_by_closing;
   const size_t size = BodySize(reply);
-  head_ = absl::StrCat("HTTP/1.1 ", reply.status, " ", std::string(ReasonOf(reply.status)),
-                       "\r\nContent-Type: ", reply.content_type, "\r\nContent-Length: ", size,
-                       "\r\n", keep_alive_ ? "" : "Connection: close\r\n");
-  for (const auto& [name, value] : reply.fields) absl::StrAppend(&head_, name, ": ", value, "\r\n");
-  absl::StrAppend(&head_, "\r\n");
+  head_ = HeadOf(reply);
+  if (reply.pipe != nullptr && !head_alone) return WriteFrom(std::move(reply.pipe));
   reply_ = head_alone ? HttpReply() : std::move(reply);
   Within(shared_.limits.transfer_deadline * static_cast<int64_t>(1 + size / kPart));
   std::vector<asio::const_buffer> parts = {asio::buffer(head_), asio::buffer(reply_.body)};
   for (const BodyPart& part : reply_.parts)
     parts.push_back(asio::buffer(part.bytes.data(), part.bytes.size()));
-  asio::async_write(stream_, parts, Then([this](Error error, size_t) {
-                      reply_ = HttpReply();
-                      if (error || !keep_alive_) return Linger(error);
-                      AwaitRequest();
+  asio::async_write(stream_, parts, Then([this](Error error, size_t) { EndReply(error); }));
+}
+
+void Connection::EndReply(Error error) {
+  reply_ = HttpReply();
+  if (error || !keep_alive_) return Linger(error);
+  AwaitRequest();
+}
+
+void Connection::WriteFrom(std::shared_ptr<BodyPipe> pipe) {
+  pipe_ = std::move(pipe);
+  writes_ = true;
+  Within(shared_.limits.transfer_deadline);
+  asio::async_write(stream_, asio::buffer(head_), Then([this](Error error, size_t) {
+                      writes_ = false;
+                      if (error) return Leave();
+                      pipe_->Open([self = weak_from_this(), executor = stream_.get_executor()] {
+                        asio::post(executor, [self] {
+                          const auto connection = self.lock();
+                          if (connection != nullptr) connection->WriteMore();
+                        });
+                      });
+                    }));
+}
+
+void Connection::WriteMore() {
+  if (pipe_ == nullptr || writes_) return;
+  BodyPipe::Part part = pipe_->Take();
+  if (part.bytes.empty() && !part.is_last) return;
+  reply_.body = std::move(part.bytes);
+  if (takes_chunks_ && !reply_.body.empty()) {
+    reply_.body = absl::StrCat(absl::Hex(reply_.body.size()), "\r\n", reply_.body, "\r\n");
+  }
+  if (takes_chunks_ && part.is_last) reply_.body += "0\r\n\r\n";
+  writes_ = true;
+  Within(shared_.limits.transfer_deadline * static_cast<int64_t>(1 + reply_.body.size() / kPart));
+  asio::async_write(stream_, asio::buffer(reply_.body),
+                    Then([this, is_last = part.is_last](Error error, size_t) {
+                      writes_ = false;
+                      if (error) return Leave();
+                      if (!is_last) return WriteMore();
+                      pipe_ = nullptr;
+                      EndReply(error);
                     }));
 }
 
 void Connection::Linger(Error error) {
   if (error) return Close();
   stream_.EndWriting();
-  Within(std::chrono::seconds(1));
+  Within(kLingers);
   awaits_ = Awaits::kClose;
-  if (!reading_) ReadSome();
+  if (!reading_) Discard();
+}
+
+void Connection::Discard() {
+  if (discarded_ > std::max(kLeastDiscarded, shared_.limits.body_bytes)) return Close();
+  input_.resize(64 * 1024);
+  reading_ = true;
+  stream_.async_read_some(asio::buffer(input_),
+                          [self = shared_from_this()](Error error, size_t count) {
+                            self->reading_ = false;
+                            self->discarded_ += static_cast<int64_t>(count);
+                            if (error) return self->Leave();
+                            self->Discard();
+                          });
 }
 
 }  // namespace onward::serving

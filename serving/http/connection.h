@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -56,7 +57,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return [self = shared_from_this(), next = std::forward<F>(next)](Error error, size_t count) {
       ++self->turn_;
       self->timer_.cancel();
-      next(error && self->timed_out_ ? Error(boost::asio::error::timed_out) : error, count);
+      try {
+        next(error && self->timed_out_ ? Error(boost::asio::error::timed_out) : error, count);
+      } catch (const std::bad_alloc&) {
+        self->RefuseForMemory();
+      }
     };
   }
   // The operation that is begun next fails with timed_out after so long.
@@ -78,10 +83,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Handle();
   void Refuse(int status, std::string_view message);
   void Refuse(int status, const absl::Status& why);
+  // What the request had is given back first.
+  void RefuseForMemory();
   void Write(HttpReply reply, bool head_alone);
+  std::string HeadOf(const HttpReply& reply) const;
+  // The head, and then what the pipe gives, as chunks where the client knows them.
+  void WriteFrom(std::shared_ptr<BodyPipe> pipe);
+  void WriteMore();
+  void EndReply(Error error);
   // Closing while the client still sends would take the reply from it: what comes is read for a
-  // moment and thrown away.
+  // while and thrown away.
   void Linger(Error error);
+  void Discard();
 
   Stream stream_;
   boost::asio::steady_timer timer_;
@@ -90,7 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string client_address_;
   Connections& shared_;
   Awaits awaits_ = Awaits::kReply;
-  int discarded_ = 0;  // reads of a connection that closes
+  uint64_t request_number_ = 0;  // so that the reply to one that was given up is not sent
+  int64_t discarded_ = 0;        // bytes that came to a connection that closes
   std::array<char, 4096> arrived_;
   bool reading_ = false;     // into arrived_
   std::string input_;        // read and not yet used
@@ -100,6 +114,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpRequest request_;
   std::string head_;  // of the reply that is written
   HttpReply reply_;
+  std::shared_ptr<BodyPipe> pipe_;  // of the reply that is written
+  bool writes_ = false;             // a part of the pipe
+  bool takes_chunks_ = true;        // the client: it speaks HTTP/1.1
   bool keep_alive_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -48,18 +49,23 @@ absl::StatusOr<Endpoint> EndpointOf(const HttpAddress& address) {
       absl::StrCat("'", address.host, "' is not an address, such as 127.0.0.1, 0.0.0.0 or ::1"));
 }
 
-// Nobody listens on a socket that a process left behind.
-absl::StatusOr<Endpoint> UnixEndpointOf(const std::string& path, asio::io_context& context) {
-  Error error;
+absl::Status CheckUnixPath(const std::string& path) {
   constexpr size_t kLongest = 107;  // that the system takes
   if (path.size() > kLongest)
     return absl::InvalidArgumentError(
         absl::StrCat("'", path, "' is longer than the ", kLongest, " bytes of a Unix socket"));
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat("'", path, "' is there and is not a socket"));
+}
+
+// Nobody listens on a socket that a process left behind.
+absl::StatusOr<Endpoint> UnixEndpointOf(const std::string& path, asio::io_context& context) {
+  Error error;
+  ONWARD_RETURN_IF_ERROR(CheckUnixPath(path));
   const asio::local::stream_protocol::endpoint endpoint(path);
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) return Endpoint(endpoint);
-  if (!S_ISSOCK(status.st_mode))
-    return absl::AlreadyExistsError(absl::StrCat("'", path, "' is there and is not a socket"));
   asio::local::stream_protocol::socket probe(context);
   probe.connect(endpoint, error);
   if (!error)
@@ -84,6 +90,15 @@ absl::Status ReadCertificate(const HttpAddress& address, asio::ssl::context& tls
       "'", address.key_file, "' is not the certificate's key in PEM: ", error.message()));
 }
 
+// `tls` stays empty where the address has no certificate.
+absl::Status TakeTls(const HttpAddress& address, std::optional<asio::ssl::context>& tls) {
+  if (address.certificate_file.empty() != address.key_file.empty())
+    return absl::InvalidArgumentError("a certificate and its key are given together");
+  if (address.certificate_file.empty()) return absl::OkStatus();
+  tls.emplace(asio::ssl::context::tls_server);
+  return ReadCertificate(address, *tls);
+}
+
 class AsioServer : public HttpServer {
  public:
   AsioServer(const HttpLimits& limits, HttpHandler handler) : acceptor_(context_) {
@@ -99,12 +114,7 @@ class AsioServer : public HttpServer {
   }
 
   absl::Status Open(const HttpAddress& address) {
-    if (address.certificate_file.empty() != address.key_file.empty())
-      return absl::InvalidArgumentError("a certificate and its key are given together");
-    if (!address.certificate_file.empty()) {
-      tls_.emplace(asio::ssl::context::tls_server);
-      ONWARD_RETURN_IF_ERROR(ReadCertificate(address, *tls_));
-    }
+    ONWARD_RETURN_IF_ERROR(TakeTls(address, tls_));
     const bool is_tcp = address.unix_path.empty();
     ONWARD_ASSIGN_OR_RETURN(
         const Endpoint endpoint,
@@ -123,7 +133,7 @@ class AsioServer : public HttpServer {
     unix_path_ = address.unix_path;
     if (is_tcp) ReadPort();
     Accept();
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
 
@@ -146,6 +156,17 @@ class AsioServer : public HttpServer {
   }
 
  private:
+  // What memory was missing for is lost; the others are served.
+  void Run() {
+    while (true) {
+      try {
+        context_.run();
+        return;
+      } catch (const std::bad_alloc&) {
+      }
+    }
+  }
+
   // The one that the system chose.
   void ReadPort() {
     tcp::endpoint endpoint;
@@ -159,7 +180,10 @@ class AsioServer : public HttpServer {
     acceptor_.async_accept([this](Error error, Stream::Socket socket) {
       if (!acceptor_.is_open()) return;
       const bool full = shared_.all.size() >= static_cast<size_t>(shared_.limits.connections);
-      if (!error && !full) Take(std::move(socket));
+      try {
+        if (!error && !full) Take(std::move(socket));
+      } catch (const std::bad_alloc&) {  // the connection is closed
+      }
       if (!error) return Accept();
       // Out of descriptors: those that close give some back.
       retry_.expires_after(std::chrono::milliseconds(50));
@@ -191,6 +215,13 @@ class AsioServer : public HttpServer {
 };
 
 }  // namespace
+
+absl::Status CheckAddress(const HttpAddress& address) {
+  std::optional<asio::ssl::context> tls;
+  ONWARD_RETURN_IF_ERROR(TakeTls(address, tls));
+  if (address.unix_path.empty()) return EndpointOf(address).status();
+  return CheckUnixPath(address.unix_path);
+}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const HttpAddress& address,
                                                                const HttpLimits& limits,

@@ -34,13 +34,16 @@ struct HttpAddress {
   std::string certificate_file = {}, key_file = {};
 };
 
+// What Listen finds wrong with an address before it opens a port.
+absl::Status CheckAddress(const HttpAddress& address);
+
 // Gives the reply, once, from any thread.
 using HttpResponder = std::function<void(HttpReply reply)>;
 // Called on the network's thread, which must not wait: long work goes elsewhere.
 struct HttpHandler {
   std::function<void(HttpRequest request, HttpResponder respond)> handle;
-  // Asked before a large body is read, with the request less its body: the reply of one that is
-  // refused, after which the connection is closed. Null: all are read.
+  // Asked before a body that is large, or in chunks (-1), is read, with the request less its body:
+  // the reply of one that is refused, after which the connection is closed. Null: all are read.
   std::function<std::optional<HttpReply>(const HttpRequest& head, int64_t body_bytes)> admit =
       nullptr;
   // Told of a client whose request could not be read, with the status that it gets. May be null.

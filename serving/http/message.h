@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "serving/http/body_pipe.h"
+
 namespace onward::serving {
 
 using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names in lower case
@@ -34,6 +36,8 @@ struct HttpReply {
   std::string content_type = "application/json";
   HttpFields fields = {};            // besides Content-Type, Content-Length and Connection
   std::vector<BodyPart> parts = {};  // the body's rest
+  // The body instead, of a length that nobody knows yet.
+  std::shared_ptr<BodyPipe> pipe = nullptr;
 };
 
 size_t BodySize(const HttpReply& reply);  // with its parts

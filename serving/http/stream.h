@@ -2,11 +2,15 @@
 // reads and writes work on it. Of the network's thread.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <utility>  // which Asio needs with GCC 12
 //
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <memory>
+#include <string>
 
 namespace onward::serving {
 
@@ -31,6 +35,22 @@ class Stream {
   template <typename Handler>
   void Handshake(Handler&& handler) {
     tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Handler>(handler));
+  }
+  // To a server.
+  template <typename Handler>
+  void Connect(const boost::asio::generic::stream_protocol::endpoint& endpoint, Handler&& handler) {
+    socket_.async_connect(endpoint, [this, handler = std::forward<Handler>(handler)](Error error) {
+      Error ignored;  // a Unix socket does not know it
+      if (!error) socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+      handler(error);
+    });
+  }
+  // As the client of the server `host`, which its certificate has to name.
+  template <typename Handler>
+  void HandshakeWith(const std::string& host, Handler&& handler) {
+    SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+    tls_->set_verify_callback(boost::asio::ssl::host_name_verification(host));
+    tls_->async_handshake(boost::asio::ssl::stream_base::client, std::forward<Handler>(handler));
   }
   template <typename Buffers, typename Handler>
   void async_read_some(const Buffers& buffers, Handler&& handler) {
@@ -58,6 +78,12 @@ class Stream {
   void EndWriting() {
     Error ignored;
     if (tls_ == nullptr) socket_.shutdown(Socket::shutdown_send, ignored);
+  }
+  // Whether the other side has closed the connection, as far as is known without reading.
+  bool IsOver() {
+    char byte;
+    const ssize_t count = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   }
   void Close() {
     Error ignored;

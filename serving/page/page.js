@@ -5,9 +5,11 @@ import { byId, element, shapeText, show } from "./elements.js";
 import { makeInputs } from "./inputs.js";
 import { drawLive, milliseconds, summaryOf, takeStatistics } from "./live.js";
 import { labelsIn, scoresClasses, showOutputs } from "./outputs.js";
+import { makePrompt, showText } from "./prompt.js";
 
 let chosen = null; // the name of the model that is shown
 let requestOf = null; // makes the body of a request from the form
+let promptOf = null; // the same for a model that generates text; null: it does not
 let listed = new Map(); // states by name
 const unlabelled = new Set(); // outputs whose classes have no names: "model/output"
 
@@ -56,7 +58,7 @@ function showSignature(model) {
 }
 
 async function choose(name) {
-  const model = await ask(modelPath(name));
+  const [model, facts] = await Promise.all([ask(modelPath(name)), ask(`/v1/models/${encodeURIComponent(name)}`)]);
   chosen = name;
   byId("name").textContent = `${name} · version ${model.versions.join(", ")}`;
   byId("model").hidden = false;
@@ -64,7 +66,8 @@ async function choose(name) {
   byId("outputs").replaceChildren();
   byId("taken").textContent = "";
   show("failure", "");
-  requestOf = makeInputs(byId("inputs"), model.inputs);
+  promptOf = facts.generates ? makePrompt(byId("inputs")) : null;
+  requestOf = facts.generates ? null : makeInputs(byId("inputs"), model.inputs);
   showModels();
   drawLive(name);
 }
@@ -87,6 +90,17 @@ async function readLabels(name, outputs) {
   return labels;
 }
 
+async function runOnce(name) {
+  const begin = performance.now();
+  if (promptOf) {
+    await showText(byId("outputs"), name, promptOf());
+    return { taken: performance.now() - begin };
+  }
+  const reply = await ask(`${modelPath(name)}/infer`, requestOf(""));
+  const taken = performance.now() - begin;
+  return { taken, outputs: reply.outputs, labels: await readLabels(name, reply.outputs) };
+}
+
 async function run(event) {
   event.preventDefault();
   const button = event.target.querySelector("button.primary");
@@ -94,14 +108,10 @@ async function run(event) {
   button.disabled = true;
   show("failure", "");
   try {
-    const body = requestOf("");
-    const begin = performance.now();
-    const reply = await ask(`${modelPath(name)}/infer`, body);
-    const taken = performance.now() - begin;
-    const labels = await readLabels(name, reply.outputs);
+    const { taken, outputs, labels } = await runOnce(name);
     if (name !== chosen) return;
     byId("taken").textContent = `${milliseconds(taken)} from here and back`;
-    showOutputs(byId("outputs"), reply.outputs, labels);
+    if (outputs) showOutputs(byId("outputs"), outputs, labels);
   } catch (error) {
     show("failure", error.message);
   } finally {

@@ -60,8 +60,10 @@ absl::StatusOr<BodyPart> BytesOf(const Tensor& tensor) {
   return BodyPart{bytes, tensor.buffer()};
 }
 
-absl::Status AppendOutput(const ReplyOutput& output, HttpReply& reply) {
-  std::string& json = reply.body;
+}  // namespace
+
+absl::Status AppendTensor(const ReplyOutput& output, HttpReply& message) {
+  std::string& json = message.body;
   absl::StrAppend(&json, "{\"name\":", QuotedName(output.name), ",\"datatype\":\"",
                   std::string(DatatypeName(output.tensor.dtype())), "\",\"shape\":[");
   for (size_t i = 0; i < output.tensor.dims().size(); ++i)
@@ -70,7 +72,7 @@ absl::Status AppendOutput(const ReplyOutput& output, HttpReply& reply) {
   if (output.binary) {
     ONWARD_ASSIGN_OR_RETURN(BodyPart part, BytesOf(output.tensor));
     absl::StrAppend(&json, ",\"parameters\":{\"binary_data_size\":", part.bytes.size(), "}");
-    reply.parts.push_back(std::move(part));
+    message.parts.push_back(std::move(part));
   } else {
     try {
       AppendData(output.tensor, json);
@@ -85,17 +87,15 @@ absl::Status AppendOutput(const ReplyOutput& output, HttpReply& reply) {
   return absl::OkStatus();
 }
 
-void SendAsBytes(HttpReply& reply) {
-  const size_t json = reply.body.size(), size = BodySize(reply);
-  reply.content_type = "application/octet-stream";
-  reply.fields.emplace_back("Inference-Header-Content-Length", absl::StrCat(json));
+void SendAsBytes(HttpReply& message) {
+  const size_t json = message.body.size(), size = BodySize(message);
+  message.content_type = "application/octet-stream";
+  message.fields.emplace_back("Inference-Header-Content-Length", absl::StrCat(json));
   if (size - json > kMostCopied) return;
-  reply.body.reserve(size);
-  for (const BodyPart& part : reply.parts) reply.body += part.bytes;
-  reply.parts.clear();
+  message.body.reserve(size);
+  for (const BodyPart& part : message.parts) message.body += part.bytes;
+  message.parts.clear();
 }
-
-}  // namespace
 
 absl::StatusOr<HttpReply> WriteInferReply(const InferReply& reply) {
   HttpReply written;
@@ -107,7 +107,7 @@ absl::StatusOr<HttpReply> WriteInferReply(const InferReply& reply) {
   bool binary = false;
   for (const ReplyOutput& output : reply.outputs) {
     if (&output != &reply.outputs.front()) json.push_back(',');
-    ONWARD_RETURN_IF_ERROR(AppendOutput(output, written));
+    ONWARD_RETURN_IF_ERROR(AppendTensor(output, written));
     binary = binary || output.binary;
   }
   json += "]}";

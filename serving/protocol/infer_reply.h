@@ -29,4 +29,9 @@ struct InferReply {
 // FailedPrecondition: text that is not UTF-8 in an output that is not binary.
 absl::StatusOr<HttpReply> WriteInferReply(const InferReply& reply);
 
+// Appends a tensor to the JSON of a message, as replies and requests have it. Errors as above.
+absl::Status AppendTensor(const ReplyOutput& tensor, HttpReply& message);
+// Says that bytes follow the JSON, which is complete.
+void SendAsBytes(HttpReply& message);
+
 }  // namespace onward::serving

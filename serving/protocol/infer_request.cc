@@ -9,9 +9,8 @@
 #include "onward/shape.h"
 #include "onward/status.h"
 #include "serving/protocol/binary_tensor.h"
-#include "serving/protocol/datatype.h"
+#include "serving/protocol/body_tensors.h"
 #include "serving/protocol/json_members.h"
-#include "serving/protocol/json_tensor.h"
 #include "serving/protocol/parameters.h"
 
 namespace onward::serving {
@@ -22,10 +21,7 @@ constexpr char kJsonLength[] = "Inference-Header-Content-Length";
 class RequestReader {
  public:
   RequestReader(std::string_view body, std::optional<size_t> json_length)
-      : json_(body.substr(0, json_length.value_or(body.size()))),
-        binary_(body.substr(json_.size())),
-        body_size_(body.size()),
-        has_length_(json_length.has_value()) {}
+      : json_(body.substr(0, json_length.value_or(body.size()))), tensors_(body, json_length) {}
 
   absl::StatusOr<InferRequest> Read() {
     ONWARD_ASSIGN_OR_RETURN(const JsonElement document, ParseJson(parser_, json_));
@@ -41,99 +37,15 @@ class RequestReader {
     ONWARD_RETURN_IF_ERROR(ReadRequestParameters(object, request));
     if (object["inputs"].get(value) != simdjson::SUCCESS)
       return Wrong("inputs", "is missing: an array of tensors is expected");
-    ONWARD_RETURN_IF_ERROR(ReadInputs(value, request));
+    ONWARD_ASSIGN_OR_RETURN(auto inputs, tensors_.Read(value, "input"));
+    for (auto& [name, tensor] : inputs) request.inputs.emplace(name, std::move(tensor));
     if (object["outputs"].get(value) == simdjson::SUCCESS)
       ONWARD_RETURN_IF_ERROR(ReadOutputs(value, request));
-    if (!binary_.empty())
-      return Wrong("the body", absl::StrCat("has ", binary_.size(),
-                                            " bytes behind the JSON that no binary_data_size "
-                                            "stands for"));
+    ONWARD_RETURN_IF_ERROR(tensors_.CheckEnd());
     return request;
   }
 
  private:
-  absl::Status ReadInputs(JsonElement value, InferRequest& request) {
-    ONWARD_ASSIGN_OR_RETURN(const JsonArray array, ArrayOf(value, "inputs"));
-    int index = 0;
-    for (const JsonElement each : array) {
-      const std::string where = absl::StrCat("inputs[", index++, "]");
-      ONWARD_ASSIGN_OR_RETURN(const JsonObject object, ObjectOf(each, where));
-      ONWARD_ASSIGN_OR_RETURN(const JsonElement member, MemberOf(object, "name", where));
-      ONWARD_ASSIGN_OR_RETURN(const std::string name, TextOf(member, absl::StrCat(where, ".name")));
-      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(object, where, name));
-      if (!request.inputs.emplace(name, std::move(tensor)).second)
-        return Wrong(absl::StrCat(where, ".name"), absl::StrCat("'", name, "' is given twice"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Dims> ReadShape(JsonObject object, const std::string& where) const {
-    ONWARD_ASSIGN_OR_RETURN(const JsonElement value, MemberOf(object, "shape", where));
-    const std::string at = absl::StrCat(where, ".shape");
-    ONWARD_ASSIGN_OR_RETURN(const JsonArray array, ArrayOf(value, at));
-    Dims dims;
-    int64_t count = 1;
-    for (const JsonElement each : array) {
-      int64_t dim = -1;
-      if (each.get(dim) != simdjson::SUCCESS || dim < 0)
-        return Wrong(at, absl::StrCat("dim ", dims.size(), " is not a whole number from 0 on"));
-      dims.push_back(dim);
-      const auto product = CheckedMul(count, dim);
-      // An element takes a byte at least.
-      if (!product || *product > static_cast<int64_t>(body_size_))
-        return Wrong(at, "asks for more elements than the body has room for");
-      count = *product;
-      if (dims.size() > 64) return Wrong(at, "has more than 64 dims");
-    }
-    return dims;
-  }
-
-  absl::StatusOr<DType> ReadDatatype(JsonObject object, const std::string& where) const {
-    ONWARD_ASSIGN_OR_RETURN(const JsonElement datatype, MemberOf(object, "datatype", where));
-    const std::string at = absl::StrCat(where, ".datatype");
-    ONWARD_ASSIGN_OR_RETURN(const std::string name, TextOf(datatype, at));
-    if (const std::optional<DType> dtype = DTypeOfDatatype(name)) return *dtype;
-    return Wrong(at, absl::StrCat("'", name, "' is not one of BOOL, UINT8, UINT16, UINT32, ",
-                                  "UINT64, INT8, INT16, INT32, INT64, FP16, BF16, FP32, FP64, "
-                                  "BYTES"));
-  }
-
-  absl::StatusOr<Tensor> ReadTensor(JsonObject object, const std::string& where,
-                                    const std::string& name) {
-    ONWARD_ASSIGN_OR_RETURN(const DType dtype, ReadDatatype(object, where));
-    ONWARD_ASSIGN_OR_RETURN(const Dims dims, ReadShape(object, where));
-    ONWARD_ASSIGN_OR_RETURN(const std::optional<uint64_t> size, ReadInputParameters(object, where));
-    JsonElement data;
-    const bool has_data = object["data"].get(data) == simdjson::SUCCESS;
-    if (has_data && size)
-      return Wrong(where, absl::StrCat("input '", name, "' has both data and binary_data_size"));
-    if (size) return TakeBinary(dtype, dims, *size, where, name);
-    if (!has_data)
-      return Wrong(where, absl::StrCat("input '", name,
-                                       "' has neither data nor parameters.binary_data_size"));
-    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
-    ONWARD_RETURN_IF_ERROR(ReadJsonData(data, absl::StrCat(where, ".data"), tensor));
-    return tensor;
-  }
-
-  absl::StatusOr<Tensor> TakeBinary(DType dtype, const Dims& dims, uint64_t size,
-                                    const std::string& where, const std::string& name) {
-    if (size > binary_.size()) {
-      std::string what = absl::StrCat("binary_data_size of input '", name, "' is ", size, ", but ",
-                                      binary_.size(), " bytes are left behind the JSON");
-      if (!has_length_)
-        absl::StrAppend(&what, ": the field ", kJsonLength,
-                        ", which says where it ends, is missing");
-      return Wrong(where, what);
-    }
-    absl::StatusOr<Tensor> tensor =
-        ReadBinaryTensor(dtype, dims, binary_.substr(0, static_cast<size_t>(size)));
-    if (!tensor.ok())
-      return Annotate(tensor.status(), absl::StrCat(where, ": binary data of input '", name, "':"));
-    binary_.remove_prefix(static_cast<size_t>(size));
-    return tensor;
-  }
-
   static absl::Status ReadOutputs(JsonElement value, InferRequest& request) {
     ONWARD_ASSIGN_OR_RETURN(const JsonArray array, ArrayOf(value, "outputs"));
     std::set<std::string> seen;
@@ -154,9 +66,7 @@ class RequestReader {
   }
 
   const std::string_view json_;
-  std::string_view binary_;  // what no input has taken yet
-  const size_t body_size_;
-  const bool has_length_;
+  BodyTensors tensors_;
   simdjson::dom::parser parser_;
 };
 

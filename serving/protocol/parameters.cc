@@ -47,6 +47,9 @@ absl::Status ReadTimeout(JsonElement value, const std::string& where, InferReque
 absl::Status ReadSequenceId(JsonElement value, const std::string& where, Sequence& sequence) {
   if (value.is_string()) {
     ONWARD_ASSIGN_OR_RETURN(std::string text, TextOf(value, where));
+    constexpr size_t kLongest = 128;  // as Triton has it
+    if (text.size() > kLongest)
+      return Wrong(where, absl::StrCat("has ", text.size(), " bytes, at most ", kLongest));
     if (!text.empty()) sequence.id = std::move(text);
     return absl::OkStatus();
   }

@@ -50,8 +50,8 @@ class Client {
     }
   }
 
-  // The next reply.
-  Reply Read() {
+  // The next reply less its body.
+  Reply ReadHead() {
     Reply reply;
     size_t end = 0;
     while ((end = input_.find("\r\n\r\n")) == input_.npos)
@@ -59,6 +59,17 @@ class Client {
     reply.head = input_.substr(0, end + 4);
     input_.erase(0, end + 4);
     reply.status = std::atoi(reply.head.substr(9, 3).c_str());
+    return reply;
+  }
+
+  // The next reply.
+  Reply Read() {
+    Reply reply = ReadHead();
+    if (reply.status == 0) return reply;
+    if (reply.head.find("Transfer-Encoding: chunked") != reply.head.npos) {
+      reply.body = ReadChunks();
+      return reply;
+    }
     const size_t at = reply.head.find("Content-Length: ");
     const size_t length =
         at == reply.head.npos ? 0 : std::strtoul(reply.head.c_str() + at + 16, nullptr, 10);
@@ -79,10 +90,34 @@ class Client {
     return Read();
   }
 
+  // What comes until the server closes the connection.
+  std::string ReadRest() {
+    while (Receive()) continue;
+    return input_;
+  }
+
   // Whether the server closes the connection and sends nothing more.
   bool IsClosed() { return input_.empty() && !Receive(); }
 
+  // The next piece of a stream whose head was read; "" at its end.
+  std::string ReadChunk() {
+    size_t line = 0;
+    while ((line = input_.find("\r\n")) == input_.npos)
+      if (!Receive()) return "";
+    const size_t length = std::strtoul(input_.c_str(), nullptr, 16);
+    while (input_.size() < line + 2 + length + 2)
+      if (!Receive()) return "";
+    std::string chunk = input_.substr(line + 2, length);
+    input_.erase(0, line + 2 + length + 2);
+    return chunk;
+  }
+
  private:
+  std::string ReadChunks() {
+    std::string body;
+    for (std::string chunk = ReadChunk(); !chunk.empty(); chunk = ReadChunk()) body += chunk;
+    return body;
+  }
   bool Receive() {
     char bytes[65536];
     const ssize_t count = recv(socket_, bytes, sizeof(bytes), 0);

@@ -39,7 +39,8 @@ TEST_F(ModelRepositoryTest, IndexLoadAndUnload) {
   StartDirectory();
   EXPECT_EQ(Get("/v2")["extensions"],
             json({"binary_tensor_data", "classification", "parameters", "model_configuration",
-                  "schedule_policy", "statistics", "model_repository", "logging"}));
+                  "schedule_policy", "statistics", "sequence", "sequence(string_id)",
+                  "model_repository", "logging", "trace"}));
   const json ready = {{{"name", "a"}, {"version", "1"}, {"state", "READY"}}};
   EXPECT_EQ(Index(), ready);
   EXPECT_EQ(Index("{}"), ready);
@@ -201,7 +202,7 @@ TEST_F(ModelRepositoryTest, AdministratorsAloneMayChangeModels) {
     EXPECT_TRUE(Post(path, "", 403).contains("error"));
   EXPECT_EQ(Get("/v2")["extensions"],
             json({"binary_tensor_data", "classification", "parameters", "model_configuration",
-                  "schedule_policy", "statistics"}));
+                  "schedule_policy", "statistics", "sequence", "sequence(string_id)"}));
 }
 
 TEST_F(ModelRepositoryTest, TheServerIsReadyOnceItsModelsAre) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/import.h"
 #include "serving/server.h"
 #include "tests/serving/client.h"
 #include "tests/support/proto_text.h"
@@ -28,12 +29,20 @@ inline std::string Times(int factor) {
                                  "}> { y = Mul(x, f) }"));
 }
 
-inline absl::StatusOr<std::unique_ptr<Session>> LoadSession(const std::string& path) {
-  SessionOptions options;
-  options.num_threads = 1;
-  options.copy_weights = true;
-  options.check_rows = true;
-  return Session::Load(path, options);
+inline serving::SessionLoader LoadSession() {
+  serving::SessionLoader loader;
+  loader.import = [](const std::string& path) {
+    ImportOptions options;
+    options.copy_weights = true;
+    return ImportFile(path, options);
+  };
+  loader.create = [](Model model) {
+    SessionOptions options;
+    options.num_threads = 1;
+    options.check_rows = true;
+    return Session::Create(std::move(model), options);
+  };
+  return loader;
 }
 
 class RepositoryTest : public ::testing::Test {
@@ -46,7 +55,8 @@ class RepositoryTest : public ::testing::Test {
     options.address.port = 0;
     options.version = "0.1";
     options.keys.admin = *serving::KeyList::Read(keys_.Write("keys", "key-of-an-administrator\n"));
-    options.load_session = LoadSession;
+    options.load_session = LoadSession();
+    options.trace_directory = trace_directory_;
     options.log = [this](const LogRecord& record) {
       const std::lock_guard lock(mutex_);
       absl::StrAppend(&log_, record.message, "\n");
@@ -97,6 +107,7 @@ class RepositoryTest : public ::testing::Test {
   }
 
   ScratchDirectory directory_, keys_;
+  std::string trace_directory_;
   std::mutex mutex_;
   std::string log_;  // guarded by mutex_
   std::unique_ptr<serving::Server> server_;

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/serving/client.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/text_model.h"
 
 namespace onward::serving {
@@ -66,9 +67,9 @@ TEST_F(ServerTest, HealthAndMetadata) {
   EXPECT_EQ(client.Ask("GET", "/v2/health/live").body, R"({"live":true})");
   EXPECT_EQ(client.Ask("GET", "/v2/health/ready").body, R"({"ready":true})");
   EXPECT_EQ(json::parse(client.Ask("GET", "/v2").body),
-            json::parse(R"({"name":"onward","version":"0.1","extensions":[
+            json::parse(R"text({"name":"onward","version":"0.1","extensions":[
                 "binary_tensor_data","classification","parameters","model_configuration",
-                "schedule_policy","statistics"]})"));
+                "schedule_policy","statistics","sequence","sequence(string_id)"]})text"));
   EXPECT_EQ(client.Ask("GET", "/v2/").status, 200);
   EXPECT_EQ(json::parse(client.Ask("GET", "/v2/models").body),
             json::parse(R"({"models":["slow model","twice"]})"));
@@ -303,6 +304,35 @@ TEST_F(ServerTest, ALargeBodyIsRefusedBeforeItIsRead) {
   const Reply reply = client.Read();
   EXPECT_EQ(reply.status, 503);
   EXPECT_TRUE(client.IsClosed());
+}
+
+TEST_F(ServerTest, WithoutAKeyNoLargeBodyIsRead) {
+  const onward::testing::ScratchDirectory directory;
+  ServerOptions options;
+  options.keys.api = *KeyList::Read(directory.Write("keys", "key-of-a-client\n"));
+  Start(options);
+  // No byte of the body is ever sent.
+  for (const std::string length : {"Content-Length: 100000", "Transfer-Encoding: chunked",
+                                   "Expect: 100-continue\r\nContent-Length: 100000"}) {
+    const auto ask = [&](const std::string& path, const std::string& key) {
+      Client client(server_->port());
+      client.Send(absl::StrCat("POST ", path, " HTTP/1.1\r\nHost: a\r\n", key, length, "\r\n\r\n"));
+      const Reply reply = client.Read();
+      EXPECT_TRUE(client.IsClosed());
+      return reply.status;
+    };
+    EXPECT_EQ(ask("/v2/models/twice/infer", ""), 401) << length;
+    EXPECT_EQ(ask("/v2/models/twice/infer", "Authorization: Bearer wrong\r\n"), 403) << length;
+    EXPECT_EQ(ask("/v2/repository/models/twice/load", "Authorization: Bearer key-of-a-client\r\n"),
+              403)
+        << length;
+  }
+  Client client(server_->port());
+  EXPECT_EQ(client
+                .Ask("POST", "/v2/models/twice/infer", kAsk + std::string(100000, ' '),
+                     "Authorization: Bearer key-of-a-client\r\n")
+                .status,
+            200);
 }
 
 TEST_F(ServerTest, StopAnswersWhatIsUnderWay) {

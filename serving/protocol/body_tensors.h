@@ -1,0 +1,40 @@
+// The tensors of a body: inputs of a request, outputs of a reply. They are described by JSON, and
+// their elements are there too, or bytes behind it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onward/tensor.h"
+#include "serving/protocol/json_members.h"
+
+namespace onward::serving {
+
+class BodyTensors {
+ public:
+  // `json_length`: where the JSON ends; nullopt: all of the body is JSON.
+  BodyTensors(std::string_view body, std::optional<size_t> json_length);
+
+  // The tensors of an array, in their order; `what`: "input" or "output", for errors, which are
+  // InvalidArgument and name the member. Takes no more memory than in proportion to the body.
+  absl::StatusOr<std::vector<std::pair<std::string, Tensor>>> Read(JsonElement array,
+                                                                   const std::string& what);
+  // InvalidArgument: bytes behind the JSON are left that no tensor has taken.
+  absl::Status CheckEnd() const;
+
+ private:
+  absl::StatusOr<Tensor> ReadTensor(JsonObject object, const std::string& where,
+                                    const std::string& name);
+  absl::StatusOr<Tensor> TakeBinary(DType dtype, const Dims& dims, uint64_t size,
+                                    const std::string& where, const std::string& name);
+
+  std::string_view binary_;  // what no tensor has taken yet
+  const size_t body_size_;
+  const bool has_length_;
+};
+
+}  // namespace onward::serving

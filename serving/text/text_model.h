@@ -1,0 +1,64 @@
+// A model of text that is served: its tokenizer, its chat template, and the generator whose batch
+// all its texts share.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "files/chat_template/chat_template.h"
+#include "files/tokenizer/tokenizer.h"
+#include "onward/generation/batch_generator.h"
+
+namespace onward::serving {
+
+// How the vectors of a text's tokens become one.
+enum class Pooling { kMean, kFirst };
+
+struct TextFacts {
+  int64_t context = 0;  // the most tokens of a text with its prompt; 0: nobody says
+  std::vector<int64_t> stop_tokens = {};
+  generation::SamplingOptions sampling = {.greedy = false};  // where the request does not say
+  // NotFound: the model has none.
+  absl::StatusOr<ChatTemplate> chat_template =
+      absl::NotFoundError("the model has no chat template");
+  std::string bos_token = {}, eos_token = {};  // as templates know them
+  Pooling pooling = Pooling::kMean;
+};
+
+// Thread-safe.
+class TextModel {
+ public:
+  // `generator` null: the model does not generate, but makes embeddings.
+  TextModel(Tokenizer tokenizer, TextFacts facts,
+            std::unique_ptr<generation::BatchGenerator> generator);
+  ~TextModel();  // after the texts under way, whose functions therefore must not own the model
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const TextFacts& facts() const { return facts_; }
+  bool generates() const { return generator_ != nullptr; }
+  // The generator's session; null where there is none.
+  Session* session() const { return generates() ? &generator_->session() : nullptr; }
+
+  // Adds a text, whose functions are called by the model's thread. Errors as
+  // BatchGenerator::Add; Unavailable: too many texts wait.
+  absl::Status Generate(generation::TextRequest request);
+
+ private:
+  void Work();
+
+  const Tokenizer tokenizer_;
+  const TextFacts facts_;
+  const std::unique_ptr<generation::BatchGenerator> generator_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace onward::serving
