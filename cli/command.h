@@ -49,6 +49,7 @@ void AddEvaluate(CommandLine& line, CommonOptions& common);
 void AddExport(CommandLine& line, CommonOptions& common);
 void AddLaunch(CommandLine& line, CommonOptions& common);
 void AddServe(CommandLine& line, CommonOptions& common);
+void AddClient(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 

@@ -33,7 +33,7 @@ int Main(int argc, char** argv) {
   CommonOptions common;
   for (auto add :
        {AddRun, AddInspect, AddExplain, AddOptimize, AddGradient, AddTrain, AddLaunch, AddEvaluate,
-        AddExport, AddServe, AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
+        AddExport, AddServe, AddClient, AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)

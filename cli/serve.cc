@@ -10,8 +10,13 @@
 #include "absl/time/time.h"
 #include "cli/command.h"
 #include "cli/interrupts.h"
+#include "cli/serve_check.h"
 #include "cli/serve_options.h"
+#include "graph/base/machine_memory.h"
+#include "onward/generation/batch_generator.h"
+#include "onward/import.h"
 #include "onward/log.h"
+#include "onward/memory_limit.h"
 #include "onward/session.h"
 #include "onward/status.h"
 
@@ -27,10 +32,14 @@ serving::ModelSource SourceOf(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-// Returns once all models are loaded, or an interrupt came.
-absl::Status LoadModels(const std::vector<std::string>& arguments, serving::Server& server) {
+std::vector<serving::ModelSource> SourcesOf(const std::vector<std::string>& arguments) {
   std::vector<serving::ModelSource> sources;
   for (const std::string& argument : arguments) sources.push_back(SourceOf(argument));
+  return sources;
+}
+
+// Returns once all models are loaded, or an interrupt came.
+absl::Status LoadModels(const std::vector<serving::ModelSource>& sources, serving::Server& server) {
   ONWARD_RETURN_IF_ERROR(server.Load(sources));
   while (Interrupted() == 0) {
     if (const std::optional<absl::Status> loaded = server.Loaded()) return *loaded;
@@ -52,23 +61,47 @@ void PrintModels(const serving::ServerOptions& options, const serving::Server& s
   std::fflush(stdout);
 }
 
-absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
-  ONWARD_ASSIGN_OR_RETURN(ServeOptions options, ReadServeOptions(flags, common));
+absl::StatusOr<std::unique_ptr<generation::BatchGenerator>> LoadGenerator(
+    const std::string& path, int64_t context, const serving::SessionLoader& loader,
+    const SessionOptions& session) {
+  ONWARD_ASSIGN_OR_RETURN(Model model, loader.import(path));
+  generation::BatchGeneratorOptions options;
+  options.context = context;
+  return generation::BatchGenerator::Create(std::move(model), session, options);
+}
+
+// Served models own their bytes: files may be overwritten in place.
+void SetLoaders(const CommonOptions& common, serving::ServerOptions& options) {
   SessionOptions session = common.session();
   // One row alone and in a batch may differ in the last bits.
   session.check_rows = !common.deterministic;
-  session.pool = std::make_shared<ThreadPool>(options.server.scheduling.cores);
-  // Served models own their bytes: files may be overwritten in place.
-  session.copy_weights = true;
-  options.server.load_session = [session](const std::string& path) {
-    return Session::Load(path, session);
+  session.pool = std::make_shared<ThreadPool>(options.scheduling.cores);
+  session.memory =
+      std::make_shared<MemoryLimit>(session.max_memory > 0 ? session.max_memory : MachineMemory());
+  serving::SessionLoader loader;
+  loader.import = [memory = session.memory](const std::string& path) {
+    const MemoryScope scope(memory);
+    ImportOptions import;
+    import.copy_weights = true;
+    return ImportFile(path, import);
   };
+  loader.create = [session](Model model) { return Session::Create(std::move(model), session); };
+  options.load_session = loader;
+  options.load_generator = [loader, session](const std::string& path, int64_t context) {
+    return LoadGenerator(path, context, loader, session);
+  };
+}
+
+absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
+  ONWARD_ASSIGN_OR_RETURN(ServeOptions options, ReadServeOptions(flags, common));
+  SetLoaders(common, options.server);
   options.server.log = LogToStandardError();
+  if (flags.check) return CheckServed(SourcesOf(options.models), options.server, common.json);
   IgnoreBrokenPipes();
   NoteInterrupts(/*announce=*/false);
   ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));
   options.server.address.port = server->port();
-  ONWARD_RETURN_IF_ERROR(LoadModels(options.models, *server));
+  ONWARD_RETURN_IF_ERROR(LoadModels(SourcesOf(options.models), *server));
   if (Interrupted() == 0) PrintModels(options.server, *server);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");

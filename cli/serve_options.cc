@@ -1,8 +1,11 @@
 #include "cli/serve_options.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,6 +48,9 @@ constexpr Member kMembers[] = {
     {"tls-key", &ServeFlags::tls_key, "", "the certificate's key in PEM"},
     {"access-log", &ServeFlags::access_log, "",
      "a file that gets a line of JSON for each request; - is standard output"},
+    {"trace-dir", &ServeFlags::trace_dir, "",
+     "a directory that gets Chrome traces of the first 100 inferences, and of more where an "
+     "administrator asks for them"},
 };
 
 // "127.0.0.1:8000", "[::1]:8000", "unix:/run/onward.sock".
@@ -92,6 +98,14 @@ absl::StatusOr<serving::AccessLog> OpenAccessLog(const std::string& path) {
     std::fwrite(whole.data(), 1, whole.size(), file.get());
     std::fflush(file.get());
   });
+}
+
+absl::Status CheckTraceDirectory(const std::string& path) {
+  if (path.empty() || (access(path.c_str(), W_OK | X_OK) == 0 &&
+                       std::filesystem::is_directory(std::filesystem::path(path))))
+    return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("--trace-dir: '", path, "' is not a directory that can be written to"));
 }
 
 // Nothing where no file is named.
@@ -157,6 +171,9 @@ void AddServeFlags(Command& command, ServeFlags& flags) {
     command.Option(absl::StrCat("--", member.name), flags.*member.value, member.help);
   command.Option("--config", flags.config,
                  "a file in JSON whose members are these flags and count where a flag is missing");
+  command.Flag("--check", flags.check,
+               "load all models, say what is wrong with them and with the options, and end without "
+               "opening a port");
 }
 
 absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOptions& common) {
@@ -177,6 +194,8 @@ absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOpti
   ONWARD_ASSIGN_OR_RETURN(server.keys.api, ReadKeys("--api-key-file", flags.api_key_file));
   ONWARD_ASSIGN_OR_RETURN(server.keys.admin, ReadKeys("--admin-key-file", flags.admin_key_file));
   ONWARD_ASSIGN_OR_RETURN(server.access_log, OpenAccessLog(flags.access_log));
+  ONWARD_RETURN_IF_ERROR(CheckTraceDirectory(flags.trace_dir));
+  server.trace_directory = flags.trace_dir;
   server.log_news = common.verbose;
   server.log_verbose_level = common.verbose ? 1 : 0;
   server.scheduling.cores = common.threads > 0 ? common.threads : PhysicalCores();

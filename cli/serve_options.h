@@ -21,7 +21,8 @@ struct ServeOptions {
 struct ServeFlags {
   std::vector<std::string> models;
   std::string http, max_body, max_wait, drain_timeout;
-  std::string api_key_file, admin_key_file, tls_cert, tls_key, access_log, config;
+  std::string api_key_file, admin_key_file, tls_cert, tls_key, access_log, trace_dir, config;
+  bool check = false;  // loads everything and opens no port
 };
 
 void AddServeFlags(Command& command, ServeFlags& flags);

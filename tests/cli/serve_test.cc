@@ -181,6 +181,34 @@ TEST_F(ServeTest, ADirectoryOfModelsIsServed) {
   EXPECT_THAT(log_, HasSubstr("max_batch_size: expected 0"));
 }
 
+TEST_F(ServeTest, ACheckLoadsEverythingAndOpensNoPort) {
+  const std::string socket = directory_.path("socket");
+  ASSERT_EQ(
+      Onward(absl::StrCat("serve --check ", Mnist(), " a=", Mnist(), " --http unix:", socket)), 0)
+      << log_;
+  EXPECT_THAT(log_, HasSubstr("model 'mnist-8' version 1 can be served\n"));
+  EXPECT_THAT(log_, HasSubstr("model 'a' version 1 can be served\n"));
+  EXPECT_FALSE(std::filesystem::exists(socket));
+  directory_.Write("models/digits/2/model.onnx", ReadFile(Mnist()));
+  directory_.Write("models/other/1/model.onnx", "not a model");
+  const std::string printed = directory_.path("printed");
+  const int status =
+      std::system(absl::StrCat(ONWARD_PROGRAM, " serve --check ", directory_.path("models"),
+                               " digits=", Mnist(), " nothing.onnx --http host:1 --json >", printed,
+                               " 2>/dev/null")
+                      .c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const nlohmann::json report = nlohmann::json::parse(ReadFile(printed));
+  EXPECT_EQ(report["models"], nlohmann::json::parse(R"([{"name":"digits","version":"2"}])"));
+  ASSERT_EQ(report["problems"].size(), 4) << log_;
+  EXPECT_THAT(report["problems"][0].get<std::string>(), HasSubstr("'host' is not an address"));
+  EXPECT_THAT(report["problems"][1].get<std::string>(), HasSubstr("other"));
+  EXPECT_THAT(report["problems"][2].get<std::string>(), HasSubstr("two models are named 'digits'"));
+  EXPECT_THAT(report["problems"][3].get<std::string>(), HasSubstr("nothing.onnx"));
+  EXPECT_EQ(Onward("serve --check nothing.onnx"), 1);
+  EXPECT_THAT(log_, HasSubstr("error: the server would not begin: 1 problem: "));
+}
+
 TEST_F(ServeTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(Onward("serve"), 2);
   EXPECT_EQ(Onward("serve nothing.onnx"), 1);
