@@ -30,6 +30,8 @@ void DataFile(const uint8_t* data, size_t size);
 // A tokenizer.json and, behind a zero byte, a text; a text for tokenizers of drawn parts.
 void TokenizerBytes(const uint8_t* data, size_t size);
 void TokenizerText(const uint8_t* data, size_t size);
+// A chat template, run on a conversation.
+void ChatTemplateText(const uint8_t* data, size_t size);
 
 // A training's configuration: as bytes in text or JSON; the bytes change one that then trains.
 void TrainConfigBytes(const uint8_t* data, size_t size);
@@ -45,6 +47,10 @@ void GenerateTokens(const uint8_t* data, size_t size);
 void InferRequestBytes(const uint8_t* data, size_t size);
 void CompressedBody(const uint8_t* data, size_t size);
 void HttpHead(const uint8_t* data, size_t size);
+// What a server sends to the client.
+void ServerReplyBytes(const uint8_t* data, size_t size);
+// The body of a request for text, and strings that end a text.
+void TextRequestBytes(const uint8_t* data, size_t size);
 
 struct Harness {
   std::string_view name;
@@ -65,6 +71,7 @@ inline constexpr Harness kHarnesses[] = {
     {"data_file", DataFile},
     {"tokenizer_bytes", TokenizerBytes},
     {"tokenizer_text", TokenizerText},
+    {"chat_template_text", ChatTemplateText},
     {"train_config_bytes", TrainConfigBytes},
     {"train_configured", TrainConfigured},
     {"checkpoint", Checkpoint},
@@ -73,6 +80,8 @@ inline constexpr Harness kHarnesses[] = {
     {"infer_request_bytes", InferRequestBytes},
     {"compressed_body", CompressedBody},
     {"http_head", HttpHead},
+    {"server_reply_bytes", ServerReplyBytes},
+    {"text_request_bytes", TextRequestBytes},
 };
 
 }  // namespace onward::fuzz

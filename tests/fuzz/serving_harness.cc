@@ -1,9 +1,12 @@
-// What a stranger sends to the server: heads, compressed bodies, inference requests.
+// What a stranger sends to the server: heads, compressed bodies, inference requests; and to the
+// client: replies.
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "serving/client/infer_call.h"
+#include "serving/client/reply_reader.h"
 #include "serving/http/compression.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/classification.h"
@@ -117,6 +120,33 @@ void HttpHead(const uint8_t* data, size_t size) {
   (void)CheckFields(fields, 11);
   const auto length = JsonLengthOf(fields, 1000);
   Require(!length.ok() || length->value_or(0) <= 1000);
+}
+
+// The first byte says in what pieces the rest comes. Two replies may come on one connection.
+void ServerReplyBytes(const uint8_t* data, size_t size) {
+  FuzzBytes head(data, size);
+  const size_t piece = size_t{head.Byte()} + 1;
+  std::string_view rest = Text(data, size).substr(std::min<size_t>(size, 1));
+  constexpr int64_t kMostBody = 1 << 16;
+  ReplyReader reader({.head_bytes = 4096, .body_bytes = kMostBody});
+  for (int replies = 0; replies < 2; ++replies) {
+    reader.Begin();
+    while (!reader.done() && !rest.empty()) {
+      const absl::Span<char> room = reader.Room();
+      const size_t count = std::min({piece, rest.size(), room.size()});
+      rest.copy(room.data(), count);
+      rest.remove_prefix(count);
+      if (!reader.Take(count).ok()) return;
+    }
+    if (!reader.done() && !reader.End().ok()) return;
+    const bool more = reader.keep_alive();
+    const ServerReply reply = reader.TakeReply();
+    Require(reply.body.size() <= static_cast<size_t>(kMostBody));
+    (void)ReadModelInputs(reply.body);
+    const auto outputs = ReadInferOutputs(reply);
+    if (outputs.ok()) Require(CompareOutputs(*outputs, *outputs, 0).ok());
+    if (!more) return;
+  }
 }
 
 }  // namespace onward::fuzz
