@@ -34,7 +34,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"generation", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
     {"training",
      {"nn", "executors", "telemetry", "kernels", "collectives", "files", "graph", "onnx_io"}},
-    {"serving", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
+    {"serving", {"generation", "executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
     {"api",
      {"training", "generation", "nn", "executors", "telemetry", "kernels", "files", "graph",
       "onnx_io"}},
@@ -126,6 +126,8 @@ constexpr const char* kEditors[] = {
     "executors/compile.cc", "cli/operator_model.cc",
     // Dims of inputs.
     "cli/graph_sizes.cc", "generation/fixed_cache.cc",
+    // Uses by some nodes only, of values that get another shape.
+    "generation/row_positions.cc", "generation/masked_cache.cc",
     // They change what the graph computes.
     "training/gradient/", "training/prepare/", "training/rewrite/", "training/source/",
     "training/step/evaluation_phases.cc", "training/step/phase_loss.cc",
