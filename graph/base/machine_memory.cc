@@ -58,4 +58,11 @@ int64_t AvailableMemory() {
   return GroupLimit() ? std::min(machine, GroupAvailable(*GroupLimit())) : machine;
 }
 
+int64_t ResidentMemory() {
+  std::ifstream file("/proc/self/statm");
+  int64_t size = 0, resident = 0, shared = 0;
+  if (!(file >> size >> resident >> shared)) return 0;
+  return (resident - shared) * sysconf(_SC_PAGE_SIZE);
+}
+
 }  // namespace onward

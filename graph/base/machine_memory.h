@@ -11,5 +11,7 @@ int64_t MachineMemory();
 // the system, some ten microseconds. Linux: MemAvailable of /proc/meminfo, and memory.max of the
 // control group at the root of /sys/fs/cgroup.
 int64_t AvailableMemory();
+// Bytes of this process that lie in memory, files apart. Linux: /proc/self/statm; 0 elsewhere.
+int64_t ResidentMemory();
 
 }  // namespace onward

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <list>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,21 +31,59 @@ absl::Status Exhausted(int64_t bytes) {
                    ", of which ", AvailableMemory(), " are free"));
 }
 
+// Bytes of blocks from kLarge on that somebody has; what is smaller is touched soon.
+constexpr int64_t kLarge = int64_t{1} << 20;
+std::atomic<int64_t> promised{0};
+std::mutex promising;  // held from asking the machine for kUnasked bytes or more to promising them
+
+// What the machine has left, less what was promised and not touched yet.
+int64_t UnpromisedMemory() {
+  const int64_t untouched = promised.load(std::memory_order_relaxed) - ResidentMemory();
+  return AvailableMemory() - std::max(int64_t{0}, untouched);
+}
+
 absl::Status TakeFromCurrent(int64_t bytes,
                              MemoryLimit::Kind kind = MemoryLimit::Kind::kAllocated) {
   if (bytes < 0 || bytes > LargestBlock()) return Exhausted(bytes);
   if (current != nullptr) return current->Take(bytes, kind);
-  return bytes < kUnasked || bytes <= AvailableMemory() ? absl::OkStatus() : Exhausted(bytes);
+  return bytes < kUnasked || bytes <= UnpromisedMemory() ? absl::OkStatus() : Exhausted(bytes);
 }
 
 }  // namespace
 
+struct MemoryLimit::Releases {
+  std::mutex mutex;
+  std::list<std::function<void()>> functions;
+};
+
+MemoryLimit::MemoryLimit(int64_t bytes) : limit_(bytes), releases_(std::make_shared<Releases>()) {}
+
+std::shared_ptr<void> MemoryLimit::OnShortage(std::function<void()> release) {
+  const std::lock_guard lock(releases_->mutex);
+  const auto place = releases_->functions.insert(releases_->functions.end(), std::move(release));
+  return {nullptr, [releases = releases_, place](void*) {
+            const std::lock_guard lock(releases->mutex);
+            releases->functions.erase(place);
+          }};
+}
+
 absl::Status MemoryLimit::Take(int64_t bytes, Kind kind) {
+  const absl::Status taken = TryTake(bytes, kind);
+  if (taken.ok() || bytes > limit_) return taken;
+  {
+    const std::lock_guard lock(releases_->mutex);
+    if (releases_->functions.empty()) return taken;
+    for (const std::function<void()>& release : releases_->functions) release();
+  }
+  return TryTake(bytes, kind);
+}
+
+absl::Status MemoryLimit::TryTake(int64_t bytes, Kind kind) {
   const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
   const bool within = bytes <= limit_ && before <= limit_ - bytes;
   const bool asked =
       within && kind != Kind::kMapped && before / kUnasked != (before + bytes) / kUnasked;
-  if (within && (!asked || bytes <= AvailableMemory())) {
+  if (within && (!asked || bytes <= UnpromisedMemory())) {
     if (kind != Kind::kChecked) NotePeak(before + bytes);
     return absl::OkStatus();
   }
@@ -85,16 +125,23 @@ absl::StatusOr<std::shared_ptr<void>> AllocateMemory(int64_t bytes) {
   constexpr auto kAlign = static_cast<int64_t>(kTensorAlignment);
   if (bytes > LargestBlock()) return Exhausted(bytes);
   const int64_t rounded = std::max(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  const int64_t large = rounded >= kLarge ? rounded : 0;
+  std::unique_lock lock(promising, std::defer_lock);
+  if (rounded >= kUnasked) lock.lock();
   ONWARD_RETURN_IF_ERROR(TakeFromCurrent(rounded));
+  promised.fetch_add(large, std::memory_order_relaxed);
+  if (lock.owns_lock()) lock.unlock();
   void* memory = std::aligned_alloc(kTensorAlignment, static_cast<size_t>(rounded));
   if (memory == nullptr) {
+    promised.fetch_sub(large, std::memory_order_relaxed);
     if (current != nullptr) current->GiveBack(rounded);
     return Exhausted(bytes);
   }
-  if (current == nullptr) return std::shared_ptr<void>(memory, std::free);
-  return std::shared_ptr<void>(memory, [limit = current, rounded](void* p) {
+  if (current == nullptr && large == 0) return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, [limit = current, rounded, large](void* p) {
     std::free(p);
-    limit->GiveBack(rounded);
+    promised.fetch_sub(large, std::memory_order_relaxed);
+    if (limit != nullptr) limit->GiveBack(rounded);
   });
 }
 

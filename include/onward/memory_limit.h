@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -16,11 +17,12 @@ namespace onward {
 // Thread-safe.
 class MemoryLimit {
  public:
-  explicit MemoryLimit(int64_t bytes) : limit_(bytes) {}
+  explicit MemoryLimit(int64_t bytes);
 
   // ResourceExhausted, naming the limit, when the bytes would exceed it or the machine has not so
-  // much left; then nothing is taken. kMapped: pages of a file, which the machine can always drop.
-  // kChecked: is given back at once, and no part of the peak.
+  // much left, less what this process was given and has not touched yet; then nothing is taken.
+  // kMapped: pages of a file, which the machine can always drop. kChecked: is given back at once,
+  // and no part of the peak.
   enum class Kind : uint8_t { kAllocated, kMapped, kChecked };
   absl::Status Take(int64_t bytes, Kind kind = Kind::kAllocated);
   void GiveBack(int64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -30,13 +32,22 @@ class MemoryLimit {
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   void ResetPeak() { peak_.store(used(), std::memory_order_relaxed); }
 
+  // `release` gives back memory that is kept only to be used again. Before a Take is refused that
+  // the whole limit allows, all of them are called, by the thread that takes; they must not take
+  // memory themselves. Destroying the result ends that, and waits for a call under way.
+  [[nodiscard]] std::shared_ptr<void> OnShortage(std::function<void()> release);
+
   // The limit in force in this thread; null: none.
   static const std::shared_ptr<MemoryLimit>& Current();
 
  private:
+  struct Releases;
+
+  absl::Status TryTake(int64_t bytes, Kind kind);
   void NotePeak(int64_t bytes);
 
   const int64_t limit_;
+  const std::shared_ptr<Releases> releases_;
   std::atomic<int64_t> used_{0};
   std::atomic<int64_t> peak_{0};
 };

@@ -1,6 +1,8 @@
 #include "onward/memory_limit.h"
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "graph/base/machine_memory.h"
 #include "gtest/gtest.h"
@@ -102,6 +104,51 @@ TEST(MemoryLimitTest, WhatOthersHoldIsRefused) {
     EXPECT_NE(tensor.status().message().find("are free"), std::string::npos) << tensor.status();
   }
   EXPECT_EQ(limit->used(), 0);
+}
+
+TEST(MemoryLimitTest, WhatIsPromisedIsNotPromisedTwice) {
+  const int64_t most = AvailableMemory() / 5 * 3;
+  auto limit = std::make_shared<MemoryLimit>(INT64_MAX);
+  for (const bool limited : {false, true}) {
+    const MemoryScope scope(limited ? limit : nullptr);
+    absl::StatusOr<Tensor> first = Tensor::Create(DType::kUint8, {most});
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_EQ(Tensor::Create(DType::kUint8, {most}).status().code(),
+              absl::StatusCode::kResourceExhausted);
+    *first = Tensor();
+    EXPECT_TRUE(Tensor::Create(DType::kUint8, {most}).ok());
+  }
+}
+
+TEST(MemoryLimitTest, ThreadsDoNotPromiseTheSameMemory) {
+  const int64_t most = AvailableMemory() / 5 * 3;
+  std::vector<absl::StatusOr<Tensor>> tensors(4);
+  std::vector<std::thread> threads;
+  for (absl::StatusOr<Tensor>& tensor : tensors)
+    threads.emplace_back([&tensor, most] { tensor = Tensor::Create(DType::kUint8, {most}); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(std::count_if(tensors.begin(), tensors.end(), [](const auto& t) { return t.ok(); }), 1);
+}
+
+TEST(MemoryLimitTest, AShortageReleasesWhatIsKept) {
+  auto limit = std::make_shared<MemoryLimit>(1000);
+  const MemoryScope scope(limit);
+  std::vector<Tensor> kept = {Tensor(DType::kUint8, {640})};
+  int calls = 0;
+  std::shared_ptr<void> registered = limit->OnShortage([&] {
+    ++calls;
+    kept.clear();
+  });
+  EXPECT_TRUE(Tensor::Create(DType::kUint8, {256}).ok());
+  EXPECT_EQ(calls, 0);
+  EXPECT_TRUE(Tensor::Create(DType::kUint8, {960}).ok());
+  EXPECT_EQ(calls, 1);
+  EXPECT_FALSE(Tensor::Create(DType::kUint8, {1100}).ok());
+  EXPECT_EQ(calls, 1) << "no release helps there";
+  registered.reset();
+  kept.emplace_back(DType::kUint8, Dims{640});
+  EXPECT_FALSE(Tensor::Create(DType::kUint8, {640}).ok());
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace
