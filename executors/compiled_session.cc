@@ -1,6 +1,7 @@
 #include "executors/compiled_session.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -74,6 +75,8 @@ CompiledSession::CompiledSession(Compiled compiled, const SessionOptions& option
   const Graph& graph = plan_.program->graph;
   for (ValueId id : graph.outputs())
     outputs_.push_back({graph.value(id).name, graph.type(id), false});
+  on_shortage_ =
+      memory_->OnShortage([this] { ReleaseIdle(std::chrono::steady_clock::time_point::max()); });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
@@ -319,8 +322,8 @@ std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan, RunPriority pri
   {
     std::lock_guard lock(mutex_);
     for (auto it = plan.idle.rbegin(); it != plan.idle.rend(); ++it) {
-      if ((*it)->pool() != pool) continue;
-      std::unique_ptr<RunState> state = std::move(*it);
+      if (it->state->pool() != pool) continue;
+      std::unique_ptr<RunState> state = std::move(it->state);
       plan.idle.erase(std::next(it).base());
       return state;
     }
@@ -335,10 +338,22 @@ std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan, RunPriority pri
 void CompiledSession::GiveState(Plan& plan, std::unique_ptr<RunState> state) {
   std::unique_ptr<RunState> one_too_many;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
-  plan.idle.push_back(std::move(state));
+  plan.idle.push_back({std::move(state), std::chrono::steady_clock::now()});
   if (plan.idle.size() <= static_cast<size_t>(std::max(1, options_.max_idle_runs))) return;
-  one_too_many = std::move(plan.idle.front());
+  one_too_many = std::move(plan.idle.front().state);
   plan.idle.erase(plan.idle.begin());
+}
+
+void CompiledSession::ReleaseIdle(std::chrono::steady_clock::time_point unused_since) {
+  std::vector<IdleState> released;  // destroyed outside the lock
+  const std::lock_guard lock(mutex_);
+  for (Plan* plan : {&plan_, &separate_}) {
+    const auto end = std::find_if(plan->idle.begin(), plan->idle.end(), [&](const IdleState& idle) {
+      return idle.since >= unused_since;
+    });
+    std::move(plan->idle.begin(), end, std::back_inserter(released));
+    plan->idle.erase(plan->idle.begin(), end);
+  }
 }
 
 }  // namespace onward

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,7 @@ class CompiledSession : public Session {
   const Metadata& metadata() const override { return metadata_; }
   absl::Status RowsAreIndependent() const override { return rows_; }
   void set_run_index(uint64_t index) override { run_index_ = index; }
+  void ReleaseIdle(std::chrono::steady_clock::time_point unused_since) override;
 
   using Session::Run;
   absl::Status Run(absl::Span<const Value> inputs, absl::Span<Value> outputs,
@@ -52,10 +54,14 @@ class CompiledSession : public Session {
  private:
   using InputSlots = absl::InlinedVector<SlotValue, 16>;
 
+  struct IdleState {
+    std::unique_ptr<RunState> state;
+    std::chrono::steady_clock::time_point since;
+  };
   // A program with the run states that nobody uses now.
   struct Plan {
     std::shared_ptr<const Program> program;
-    std::vector<std::unique_ptr<RunState>> idle;
+    std::vector<IdleState> idle;  // the longest unused first
   };
   // A program for inputs of some sizes.
   struct Bound {
@@ -109,6 +115,7 @@ class CompiledSession : public Session {
   mutable std::mutex separate_mutex_;  // guards the making of separate_
   std::mutex mutex_;                   // guards the plans' idle states and the bindings
   std::list<Bound> bindings_;          // most recently used first
+  std::shared_ptr<void> on_shortage_;  // the last member: ends before the states do
 };
 
 // Exceptions of libraries, and of constructors that find no memory, as statuses.

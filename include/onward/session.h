@@ -5,6 +5,7 @@
 //   const onward::Tensor& scores = outputs.at("scores").tensor();
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -91,6 +92,9 @@ class Session {
   // The coming run is number `index`, the next one `index` + 1: random ops draw by seed and number.
   // Runs are numbered from 0 on.
   virtual void set_run_index(uint64_t index) = 0;
+  // Gives back the memory of runs that is kept for coming ones and that none has used since; the
+  // limit does the same with all of it before it refuses a run. Thread-safe.
+  virtual void ReleaseIdle(std::chrono::steady_clock::time_point unused_since) = 0;
 
   // --- seeing inside
   virtual const Graph& graph() const = 0;  // as optimised
