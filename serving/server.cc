@@ -3,10 +3,13 @@
 #include <mutex>
 #include <utility>
 
+#include "serving/idle_timer.h"
 #include "serving/routes.h"
 
 namespace onward::serving {
 namespace {
+
+constexpr std::chrono::seconds kIdlePeriod{10}, kMostIdle{60};
 
 class InferenceServer : public Server {
  public:
@@ -32,11 +35,13 @@ class InferenceServer : public Server {
          [this](const std::string& client, int status) { NoteRefusal(state_, client, status); }});
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
+    idle_timer_.emplace(state_.models, kIdlePeriod, kMostIdle);
     return absl::OkStatus();
   }
 
   // Work that waits still replies to connections: it ends before they do.
   ~InferenceServer() override {
+    idle_timer_.reset();
     state_.text_queue.End();
     state_.text_runs.End();
     state_.models.End();
@@ -100,6 +105,7 @@ class InferenceServer : public Server {
   mutable std::mutex mutex_;
   absl::Status first_error_;  // guarded by mutex_
   std::unique_ptr<HttpServer> http_;
+  std::optional<IdleTimer> idle_timer_;
 };
 
 }  // namespace
