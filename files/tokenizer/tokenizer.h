@@ -33,6 +33,16 @@ class Tokenizer {
   // if `skip_special`.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special) const;
 
+  struct TokenBytes {
+    // What each token adds to a text, by id; nothing where it is special or passed over.
+    std::vector<std::string> bytes;
+    // Tokens that add something else where a text begins with them, a space at their front aside.
+    std::vector<int64_t> not_first;
+  };
+  // Unimplemented: what a token adds depends on the one before it. It takes a microsecond or two a
+  // token.
+  absl::StatusOr<TokenBytes> Bytes() const;
+
   // nullopt: no such token.
   std::optional<int64_t> IdOf(std::string_view token) const;
   // The token as the file has it, which is not yet text; nullopt: no token has this id.
