@@ -175,7 +175,7 @@ void Generator::Read(const std::vector<SlotFeed>& feeds) {
   if (feeds.empty()) return;
   std::vector<size_t> before;
   for (const SlotFeed& feed : feeds) before.push_back(slots_->tokens(feed.slot).size());
-  std::vector<std::optional<Finish>> ends(feeds.size());
+  std::vector<std::optional<absl::StatusOr<Finish>>> ends(feeds.size());
   const auto results = slots_->Read(feeds, [&](size_t i, size_t at, absl::Span<float> scores) {
     if (ends[i]) return;
     const size_t row = feeds[i].slot, read = before[i] + at + 1;

@@ -47,7 +47,7 @@ bool Text::Begin() {
   return true;
 }
 
-std::optional<Finish> Text::Take(absl::Span<float> scores, size_t read, bool full) {
+std::optional<absl::StatusOr<Finish>> Text::Take(absl::Span<float> scores, size_t read, bool full) {
   const size_t prompt = request_.prompt.size();
   if (read < prompt) {
     if (!scores_prompt() || Show(Shown(request_.prompt[read], true, scores))) return std::nullopt;
@@ -58,15 +58,17 @@ std::optional<Finish> Text::Take(absl::Span<float> scores, size_t read, bool ful
   if (chosen >= options.max_new_tokens) return Finish::kLength;
   std::vector<float> model;  // before anything is done with them
   if (request_.log_probabilities) model.assign(scores.begin(), scores.end());
-  if (request_.constraint) request_.constraint->Mask(scores);
+  TokenConstraint* constraint = request_.constraint.get();
+  if (constraint != nullptr) constraint->Mask(scores);
+  if (constraint != nullptr && !constraint->status().ok()) return constraint->status();
   const int64_t id =
       ChooseToken(scores, tokens_, options.sampling, options.seed, static_cast<uint64_t>(chosen));
   tokens_.push_back(id);
   const auto& stops = options.stop_tokens;
   const bool stops_here = std::find(stops.begin(), stops.end(), id) != stops.end();
-  if (request_.constraint && !stops_here) request_.constraint->Take(id);
+  if (constraint != nullptr && !stops_here) constraint->Take(id);
   const bool more = Show(Shown(id, false, model));
-  if (stops_here) return Finish::kStop;
+  if (stops_here || (constraint != nullptr && constraint->Ends())) return Finish::kStop;
   if (!more) return Finish::kCaller;
   if (chosen + 1 >= options.max_new_tokens) return Finish::kLength;
   if (full) return Finish::kContext;

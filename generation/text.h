@@ -24,7 +24,7 @@ class Text {
   bool Begin();
   // Takes the scores behind the first `read` tokens: shows the next token of the prompt, or chooses
   // one. How the text ends, if it does; `full`: no token can be read behind these.
-  std::optional<Finish> Take(absl::Span<float> scores, size_t read, bool full);
+  std::optional<absl::StatusOr<Finish>> Take(absl::Span<float> scores, size_t read, bool full);
   // Calls on_end.
   void End(absl::StatusOr<Finish> finish);
 

@@ -51,6 +51,8 @@ void HttpHead(const uint8_t* data, size_t size);
 void ServerReplyBytes(const uint8_t* data, size_t size);
 // The body of a request for text, and strings that end a text.
 void TextRequestBytes(const uint8_t* data, size_t size);
+// A schema of response_format, and the scores of a text.
+void JsonSchemaBytes(const uint8_t* data, size_t size);
 
 struct Harness {
   std::string_view name;
@@ -82,6 +84,7 @@ inline constexpr Harness kHarnesses[] = {
     {"http_head", HttpHead},
     {"server_reply_bytes", ServerReplyBytes},
     {"text_request_bytes", TextRequestBytes},
+    {"json_schema_bytes", JsonSchemaBytes},
 };
 
 }  // namespace onward::fuzz

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 
 namespace onward::generation {
@@ -17,6 +18,10 @@ class TokenConstraint {
   virtual void Mask(absl::Span<float> scores) = 0;
   // `token` was chosen, and is not one that ends the text.
   virtual void Take(int64_t token) = 0;
+  // Asked behind Take: nothing may follow, so that the text ends without a token that says so.
+  virtual bool Ends() const { return false; }
+  // Asked behind Mask: an error where no token may come, with which the text ends.
+  virtual absl::Status status() const { return absl::OkStatus(); }
 };
 
 }  // namespace onward::generation
