@@ -8,7 +8,10 @@ constexpr size_t kMostWaiting = 256;  // texts without a row
 
 TextModel::TextModel(Tokenizer tokenizer, TextFacts facts,
                      std::unique_ptr<generation::BatchGenerator> generator)
-    : tokenizer_(std::move(tokenizer)), facts_(std::move(facts)), generator_(std::move(generator)) {
+    : tokenizer_(std::move(tokenizer)),
+      facts_(std::move(facts)),
+      formats_(std::make_unique<ResponseFormats>(tokenizer_)),
+      generator_(std::move(generator)) {
   if (generates()) thread_ = std::thread([this] { Work(); });
 }
 

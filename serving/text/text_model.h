@@ -14,6 +14,7 @@
 #include "files/chat_template/chat_template.h"
 #include "files/tokenizer/tokenizer.h"
 #include "onward/generation/batch_generator.h"
+#include "serving/text/response_format.h"
 
 namespace onward::serving {
 
@@ -41,6 +42,7 @@ class TextModel {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const TextFacts& facts() const { return facts_; }
+  ResponseFormats& formats() const { return *formats_; }
   bool generates() const { return generator_ != nullptr; }
   // The generator's session; null where there is none.
   Session* session() const { return generates() ? &generator_->session() : nullptr; }
@@ -54,6 +56,7 @@ class TextModel {
 
   const Tokenizer tokenizer_;
   const TextFacts facts_;
+  const std::unique_ptr<ResponseFormats> formats_;
   const std::unique_ptr<generation::BatchGenerator> generator_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "generation/grammar/grammar_constraint.h"
 #include "serving/protocol/error_reply.h"
 #include "serving/protocol/openai_error.h"
 
@@ -91,6 +92,9 @@ class TextRun : public std::enable_shared_from_this<TextRun> {
     request.log_probabilities = task_.log_probabilities;
     request.top = task_.top;
     request.prompt_scores = task_.echo && task_.log_probabilities;
+    if (task_.grammar != nullptr)
+      request.constraint =
+          std::make_shared<generation::GrammarConstraint>(task_.grammar, task_.options.stop_tokens);
     request.stop = stop_.get_token();
     request.on_token = [self = shared_from_this(), index](const generation::TextToken& token) {
       return self->Take(index, token);

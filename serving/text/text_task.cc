@@ -58,17 +58,17 @@ void ReadStream(TaskMembers& members, TextTask& task) {
     members.Fail("stream_options", std::string(status.message()));
 }
 
-void CheckFormat(TaskMembers& members) {
+void ReadFormat(TaskMembers& members, const TextModel& model, TextTask& task) {
   const Json* format = members.Find("response_format");
   if (format == nullptr) return;
-  const std::string type =
-      format->is_object() && format->contains("type") && (*format)["type"].is_string()
-          ? (*format)["type"].get<std::string>()
-          : "";
-  if (type == "text") return;
-  if (type == "json_object" || type == "json_schema")
-    return members.Fail("response_format", absl::StrCat("a type of ", type, " is not done here"));
-  members.Fail("response_format", "expected a type of text, json_object or json_schema");
+  auto grammar = model.formats().Find(*format);
+  if (grammar.ok()) {
+    task.grammar = *std::move(grammar);
+    return;
+  }
+  const std::string message(grammar.status().message());  // "path: what"
+  const size_t end = message.find(": ");
+  members.Fail(message.substr(0, end), message.substr(end + 2));
 }
 
 // One prompt of tokens, as [1, 2] or within [[1, 2], [3]].
@@ -137,7 +137,7 @@ void ReadRest(TaskMembers& members, const TextModel& model, TextTask& task) {
   ReadSampling(members, model.facts(), task);
   ReadStops(members, model.facts(), task);
   ReadStream(members, task);
-  CheckFormat(members);
+  ReadFormat(members, model, task);
   task.choices = static_cast<int>(members.Count("n", 1, kMostChoices).value_or(1));
   if (static_cast<size_t>(task.choices) * task.prompts.size() > kMostChoices)
     members.Fail("n", absl::StrCat("asks for more than ", kMostChoices, " texts"));

@@ -27,7 +27,8 @@ struct TextTask {
   bool echo = false;
   std::vector<std::string> prompt_texts;  // for `echo`
   bool stream = false;
-  bool include_usage = false;  // at a stream's end
+  bool include_usage = false;                         // at a stream's end
+  std::shared_ptr<generation::GrammarMasks> grammar;  // of response_format; null: any text
 };
 
 // A body as JSON. InvalidArgument: it is not an object, or is nested too deeply.

@@ -181,7 +181,8 @@ TEST_F(CompletionsTest, NamesWhatIsWrong) {
   EXPECT_EQ(error({{"prompt", "a"}, {"model", "letter"}}).substr(0, 4), "404 ");
   EXPECT_EQ(
       error({{"prompt", "a"}, {"max_tokens", 2}, {"response_format", {{"type", "json_object"}}}}),
-      "400 \"response_format\" response_format: a type of json_object is not done here");
+      "400 \"response_format\" response_format: the model's tokens cannot write an object "
+      "of JSON");
   EXPECT_EQ(error({{"prompt", "a"}, {"max_tokens", 2}, {"stop", ""}}),
             "400 \"stop\" stop: has an empty string, which ends every text");
   const Reply broken = client_->Ask("POST", "/v1/completions", "{\"prompt\":");
