@@ -55,7 +55,7 @@ std::string AccessLine(const AccessRecord& record, const HttpReply& reply) {
   }
   line["status"] = reply.status;
   line["bytes_in"] = record.bytes_in;
-  line["bytes_out"] = BodySize(reply);
+  line["bytes_out"] = record.bytes_out + BodySize(reply);
   if (!record.model.empty()) {
     const RequestTimes& times = record.times;
     line["batch_rows"] = record.batch_rows;

@@ -24,6 +24,7 @@ struct AccessRecord {
   std::string client, method, path;
   std::string trace_id;  // "": the client sent none
   size_t bytes_in = 0;
+  size_t bytes_out = 0;  // besides the body of the reply
   // --- of an inference
   std::string model, version;  // "": it is none
   int64_t batch_rows = 0;      // of the run that it was part of

@@ -119,10 +119,12 @@ HttpResponder Noting(const ServerState& state, const HttpRequest& request,
 
 absl::Span<const Route> Routes() { return kRoutes; }
 
-void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
+void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond,
+              std::shared_ptr<InferExchange> exchange) {
   std::string allowed;
   std::vector<std::string> names;
-  const auto record = WritesAccess(state) ? RecordOf(request, request.body.size()) : nullptr;
+  const size_t bytes = exchange == nullptr ? request.body.size() : exchange->bytes_in();
+  const auto record = WritesAccess(state) ? RecordOf(request, bytes) : nullptr;
   respond = Noting(state, request, record, std::move(respond));
   if (IsOpenAi(request)) {
     respond = [respond = std::move(respond)](HttpReply reply) {
@@ -135,8 +137,8 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond) {
       if (std::optional<HttpReply> refusal =
               CheckKey(state.keys, route.route_class, request.fields))
         return respond(*std::move(refusal));
-      return route.handle(state,
-                          {std::move(request), std::move(names), std::move(respond), record});
+      return route.handle(state, {std::move(request), std::move(names), std::move(respond), record,
+                                  std::move(exchange)});
     }
     absl::StrAppend(&allowed, allowed.empty() ? "" : ", ", route.method);
   }

@@ -21,8 +21,10 @@ struct Route {
 absl::Span<const Route> Routes();
 
 // Hands the request to its endpoint: 404 where there is none, 405 for another method, 401 or 403
-// where its key does not let it in.
-void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond);
+// where its key does not let it in. `exchange`: that of an inference whose tensors are not in the
+// request; the reply then has the status and, of an error, its text.
+void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond,
+              std::shared_ptr<InferExchange> exchange = nullptr);
 // The reply to a request that is refused before its body, of so many bytes, is read: its key does
 // not let it in, or it would wait too long. -1: nobody knows how many.
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,

@@ -15,6 +15,7 @@
 #include "serving/keys.h"
 #include "serving/log_settings.h"
 #include "serving/model_repository.h"
+#include "serving/protocol/infer_exchange.h"
 #include "serving/repository/load_queue.h"
 #include "serving/request_trace.h"
 #include "serving/scheduling/scheduler.h"
@@ -45,6 +46,8 @@ struct Call {
   std::vector<std::string> names;  // what stands for "{}" in the pattern
   HttpResponder respond;
   std::shared_ptr<AccessRecord> record = nullptr;  // null: nobody reads the log
+  // An inference whose request and reply are here, not in the bodies. Null: it is in HTTP.
+  std::shared_ptr<InferExchange> exchange = nullptr;
 };
 
 HttpReply JsonReply(const nlohmann::json& document, int status = 200);

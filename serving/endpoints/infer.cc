@@ -33,6 +33,7 @@ void WriteTrace(ServerState& state, const Inference& inference) {
 
 absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model,
                                   size_t most_body_bytes) {
+  if (inference.call.exchange != nullptr) return inference.call.exchange->Read();
   HttpRequest& http = inference.call.request;
   inference.refusal = DecodeBody(http, most_body_bytes);
   if (inference.refusal) return absl::InvalidArgumentError("the body cannot be decoded");
@@ -41,8 +42,12 @@ absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model
 
 HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply) {
   if (inference.refusal) return *std::move(inference.refusal);
-  if (!reply.ok()) return ErrorReply(reply.status());
   try {
+    if (const auto& exchange = inference.call.exchange; exchange != nullptr) {
+      const absl::Status written = exchange->Write(reply);
+      return written.ok() ? HttpReply() : ErrorReply(written);
+    }
+    if (!reply.ok()) return ErrorReply(reply.status());
     absl::StatusOr<HttpReply> written = WriteInferReply(*reply);
     if (!written.ok()) return ErrorReply(written.status());
     EncodeBody(inference.call.request, *written);
@@ -66,6 +71,8 @@ void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcom
   if (const auto& record = inference.call.record; record != nullptr) {
     record->batch_rows = outcome.batch_rows;
     record->times = times;
+    if (inference.call.exchange != nullptr)
+      record->bytes_out = inference.call.exchange->bytes_out();
   }
   ModelStatistics& statistics = model.statistics();
   if (outcome.executed_rows > 0) statistics.RecordExecution(outcome.executed_rows, times);
@@ -89,7 +96,9 @@ void Infer(ServerState& state, Call call) {
   const auto inference = std::make_shared<Inference>(Inference{std::move(call)});
   ScheduledRequest request;
   request.model = *model;
-  request.bytes = static_cast<int64_t>(inference->call.request.body.size());
+  const InferExchange* const exchange = inference->call.exchange.get();
+  request.bytes = static_cast<int64_t>(exchange == nullptr ? inference->call.request.body.size()
+                                                           : exchange->bytes_in());
   request.client_left = inference->call.request.client_left;
   request.trace = inference->trace = state.tracing.Begin();
   request.read = [model = *model, inference, most = state.most_body_bytes] {

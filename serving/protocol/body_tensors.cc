@@ -3,45 +3,32 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
 #include "onward/status.h"
 #include "serving/protocol/binary_tensor.h"
-#include "serving/protocol/datatype.h"
 #include "serving/protocol/json_tensor.h"
 #include "serving/protocol/parameters.h"
+#include "serving/protocol/tensor_type.h"
 
 namespace onward::serving {
 namespace {
 
 absl::StatusOr<Dims> ReadShape(JsonObject object, const std::string& where, size_t room) {
   ONWARD_ASSIGN_OR_RETURN(const JsonElement value, MemberOf(object, "shape", where));
-  const std::string at = absl::StrCat(where, ".shape");
-  ONWARD_ASSIGN_OR_RETURN(const JsonArray array, ArrayOf(value, at));
-  Dims dims;
-  int64_t count = 1;
+  ShapeReader reader(absl::StrCat(where, ".shape"), room);
+  ONWARD_ASSIGN_OR_RETURN(const JsonArray array, ArrayOf(value, absl::StrCat(where, ".shape")));
   for (const JsonElement each : array) {
     int64_t dim = -1;
-    if (each.get(dim) != simdjson::SUCCESS || dim < 0)
-      return Wrong(at, absl::StrCat("dim ", dims.size(), " is not a whole number from 0 on"));
-    dims.push_back(dim);
-    const auto product = CheckedMul(count, dim);
-    // An element takes a byte at least.
-    if (!product || *product > static_cast<int64_t>(room))
-      return Wrong(at, "asks for more elements than the body has room for");
-    count = *product;
-    if (dims.size() > 64) return Wrong(at, "has more than 64 dims");
+    if (each.get(dim) != simdjson::SUCCESS) dim = -1;
+    ONWARD_RETURN_IF_ERROR(reader.Add(dim));
   }
-  return dims;
+  return reader.dims();
 }
 
 absl::StatusOr<DType> ReadDatatype(JsonObject object, const std::string& where) {
   ONWARD_ASSIGN_OR_RETURN(const JsonElement datatype, MemberOf(object, "datatype", where));
   const std::string at = absl::StrCat(where, ".datatype");
   ONWARD_ASSIGN_OR_RETURN(const std::string name, TextOf(datatype, at));
-  if (const std::optional<DType> dtype = DTypeOfDatatype(name)) return *dtype;
-  return Wrong(at, absl::StrCat("'", name, "' is not one of BOOL, UINT8, UINT16, UINT32, ",
-                                "UINT64, INT8, INT16, INT32, INT64, FP16, BF16, FP32, FP64, "
-                                "BYTES"));
+  return DTypeNamed(name, at);
 }
 
 }  // namespace
