@@ -4,6 +4,7 @@ find_package(simdjson REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS serving/*.cc)
+list(FILTER sources EXCLUDE REGEX "/serving/grpc/[^/]*\\.cc$")
 add_library(onward_serving STATIC ${sources})
 target_include_directories(onward_serving SYSTEM PRIVATE ${Boost_INCLUDE_DIRS})
 target_link_libraries(onward_serving PUBLIC onward_options onward_generation onward_executors onward_telemetry nlohmann_json::nlohmann_json absl
@@ -14,16 +15,17 @@ set_source_files_properties(serving/client/http_client.cc serving/client/load.cc
                             PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 onward_compile_quickly(onward_serving)
 
-# The configuration of a model, as repositories have it.
-set(config serving/repository/model_config)
+# The configuration of a model, as repositories have it, and the messages of gRPC, whose tests need no gRPC.
 set(serving_messages ${CMAKE_BINARY_DIR}/serving_messages)
 file(MAKE_DIRECTORY ${serving_messages})
-add_custom_command(OUTPUT ${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc
-                   COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out ${serving_messages} ${CMAKE_SOURCE_DIR}/${config}.proto
-                   DEPENDS ${CMAKE_SOURCE_DIR}/${config}.proto protobuf::protoc COMMENT "protoc ${config}.proto" VERBATIM)
-set_source_files_properties(${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc
-                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-w;-Og")
-target_sources(onward_serving PRIVATE ${serving_messages}/${config}.pb.h ${serving_messages}/${config}.pb.cc)
+foreach(proto serving/repository/model_config serving/grpc/messages/inference)
+  set(made ${serving_messages}/${proto}.pb.h ${serving_messages}/${proto}.pb.cc)
+  add_custom_command(OUTPUT ${made}
+                     COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out ${serving_messages} ${CMAKE_SOURCE_DIR}/${proto}.proto
+                     DEPENDS ${CMAKE_SOURCE_DIR}/${proto}.proto protobuf::protoc COMMENT "protoc ${proto}.proto" VERBATIM)
+  set_source_files_properties(${made} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-w;-Og")
+  target_sources(onward_serving PRIVATE ${made})
+endforeach()
 target_include_directories(onward_serving SYSTEM PUBLIC ${serving_messages})
 target_link_libraries(onward_serving PUBLIC protobuf::libprotobuf)
 if(ONWARD_SANITIZE STREQUAL "thread")
@@ -43,4 +45,15 @@ target_sources(onward_serving PRIVATE ${page_source})
 if(ONWARD_SANITIZE MATCHES "thread")
   # The sanitizer does not know fences; Asio's queues have locks besides.
   target_compile_definitions(onward_serving PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+endif()
+
+# gRPC, off by default: Debian's version lacks years of fixes, and most servers need none.
+option(ONWARD_GRPC "Serve by gRPC too; needs libgrpc++-dev (scripts/setup grpc)" OFF)
+if(ONWARD_GRPC)
+  pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
+  file(GLOB grpc_sources CONFIGURE_DEPENDS serving/grpc/*.cc)
+  add_library(onward_serving_grpc STATIC ${grpc_sources})
+  target_link_libraries(onward_serving_grpc PUBLIC onward_serving PRIVATE PkgConfig::GRPC)
+  onward_precompiled_headers(onward_serving_grpc onward_graph ${ONWARD_PRECOMPILED})
+  onward_compile_quickly(onward_serving_grpc)
 endif()
