@@ -48,7 +48,8 @@ absl::Status LoadModels(const std::vector<serving::ModelSource>& sources, servin
   return absl::OkStatus();
 }
 
-void PrintModels(const serving::ServerOptions& options, const serving::Server& server) {
+void PrintModels(const ServeOptions& serve, const serving::Server& server) {
+  const serving::ServerOptions& options = serve.server;
   const CurlCall curl = CurlTo(options.address);
   const char* key = options.keys.api ? " -H \"Authorization: Bearer $KEY\"" : "";
   std::set<std::string> names;
@@ -56,8 +57,10 @@ void PrintModels(const serving::ServerOptions& options, const serving::Server& s
   for (const auto& model : server.ready_models())
     if (names.insert(model->name()).second)
       absl::StrAppend(&lines, model->CurlLine(curl.command, curl.url), key, "\n");
-  std::printf("serving %zu model%s on %s\n%s", names.size(), names.size() == 1 ? "" : "s",
-              UrlOf(options.address).c_str(), lines.c_str());
+  std::printf("serving %zu model%s on %s%s\n%s", names.size(), names.size() == 1 ? "" : "s",
+              UrlOf(options.address).c_str(),
+              serve.grpc ? absl::StrCat(" and by gRPC on ", HostAndPort(*serve.grpc)).c_str() : "",
+              lines.c_str());
   std::fflush(stdout);
 }
 
@@ -101,8 +104,9 @@ absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   NoteInterrupts(/*announce=*/false);
   ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));
   options.server.address.port = server->port();
+  if (options.grpc) options.grpc->port = server->grpc_port();
   ONWARD_RETURN_IF_ERROR(LoadModels(SourcesOf(options.models), *server));
-  if (Interrupted() == 0) PrintModels(options.server, *server);
+  if (Interrupted() == 0) PrintModels(options, *server);
   while (Interrupted() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::fprintf(stderr, "stopping: requests under way are answered\n");
   if (server->Stop(std::chrono::ceil<std::chrono::seconds>(options.drain))) return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "cli/serve_grpc.h"
 #include "graph/base/byte_text.h"
 #include "onward/session.h"
 #include "onward/status.h"
@@ -34,6 +35,8 @@ struct Member {
 constexpr Member kMembers[] = {
     {"http", &ServeFlags::http, "127.0.0.1:8000",
      "HOST:PORT or unix:PATH to listen on (default: 127.0.0.1:8000)"},
+    {"grpc", &ServeFlags::grpc, "",
+     "HOST:PORT to listen on for gRPC, in builds that have it (default: there is no gRPC)"},
     {"max-body", &ServeFlags::max_body, "64MB", "the largest request (default: 64MB)"},
     {"max-wait", &ServeFlags::max_wait, "2s",
      "how long a request may wait for its turn; one that would wait longer is refused at once "
@@ -54,7 +57,9 @@ constexpr Member kMembers[] = {
 };
 
 // "127.0.0.1:8000", "[::1]:8000", "unix:/run/onward.sock".
-absl::Status ReadAddress(const std::string& text, serving::HttpAddress& address) {
+absl::Status ReadAddress(const std::string& flag, const std::string& text,
+                         serving::HttpAddress& address) {
+  const int otherwise = address.port;
   if (absl::StartsWith(text, "unix:") && text.size() > 5) {
     address.unix_path = text.substr(5);
     return absl::OkStatus();
@@ -62,8 +67,9 @@ absl::Status ReadAddress(const std::string& text, serving::HttpAddress& address)
   const size_t colon = text.rfind(':');
   if (colon == text.npos || !absl::SimpleAtoi(text.substr(colon + 1), &address.port) ||
       address.port < 0 || address.port > 65535)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--http: '", text, "' is not HOST:PORT, such as 127.0.0.1:8000, nor unix:PATH"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": '", text, "' is not HOST:PORT, such as 127.0.0.1:", otherwise,
+                     flag == "--http" ? ", nor unix:PATH" : ""));
   address.host = text.substr(0, colon);
   if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']')
     address.host = address.host.substr(1, address.host.size() - 2);
@@ -106,6 +112,15 @@ absl::Status CheckTraceDirectory(const std::string& path) {
     return absl::OkStatus();
   return absl::NotFoundError(
       absl::StrCat("--trace-dir: '", path, "' is not a directory that can be written to"));
+}
+
+absl::Status TakeGrpc(const ServeFlags& flags, ServeOptions& options) {
+  serving::HttpAddress& address = options.grpc.emplace();
+  address.port = 8001;
+  address.certificate_file = flags.tls_cert;
+  address.key_file = flags.tls_key;
+  ONWARD_RETURN_IF_ERROR(ReadAddress("--grpc", flags.grpc, address));
+  return AddGrpc(address, options.server);
 }
 
 // Nothing where no file is named.
@@ -184,11 +199,12 @@ absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOpti
   if (flags.models.empty()) return absl::InvalidArgumentError("name a model to serve");
   options.models = flags.models;
   serving::ServerOptions& server = options.server;
-  ONWARD_RETURN_IF_ERROR(ReadAddress(flags.http, server.address));
+  ONWARD_RETURN_IF_ERROR(ReadAddress("--http", flags.http, server.address));
   server.address.certificate_file = flags.tls_cert;
   server.address.key_file = flags.tls_key;
   ONWARD_ASSIGN_OR_RETURN(const int64_t most, ParseBytes("--max-body", flags.max_body));
   server.limits.body_bytes = most;
+  if (!flags.grpc.empty()) ONWARD_RETURN_IF_ERROR(TakeGrpc(flags, options));
   ONWARD_ASSIGN_OR_RETURN(server.scheduling.max_wait, ReadDuration("--max-wait", flags.max_wait));
   ONWARD_ASSIGN_OR_RETURN(options.drain, ReadDuration("--drain-timeout", flags.drain_timeout));
   ONWARD_ASSIGN_OR_RETURN(server.keys.api, ReadKeys("--api-key-file", flags.api_key_file));
@@ -204,10 +220,14 @@ absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOpti
   return options;
 }
 
+std::string HostAndPort(const serving::HttpAddress& address) {
+  return absl::StrCat(InBrackets(address.host), ":", address.port);
+}
+
 std::string UrlOf(const serving::HttpAddress& address) {
   if (!address.unix_path.empty()) return absl::StrCat("unix:", address.unix_path);
   return absl::StrCat(address.certificate_file.empty() ? "http://" : "https://",
-                      InBrackets(address.host), ":", address.port);
+                      HostAndPort(address));
 }
 
 CurlCall CurlTo(const serving::HttpAddress& address) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,13 @@ struct ServeOptions {
   std::vector<std::string> models;  // "[NAME=]MODEL"
   serving::ServerOptions server;
   std::chrono::microseconds drain{0};
+  std::optional<serving::HttpAddress> grpc = std::nullopt;
 };
 
 // The flags as they are given; "" where one is not.
 struct ServeFlags {
   std::vector<std::string> models;
-  std::string http, max_body, max_wait, drain_timeout;
+  std::string http, grpc, max_body, max_wait, drain_timeout;
   std::string api_key_file, admin_key_file, tls_cert, tls_key, access_log, trace_dir, config;
   bool check = false;  // loads everything and opens no port
 };
@@ -31,6 +33,8 @@ void AddServeFlags(Command& command, ServeFlags& flags);
 // names the flag or member.
 absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOptions& common);
 
+// "127.0.0.1:8001", "[::1]:8001".
+std::string HostAndPort(const serving::HttpAddress& address);
 // What clients connect to: "http://127.0.0.1:8000", "unix:/run/onward.sock".
 std::string UrlOf(const serving::HttpAddress& address);
 // How curl connects to it, and the beginning of its URLs.

@@ -1,5 +1,6 @@
 #include "serving/server.h"
 
+#include <future>
 #include <mutex>
 #include <utility>
 
@@ -36,12 +37,18 @@ class InferenceServer : public Server {
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
     idle_timer_.emplace(state_.models, kIdlePeriod, kMostIdle);
+    if (options.open_grpc == nullptr) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<Listener>> opened = options.open_grpc(state_);
+    if (!opened.ok()) return opened.status();
+    grpc_ = *std::move(opened);
     return absl::OkStatus();
   }
 
-  // Work that waits still replies to connections: it ends before they do.
+  // Calls of gRPC end while there is a scheduler that ends them. Work that waits still replies to
+  // connections: it ends before they do.
   ~InferenceServer() override {
     idle_timer_.reset();
+    grpc_.reset();
     state_.text_queue.End();
     state_.text_runs.End();
     state_.models.End();
@@ -49,6 +56,7 @@ class InferenceServer : public Server {
   }
 
   int port() const override { return http_->port(); }
+  int grpc_port() const override { return grpc_ == nullptr ? 0 : grpc_->port(); }
 
   absl::Status Load(const std::vector<ModelSource>& places) override {
     std::vector<ModelSource> sources;
@@ -78,7 +86,11 @@ class InferenceServer : public Server {
 
   bool Stop(std::chrono::seconds most) override {
     state_.ready = false;
-    return http_->Drain(most);
+    std::future<bool> drained;
+    if (grpc_ != nullptr)
+      drained = std::async(std::launch::async, [this, most] { return grpc_->Drain(most); });
+    const bool http_drained = http_->Drain(most);
+    return (!drained.valid() || drained.get()) && http_drained;
   }
 
  private:
@@ -106,6 +118,7 @@ class InferenceServer : public Server {
   absl::Status first_error_;  // guarded by mutex_
   std::unique_ptr<HttpServer> http_;
   std::optional<IdleTimer> idle_timer_;
+  std::unique_ptr<Listener> grpc_;  // null: HTTP is the only way in
 };
 
 }  // namespace

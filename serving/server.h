@@ -13,6 +13,7 @@
 #include "serving/access_log.h"
 #include "serving/http/http_server.h"
 #include "serving/keys.h"
+#include "serving/listener.h"
 #include "serving/repository/load_model.h"
 #include "serving/scheduling/scheduler.h"
 #include "serving/served_model.h"
@@ -33,6 +34,7 @@ struct ServerOptions {
   uint32_t log_verbose_level = 0;    // from 1 on: a line for each request
   std::string trace_directory = {};  // for traces of requests; "": there are none
   AccessLog access_log = nullptr;    // gets a line for each request in any case
+  OpenListener open_grpc = nullptr;  // null: HTTP is the only way in
 };
 
 class Server {
@@ -43,6 +45,7 @@ class Server {
   virtual ~Server() = default;
 
   virtual int port() const = 0;
+  virtual int grpc_port() const = 0;  // 0: there is none
   // Loads the models of files and directories (see SourcesIn) in the background; the server is not
   // ready before. Models may be loaded later from directories that have several. NotFound,
   // AlreadyExists: two models of one name.

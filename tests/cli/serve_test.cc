@@ -217,6 +217,10 @@ TEST_F(ServeTest, WhatIsWrongIsSaid) {
   EXPECT_THAT(log_, HasSubstr("two models are named 'mnist-8'"));
   EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --http 8000")), 1);
   EXPECT_THAT(log_, HasSubstr("'8000' is not HOST:PORT"));
+  EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --grpc 8001")), 1);
+  EXPECT_THAT(log_, HasSubstr("--grpc: '8001' is not HOST:PORT, such as 127.0.0.1:8001"));
+  const int checked = Onward(absl::StrCat("serve --check ", Mnist(), " --grpc 127.0.0.1:8001"));
+  EXPECT_EQ(checked, log_.find("--grpc: this build has no gRPC") == log_.npos ? 0 : 1);
   EXPECT_EQ(Onward(absl::StrCat("serve ", Mnist(), " --api-key-file ",
                                 directory_.Write("keys", "# none\n"))),
             1);

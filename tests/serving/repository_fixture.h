@@ -57,6 +57,7 @@ class RepositoryTest : public ::testing::Test {
     options.keys.admin = *serving::KeyList::Read(keys_.Write("keys", "key-of-an-administrator\n"));
     options.load_session = LoadSession();
     options.trace_directory = trace_directory_;
+    options.open_grpc = open_grpc_;
     options.log = [this](const LogRecord& record) {
       const std::lock_guard lock(mutex_);
       absl::StrAppend(&log_, record.message, "\n");
@@ -108,6 +109,7 @@ class RepositoryTest : public ::testing::Test {
 
   ScratchDirectory directory_, keys_;
   std::string trace_directory_;
+  serving::OpenListener open_grpc_;
   std::mutex mutex_;
   std::string log_;  // guarded by mutex_
   std::unique_ptr<serving::Server> server_;
