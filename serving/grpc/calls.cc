@@ -1,5 +1,8 @@
 #include "serving/grpc/calls.h"
 
+#include <grpcpp/alarm.h>
+
+#include <chrono>
 #include <memory>
 #include <new>
 #include <utility>
@@ -42,6 +45,15 @@ std::string ClientOf(const grpc::CallbackServerContext& context) {
   for (const std::string bracket : {"%5B", "%5D", "[", "]"})
     if (const size_t at = peer.find(bracket); at != peer.npos) peer.erase(at, bracket.size());
   return peer;
+}
+
+// gRPC keeps what it calls until the call has returned, also where the alarm is gone.
+void RunSoon(std::function<void()> work) {
+  auto* const alarm = new grpc::Alarm;
+  alarm->Set(std::chrono::system_clock::now(), [alarm, work = std::move(work)](bool) {
+    work();
+    delete alarm;
+  });
 }
 
 grpc::Status StatusOfGrpc(const absl::Status& status) {

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -46,6 +47,9 @@ class Calls {
 HttpFields FieldsOf(const grpc::CallbackServerContext& context);
 // The client's address: "127.0.0.1".
 std::string ClientOf(const grpc::CallbackServerContext& context);
+
+// Calls it from a thread of gRPC.
+void RunSoon(std::function<void()> work);
 
 grpc::Status StatusOfGrpc(const absl::Status& status);
 // Parts keep what they refer to alive until they are sent.

@@ -1,5 +1,6 @@
 #include "serving/grpc/grpc_listener.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -26,9 +27,12 @@ constexpr int kHandshakeDeadline = 10'000;           // milliseconds
 constexpr int kPingEvery = 60'000;                   // milliseconds: finds out who has vanished
 constexpr int64_t kLeastQuota = int64_t{256} << 20;  // bytes of all messages that arrive
 
-// Most lines of gRPC's own log are of what strangers send. GRPC_VERBOSITY brings them back.
-void KeepLogQuiet() {
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+// Most lines of the logs of gRPC and Protobuf are of what strangers send. GRPC_VERBOSITY brings
+// them back.
+void KeepLogsQuiet() {
+  if (std::getenv("GRPC_VERBOSITY") != nullptr) return;
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  google::protobuf::SetLogHandler(nullptr);
 }
 
 std::string NameOf(const HttpAddress& address) {
@@ -67,7 +71,7 @@ class GrpcListener : public Listener, public grpc::CallbackGenericService {
     ONWARD_RETURN_IF_ERROR(CheckAddress(options.address));
     if (!options.address.unix_path.empty())
       return absl::InvalidArgumentError("gRPC listens on HOST:PORT, not on Unix sockets");
-    KeepLogQuiet();
+    KeepLogsQuiet();
     grpc::ServerBuilder builder;
     SetLimits(options, builder);
     builder.AddListeningPort(NameOf(options.address), CredentialsOf(options.address), &port_);

@@ -7,21 +7,33 @@
 #include "onward/status.h"
 #include "serving/grpc/messages/http_status.h"
 #include "serving/grpc/messages/infer_reply_message.h"
-#include "serving/grpc/messages/infer_request_message.h"
 
 namespace onward::serving {
 
-absl::StatusOr<MessageExchange::Asked> MessageExchange::Begin(grpc::ByteBuffer message) {
-  InferHead head;
-  {
-    grpc::ProtoBufferReader reader(&message);
-    ONWARD_ASSIGN_OR_RETURN(head, ReadInferHead(reader));
-  }
-  std::vector<std::string> path = {"v2", "models", std::move(head.model)};
-  if (!head.version.empty()) path.insert(path.end(), {"versions", std::move(head.version)});
-  path.push_back("infer");
-  return Asked{{"POST", std::move(path), {}, ""},
-               std::make_shared<MessageExchange>(std::move(message), std::move(head.id))};
+absl::StatusOr<InferHead> HeadOf(grpc::ByteBuffer& message) {
+  grpc::ProtoBufferReader reader(&message);
+  return ReadInferHead(reader);
+}
+
+HttpRequest RequestTo(const InferHead& head, const char* endpoint) {
+  std::vector<std::string> path = {"v2", "models", head.model};
+  if (!head.version.empty()) path.insert(path.end(), {"versions", head.version});
+  path.push_back(endpoint);
+  return {"POST", std::move(path), {}, ""};
+}
+
+absl::StatusOr<std::optional<TextRequest>> TextOf(const ServerState& state, const InferHead& head,
+                                                  grpc::ByteBuffer& buffer) {
+  constexpr size_t kMostBytes = 1 << 20;  // that gRPC's thread parses
+  const auto model = state.models.Find(head.model, head.version);
+  if (!model.ok() || (*model)->text() == nullptr || buffer.Length() > kMostBytes)
+    return std::optional<TextRequest>();
+  inference::ModelInferRequest message;
+  grpc::ProtoBufferReader reader(&buffer);
+  if (!message.ParseFromZeroCopyStream(&reader) || !AsksForText(message))
+    return std::optional<TextRequest>();
+  ONWARD_ASSIGN_OR_RETURN(TextRequest text, ReadTextMessage(message));
+  return std::optional<TextRequest>(std::move(text));
 }
 
 absl::StatusOr<InferRequest> MessageExchange::Read() {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "serving/grpc/message_exchange.h"
+#include "serving/grpc/messages/http_status.h"
 #include "serving/grpc/messages/unary_methods.h"
 #include "serving/grpc/single_call.h"
 #include "serving/grpc/stream_call.h"
@@ -28,9 +29,10 @@ class EndpointCall : public SingleCall {
     absl::StatusOr<HttpRequest> request = ReadRequest();
     if (!request.ok()) return Reply(request.status());
     auto respond = [self = shared_from_this(), this](const HttpReply& reply) {
-      absl::StatusOr<std::string> bytes = method_.reply(reply);
-      if (!bytes.ok()) return Reply(bytes.status());
-      Reply(OnePart(*std::move(bytes)));
+      ReplyWith([&]() -> Message {
+        ONWARD_ASSIGN_OR_RETURN(std::string bytes, method_.reply(reply));
+        return OnePart(std::move(bytes));
+      });
     };
     Dispatch(calls_.state, Completed(*std::move(request)), std::move(respond));
   }
@@ -55,13 +57,28 @@ class InferCall : public SingleCall {
 
  private:
   void Take() override {
-    auto asked = MessageExchange::Begin(std::move(request_));
-    if (!asked.ok()) return Reply(asked.status());
-    const auto exchange = asked->exchange;
+    const absl::StatusOr<InferHead> head = HeadOf(request_);
+    if (!head.ok()) return Reply(head.status());
+    absl::StatusOr<std::optional<TextRequest>> text = TextOf(calls_.state, *head, request_);
+    if (!text.ok()) return Reply(text.status());
+    if (text->has_value()) return Generate(*head, **std::move(text));
+    const auto exchange = std::make_shared<MessageExchange>(std::move(request_));
     auto respond = [self = shared_from_this(), this, exchange](const HttpReply& reply) {
-      Reply(exchange->Sent(reply));
+      ReplyWith([&] { return exchange->Sent(reply); });
     };
-    Dispatch(calls_.state, Completed(std::move(asked->request)), std::move(respond), exchange);
+    Dispatch(calls_.state, Completed(RequestTo(*head, "infer")), std::move(respond), exchange);
+  }
+
+  void Generate(const InferHead& head, TextRequest text) {
+    HttpRequest request = Completed(RequestTo(head, "generate"));
+    request.body = std::move(text.body);
+    Dispatch(calls_.state, std::move(request),
+             [self = shared_from_this(), this](const HttpReply& reply) {
+               ReplyWith([&]() -> Message {
+                 ONWARD_RETURN_IF_ERROR(StatusOf(reply));
+                 return WriteTextMessage(reply.body);
+               });
+             });
   }
 };
 

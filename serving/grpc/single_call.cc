@@ -5,12 +5,18 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "serving/grpc/messages/http_status.h"
 
 namespace onward::serving {
 namespace {
 
 constexpr std::chrono::seconds kMessageDeadline(60);  // from the call's begin to its message
+
+absl::Status NoMemory(const char* what) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("there is not enough memory for this ", what, " now"));
+}
 
 }  // namespace
 
@@ -41,7 +47,7 @@ void SingleCall::OnReadDone(bool ok) {
   try {
     Take();
   } catch (const std::bad_alloc&) {
-    Reply(absl::ResourceExhaustedError("there is not enough memory for this request now"));
+    Reply(NoMemory("request"));
   }
 }
 
@@ -49,10 +55,19 @@ void SingleCall::Drain() {
   if (!taken_.exchange(true)) Reply(absl::UnavailableError("the server is stopping"));
 }
 
-void SingleCall::Reply(const Message& message) {
+void SingleCall::ReplyWith(const std::function<Message()>& make) {
+  absl::Status status;
+  grpc::ByteBuffer buffer;
+  try {
+    const Message message = make();
+    status = message.status();
+    if (message.ok()) buffer = BufferOf(*message);
+  } catch (const std::bad_alloc&) {
+    status = NoMemory("reply");
+  }
   if (replied_.exchange(true)) return;
-  if (!message.ok()) return Finish(StatusOfGrpc(message.status()));
-  reply_ = BufferOf(*message);
+  if (!status.ok()) return Finish(StatusOfGrpc(status));
+  reply_ = std::move(buffer);
   StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
 }
 

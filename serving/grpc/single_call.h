@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -26,8 +27,12 @@ class SingleCall : public grpc::ServerGenericBidiReactor,
 
   // Checks the key before anything is read.
   void Begin(RouteClass route_class);
-  // Takes the first reply; later ones are dropped. Thread-safe.
-  void Reply(const Message& message);
+  // Sends the first reply that is made; later ones are dropped. Where memory is missing for it, the
+  // call ends with ResourceExhausted. Thread-safe.
+  void ReplyWith(const std::function<Message()>& make);
+  void Reply(const absl::Status& error) {
+    ReplyWith([&] { return Message(error); });
+  }
 
   void OnReadDone(bool ok) final;
   void OnCancel() final { left_.request_stop(); }

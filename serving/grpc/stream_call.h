@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -36,15 +37,24 @@ class StreamCall : public grpc::ServerGenericBidiReactor,
  private:
   // A request that is under way, or whose replies wait to be sent.
   struct Slot {
+    std::string model, id;
     std::deque<grpc::ByteBuffer> replies;
     bool done = false;
+    std::shared_ptr<BodyPipe> pipe;  // events of text, taken when the slot has its turn
+    bool wants_final = false;        // after the last event
   };
 
   void Take(grpc::ByteBuffer message, const std::shared_ptr<Slot>& slot);
-  void Put(Slot& slot, grpc::ByteBuffer reply, bool last);
-  void Fail(Slot& slot, const absl::Status& why, const std::string& model, const std::string& id);
+  void TakeText(TextRequest text, const InferHead& head, const std::shared_ptr<Slot>& slot);
+  void OpenPipe(std::shared_ptr<BodyPipe> pipe, const std::shared_ptr<Slot>& slot);
+  HttpRequest Completed(HttpRequest request) const;
+  using MakeReply = std::function<absl::StatusOr<std::vector<BodyPart>>()>;
+  void PutMade(Slot& slot, const MakeReply& make);
+  void Put(Slot& slot, grpc::ByteBuffer reply);  // the only one
+  void Fail(Slot& slot, const absl::Status& why);
   // The rest is called with mutex_.
   void ReadMore();
+  void TakeEvents(Slot& slot);
   void Continue();
   void End(const grpc::Status& status);
 

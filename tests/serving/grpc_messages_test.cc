@@ -168,7 +168,9 @@ TEST(GrpcMessages, RepliesGoRawWhereADatatypeHasNoField) {
   EXPECT_FALSE(reply.outputs(1).has_contents());
   EXPECT_EQ(reply.raw_output_contents(1).size(), 4u);
   inference::ModelStreamInferResponse streamed;
-  ASSERT_TRUE(streamed.ParseFromString(Joined(AsStreamed(*written))));
+  ASSERT_TRUE(streamed.ParseFromString(Joined(AsStreamed(*written, true))));
+  EXPECT_TRUE(streamed.infer_response().parameters().at("triton_final_response").bool_param());
+  streamed.mutable_infer_response()->clear_parameters();
   EXPECT_EQ(streamed.infer_response().SerializeAsString(), reply.SerializeAsString());
 }
 

@@ -102,7 +102,10 @@ absl::StatusOr<std::vector<BodyPart>> WriteInferMessage(const InferReply& reply)
       "the reply has 2 GiB or more, which no message can have: ask for fewer rows or outputs");
 }
 
-std::vector<BodyPart> AsStreamed(std::vector<BodyPart> reply) {
+std::vector<BodyPart> AsStreamed(std::vector<BodyPart> reply, bool is_final) {
+  inference::ModelInferResponse marked;
+  (*marked.mutable_parameters())["triton_final_response"].set_bool_param(is_final);
+  reply.push_back(PartOf(marked.SerializeAsString()));
   reply.insert(reply.begin(),
                PartOf(FieldHead(inference::ModelStreamInferResponse::kInferResponseFieldNumber,
                                 SizeOf(reply))));

@@ -16,7 +16,8 @@ namespace onward::serving {
 // of BYTES of 4 GiB or more.
 absl::StatusOr<std::vector<BodyPart>> WriteInferMessage(const InferReply& reply);
 
-// The bytes of a ModelStreamInferResponse with that reply.
-std::vector<BodyPart> AsStreamed(std::vector<BodyPart> reply);
+// The bytes of a ModelStreamInferResponse with that reply, which has the parameter
+// triton_final_response.
+std::vector<BodyPart> AsStreamed(std::vector<BodyPart> reply, bool is_final);
 
 }  // namespace onward::serving

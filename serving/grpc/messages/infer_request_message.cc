@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
+#include "serving/grpc/messages/parameters_json.h"
 #include "serving/grpc/messages/typed_contents.h"
 #include "serving/protocol/binary_tensor.h"
 #include "serving/protocol/json_members.h"
@@ -18,37 +19,18 @@ namespace onward::serving {
 namespace {
 
 using google::protobuf::io::CodedInputStream;
-using inference::InferParameter;
 using inference::ModelInferRequest;
 
 constexpr int kMostFields = 20000;   // of the message itself
 constexpr int kMostName = 64 << 10;  // bytes
 
-nlohmann::json ParameterJson(const InferParameter& parameter) {
-  switch (parameter.parameter_choice_case()) {
-    case InferParameter::kBoolParam:
-      return parameter.bool_param();
-    case InferParameter::kInt64Param:
-      return parameter.int64_param();
-    case InferParameter::kStringParam:
-      return parameter.string_param();
-    case InferParameter::kDoubleParam:
-      return parameter.double_param();
-    case InferParameter::kUint64Param:
-      return parameter.uint64_param();
-    case InferParameter::PARAMETER_CHOICE_NOT_SET:
-      break;
-  }
-  return nullptr;
-}
-
 // The object that requests over HTTP have, read by the same functions. It is valid as long as this.
 class ParametersObject {
  public:
-  template <typename Parameters>
-  explicit ParametersObject(const Parameters& parameters) {
-    nlohmann::json object = nlohmann::json::object();
-    for (const auto& [name, parameter] : parameters) object[name] = ParameterJson(parameter);
+  explicit ParametersObject(
+      const google::protobuf::Map<std::string, inference::InferParameter>& parameters) {
+    nlohmann::json object = ParametersJson(parameters);
+    object.erase(kWantsFinal);
     text_ = nlohmann::json{{"parameters", std::move(object)}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);
   }

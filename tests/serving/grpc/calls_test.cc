@@ -96,6 +96,29 @@ TEST_F(GrpcCallsTest, LargeMessages) {
   EXPECT_TRUE(Infer(RawRequest("twice", "x", {10'000, 2}, std::vector<float>(20'000))).status.ok());
 }
 
+// What they are decompressed to would have no bound.
+TEST_F(GrpcCallsTest, CompressedMessages) {
+  Start({{"twice", kTwice}});
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  const auto request = RawRequest("twice", "x", {10'000, 2}, std::vector<float>(20'000));
+  EXPECT_EQ(Call<inference::ModelInferResponse>("ModelInfer", request, context).status.error_code(),
+            grpc::UNIMPLEMENTED);
+}
+
+TEST_F(GrpcCallsTest, WhoDoesNotSpeakIt) {
+  Start({{"twice", kTwice}});
+  for (const std::string& bytes :
+       {std::string("GET /v2 HTTP/1.1\r\nHost: a\r\n\r\n"), std::string(100'000, '\0'),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string(1000, '\xff')}) {
+    testing::Client client(server_->grpc_port());
+    client.Send(bytes);
+    client.ReadRest();
+  }
+  testing::Client silent(server_->grpc_port());
+  EXPECT_TRUE(Infer(Quick()).status.ok());
+}
+
 // A run ends once nobody waits for its reply: else the one core would never be free again.
 TEST_F(GrpcCallsTest, AClientThatLeavesFreesItsPlace) {
   Start({{"twice", kTwice}, {"slow", kSlow}});
