@@ -45,6 +45,8 @@ void GenerateTokens(const uint8_t* data, size_t size);
 
 // What a client of the server sends.
 void InferRequestBytes(const uint8_t* data, size_t size);
+// A message of gRPC, for a method that the first byte chooses.
+void GrpcMessageBytes(const uint8_t* data, size_t size);
 void CompressedBody(const uint8_t* data, size_t size);
 void HttpHead(const uint8_t* data, size_t size);
 // What a server sends to the client.
@@ -80,6 +82,7 @@ inline constexpr Harness kHarnesses[] = {
     {"gradient_of_model", GradientOfModel},
     {"generate_tokens", GenerateTokens},
     {"infer_request_bytes", InferRequestBytes},
+    {"grpc_message_bytes", GrpcMessageBytes},
     {"compressed_body", CompressedBody},
     {"http_head", HttpHead},
     {"server_reply_bytes", ServerReplyBytes},
