@@ -24,19 +24,19 @@ __global__ void BinaryLoop(const T* a, const T* b, T* out, int64_t count, Loop l
   }
 }
 
-using Launch = void (*)(const void* a, const void* b, void* out, int64_t count, const Loop& loop,
-                        cudaStream_t stream);
+using LaunchLoop = absl::Status (*)(const void* a, const void* b, void* out, int64_t count,
+                                    const Loop& loop, cudaStream_t stream);
 
 template <typename F, typename T>
-void LaunchBinary(const void* a, const void* b, void* out, int64_t count, const Loop& loop,
-                  cudaStream_t stream) {
-  BinaryLoop<F, T><<<Blocks(count), kThreads, 0, stream>>>(
-      static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), count, loop);
+absl::Status LaunchBinary(const void* a, const void* b, void* out, int64_t count, const Loop& loop,
+                          cudaStream_t stream) {
+  return Launch(BinaryLoop<F, T>, Blocks(count), kThreads, 0, stream, static_cast<const T*>(a),
+                static_cast<const T*>(b), static_cast<T*>(out), count, loop);
 }
 
 class Binary : public Kernel {
  public:
-  explicit Binary(Launch launch) : launch_(launch) {}
+  explicit Binary(LaunchLoop launch) : launch_(launch) {}
   absl::Status Bind(BindContext& context) const override {
     auto* loop = context.NewState<Loop>();
     Dims dims;
@@ -48,13 +48,12 @@ class Binary : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const int64_t count = context.output(0).num_elements();
     if (count == 0) return absl::OkStatus();
-    launch_(context.input(0).data, context.input(1).data, context.output(0).data, count,
-            context.state<Loop>(), static_cast<cudaStream_t>(context.services()->stream()));
-    return ToStatus(cudaGetLastError());
+    return launch_(context.input(0).data, context.input(1).data, context.output(0).data, count,
+                   context.state<Loop>(), static_cast<cudaStream_t>(context.services()->stream()));
   }
 
  private:
-  Launch launch_;
+  LaunchLoop launch_;
 };
 
 template <typename F>

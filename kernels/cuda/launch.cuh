@@ -1,12 +1,27 @@
-// How elementwise loops are laid over a grid.
+// Launching kernels, and how elementwise loops are laid over a grid.
 #pragma once
+
+#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/cuda/status.h"
 
 namespace onward::cuda {
+
+// An error is the launch's own, not one that an earlier call left in the thread.
+template <typename... Parameters, typename... Arguments>
+absl::Status Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                    cudaStream_t stream, Arguments&&... arguments) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  return ToStatus(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
 
 inline constexpr int kThreads = 256;
 

@@ -16,19 +16,19 @@ __global__ void UnaryLoop(const T* in, T* out, int64_t count, Parameters paramet
   for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) out[i] = f(in[i]);
 }
 
-using Launch = void (*)(const void* in, void* out, int64_t count, Parameters parameters,
-                        cudaStream_t stream);
+using LaunchLoop = absl::Status (*)(const void* in, void* out, int64_t count, Parameters parameters,
+                                    cudaStream_t stream);
 
 template <typename F, typename T>
-void LaunchUnary(const void* in, void* out, int64_t count, Parameters parameters,
-                 cudaStream_t stream) {
-  UnaryLoop<F, T><<<Blocks(count), kThreads, 0, stream>>>(static_cast<const T*>(in),
-                                                          static_cast<T*>(out), count, parameters);
+absl::Status LaunchUnary(const void* in, void* out, int64_t count, Parameters parameters,
+                         cudaStream_t stream) {
+  return Launch(UnaryLoop<F, T>, Blocks(count), kThreads, 0, stream, static_cast<const T*>(in),
+                static_cast<T*>(out), count, parameters);
 }
 
 class Unary : public Kernel {
  public:
-  Unary(Launch launch, Parameters parameters) : launch_(launch), parameters_(parameters) {}
+  Unary(LaunchLoop launch, Parameters parameters) : launch_(launch), parameters_(parameters) {}
   absl::Status Bind(BindContext& context) const override {
     context.SetOutput(0, context.input_dims(0));
     context.AllowInPlace(0, 0);
@@ -37,13 +37,12 @@ class Unary : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const int64_t count = context.input(0).num_elements();
     if (count == 0) return absl::OkStatus();
-    launch_(context.input(0).data, context.output(0).data, count, parameters_,
-            static_cast<cudaStream_t>(context.services()->stream()));
-    return ToStatus(cudaGetLastError());
+    return launch_(context.input(0).data, context.output(0).data, count, parameters_,
+                   static_cast<cudaStream_t>(context.services()->stream()));
   }
 
  private:
-  Launch launch_;
+  LaunchLoop launch_;
   Parameters parameters_;
 };
 
