@@ -192,6 +192,9 @@ class Compiler {
         operand = it->second;
       }
     }
+    // Copies from pageable memory may still be under way, and streams of runs do not wait for them.
+    for (const ExecutionProvider* provider : program.providers)
+      ONWARD_RETURN_IF_ERROR(provider->Synchronize(nullptr));
     return absl::OkStatus();
   }
 
