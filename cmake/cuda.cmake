@@ -5,6 +5,7 @@ if(ONWARD_NVCC)
   set(ONWARD_CUDA_DEFAULT ON)
 endif()
 option(ONWARD_CUDA "Build the CUDA provider" ${ONWARD_CUDA_DEFAULT})
+find_path(ONWARD_CUDA_INCLUDE cuda_runtime_api.h PATHS /usr/local/cuda/include)  # for the emulated device of tests too
 if(NOT ONWARD_CUDA OR ONWARD_SANITIZE)
   return()
 endif()
