@@ -1,0 +1,49 @@
+// One product of cuBLASLt: matrices of float32 or float64, row-major, several at equal distances.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "onward/kernel.h"
+
+namespace onward::cuda {
+
+// D[i] = alpha * op(A[i]) * op(B[i]) + bias; op(A) is m x k, op(B) is k x n, neither is empty.
+struct Product {
+  int64_t m = 0, n = 0, k = 0;
+  bool trans_a = false, trans_b = false;
+  bool has_bias = false;  // n elements, added to every row
+  int32_t batches = 1;
+  int64_t a_stride = 0, b_stride = 0;  // in elements from batch to batch; D's batches are dense
+  // What the addresses of A, B and D are multiples of, in bytes.
+  uint32_t a_alignment = kTensorAlignment, b_alignment = kTensorAlignment;
+  uint32_t d_alignment = kTensorAlignment;
+};
+
+// What addresses are multiples of that begin at a tensor and move by so many bytes.
+uint32_t AlignmentOfSteps(int64_t bytes);
+
+class LtProduct {
+ public:
+  LtProduct(DType dtype, Precision precision);
+
+  // Bytes of scratch that Run takes.
+  static int64_t scratch_bytes();
+  // Asks cuBLASLt's heuristic. Unimplemented: dims that it has no algorithm for.
+  absl::Status Choose(const Product& product, cublasLtMatmulAlgo_t* algorithm) const;
+  // Puts the product on the stream. `algorithm`: chosen for it.
+  absl::Status Run(const Product& product, const cublasLtMatmulAlgo_t& algorithm, double alpha,
+                   const void* a, const void* b, const void* bias, void* d, void* scratch,
+                   cudaStream_t stream) const;
+
+ private:
+  struct Descriptors;
+  absl::Status Describe(const Product& product, const void* bias, Descriptors& out) const;
+
+  cudaDataType_t type_;
+  cublasComputeType_t compute_;
+};
+
+}  // namespace onward::cuda
