@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "tests/emulated_cuda/state.h"
 
@@ -90,14 +91,20 @@ void Multiply(const Operation& operation, const Layout& la, const Layout& lb, co
               const T* a, const T* b, T* d, T alpha) {
   const bool ta = operation.transpose_a != CUBLAS_OP_N, tb = operation.transpose_b != CUBLAS_OP_N;
   const auto depth = static_cast<int64_t>(ta ? la.rows : la.columns);
+  const auto rows = static_cast<int64_t>(ld.rows);
+  std::vector<double> sums(ld.rows);
   for (int64_t column = 0; column < static_cast<int64_t>(ld.columns); ++column) {
-    for (int64_t row = 0; row < static_cast<int64_t>(ld.rows); ++row) {
-      double sum = 0;
-      for (int64_t k = 0; k < depth; ++k) {
-        sum += static_cast<double>(ta ? a[k + row * la.leading] : a[row + k * la.leading]) *
-               static_cast<double>(tb ? b[column + k * lb.leading] : b[k + column * lb.leading]);
-      }
-      T value = alpha * static_cast<T>(sum);
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t k = 0; k < depth; ++k) {
+      const auto factor =
+          static_cast<double>(tb ? b[column + k * lb.leading] : b[k + column * lb.leading]);
+      const T* from = ta ? a + k : a + k * la.leading;
+      const int64_t step = ta ? la.leading : 1;
+      for (int64_t row = 0; row < rows; ++row)
+        sums[static_cast<size_t>(row)] += static_cast<double>(from[row * step]) * factor;
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      T value = alpha * static_cast<T>(sums[static_cast<size_t>(row)]);
       if (operation.epilogue == CUBLASLT_EPILOGUE_BIAS)
         value += static_cast<const T*>(operation.bias)[row];
       d[row + column * ld.leading] = value;

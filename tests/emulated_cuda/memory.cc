@@ -154,10 +154,10 @@ void CheckFences(const char* after) {
   for (const auto& [at, block] : memory.live) {
     const auto* fence = reinterpret_cast<const unsigned char*>(memory.base + at + block.bytes);
     const auto* end = fence + (block.room - block.bytes);
-    const auto* wrong =
-        std::find_if(fence, end, [](unsigned char byte) { return byte != kFenceByte; });
-    if (wrong != end) {
-      Fault(std::string(after) + " wrote " + std::to_string(wrong - fence + 1) +
+    const auto* wrong = end;  // behind the last byte that is
+    while (wrong != fence && wrong[-1] == kFenceByte) --wrong;
+    if (wrong != fence) {
+      Fault(std::string(after) + " wrote " + std::to_string(wrong - fence) +
             " bytes behind the end of an allocation of " + std::to_string(block.bytes));
     }
   }
