@@ -1,6 +1,8 @@
 #include "executors/plan/place.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +21,8 @@ class Placer {
       : graph_(graph),
         device_(device),
         options_(options),
-        on_device_(static_cast<size_t>(graph.num_values()), false) {}
+        on_device_(static_cast<size_t>(graph.num_values()), false),
+        of_dims_(static_cast<size_t>(graph.num_values()), false) {}
 
   absl::Status Run() {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
@@ -36,7 +39,8 @@ class Placer {
   absl::Status PlaceNode(NodeId id) {
     uint64_t host_inputs = ~uint64_t{0}, host_outputs = ~uint64_t{0};
     bool device = false;
-    if (graph_.node(id).subgraphs.empty()) {
+    const bool is_dim_arithmetic = IsDimArithmetic(graph_.node(id));
+    if (graph_.node(id).subgraphs.empty() && !is_dim_arithmetic) {
       ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice,
                               ChooseKernel(device_, NodeSpec(graph_, id, options_), false));
       device = choice.kernel != nullptr;
@@ -61,24 +65,50 @@ class Placer {
       }
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].valid())
-        on_device_[static_cast<size_t>(outputs[i].index)] =
-            device && !(i < 64 && host_outputs >> i & 1);
+      if (!outputs[i].valid()) continue;
+      const auto output = static_cast<size_t>(outputs[i].index);
+      on_device_[output] = device && !(i < 64 && host_outputs >> i & 1);
+      of_dims_[output] = is_dim_arithmetic;
     }
-    return CopyCaptures(id);
+    CopyCaptures(id);
+    return absl::OkStatus();
   }
 
-  absl::Status CopyCaptures(NodeId id) {
-    for (const Subgraph& subgraph : graph_.node(id).subgraphs) {
-      for (ValueId capture : subgraph.captures) {
-        if (on_device_[static_cast<size_t>(capture.index)]) {
-          return absl::UnimplementedError(
-              absl::StrCat(graph_.Describe(id), " captures '", graph_.value(capture).name,
-                           "', which lies on ", std::string(device_.name())));
-        }
+  // What follows from dims alone is known before a run, where the host computes it: shapes of what
+  // the device then makes. Large values are the device's all the same.
+  bool IsDimArithmetic(const Node& node) const {
+    if (!node.subgraphs.empty()) return false;
+    bool reads_dims = node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+    for (const ValueId input : node.inputs) {
+      if (reads_dims) break;
+      if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
+      if (!of_dims_[static_cast<size_t>(input.index)]) return false;
+    }
+    reads_dims |= std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input.valid() && of_dims_[static_cast<size_t>(input.index)];
+    });
+    return reads_dims && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+             return !output.valid() || IsSmall(graph_.type(output));
+           });
+  }
+
+  static bool IsSmall(const Type& type) {
+    constexpr int64_t kMost = 64;  // elements
+    const std::optional<Dims> dims = type.static_dims();
+    if (dims) return NumElements(*dims) <= kMost;
+    return type.is_tensor() && !IsFloating(type.dtype) && type.shape && type.shape->size() <= 1;
+  }
+
+  // Bodies run on the host.
+  void CopyCaptures(NodeId id) {
+    for (size_t i = 0; i < graph_.node(id).subgraphs.size(); ++i) {
+      for (size_t c = 0; c < graph_.node(id).subgraphs[i].captures.size(); ++c) {
+        const ValueId capture = graph_.node(id).subgraphs[i].captures[c];
+        if (!on_device_[static_cast<size_t>(capture.index)]) continue;
+        const ValueId copy = Copied(capture, false);  // moves the nodes
+        GraphEdit(graph_).SetCapture(id, static_cast<int>(i), static_cast<int>(c), copy);
       }
     }
-    return absl::OkStatus();
   }
 
   // The value on the other side, made once.
@@ -103,6 +133,7 @@ class Placer {
     node.provider = std::string(device_.name());
     GraphEdit(graph_).AddNode(std::move(node));
     on_device_.resize(static_cast<size_t>(graph_.num_values()), false);
+    of_dims_.resize(static_cast<size_t>(graph_.num_values()), false);
     on_device_[static_cast<size_t>(copy.index)] = to_device;
     return copy;
   }
@@ -120,6 +151,7 @@ class Placer {
   const ExecutionProvider& device_;
   const KernelOptions& options_;
   std::vector<bool> on_device_;
+  std::vector<bool> of_dims_;  // follows from dims alone, and was computed on the host
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
 };
 

@@ -72,16 +72,24 @@ void GraphEdit::ReplaceUses(ValueId from, ValueId to, int end_node) {
   std::replace(graph_.outputs_.begin(), graph_.outputs_.end(), from, to);
 }
 
-void GraphEdit::SetInput(NodeId id, int input, ValueId to) {
-  Node& at = node(id);
-  const ValueId from = at.inputs[static_cast<size_t>(input)];
-  at.inputs[static_cast<size_t>(input)] = to;
+// `read` is one of the node's inputs or captures.
+void GraphEdit::SetRead(NodeId id, ValueId& read, ValueId to) {
+  const ValueId from = std::exchange(read, to);
   if (from.valid()) {
     bool still_read = false;
-    ForEachRead(at, [&](ValueId read) { still_read |= read == from; });
+    ForEachRead(node(id), [&](ValueId other) { still_read |= other == from; });
     if (!still_read) RemoveUser(from, id);
   }
   if (to.valid()) AddUser(to, id);
+}
+
+void GraphEdit::SetInput(NodeId id, int input, ValueId to) {
+  SetRead(id, node(id).inputs[static_cast<size_t>(input)], to);
+}
+
+void GraphEdit::SetCapture(NodeId id, int subgraph, int capture, ValueId to) {
+  Subgraph& body = node(id).subgraphs[static_cast<size_t>(subgraph)];
+  SetRead(id, body.captures[static_cast<size_t>(capture)], to);
 }
 
 void GraphEdit::RemoveInput(ValueId id) {

@@ -43,6 +43,8 @@ class GraphEdit {
   void ReplaceUses(ValueId from, ValueId to, int end_node = std::numeric_limits<int32_t>::max());
   void SetOutput(int index, ValueId id) { graph_.outputs_[static_cast<size_t>(index)] = id; }
   void SetInput(NodeId id, int input, ValueId to);
+  // What the body of subgraph `subgraph` knows as its capture `capture` is `to`.
+  void SetCapture(NodeId id, int subgraph, int capture, ValueId to);
   void RemoveInput(ValueId id);
   // The node has output `output` no longer; nothing may read it.
   void OmitOutput(NodeId id, int output);
@@ -64,6 +66,7 @@ class GraphEdit {
 
  private:
   ValueData& value(ValueId id) { return graph_.values_[static_cast<size_t>(id.index)]; }
+  void SetRead(NodeId id, ValueId& read, ValueId to);
   void AddUser(ValueId value, NodeId node);
   void RemoveUser(ValueId value, NodeId node);
 

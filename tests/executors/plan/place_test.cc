@@ -10,18 +10,18 @@
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
+#include "tests/support/text_model.h"
 
 namespace onward {
 namespace {
 
-// A device in host memory that computes Sum.
-class SumDevice : public ExecutionProvider {
+// A device in host memory that computes one op.
+class OpDevice : public ExecutionProvider {
  public:
-  SumDevice() {
-    for (const KernelEntry* entry : FindKernels(CpuProvider(), "", "Sum"))
-      kernels_.push_back(*entry);
+  explicit OpDevice(std::string_view op) : name_(std::string(op) + "_device") {
+    for (const KernelEntry* entry : FindKernels(CpuProvider(), "", op)) kernels_.push_back(*entry);
   }
-  std::string_view name() const override { return "sum_device"; }
+  std::string_view name() const override { return name_; }
   const std::vector<KernelEntry>& kernels() const override { return kernels_; }
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     return std::shared_ptr<void>(std::malloc(static_cast<size_t>(bytes)), std::free);
@@ -32,6 +32,7 @@ class SumDevice : public ExecutionProvider {
   }
 
  private:
+  const std::string name_;
   std::vector<KernelEntry> kernels_;
 };
 
@@ -49,9 +50,9 @@ TEST(Place, EveryInputOfANodeOnADeviceIsACopy) {
   const NodeId id = GraphEdit(graph).AddNode(std::move(sum));
   ASSERT_TRUE(InferGraph(graph).ok());
 
-  const absl::Status placed = Place(graph, SumDevice(), KernelOptions());
+  const absl::Status placed = Place(graph, OpDevice("Sum"), KernelOptions());
   ASSERT_TRUE(placed.ok()) << placed;
-  EXPECT_EQ(graph.node(id).provider, "sum_device");
+  EXPECT_EQ(graph.node(id).provider, "Sum_device");
   for (int i = 0; i < kInputs; ++i) {
     const NodeId copy = graph.value(graph.node(id).inputs[static_cast<size_t>(i)]).producer;
     ASSERT_TRUE(copy.valid()) << i;
@@ -61,6 +62,46 @@ TEST(Place, EveryInputOfANodeOnADeviceIsACopy) {
   const NodeId back = graph.value(graph.outputs()[0]).producer;
   EXPECT_EQ(graph.node(back).op_type, "Copy");
   EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
+}
+
+Graph Placed(const std::string& text, std::string_view op) {
+  absl::StatusOr<Model> model = testing::ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(InferGraph(model->graph).ok());
+  const absl::Status placed = Place(model->graph, OpDevice(op), KernelOptions());
+  EXPECT_TRUE(placed.ok()) << placed;
+  return std::move(model->graph);
+}
+
+const Node& ProducerOf(const Graph& graph, const std::string& value) {
+  return graph.node(graph.value(graph.FindValue(value)).producer);
+}
+
+TEST(Place, TheHostComputesWhatFollowsFromDims) {
+  const Graph graph = Placed(
+      "g (float[n, m] x) => (int64[2] twice, float[n, m] y) "
+      "{ dims = Shape (x) twice = Add (dims, dims) y = Add (x, x) }",
+      "Add");
+  EXPECT_EQ(ProducerOf(graph, "twice").provider, "cpu");
+  EXPECT_EQ(ProducerOf(graph, "y").op_type, "Copy");
+  EXPECT_EQ(graph.num_nodes(), 5) << "x goes to the device and y comes back";
+}
+
+TEST(Place, WhatABodyCapturesIsCopiedToTheHost) {
+  const Graph graph = Placed(
+      "g (bool c, float[n] x) => (float[n] y) { s = Add (x, x) y = If (c) <"
+      "then_branch = t () => (float[n] a) { a = Neg (s) },"
+      "else_branch = e () => (float[n] b) { b = Abs (s) }> }",
+      "Add");
+  const Node& branches = ProducerOf(graph, "y");
+  EXPECT_EQ(branches.provider, "cpu");
+  for (const Subgraph& body : branches.subgraphs) {
+    ASSERT_EQ(body.captures.size(), 1u);
+    const Node& copy = graph.node(graph.value(body.captures[0]).producer);
+    EXPECT_EQ(copy.op_type, "Copy");
+    EXPECT_EQ(graph.value(copy.inputs[0]).name, "s");
+    EXPECT_EQ(copy.attributes.String("to"), "cpu");
+  }
 }
 
 }  // namespace
