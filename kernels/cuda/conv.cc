@@ -1,6 +1,8 @@
 // 2-D convolution through cuDNN, float32 NCHW with symmetric padding.
 #include "kernels/shapes/conv.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/kernels.h"
 
@@ -25,6 +27,8 @@ struct Descriptors {
 
   absl::Status Init(const Geometry& g, Precision precision) {
     const WindowAxis &h = g.axes[0], &v = g.axes[1];
+    ONWARD_RETURN_IF_ERROR(CheckWindow(h));
+    ONWARD_RETURN_IF_ERROR(CheckWindow(v));
     ONWARD_RETURN_IF_ERROR(SetNchw(x, g.batch, g.channels, h.input, v.input));
     ONWARD_RETURN_IF_ERROR(SetNchw(y, g.batch, g.filters, h.output, v.output));
     ONWARD_RETURN_IF_ERROR(SetNchw(bias, 1, g.filters, 1, 1));
@@ -117,6 +121,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   if (!w || w->size() != 4)
     return absl::UnimplementedError("only 2-D convolutions with known kernel size");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
+  const WindowAttributes& window = attributes.window;
+  for (const Dims& values : {window.strides, window.dilations, window.pads})
+    if (!std::all_of(values.begin(), values.end(), FitsInt))
+      return absl::UnimplementedError("strides, dilations or pads of 2^31 and more");
   const Dims& pads = attributes.window.pads;
   if (pads.size() == 4 && (pads[0] != pads[2] || pads[1] != pads[3]))
     return absl::UnimplementedError("asymmetric padding");

@@ -1,7 +1,9 @@
 // cuDNN descriptors that free themselves.
 #pragma once
 
+#include "absl/strings/str_cat.h"
 #include "kernels/cuda/status.h"
+#include "kernels/shapes/window.h"
 #include "onward/shape.h"
 #include "onward/status.h"
 
@@ -32,9 +34,26 @@ using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvo
 using PoolDescriptor = Descriptor<cudnnPoolingDescriptor_t, cudnnCreatePoolingDescriptor,
                                   cudnnDestroyPoolingDescriptor>;
 
-// float32 NCHW.
+inline bool FitsInt(int64_t value) { return value >= 0 && value <= INT32_MAX; }
+
+// Unimplemented: a window that cuDNN has no numbers for.
+inline absl::Status CheckWindow(const WindowAxis& axis) {
+  if (FitsInt(axis.kernel) && FitsInt(axis.stride) && FitsInt(axis.dilation) &&
+      FitsInt(axis.pad_begin))
+    return absl::OkStatus();
+  return absl::UnimplementedError("the device takes windows, strides and pads below 2^31");
+}
+
+// float32 NCHW. Unimplemented: an empty tensor, or one of 2^31 elements or more.
 inline absl::Status SetNchw(TensorDescriptor& descriptor, int64_t n, int64_t c, int64_t h,
                             int64_t w) {
+  const bool fits = FitsInt(n) && FitsInt(c) && FitsInt(h) && FitsInt(w) && FitsInt(n * c) &&
+                    FitsInt(h * w) && FitsInt(n * c * (h * w)) && n * c * h * w > 0;
+  if (!fits) {
+    return absl::UnimplementedError(
+        absl::StrCat("the device takes images of 1 to 2^31 - 1 elements, these have ", n, "x", c,
+                     "x", h, "x", w, "; use --provider cpu"));
+  }
   ONWARD_RETURN_IF_ERROR(descriptor.Init());
   return ToStatus(cudnnSetTensor4dDescriptor(descriptor.get(), CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
                                              static_cast<int>(n), static_cast<int>(c),

@@ -28,14 +28,14 @@ class Pool : public Kernel {
         state->axes[i] = {
             x[static_cast<size_t>(2 + i)], 1, x[static_cast<size_t>(2 + i)], 1, 1, 0, 0};
       context.SetOutput(0, y);
-      return absl::OkStatus();
+      return CheckShapes(*state, y);
     }
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, x));
     state->planes = g.planes;
     state->axes[0] = g.axes[0];
     state->axes[1] = g.axes[1];
     context.SetOutput(0, g.output);
-    return absl::OkStatus();
+    return CheckShapes(*state, g.output);
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -60,6 +60,14 @@ class Pool : public Kernel {
   }
 
  private:
+  static absl::Status CheckShapes(const State& state, DimsView output) {
+    if (NumElements(output) == 0) return absl::OkStatus();
+    TensorDescriptor x, y;
+    for (const WindowAxis& axis : state.axes) ONWARD_RETURN_IF_ERROR(CheckWindow(axis));
+    ONWARD_RETURN_IF_ERROR(SetNchw(x, 1, state.planes, state.axes[0].input, state.axes[1].input));
+    return SetNchw(y, 1, state.planes, state.axes[0].output, state.axes[1].output);
+  }
+
   PoolAttributes attributes_;
   cudnnPoolingMode_t mode_;
   bool global_;
@@ -79,6 +87,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
   const WindowAttributes& window = attributes.window;
   const bool symmetric = window.pads.size() != 4 ||
                          (window.pads[0] == window.pads[2] && window.pads[1] == window.pads[3]);
+  for (size_t i = 0; i < window.pads.size() && i < 2; ++i)
+    if (i < window.kernel.size() && window.pads[i] >= window.kernel[i])
+      return absl::UnimplementedError("pads as wide as the window");
   const bool dilated = NumElements(window.dilations) != 1;
   const bool same =
       window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;

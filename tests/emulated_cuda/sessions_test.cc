@@ -1,0 +1,196 @@
+// Sessions of the CUDA provider on the emulated device, against the CPU provider.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "executors/provider.h"
+#include "onward/session.h"
+#include "tests/emulated_cuda/device.h"
+#include "tests/support/kernel_runner.h"
+#include "tests/support/text_model.h"
+
+namespace onward::emulated_cuda {
+namespace {
+
+// A convolution, a pooling, products of one matrix and of several, elementwise ops, a branch that
+// captures, and dims that are read.
+constexpr char kModel[] =
+    "g (bool c, float[n, 2, 8, 8] x) => (float[n, 4, 9] y) <float[4, 2, 3, 3] w = {"
+    "1,2,3,4,5,6,7,8,9, 1,0,0,0,1,0,0,0,1, 0,1,0,1,-4,1,0,1,0, 2,2,2,2,2,2,2,2,2,"
+    "1,2,1,0,0,0,-1,-2,-1, 1,0,-1,2,0,-2,1,0,-1, 0,0,0,0,3,0,0,0,0, 5,4,3,2,1,0,1,2,3},"
+    "float[4] b = {1, -1, 0.5, 2}, float half = {0.5}, int64[1] zero = {0}> {"
+    "conv = Conv (x, w, b) pooled = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (conv)"
+    "shape = Shape <end = 2> (pooled) minus = Constant <value_ints = [-1]> ()"
+    "to = Concat <axis = 0> (shape, minus) flat = Reshape (pooled, to)"
+    "turned = Transpose <perm = [0, 2, 1]> (flat) square = MatMul (flat, turned)"
+    "scaled = Mul (square, half) mixed = MatMul (scaled, flat) soft = Tanh (mixed)"
+    "y = If (c) <then_branch = t () => (float[n, 4, 9] p) { p = Neg (soft) },"
+    "else_branch = e () => (float[n, 4, 9] q) { q = Exp (soft) }> }";
+
+std::unique_ptr<Session> SessionOn(const std::string& provider) {
+  absl::StatusOr<Model> model = testing::ModelFromText(kModel);
+  EXPECT_TRUE(model.ok()) << model.status();
+  SessionOptions options;
+  options.provider = provider;
+  options.num_threads = 1;
+  auto session = Session::Create(*std::move(model), options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return session.ok() ? *std::move(session) : nullptr;
+}
+
+Session::Inputs InputsOf(int64_t batch) {
+  Tensor x(DType::kFloat32, {batch, 2, 8, 8});
+  for (int64_t i = 0; i < x.num_elements(); ++i)
+    x.mutable_data<float>()[i] = static_cast<float>(i * 37 % 101) / 5000;
+  Tensor c(DType::kBool, Dims{});
+  c.mutable_data<bool>()[0] = batch % 2 == 0;
+  return {{"x", Value(x)}, {"c", Value(c)}};
+}
+
+void ExpectEqualRuns(Session& device, Session& host, int64_t batch) {
+  const auto expected = host.Run(InputsOf(batch)), actual = device.Run(InputsOf(batch));
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(actual.ok()) << actual.status();
+  EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 1e-5, 1e-5),
+            "");
+}
+
+class SessionsTest : public ::testing::TestWithParam<Settings> {
+ protected:
+  void SetUp() override { Configure(GetParam()); }
+  void TearDown() override { Configure({}); }
+};
+
+TEST_P(SessionsTest, EqualTheCpu) {
+  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (const int64_t batch : {1, 2, 5, 2, 1}) ExpectEqualRuns(*device, *host, batch);
+}
+
+TEST_P(SessionsTest, ALaterRunAsksNoHeuristicAndAllocatesNothing) {
+  const auto device = SessionOn("cuda");
+  ASSERT_NE(device, nullptr);
+  ASSERT_TRUE(device->Run(InputsOf(2)).ok());
+  ResetCounters();
+  ASSERT_TRUE(device->Run(InputsOf(2)).ok());
+  const Counters counted = Counted();
+  EXPECT_EQ(counted.heuristics, 0);
+  EXPECT_EQ(counted.allocations, 0);
+  EXPECT_EQ(counted.products, 2) << "one launch for all batches";
+  EXPECT_EQ(counted.convolutions, 1);
+}
+
+TEST_P(SessionsTest, MemoryIsGivenBack) {
+  const int64_t before = Counted().bytes;
+  {
+    const auto device = SessionOn("cuda");
+    ASSERT_TRUE(device->Run(InputsOf(3)).ok());
+    EXPECT_GT(Counted().bytes, before);
+  }
+  EXPECT_EQ(Counted().bytes, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, SessionsTest,
+                         ::testing::Values(Settings{}, Settings{.order = Order::kLate},
+                                           Settings{.order = Order::kRandom, .seed = 1},
+                                           Settings{.order = Order::kRandom, .seed = 2},
+                                           Settings{.order = Order::kRandom, .seed = 3}));
+
+// Each call fails once, at each of its times: the run says so, and the next one is right.
+class FailingCallsTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FailingCallsTest, AreStatusesAndLaterRunsAreRight) {
+  Configure({});
+  const auto host = SessionOn("cpu");
+  int64_t failures = 0;
+  for (int64_t at = 1; at <= 60; ++at) {
+    SCOPED_TRACE(at);
+    Configure({});
+    const auto device = SessionOn("cuda");
+    ASSERT_NE(device, nullptr);
+    Settings settings;
+    settings.fail_call = GetParam();
+    settings.fail_at = at;
+    settings.fail_with = cudaErrorMemoryAllocation;
+    Configure(settings);
+    const auto first = device->Run(InputsOf(2));
+    if (first.ok()) break;
+    ++failures;
+    EXPECT_FALSE(first.status().message().empty());
+    ExpectEqualRuns(*device, *host, 2);
+  }
+  EXPECT_GT(failures, 0) << "the call is not made";
+  Configure({});
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, FailingCallsTest,
+                         ::testing::Values("cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernelExC",
+                                           "cudaStreamSynchronize", "cudaStreamCreateWithFlags",
+                                           "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic",
+                                           "cublasLtMatmulDescCreate", "cudnnConvolutionForward",
+                                           "cudnnGetConvolutionForwardAlgorithm_v7",
+                                           "cudnnPoolingForward"));
+
+// What cuDNN has no numbers for: the CPU's result, or an error that says what.
+struct OddCase {
+  const char* graph;
+  Dims dims;
+  const char* refusal;  // "": the CPU's result
+};
+
+TEST(EmulatedCuda, OddShapesAreRightOrRefused) {
+  Configure({});
+  const OddCase cases[] = {
+      {"g (float[a, b] x) => (float[a, b] y) { y = Add (x, x) }", {0, 3}, ""},
+      {"g (float[a, 0] x) => (float[a, 2] y) <float[2] c = {3, 4}> { s = Shape (x) "
+       "empty = Constant <value_ints = [0, 2]> () f = Constant <value_float = 0.0> () "
+       "w = Expand (f, empty) y = Gemm (x, w, c) }",
+       {2, 0},
+       ""},
+      {"g (float[n, 1, 4, 4] x) => (float[n, 1, k, l] y) { y = MaxPool <kernel_shape = [2, 2], "
+       "pads = [1, 1, 1, 1], strides = [4294967296, 4294967296]> (x) }",
+       {1, 1, 4, 4},
+       "the device takes windows"},
+      {"g (float[n, c, h, w] x) => (float[n, c, 1, 1] y) { y = GlobalAveragePool (x) }",
+       {1, 2, 0, 3},
+       "the device takes images of 1 to 2^31 - 1 elements, these have 1x2x0x3"},
+  };
+  for (const OddCase& odd : cases) {
+    SCOPED_TRACE(odd.graph);
+    std::vector<absl::StatusOr<Session::Outputs>> results;
+    for (const char* provider : {"cpu", "cuda"}) {
+      absl::StatusOr<Model> model = testing::ModelFromText(odd.graph);
+      ASSERT_TRUE(model.ok()) << model.status();
+      SessionOptions options;
+      options.provider = provider;
+      auto session = Session::Create(*std::move(model), options);
+      ASSERT_TRUE(session.ok()) << session.status();
+      results.push_back((*session)->Run({{"x", Value(Tensor(DType::kFloat32, odd.dims))}}));
+    }
+    if (*odd.refusal == '\0') {
+      ASSERT_TRUE(results[0].ok() && results[1].ok()) << results[0].status() << results[1].status();
+      EXPECT_EQ(
+          testing::Difference(results[1]->at("y").tensor(), results[0]->at("y").tensor(), 0, 0),
+          "");
+    } else {
+      EXPECT_NE(results[1].status().message().find(odd.refusal), std::string::npos)
+          << results[1].status();
+    }
+  }
+}
+
+TEST(EmulatedCudaDeathTest, AMachineWithoutADeviceSaysWhatToDo) {
+  // The provider is looked for once in a process.
+  EXPECT_EXIT(
+      {
+        Configure({.devices = 0});
+        const absl::Status status = FindProvider("cuda").status();
+        std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+        std::exit(status.ok() ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "no CUDA device is usable here .*; use --provider cpu");
+}
+
+}  // namespace
+}  // namespace onward::emulated_cuda
