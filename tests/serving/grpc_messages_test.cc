@@ -157,6 +157,13 @@ TEST(GrpcMessages, HeadsOfRequests) {
   // The length of a field of 2^32 - 1 bytes.
   EXPECT_FALSE(head("\x0a\xff\xff\xff\xff\x0f").ok());
   EXPECT_FALSE(head("\x3a\xff\xff\xff\xff\x0f").ok());
+  EXPECT_FALSE(head("\x2a\xff\xff\xff\xff\x0f").ok());
+  // An empty text takes 2 bytes here and far more in memory.
+  auto texts = Typed("BYTES", {1'000'001});
+  for (int i = 0; i < 1'000'001; ++i)
+    texts.mutable_inputs(0)->mutable_contents()->add_bytes_contents("");
+  EXPECT_THAT(std::string(head(texts.SerializeAsString()).status().message()),
+              HasSubstr("more than 1000000 parts: send raw_input_contents"));
 }
 
 TEST(GrpcMessages, RepliesGoRawWhereADatatypeHasNoField) {

@@ -21,8 +21,9 @@ namespace {
 using google::protobuf::io::CodedInputStream;
 using inference::ModelInferRequest;
 
-constexpr int kMostFields = 20000;   // of the message itself
-constexpr int kMostName = 64 << 10;  // bytes
+constexpr int kMostFields = 20000;     // of the message itself
+constexpr int kMostParts = 1'000'000;  // of its inputs and outputs: fields, parameters, texts
+constexpr int kMostName = 64 << 10;    // bytes
 
 // The object that requests over HTTP have, read by the same functions. It is valid as long as this.
 class ParametersObject {
@@ -142,6 +143,28 @@ bool SkipField(CodedInputStream& in, uint32_t tag) {
   }
 }
 
+constexpr uint32_t LengthTag(uint32_t number) { return number << 3 | 2; }
+
+// Counts the fields of a message that is next, and of its field `contents` where it is an input.
+absl::Status CountParts(CodedInputStream& in, bool is_input, int& parts) {
+  uint32_t length = 0;
+  if (!in.ReadVarint32(&length) || length > INT32_MAX) return NotAMessage();
+  const auto outer = in.PushLimit(static_cast<int>(length));
+  while (const uint32_t tag = in.ReadTag()) {
+    if (++parts > kMostParts)
+      return absl::InvalidArgumentError(absl::StrCat("the message has more than ", kMostParts,
+                                                     " parts: send raw_input_contents"));
+    if (is_input && tag == LengthTag(5)) {
+      ONWARD_RETURN_IF_ERROR(CountParts(in, false, parts));
+    } else if (!SkipField(in, tag)) {
+      return NotAMessage();
+    }
+  }
+  if (!in.ConsumedEntireMessage() || in.BytesUntilLimit() > 0) return NotAMessage();
+  in.PopLimit(outer);
+  return absl::OkStatus();
+}
+
 bool ReadText(CodedInputStream& in, std::string& text) {
   uint32_t length = 0;
   return in.ReadVarint32(&length) && length <= kMostName &&
@@ -151,17 +174,22 @@ bool ReadText(CodedInputStream& in, std::string& text) {
 }  // namespace
 
 absl::StatusOr<InferHead> ReadInferHead(google::protobuf::io::ZeroCopyInputStream& bytes) {
-  constexpr uint32_t kModel = 1 << 3 | 2, kVersion = 2 << 3 | 2, kId = 3 << 3 | 2;
   InferHead head;
+  int parts = 0;
   CodedInputStream in(&bytes);
   for (int fields = 0; const uint32_t tag = in.ReadTag(); ++fields) {
     if (fields == kMostFields)
       return absl::InvalidArgumentError(
           absl::StrCat("the message has more than ", kMostFields, " fields"));
-    std::string* const text = tag == kModel     ? &head.model
-                              : tag == kVersion ? &head.version
-                              : tag == kId      ? &head.id
-                                                : nullptr;
+    const bool is_input = tag == LengthTag(5);
+    if (is_input || tag == LengthTag(6)) {
+      ONWARD_RETURN_IF_ERROR(CountParts(in, is_input, parts));
+      continue;
+    }
+    std::string* const text = tag == LengthTag(1)   ? &head.model
+                              : tag == LengthTag(2) ? &head.version
+                              : tag == LengthTag(3) ? &head.id
+                                                    : nullptr;
     if (!(text != nullptr ? ReadText(in, *text) : SkipField(in, tag))) return NotAMessage();
   }
   if (!in.ConsumedEntireMessage()) return NotAMessage();
