@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/philox.h"
 
@@ -53,6 +54,12 @@ absl::Status CheckSampling(const SamplingOptions& options) {
     return refuse("top_p", options.top_p, "in (0, 1]");
   if (!(options.repetition_penalty > 0) || !std::isfinite(options.repetition_penalty))
     return refuse("repetition_penalty", options.repetition_penalty, "above 0");
+  if (!std::isfinite(options.presence_penalty))
+    return refuse("presence_penalty", options.presence_penalty, "finite");
+  if (!std::isfinite(options.frequency_penalty))
+    return refuse("frequency_penalty", options.frequency_penalty, "finite");
+  for (const auto& [token, bias] : options.bias)
+    if (!std::isfinite(bias)) return refuse("a bias", bias, "finite");
   return absl::OkStatus();
 }
 
@@ -70,10 +77,24 @@ void PenaliseRepetition(absl::Span<float> scores, absl::Span<const int64_t> toke
   }
 }
 
+void PenalisePresence(absl::Span<float> scores, absl::Span<const int64_t> generated,
+                      double presence_penalty, double frequency_penalty) {
+  if (presence_penalty == 0 && frequency_penalty == 0) return;
+  absl::flat_hash_map<int64_t, int64_t> counts;
+  for (const int64_t token : generated) ++counts[token];
+  for (const auto& [token, count] : counts) {
+    if (token < 0 || token >= static_cast<int64_t>(scores.size())) continue;
+    const double penalty = presence_penalty + frequency_penalty * static_cast<double>(count);
+    scores[static_cast<size_t>(token)] -= static_cast<float>(penalty);
+  }
+}
+
 void FilterScores(absl::Span<float> scores, const SamplingOptions& options) {
+  // Below the least of these the best token is chosen in any case, and scores stay finite.
+  const auto temperature = static_cast<float>(std::max(options.temperature, 1e-6));
   for (float& each : scores) {
     if (std::isnan(each)) each = kNever;
-    each /= static_cast<float>(options.temperature);
+    each /= temperature;
   }
   KeepBest(scores, options.top_k);
   KeepProbable(scores, options.top_p);
@@ -123,6 +144,12 @@ int64_t At(absl::Span<const double> probabilities, double unit) {
 int64_t ChooseToken(absl::Span<float> scores, absl::Span<const int64_t> before,
                     const SamplingOptions& options, uint64_t seed, uint64_t step) {
   PenaliseRepetition(scores, before, options.repetition_penalty);
+  const size_t generated = std::min(before.size(), static_cast<size_t>(step));
+  PenalisePresence(scores, before.last(generated), options.presence_penalty,
+                   options.frequency_penalty);
+  for (const auto& [token, bias] : options.bias)
+    if (token >= 0 && token < static_cast<int64_t>(scores.size()))
+      scores[static_cast<size_t>(token)] += static_cast<float>(bias);
   if (options.greedy) return Best(scores);
   FilterScores(scores, options);
   double units[UniformNumbers<double>::kPerBlock];

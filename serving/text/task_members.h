@@ -36,6 +36,8 @@ class TaskMembers {
   void Refuse(const std::string& name, const std::string& why);
 
   void Fail(const std::string& name, const std::string& what);
+  // An error that names its member; OK changes nothing.
+  void Fail(const absl::Status& status) { status_.Update(status); }
   const absl::Status& status() const { return status_; }
   // The first error; of members that nobody asked for, too.
   absl::Status Finish();

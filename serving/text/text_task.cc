@@ -3,7 +3,9 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "onward/status.h"
 #include "serving/text/task_members.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr int kMostDepth = 64;  // of the body
 constexpr int kMostChoices = 128;
+constexpr size_t kMostBiases = 1024;
 constexpr int64_t kTextsWithoutContext = 1024;  // tokens of a chat whose model has no known context
 
 uint64_t DrawnSeed() {
@@ -19,8 +22,28 @@ uint64_t DrawnSeed() {
   return uint64_t{device()} << 32 | device();
 }
 
+// Numbers of tokens, as strings, with what is added to their scores.
+void ReadBias(TaskMembers& members, int64_t tokens, generation::SamplingOptions& sampling) {
+  const Json* bias = members.Find("logit_bias");
+  if (bias == nullptr) return;
+  if (!bias->is_object()) return members.Fail("logit_bias", "expected an object");
+  if (bias->size() > kMostBiases)
+    return members.Fail("logit_bias", absl::StrCat("has more than ", kMostBiases, " tokens"));
+  TaskMembers values(*bias, "logit_bias.");
+  for (const auto& [name, value] : bias->items()) {
+    int64_t token = -1;
+    if (!absl::SimpleAtoi(name, &token) || token < 0 || token >= tokens)
+      return members.Fail(absl::StrCat("logit_bias.", PrintableUtf8(name)),
+                          absl::StrCat("expected the number of a token, from 0 to ", tokens - 1));
+    if (const auto added = values.Number(name, -100, 100))
+      sampling.bias.emplace_back(token, *added);
+  }
+  members.Fail(values.status());
+}
+
 // What samples the next token. A temperature of 0 is the most probable one.
-void ReadSampling(TaskMembers& members, const TextFacts& facts, TextTask& task) {
+void ReadSampling(TaskMembers& members, const TextModel& model, TextTask& task) {
+  const TextFacts& facts = model.facts();
   generation::SamplingOptions& sampling = task.options.sampling;
   sampling = facts.sampling;
   const std::optional<double> temperature = members.Number("temperature", 0, 2);
@@ -34,8 +57,9 @@ void ReadSampling(TaskMembers& members, const TextFacts& facts, TextTask& task) 
       members.Number("repetition_penalty", 1, 10).value_or(sampling.repetition_penalty);
   const std::optional<int64_t> seed = members.Count("seed", INT64_MIN, INT64_MAX);
   task.options.seed = seed ? static_cast<uint64_t>(*seed) : DrawnSeed();
-  for (const char* name : {"presence_penalty", "frequency_penalty", "logit_bias"})
-    members.Refuse(name, "is not done here; repetition_penalty is");
+  sampling.presence_penalty = members.Number("presence_penalty", -2, 2).value_or(0);
+  sampling.frequency_penalty = members.Number("frequency_penalty", -2, 2).value_or(0);
+  ReadBias(members, model.tokenizer().size(), sampling);
 }
 
 void ReadStops(TaskMembers& members, const TextFacts& facts, TextTask& task) {
@@ -66,9 +90,7 @@ void ReadFormat(TaskMembers& members, const TextModel& model, TextTask& task) {
     task.grammar = *std::move(grammar);
     return;
   }
-  const std::string message(grammar.status().message());  // "path: what"
-  const size_t end = message.find(": ");
-  members.Fail(message.substr(0, end), message.substr(end + 2));
+  members.Fail(grammar.status());
 }
 
 // One prompt of tokens, as [1, 2] or within [[1, 2], [3]].
@@ -134,7 +156,7 @@ void ReadLength(TaskMembers& members, const std::vector<std::string>& names, con
 }
 
 void ReadRest(TaskMembers& members, const TextModel& model, TextTask& task) {
-  ReadSampling(members, model.facts(), task);
+  ReadSampling(members, model, task);
   ReadStops(members, model.facts(), task);
   ReadStream(members, task);
   ReadFormat(members, model, task);

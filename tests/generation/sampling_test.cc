@@ -60,6 +60,46 @@ TEST(Sampling, DrawsHaveTheProbabilities) {
   EXPECT_LT(chi, 16.3);
 }
 
+// By NumPy: s - 0.5 * (n > 0) - 0.25 * n + b, for n = bincount([3, 1, 3, 3, 0]).
+TEST(Sampling, PenaltiesAndBiasAreOpenAis) {
+  SamplingOptions options;
+  options.presence_penalty = 0.5;
+  options.frequency_penalty = 0.25;
+  options.bias = {{4, -3}, {2, 1.5}, {1, 0}, {77, 9}};
+  const std::vector<float> scores = {1, 2, -1, 4, 3};
+  // The two tokens of the prompt do not count.
+  const std::vector<int64_t> before = {4, 2, 3, 1, 3, 3, 0};
+  std::vector<float> changed = scores;
+  EXPECT_EQ(ChooseToken(absl::MakeSpan(changed), before, options, 0, 5), 3);
+  EXPECT_EQ(changed, (std::vector<float>{0.25, 1.25, 0.5, 2.75, 0}));
+  changed = scores;
+  options.presence_penalty = -2;
+  options.frequency_penalty = 2;
+  EXPECT_EQ(ChooseToken(absl::MakeSpan(changed), before, options, 0, 5), 1);
+  EXPECT_EQ(changed, (std::vector<float>{1, 2, 0.5, 0, 0}));
+  changed = scores;
+  options.repetition_penalty = 2;  // before what is subtracted, of all tokens
+  options.presence_penalty = 1;
+  options.frequency_penalty = 0;
+  ChooseToken(absl::MakeSpan(changed), before, options, 0, 5);
+  EXPECT_EQ(changed, (std::vector<float>{-0.5, 0, -0.5, 1, -1.5}));
+  options.presence_penalty = INFINITY;
+  EXPECT_FALSE(CheckSampling(options).ok());
+  options.presence_penalty = 0;
+  options.bias = {{0, NAN}};
+  EXPECT_FALSE(CheckSampling(options).ok());
+}
+
+TEST(Sampling, TinyTemperaturesChooseTheBest) {
+  for (const double temperature : {1e-300, 1e-30, 1e-6}) {
+    SamplingOptions options;
+    options.greedy = false;
+    options.temperature = temperature;
+    std::vector<float> scores = {-1e30F, 5, -INFINITY, 4.9F};
+    EXPECT_EQ(ChooseToken(absl::MakeSpan(scores), {}, options, 1, 0), 1) << temperature;
+  }
+}
+
 TEST(Sampling, EdgesOfDraws) {
   const std::vector<double> p = {0, 0.25, 0, 0.75, 0};
   EXPECT_EQ(At(p, 0), 1);

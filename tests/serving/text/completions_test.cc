@@ -151,6 +151,22 @@ TEST_F(CompletionsTest, ASeedRepeatsADraw) {
   EXPECT_EQ(TextOf(Completion(ask)), first);
 }
 
+TEST_F(CompletionsTest, PenaltiesAndBiasChangeTheChoice) {
+  Start();
+  // The next letter has 4, all others 0: "c" is token 3, the end is token 0.
+  json ask = {{"prompt", "a"}, {"max_tokens", 3}, {"logit_bias", {{"3", 9}}}};
+  EXPECT_EQ(TextOf(Completion(ask)), "ccc");
+  ask["frequency_penalty"] = 2;  // 9, 7, 5 for "c", then 4 for "d" and 3 for "c"
+  ask["max_tokens"] = 4;
+  EXPECT_EQ(TextOf(Completion(ask)), "cccd");
+  ask["frequency_penalty"] = 0;
+  ask["presence_penalty"] = 2;
+  ask["logit_bias"] = {{"3", 5}};  // 5, then 3 against 4, then 3 against 4 of the next
+  EXPECT_EQ(TextOf(Completion(ask)), "cdef");
+  ask["logit_bias"] = {{"0", 100}};
+  EXPECT_EQ(TextOf(Completion(ask)), "");
+}
+
 TEST_F(CompletionsTest, NamesWhatIsWrong) {
   Start({.context = 12});
   const auto error = [this](json body) {
@@ -169,6 +185,12 @@ TEST_F(CompletionsTest, NamesWhatIsWrong) {
   EXPECT_THAT(error({{"prompt", {400}}, {"max_tokens", 2}}), HasSubstr("400 "));
   EXPECT_EQ(error({{"prompt", "a"}, {"temperature", 3}}),
             "400 \"temperature\" temperature: is 3, expected a number from 0 to 2");
+  EXPECT_EQ(error({{"prompt", "a"}, {"presence_penalty", 2.5}}),
+            "400 \"presence_penalty\" presence_penalty: is 2.5, expected a number from -2 to 2");
+  EXPECT_EQ(error({{"prompt", "a"}, {"logit_bias", {{"32", 1}}}}),
+            "400 \"logit_bias.32\" logit_bias.32: expected the number of a token, from 0 to 31");
+  EXPECT_EQ(error({{"prompt", "a"}, {"logit_bias", {{"3", 101}}}}),
+            "400 \"logit_bias.3\" logit_bias.3: is 101, expected a number from -100 to 100");
   EXPECT_EQ(error({{"prompt", "a"}, {"max_tokens", "5"}}),
             "400 \"max_tokens\" max_tokens: is a string, expected a whole number from 0 to "
             "2147483647");
