@@ -11,17 +11,9 @@
 namespace onward::tokenizer {
 namespace {
 
-// Where the last character of `text` before `end` begins.
-size_t Before(std::string_view text, size_t end) {
-  do {
-    --end;
-  } while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80);
-  return end;
-}
-
 bool WordBefore(std::string_view text, size_t at) {
   if (at == 0) return false;
-  std::string_view last = text.substr(Before(text, at));
+  std::string_view last = text.substr(LastCharacter(text, at));
   return IsWord(TakeCharacter(last));
 }
 
@@ -32,7 +24,7 @@ bool WordAt(std::string_view text, size_t at) {
 
 size_t SkipSpacesBack(std::string_view text, size_t at, size_t least) {
   while (at > least) {
-    const size_t begin = Before(text, at);
+    const size_t begin = LastCharacter(text, at);
     std::string_view last = text.substr(begin);
     if (!IsWhitespace(TakeCharacter(last))) break;
     at = begin;

@@ -66,6 +66,13 @@ void AppendCharacter(uint32_t character, std::string& text) {
   text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
 }
 
+size_t LastCharacter(std::string_view text, size_t end) {
+  do {
+    --end;
+  } while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80);
+  return end;
+}
+
 int64_t CountCharacters(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; });

@@ -9,6 +9,8 @@ namespace onward::tokenizer {
 
 // Takes the first character off `text`, which is well-formed and not empty.
 uint32_t TakeCharacter(std::string_view& text);
+// Where the last character of `text` before `end`, which is not 0, begins.
+size_t LastCharacter(std::string_view text, size_t end);
 void AppendCharacter(uint32_t character, std::string& text);
 int64_t CountCharacters(std::string_view text);
 

@@ -58,8 +58,7 @@ std::string Strip(std::string_view text, bool left, bool right) {
     text = rest;
   }
   while (right && !text.empty()) {
-    size_t begin = text.size() - 1;
-    while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xc0) == 0x80) --begin;
+    const size_t begin = LastCharacter(text, text.size());
     std::string_view last = text.substr(begin);
     if (!IsWhitespace(TakeCharacter(last))) break;
     text = text.substr(0, begin);

@@ -1,39 +1,22 @@
-// SentencePiece's map of characters: a double-array trie (Darts) from texts to what replaces them.
+// SentencePiece's map of characters, as HF's library applies it.
 #include <utf8proc.h>
 
-#include <cstring>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/escaping.h"
+#include "files/tokenizer/character_map.h"
 #include "files/tokenizer/characters.h"
 #include "files/tokenizer/normalizer.h"
 #include "files/tokenizer/pattern.h"
-#include "files/utf8.h"
 #include "onward/status.h"
 
 namespace onward::tokenizer {
 namespace {
 
-// Units of the trie: a label, an offset to the children, whether a value is among them.
-bool HasLeaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
-uint32_t Label(uint32_t unit) { return unit & 0x800000ff; }
-uint32_t Offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
-uint32_t Value(uint32_t unit) { return unit & 0x7fffffff; }
-
 class Precompiled : public Normalizer {
  public:
-  // False: not such a map.
-  bool Read(std::string_view bytes) {
-    if (bytes.size() < 4) return false;
-    uint32_t size;
-    std::memcpy(&size, bytes.data(), 4);
-    if (size % 4 != 0 || size == 0 || size > bytes.size() - 4) return false;
-    units_.resize(size / 4);
-    std::memcpy(units_.data(), bytes.data() + 4, size);
-    texts_ = bytes.substr(4 + size);
-    return IsUtf8(texts_);
-  }
+  explicit Precompiled(CharacterMap map) : map_(std::move(map)) {}
 
   // By grapheme clusters, as HF's library: a short one that is mapped as a whole, else each of its
   // characters.
@@ -78,25 +61,12 @@ class Precompiled : public Normalizer {
 
   // By the shortest key that `text` begins with.
   std::optional<std::string_view> Mapped(std::string_view text) const {
-    size_t at = Offset(units_[0]);
-    for (const char c : text) {
-      const auto byte = static_cast<uint8_t>(c);
-      if (byte == 0) return std::nullopt;
-      at ^= byte;
-      if (at >= units_.size() || Label(units_[at]) != byte) return std::nullopt;
-      const bool leaf = HasLeaf(units_[at]);
-      at ^= Offset(units_[at]);
-      if (!leaf) continue;
-      if (at >= units_.size() || Value(units_[at]) > texts_.size()) return std::nullopt;
-      const std::string_view mapped = std::string_view(texts_).substr(Value(units_[at]));
-      if (!mapped.empty() && (static_cast<uint8_t>(mapped[0]) & 0xc0) == 0x80) return std::nullopt;
-      return mapped.substr(0, mapped.find('\0'));
-    }
-    return std::nullopt;
+    const auto match = map_.Shortest(text);
+    if (!match) return std::nullopt;
+    return match->mapped;
   }
 
-  std::vector<uint32_t> units_;
-  std::string texts_;  // each ended by a zero byte
+  CharacterMap map_;
 };
 
 }  // namespace
@@ -106,10 +76,10 @@ absl::StatusOr<std::shared_ptr<const Normalizer>> ReadPrecompiled(const JsonFiel
   ONWARD_ASSIGN_OR_RETURN(const JsonField map, field.At("precompiled_charsmap"));
   ONWARD_ASSIGN_OR_RETURN(const std::string text, map.String());
   std::string bytes;
-  auto made = std::make_shared<Precompiled>();
-  if (!absl::Base64Unescape(text, &bytes) || !made->Read(bytes))
+  CharacterMap made;
+  if (!absl::Base64Unescape(text, &bytes) || !made.Read(bytes))
     return map.Error("is not a map of SentencePiece in Base64");
-  return made;
+  return std::make_shared<Precompiled>(std::move(made));
 }
 
 }  // namespace onward::tokenizer

@@ -1,11 +1,10 @@
 // From the files of a tokenizer to its parts.
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
-#include "files/tokenizer/json_field.h"
+#include "files/tokenizer/read_json.h"
 #include "files/tokenizer/tokenizer_parts.h"
 #include "files/utf8.h"
 #include "onward/status.h"
@@ -16,52 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using tokenizer::JsonField;
 
-constexpr int kDeepest = 64;
-constexpr char kFile[] = "tokenizer.json", kConfig[] = "tokenizer_config.json";
-
-// Lists and objects inside each other, quotes aside.
-int Depth(std::string_view json) {
-  int depth = 0, deepest = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return deepest;
-}
-
-absl::StatusOr<nlohmann::json> ParseJson(std::string_view bytes) {
-  if (Depth(bytes) > kDeepest)
-    return absl::InvalidArgumentError(absl::StrCat("is nested more than ", kDeepest, " times"));
-  try {
-    return nlohmann::json::parse(bytes);
-  } catch (const nlohmann::json::exception& e) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is not JSON: ", PrintableUtf8(std::string(e.what()))));
-  }
-}
-
-// The id of a token of the configuration, which is its text or an object that has it.
-absl::StatusOr<std::optional<int64_t>> NamedToken(const JsonField& config, const char* name,
-                                                  const Tokenizer& made) {
-  if (!config.Has(name)) return std::nullopt;
-  ONWARD_ASSIGN_OR_RETURN(const JsonField token, config.At(name));
-  ONWARD_ASSIGN_OR_RETURN(const std::string text,
-                          token.value().is_object() ? token.String("content") : token.String());
-  const std::optional<int64_t> id = made.IdOf(text);
-  if (!id.has_value())
-    return token.Error(absl::StrCat("'", PrintableUtf8(text), "' is not a token"));
-  return id;
-}
+constexpr char kFile[] = "tokenizer.json", kSentencePieceFile[] = "tokenizer.model";
 
 absl::Status ReadParts(const JsonField& file, Tokenizer::Parts& parts) {
   ONWARD_RETURN_IF_ERROR(
@@ -98,38 +52,48 @@ absl::Status ReadParts(const JsonField& file, Tokenizer::Parts& parts) {
 }  // namespace
 
 absl::StatusOr<Tokenizer> Tokenizer::Parse(std::string_view json, std::string_view config) {
-  ONWARD_ASSIGN_OR_RETURN(const nlohmann::json file, ParseJson(json));
+  ONWARD_ASSIGN_OR_RETURN(const nlohmann::json file, tokenizer::ReadJson(json));
   auto parts = std::make_shared<Parts>();
   ONWARD_RETURN_IF_ERROR(ReadParts(JsonField(file, ""), *parts));
   const Tokenizer made(parts);
-  if (config.empty()) return made;
-  const absl::StatusOr<nlohmann::json> said = ParseJson(config);
-  if (!said.ok()) return Annotate(said.status(), absl::StrCat(kConfig, ":"));
-  const JsonField field(*said, kConfig);
-  ONWARD_ASSIGN_OR_RETURN(parts->bos, NamedToken(field, "bos_token", made));
-  ONWARD_ASSIGN_OR_RETURN(parts->eos, NamedToken(field, "eos_token", made));
+  ONWARD_ASSIGN_OR_RETURN(const nlohmann::json said, tokenizer::ReadConfig(config));
+  const JsonField field(said, tokenizer::kConfigFile);
+  ONWARD_ASSIGN_OR_RETURN(parts->bos, tokenizer::NamedToken(field, "bos_token", made));
+  ONWARD_ASSIGN_OR_RETURN(parts->eos, tokenizer::NamedToken(field, "eos_token", made));
   return made;
 }
 
 absl::StatusOr<Tokenizer> Tokenizer::Read(const std::string& path) {
   std::error_code ignored;
-  const bool directory = fs::is_directory(path, ignored);
-  const fs::path file = directory ? fs::path(path) / kFile : fs::path(path);
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> json, MappedFile::Open(file.string()));
-  const fs::path beside = file.parent_path() / kConfig;
+  fs::path file = path;
+  if (fs::is_directory(path, ignored)) {
+    file /= kFile;
+    if (!fs::exists(file, ignored) && fs::exists(fs::path(path) / kSentencePieceFile, ignored))
+      file = fs::path(path) / kSentencePieceFile;
+  }
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> bytes, MappedFile::Open(file.string()));
+  const fs::path beside = file.parent_path() / tokenizer::kConfigFile;
   std::shared_ptr<MappedFile> config;
   if (fs::exists(beside, ignored)) {
     ONWARD_ASSIGN_OR_RETURN(config, MappedFile::Open(beside.string()));
   }
-  absl::StatusOr<Tokenizer> made =
-      Parse(json->bytes(), config == nullptr ? std::string_view() : config->bytes());
+  const std::string_view said = config == nullptr ? std::string_view() : config->bytes();
+  absl::StatusOr<Tokenizer> made = file.extension() == ".model"
+                                       ? ParseSentencePiece(bytes->bytes(), said)
+                                       : Parse(bytes->bytes(), said);
   if (!made.ok()) return Annotate(made.status(), absl::StrCat("'", file.string(), "':"));
   return made;
 }
 
+bool Tokenizer::IsInDirectory(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::path(path) / kFile, ignored) ||
+         fs::exists(fs::path(path) / kSentencePieceFile, ignored);
+}
+
 bool Tokenizer::IsTokenizer(const std::string& path) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return true;
+  if (fs::is_directory(path, ignored) || fs::path(path).extension() == ".model") return true;
   const auto file = MappedFile::Open(path);
   if (!file.ok()) return false;
   constexpr std::string_view model = "\"model\"", spaces = " \t\r\n";

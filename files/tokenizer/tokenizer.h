@@ -16,13 +16,18 @@ namespace onward {
 // Immutable, so thread-safe. Copies share what was read.
 class Tokenizer {
  public:
-  // A tokenizer.json, or the directory that has one; a tokenizer_config.json beside it says which
-  // tokens begin and end a text. InvalidArgument names the file and the member that is wrong or
-  // not supported.
+  // A tokenizer.json or tokenizer.model, or the directory that has one, the first if it has both; a
+  // tokenizer_config.json beside it says which tokens begin and end a text. InvalidArgument names
+  // the file and the member that is wrong or not supported.
   static absl::StatusOr<Tokenizer> Read(const std::string& path);
   // The bytes of the two files; an empty `config` says nothing.
   static absl::StatusOr<Tokenizer> Parse(std::string_view json, std::string_view config = "");
-  // Whether `path` is a directory with a tokenizer.json, or a file that looks like one.
+  // The same of a tokenizer.model, which SentencePiece writes.
+  static absl::StatusOr<Tokenizer> ParseSentencePiece(std::string_view model,
+                                                      std::string_view config = "");
+  // Whether the directory has a tokenizer's file.
+  static bool IsInDirectory(const std::string& path);
+  // Whether `path` is a directory, or a file that looks like a tokenizer's.
   static bool IsTokenizer(const std::string& path);
 
   // The ids of UTF-8 text, with those that the file's post-processor adds around it if

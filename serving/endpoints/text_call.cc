@@ -49,8 +49,8 @@ absl::StatusOr<std::shared_ptr<ServedModel>> TextModelOf(const ServerState& stat
   }
   absl::StatusOr<std::shared_ptr<ServedModel>> model = state.models.Find(name, version);
   if (!model.ok() || (*model)->text() != nullptr) return model;
-  return absl::InvalidArgumentError(
-      absl::StrCat("model: '", name, "' has no tokenizer.json, which text needs"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "model: '", name, "' has no tokenizer.json or tokenizer.model, which text needs"));
 }
 
 }  // namespace onward::serving

@@ -4,23 +4,19 @@
 #include <iterator>
 
 #include "absl/algorithm/container.h"
+#include "files/tokenizer/characters.h"
 #include "onward/status.h"
 
 namespace onward::serving {
-namespace {
 
-int64_t Characters(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
-}
-
-}  // namespace
+using tokenizer::CountCharacters;
 
 Choice::Choice(const Tokenizer& tokenizer, ChoiceOptions options)
     : tokenizer_(tokenizer),
       options_(std::move(options)),
       stream_(tokenizer, /*skip_special=*/true),
       stop_text_(options_.stops) {
-  if (!options_.log_probabilities) decoded_ = Characters(options_.echo);
+  if (!options_.log_probabilities) decoded_ = CountCharacters(options_.echo);
 }
 
 ScoredToken Choice::Scored(const generation::TextToken& token) const {
@@ -41,15 +37,15 @@ ScoredToken Choice::Scored(const generation::TextToken& token) const {
 absl::StatusOr<ChoiceDelta> Choice::Take(const generation::TextToken& token) {
   if (token.in_prompt) {
     held_.push_back(Scored(token));
-    decoded_ += Characters(held_.back().text);
+    decoded_ += CountCharacters(held_.back().text);
     return ChoiceDelta();
   }
-  if (tokens_++ == 0) decoded_ = Characters(options_.echo);
+  if (tokens_++ == 0) decoded_ = CountCharacters(options_.echo);
   std::string echo = std::exchange(options_.echo, {});
   if (absl::c_linear_search(options_.stop_tokens, token.id)) return Shown(std::move(echo));
   if (options_.log_probabilities) held_.push_back(Scored(token));
   ONWARD_ASSIGN_OR_RETURN(const std::string piece, stream_.Push(token.id));
-  decoded_ += Characters(piece);
+  decoded_ += CountCharacters(piece);
   return Shown(echo + stop_text_.Push(piece));
 }
 
@@ -67,7 +63,7 @@ absl::StatusOr<ChoiceDelta> Choice::End(generation::Finish finish) {
 
 ChoiceDelta Choice::Shown(std::string text) {
   ChoiceDelta delta{std::move(text), {}};
-  shown_ += Characters(delta.text);
+  shown_ += CountCharacters(delta.text);
   const auto later =
       absl::c_find_if(held_, [this](const ScoredToken& each) { return each.offset >= shown_; });
   delta.tokens.assign(std::make_move_iterator(held_.begin()), std::make_move_iterator(later));

@@ -147,10 +147,9 @@ bool IsDecoder(const Session& session, const Tokenizer& tokenizer) {
 
 absl::StatusOr<std::shared_ptr<TextModel>> LoadText(const Session& session,
                                                     const TextLoadContext& context) {
-  std::error_code ignored;
   fs::path directory = fs::path(context.file).parent_path();
-  if (!fs::exists(directory / "tokenizer.json", ignored)) directory = context.directory;
-  if (!fs::exists(directory / "tokenizer.json", ignored)) return nullptr;
+  if (!Tokenizer::IsInDirectory(directory.string())) directory = context.directory;
+  if (!Tokenizer::IsInDirectory(directory.string())) return nullptr;
   ONWARD_ASSIGN_OR_RETURN(Tokenizer tokenizer, Tokenizer::Read(directory.string()));
   ONWARD_ASSIGN_OR_RETURN(TextFacts facts, ReadFacts(directory, tokenizer, context));
   std::unique_ptr<generation::BatchGenerator> generator;

@@ -1,5 +1,6 @@
-// A model's texts, from the files that exporters lay beside model.onnx: tokenizer.json,
-// tokenizer_config.json, generation_config.json, config.json, chat_template.jinja, 1_Pooling.
+// A model's texts, from the files that exporters lay beside model.onnx: tokenizer.json
+// or tokenizer.model, tokenizer_config.json, generation_config.json, config.json,
+// chat_template.jinja, 1_Pooling.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@ struct TextLoadContext {
   LogSink log;
 };
 
-// Null: there is no tokenizer.json. The model generates if it is a decoder with a score for each
+// Null: there is no tokenizer. The model generates if it is a decoder with a score for each
 // token. InvalidArgument names the file and the member that cannot be read; a chat template that is
 // not understood is told to the log, and switches chat off.
 absl::StatusOr<std::shared_ptr<TextModel>> LoadText(const Session& session,

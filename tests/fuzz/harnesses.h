@@ -30,6 +30,8 @@ void DataFile(const uint8_t* data, size_t size);
 // A tokenizer.json and, behind a zero byte, a text; a text for tokenizers of drawn parts.
 void TokenizerBytes(const uint8_t* data, size_t size);
 void TokenizerText(const uint8_t* data, size_t size);
+// A tokenizer.model, which is the text, too.
+void SentencePieceBytes(const uint8_t* data, size_t size);
 // A chat template, run on a conversation.
 void ChatTemplateText(const uint8_t* data, size_t size);
 
@@ -75,6 +77,7 @@ inline constexpr Harness kHarnesses[] = {
     {"data_file", DataFile},
     {"tokenizer_bytes", TokenizerBytes},
     {"tokenizer_text", TokenizerText},
+    {"sentence_piece_bytes", SentencePieceBytes},
     {"chat_template_text", ChatTemplateText},
     {"train_config_bytes", TrainConfigBytes},
     {"train_configured", TrainConfigured},

@@ -73,6 +73,12 @@ void TokenizerBytes(const uint8_t* data, size_t size) {
   if (made.ok()) Use(*made, end == bytes.npos ? "ab a" : ReplaceMalformed(bytes.substr(end + 1)));
 }
 
+void SentencePieceBytes(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const auto made = Tokenizer::ParseSentencePiece(bytes);
+  if (made.ok()) Use(*made, ReplaceMalformed(bytes.substr(0, 2000)));
+}
+
 void TokenizerText(const uint8_t* data, size_t size) {
   FuzzBytes bytes(data, size);
   const std::string file = absl::StrCat(
