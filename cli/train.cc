@@ -47,14 +47,34 @@ void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
   std::fflush(to);
 }
 
-// The vocabulary that decodes what a model of text generates, beside the model; a text of numbers
-// has none.
+// A tokenizer's files under the names that servers look for.
+absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesystem::path& output) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool whole = fs::is_directory(from, error);
+  const fs::path directory = whole ? from : from.parent_path();
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json"}) {
+    fs::path source = directory / name;
+    if (!whole && name != std::string_view("tokenizer_config.json")) {
+      if (from.extension() != source.extension()) continue;
+      source = from;
+    }
+    if (!fs::exists(source, error)) continue;
+    fs::copy_file(source, output / name, fs::copy_options::overwrite_existing, error);
+    if (error)
+      return absl::InternalError(absl::StrCat("cannot copy '", source.string(), "' to '",
+                                              (output / name).string(), "': ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+// What decodes the text that a model generates, beside the model; a text of numbers has nothing.
 absl::Status WriteVocabulary(const TrainConfig& config, const std::string& directory,
                              const std::filesystem::path& output) {
   const TextData& text = config.data().text();
-  if (!config.data().has_text() || text.tokens() == TextData::UINT16 ||
-      text.tokens() == TextData::UINT32)
-    return absl::OkStatus();
+  if (config.data().has_text() && text.tokens() == TextData::TOKENIZER)
+    return CopyTokenizer(PathBelow(directory, text.tokenizer()), output);
+  if (!HasVocabulary(config.data())) return absl::OkStatus();
   ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, VocabularyOf(text, directory));
   return vocabulary.Write(output / "vocabulary.txt");
 }

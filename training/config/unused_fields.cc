@@ -68,6 +68,8 @@ constexpr Row<TrainConfig> kTraining[] = {{"shared", Imported, kBuilt},
 constexpr Row<TextData> kText[] = {
     {"vocabulary", [](const TextData& text) { return text.tokens() == TextData::VOCABULARY; },
      "only `tokens: VOCABULARY` reads it"},
+    {"tokenizer", [](const TextData& text) { return text.tokens() == TextData::TOKENIZER; },
+     "only `tokens: TOKENIZER` reads it"},
     {"stride", [](const TextData& text) { return !text.random(); },
      "windows begin at random, not one stride apart"}};
 

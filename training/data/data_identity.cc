@@ -92,8 +92,8 @@ std::string ContentsOf(const std::string& path) {
 std::map<std::string, std::string> DataIdentity(const DataConfig& config,
                                                 const std::string& directory) {
   // Names of fields that hold paths.
-  static const std::set<std::string> paths = {"path", "images",    "labels", "vocabulary",
-                                              "list", "directory", "archive"};
+  static const std::set<std::string> paths = {"path",      "images", "labels",    "vocabulary",
+                                              "tokenizer", "list",   "directory", "archive"};
   DataConfig deciding = config;
   deciding.clear_workers();
   deciding.clear_prefetch();

@@ -98,11 +98,6 @@ json ImageJson(const ImageNote& note) {
           {"layout", "CHW"}};
 }
 
-bool HasVocabulary(const DataConfig& data) {
-  return data.has_text() && data.text().tokens() != TextData::UINT16 &&
-         data.text().tokens() != TextData::UINT32;
-}
-
 // --- of a model
 
 // The JSON of a note. Whoever writes a model can write anything.

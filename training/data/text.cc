@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
+#include "files/tokenizer/tokenizer.h"
 #include "graph/base/checked.h"
 #include "onward/status.h"
 #include "onward/vocabulary.h"
@@ -51,6 +52,19 @@ OpenedTokens Encoded(const Vocabulary& vocabulary, std::string_view text) {
   return std::make_shared<Numbers<int32_t>>(kept->data(), static_cast<int64_t>(kept->size()), kept);
 }
 
+// The text as one, without the tokens that stand around texts.
+OpenedTokens Tokenized(const TextData& config, std::string_view text,
+                       const std::string& directory) {
+  if (config.tokenizer().empty())
+    return absl::InvalidArgumentError(
+        "data.text: tokens: TOKENIZER needs tokenizer: a tokenizer.json");
+  ONWARD_ASSIGN_OR_RETURN(const Tokenizer tokenizer,
+                          Tokenizer::Read(PathBelow(directory, config.tokenizer())));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> ids, tokenizer.Encode(text, /*add_special=*/false));
+  auto kept = std::make_shared<const std::vector<int32_t>>(ids.begin(), ids.end());
+  return std::make_shared<Numbers<int32_t>>(kept->data(), static_cast<int64_t>(kept->size()), kept);
+}
+
 OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>& file,
                       const std::string& directory) {
   const std::string_view text = file->bytes();
@@ -78,6 +92,8 @@ OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>&
                               Vocabulary::Read(PathBelow(directory, config.vocabulary())));
       return Encoded(vocabulary, text);
     }
+    case TextData::TOKENIZER:
+      return Tokenized(config, text, directory);
   }
   return absl::InvalidArgumentError("data.text.tokens is unknown");
 }
@@ -153,12 +169,19 @@ OpenedDataset OpenText(const TextData& config, const std::string& directory) {
   return std::make_shared<Windows>(*std::move(tokens), path, begin, end, config);
 }
 
+bool HasVocabulary(const DataConfig& config) {
+  const TextData::Tokens tokens = config.text().tokens();
+  return config.has_text() && (tokens == TextData::BYTES || tokens == TextData::CHARACTERS ||
+                               tokens == TextData::VOCABULARY);
+}
+
 absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::string& directory) {
   if (config.tokens() == TextData::BYTES) return Vocabulary::Bytes();
   if (config.tokens() == TextData::VOCABULARY)
     return Vocabulary::Read(PathBelow(directory, config.vocabulary()));
   if (config.tokens() != TextData::CHARACTERS)
-    return absl::InvalidArgumentError("data.text: a file of numbers has no vocabulary");
+    return absl::InvalidArgumentError(
+        "data.text: a file of numbers has no vocabulary, and a tokenizer is its own");
   const std::string path = PathBelow(directory, config.path());
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
   return Vocabulary::OfCharacters(file->bytes());

@@ -36,6 +36,8 @@ constexpr Case kCases[] = {
     {"evaluation { data { sampling {} } }", "evaluation.data.sampling", "data { sampling {} }"},
     {"data { text { path: \"t\" window: 4 vocabulary: \"v\" } }", "data.text.vocabulary",
      "data { text { path: \"t\" window: 4 tokens: VOCABULARY vocabulary: \"v\" } }"},
+    {"data { text { path: \"t\" window: 4 tokenizer: \"v\" } }", "data.text.tokenizer",
+     "data { text { path: \"t\" window: 4 tokens: TOKENIZER tokenizer: \"v\" } }"},
     {"data { text { path: \"t\" window: 4 random: true stride: 2 } }", "data.text.stride",
      "data { text { path: \"t\" window: 4 stride: 2 } }"},
     {"data { images { step { flip {} } step { resize { shorter: 8 width: 9 } } } }",

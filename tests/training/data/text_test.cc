@@ -98,6 +98,30 @@ TEST(TextTest, KindsOfTokens) {
               ElementsAre('b' << 8 | 'a', 'b' << 8 | 'a'));
 }
 
+// Words of one tokenizer.json; files of HF's library are compared in tests/files/tokenizer.
+TEST(TextTest, TokensOfATokenizer) {
+  const ScratchDirectory scratch;
+  scratch.Write("text", "the cat sat on the mat");
+  scratch.Write(
+      "tokenizer.json",
+      R"({"pre_tokenizer":{"type":"Whitespace"},"model":{"type":"WordLevel","unk_token":"u",
+                    "vocab":{"u":0,"the":1,"cat":2,"sat":3,"on":4}},"added_tokens":[]})");
+  DataConfig config = Config(4);
+  config.mutable_text()->set_tokens(TextData::TOKENIZER);
+  const auto without = OpenDataset(config, scratch.path());
+  ASSERT_FALSE(without.ok());
+  EXPECT_THAT(std::string(without.status().message()), HasSubstr("needs tokenizer"));
+  config.mutable_text()->set_tokenizer("tokenizer.json");
+  const auto data = OpenDataset(config, scratch.path());
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(Numbers(**data, 0, 0), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(Numbers(**data, 0, 1), ElementsAre(2, 3, 4, 1));
+  EXPECT_FALSE(HasVocabulary(config));
+  EXPECT_FALSE(VocabularyOf(config.text(), scratch.path()).ok());
+  scratch.Write("tokenizer.json", "{}");
+  EXPECT_FALSE(OpenDataset(config, scratch.path()).ok());
+}
+
 TEST(TextTest, BadTextsAndConfigs) {
   const ScratchDirectory scratch;
   const auto error = [&](const DataConfig& config) {
