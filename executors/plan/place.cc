@@ -51,14 +51,12 @@ class Placer {
     }
     GraphEdit(graph_).node(id).provider = device ? std::string(device_.name()) : "cpu";
     // Copied() adds nodes, which moves those that are there.
-    const std::string op = graph_.node(id).domain.empty() ? graph_.node(id).op_type : "";
     const std::vector<ValueId> inputs = graph_.node(id).inputs;
     const std::vector<ValueId> outputs = graph_.node(id).outputs;
-    // Dims are known everywhere: these read no elements.
-    const bool reads_dims_only = op == "Shape" || op == "Size";
+    const bool reads_dims_only = ReadsDimsOnly(graph_.node(id));
     for (size_t i = 0; i < inputs.size() && !reads_dims_only; ++i) {
       const ValueId input = inputs[i];
-      if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
+      if (!IsMoved(input)) continue;
       const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
       if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
         GraphEdit(graph_).SetInput(id, static_cast<int>(i), Copied(input, wants_device));
@@ -78,18 +76,27 @@ class Placer {
   // the device then makes. Large values are the device's all the same.
   bool IsDimArithmetic(const Node& node) const {
     if (!node.subgraphs.empty()) return false;
-    bool reads_dims = node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
-    for (const ValueId input : node.inputs) {
-      if (reads_dims) break;
-      if (!input.valid() || (graph_.is_constant(input) && !graph_.is_input(input))) continue;
-      if (!of_dims_[static_cast<size_t>(input.index)]) return false;
+    bool follows = ReadsDimsOnly(node);
+    if (!follows) {
+      for (const ValueId input : node.inputs) {
+        if (!IsMoved(input)) continue;
+        if (!of_dims_[static_cast<size_t>(input.index)]) return false;
+        follows = true;
+      }
     }
-    reads_dims |= std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return input.valid() && of_dims_[static_cast<size_t>(input.index)];
-    });
-    return reads_dims && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+    return follows && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
              return !output.valid() || IsSmall(graph_.type(output));
            });
+  }
+
+  // Dims are known everywhere: these ops read no elements.
+  static bool ReadsDimsOnly(const Node& node) {
+    return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
+  }
+
+  // Constants are given to each side by the program, not by copies in the graph.
+  bool IsMoved(ValueId input) const {
+    return input.valid() && (!graph_.is_constant(input) || graph_.is_input(input));
   }
 
   static bool IsSmall(const Type& type) {
