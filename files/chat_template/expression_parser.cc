@@ -108,24 +108,15 @@ Parser::Made Parser::Condition() {
   return expr;
 }
 
-Parser::Made Parser::Or() {
-  ONWARD_ASSIGN_OR_RETURN(ExprPtr expr, And());
-  while (SkipName("or")) {
-    ExprPtr made = New(Kind::kOr);
-    made->children.push_back(std::move(expr));
-    ONWARD_ASSIGN_OR_RETURN(ExprPtr right, And());
-    made->children.push_back(std::move(right));
-    ONWARD_ASSIGN_OR_RETURN(expr, Finish(std::move(made)));
-  }
-  return expr;
-}
+Parser::Made Parser::Or() { return WordChain(&Parser::And, "or", Kind::kOr); }
+Parser::Made Parser::And() { return WordChain(&Parser::Not, "and", Kind::kAnd); }
 
-Parser::Made Parser::And() {
-  ONWARD_ASSIGN_OR_RETURN(ExprPtr expr, Not());
-  while (SkipName("and")) {
-    ExprPtr made = New(Kind::kAnd);
+Parser::Made Parser::WordChain(Made (Parser::*next)(), std::string_view word, Kind kind) {
+  ONWARD_ASSIGN_OR_RETURN(ExprPtr expr, (this->*next)());
+  while (SkipName(word)) {
+    ExprPtr made = New(kind);
     made->children.push_back(std::move(expr));
-    ONWARD_ASSIGN_OR_RETURN(ExprPtr right, Not());
+    ONWARD_ASSIGN_OR_RETURN(ExprPtr right, (this->*next)());
     made->children.push_back(std::move(right));
     ONWARD_ASSIGN_OR_RETURN(expr, Finish(std::move(made)));
   }

@@ -64,6 +64,7 @@ class Parser {
   Made TupleOrExpression(bool with_condition, bool in_brackets, std::string_view end = "");
   Made ListLiteral();
   Made DictLiteral();
+  Made WordChain(Made (Parser::*next)(), std::string_view word, Expr::Kind kind);
   Made Chain(Made (Parser::*next)(), std::initializer_list<std::string_view> operators);
   Made Constant(Value value);
 
