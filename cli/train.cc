@@ -47,25 +47,26 @@ void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
   std::fflush(to);
 }
 
-// A tokenizer's files under the names that servers look for.
-absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesystem::path& output) {
+absl::Status CopyIfThere(const std::filesystem::path& from, const std::filesystem::path& to) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const bool whole = fs::is_directory(from, error);
-  const fs::path directory = whole ? from : from.parent_path();
-  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json"}) {
-    fs::path source = directory / name;
-    if (!whole && name != std::string_view("tokenizer_config.json")) {
-      if (from.extension() != source.extension()) continue;
-      source = from;
-    }
-    if (!fs::exists(source, error)) continue;
-    fs::copy_file(source, output / name, fs::copy_options::overwrite_existing, error);
-    if (error)
-      return absl::InternalError(absl::StrCat("cannot copy '", source.string(), "' to '",
-                                              (output / name).string(), "': ", error.message()));
+  if (!fs::exists(from, error)) return absl::OkStatus();
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (!error) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("cannot copy '", from.string(), "' to '", to.string(), "': ", error.message()));
+}
+
+// A tokenizer's files under the names that servers look for. `from`: the file, or its directory.
+absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesystem::path& output) {
+  std::error_code error;
+  const bool is_file = !std::filesystem::is_directory(from, error);
+  for (const std::filesystem::path name : {"tokenizer.json", "tokenizer.model"}) {
+    if (is_file && from.extension() != name.extension()) continue;
+    ONWARD_RETURN_IF_ERROR(CopyIfThere(is_file ? from : from / name, output / name));
   }
-  return absl::OkStatus();
+  constexpr char kConfig[] = "tokenizer_config.json";
+  return CopyIfThere((is_file ? from.parent_path() : from) / kConfig, output / kConfig);
 }
 
 // What decodes the text that a model generates, beside the model; a text of numbers has nothing.
