@@ -15,6 +15,12 @@ namespace {
     GTEST_SKIP() << provider.status();                              \
   }
 
+// Where the sources lie: on a machine that has only the tests, the environment says it.
+std::string SourceDirectory() {
+  const std::string elsewhere = testing::DirectoryFrom("ONWARD_SOURCE_DIR");
+  return elsewhere.empty() ? ONWARD_SOURCE_DIR : elsewhere;
+}
+
 SessionOptions On(const std::string& provider) {
   SessionOptions options;
   options.provider = provider;
@@ -30,7 +36,7 @@ TEST(Cuda, WithoutDeviceTheErrorSaysWhatToDo) {
 
 TEST(Cuda, MnistEqualsTheCpu) {
   ONWARD_NEEDS_GPU();
-  const std::string directory = std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/";
+  const std::string directory = SourceDirectory() + "/examples/mnist/";
   const auto cpu = Session::Load(directory + "mnist-8.onnx", On("cpu"));
   const auto gpu = Session::Load(directory + "mnist-8.onnx", On("cuda"));
   ASSERT_TRUE(cpu.ok()) << cpu.status();
