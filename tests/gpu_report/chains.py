@@ -1,0 +1,85 @@
+"""ONNX models of one operator several times in a row, written without the package onnx.
+
+The time of one operator on the device is the difference of two such models over the difference of their lengths: what
+both have, such as copies of inputs and outputs, goes away.
+"""
+import dataclasses
+import random
+import struct
+
+TYPES = {"float32": 1, "float16": 10, "bfloat16": 16}
+OPSET = 24
+
+
+@dataclasses.dataclass
+class Step:
+    """An operator whose output has the type of its first input."""
+    op: str
+    inputs: list = dataclasses.field(default_factory=list)   # dims of further operands that a run is given
+    weights: list = dataclasses.field(default_factory=list)  # dims of further operands that the model has
+    attributes: dict = dataclasses.field(default_factory=dict)
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def value_info(name, dtype, dims):
+    shape = b"".join(field(1, field(1, dim)) for dim in dims)
+    return field(1, name) + field(2, field(1, field(1, TYPES[dtype]) + field(2, shape)))
+
+
+def weight(name, dtype, dims, seed):
+    generator = random.Random(seed)
+    count = 1
+    for dim in dims:
+        count *= dim
+    values = [generator.uniform(0.5, 1) / 8 for _ in range(count)]
+    if dtype == "float16":
+        data = struct.pack(f"<{count}e", *values)
+    else:
+        data = struct.pack(f"<{count}f", *values)
+        if dtype == "bfloat16":
+            data = b"".join(data[4 * i + 2:4 * i + 4] for i in range(count))
+    return b"".join(field(1, dim) for dim in dims) + field(2, TYPES[dtype]) + field(8, name) + field(9, data)
+
+
+def attribute(name, value):
+    if isinstance(value, float):
+        return field(1, name) + field(2, value) + field(20, 1)
+    if isinstance(value, int):
+        return field(1, name) + field(3, value) + field(20, 2)
+    return field(1, name) + b"".join(field(8, each) for each in value) + field(20, 7)
+
+
+def model(step, dtype, dims, length):
+    """y = op(... op(x, operands) ..., operands), as bytes."""
+    operands = [f"i{i}" for i in range(len(step.inputs))] + [f"w{i}" for i in range(len(step.weights))]
+    graph = b""
+    for i in range(length):
+        source = "x" if i == 0 else f"y{i - 1}"
+        target = "y" if i == length - 1 else f"y{i}"
+        node = b"".join(field(1, name) for name in (source, *operands)) + field(2, target) + field(4, step.op)
+        node += b"".join(field(5, attribute(*each)) for each in step.attributes.items())
+        graph += field(1, node)
+    graph += field(2, step.op)
+    for i, each in enumerate(step.weights):
+        graph += field(5, weight(f"w{i}", dtype, each, i))
+    graph += field(11, value_info("x", dtype, dims))
+    for i, each in enumerate(step.inputs):
+        graph += field(11, value_info(f"i{i}", dtype, each))
+    graph += field(12, value_info("y", dtype, dims))
+    return field(1, 11) + field(7, graph) + field(8, field(2, OPSET))

@@ -1,0 +1,53 @@
+"""Runs the parts of the report one after the other and keeps the page up to date."""
+import dataclasses
+import time
+import typing
+
+import correctness
+import device
+import speed
+from machine import Clock, Machine
+from page import Page
+
+
+@dataclasses.dataclass
+class Part:
+    name: str
+    title: str
+    do: typing.Callable  # of the machine, the section and the clock; returns the result in a few words
+    seconds: float       # at most
+
+
+PARTS = [
+    Part("machine", "Machine", device.describe, 60),
+    Part("tests", "Tests labelled gpu", correctness.tests, 90),
+    Part("cases", "The standard's cases", correctness.cases, 120),
+    Part("products", "Matrix products", speed.products, 90),
+    Part("models", "Models", speed.models, 150),
+    Part("operators", "Operators", speed.operators, 120),
+    Part("sanitizer", "compute-sanitizer", correctness.sanitizer, 120),
+]
+
+
+def run(arguments):
+    machine = Machine(arguments.directory, arguments.emulated)
+    page = Page(arguments.output or machine.directory / "performance_gpu.md", arguments.emulated)
+    whole = Clock(arguments.seconds)
+    failed = 0
+    for part in PARTS:
+        if arguments.only and part.name not in arguments.only:
+            continue
+        section, begin = page.section(part.title), time.monotonic()
+        if whole.left() < 5:
+            section.result = "not run: no time was left"
+        else:
+            try:
+                section.result = part.do(machine, section, Clock(part.seconds, whole))
+            except Exception as error:  # a part that breaks must not take the others with it
+                section.result = f"broken: {type(error).__name__}: {str(error)[:200]}"
+        section.seconds = time.monotonic() - begin
+        failed += section.result.startswith(("FAILED", "broken"))
+        page.write()
+        print(f"{part.title}: {section.result} ({section.seconds:.0f} s)", flush=True)
+    print(f"{page.file} is written")
+    return 1 if failed else 0
