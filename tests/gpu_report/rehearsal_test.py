@@ -3,6 +3,7 @@
 Usage: rehearsal_test.py SCRIPT BUILD
 """
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -10,13 +11,15 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import bundle  # noqa: E402
 import chains  # noqa: E402
 import correctness  # noqa: E402
+import kernels  # noqa: E402
 import machine  # noqa: E402
 
 SCRIPT, BUILD = map(pathlib.Path, sys.argv[1:3])
-PARTS = ("Machine", "Tests labelled gpu", "The standard's cases", "Matrix products", "Models", "Operators",
-         "compute-sanitizer")
+PARTS = ("Machine", "Tests labelled gpu", "The standard's cases", "compute-sanitizer", "Matrix products", "Models",
+         "Operators", "Kernels")
 
 # A program of two tests, the first of which ends the process.
 ENDS = """#!/bin/sh
@@ -28,16 +31,12 @@ kill -ABRT $$
 
 def put_case(directory, values, expected):
     """y = x + x of two elements."""
-    def tensor(name, elements):
-        return chains.field(1, 2) + chains.field(2, 1) + chains.field(8, name) + \
-            chains.field(9, struct.pack("<2f", *elements))
-
     (directory / "test_data_set_0").mkdir(parents=True)
     step = chains.Step("Add", inputs=[(2,)])
     (directory / "model.onnx").write_bytes(chains.model(step, "float32", (2,), 1))
     for name, index, elements in (("input", 0, values), ("input", 1, values), ("output", 0, expected)):
         file = directory / "test_data_set_0" / f"{name}_{index}.pb"
-        file.write_bytes(tensor(f"{name}{index}", elements))
+        file.write_bytes(chains.tensor(name, "float32", (2,), struct.pack("<2f", *elements)))
 
 
 def call(*words):
@@ -110,6 +109,38 @@ class Rehearsal(unittest.TestCase):
         done = call(SCRIPT, "bundle", "--build", BUILD, self.scratch.name)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not a bundle", done.stderr)
+
+    def test_operands_of_products_keep_their_size(self):
+        for dtype, form in (("float16", "e"), ("float32", "f"), ("bfloat16", "f")):
+            data = chains.elements(dtype, (64, 128), 3)
+            if dtype == "bfloat16":  # the upper half of a float32
+                data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+            values = struct.unpack(f"<8192{form}", data)
+            squares = sum(value * value for value in values)
+            self.assertGreater(squares, 1, dtype)
+            self.assertLess(squares, 3.1, dtype)
+            self.assertGreater(min(map(abs, values)), 0)
+            self.assertLess(abs(sum(values)), 8, dtype)
+
+    def test_what_ncu_prints_is_read(self):
+        head = '"ID","Process Name","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+        rows = ['"0","onward","Add(float*, int)","gpu__time_duration.sum","us","1.5"',
+                '"1","onward","Add(float*, int)","gpu__time_duration.sum","nsecond","1,500"',
+                '"2","onward","Mul(float*)","gpu__time_duration.sum","ns","250"']
+        read = kernels.read_ncu("\n".join(["==PROF== Connected", "outputs:", head, *rows, "==PROF== Disconnected"]))
+        self.assertEqual({name: launches for name, (launches, _) in read.items()}, {"Add": 2, "Mul": 1})
+        self.assertAlmostEqual(read["Add"][1], 3e-6)
+        self.assertEqual(kernels.read_ncu("error"), {})
+
+    def test_what_the_binaries_link_to_is_in_the_bundle(self):
+        files = [file for folder in ("bin", "cuda", "emulated_cuda", "lib")
+                 for file in (self.bundle / folder).rglob("*") if file.is_file()]
+        there = {file.name for file in files}
+        for file in files:
+            linked = re.findall(r"\(NEEDED\).*\[(.*)\]", call("readelf", "-d", file).stdout)
+            missing = [name for name in linked if name not in there and not bundle.GLIBC.match(name)]
+            self.assertFalse([name for name in missing if file.parent.name != "cuda" or not bundle.CUDA.match(name)],
+                             file.name)
 
     def test_what_tests_print_is_read(self):
         found, unfinished = correctness.read_gtest(
