@@ -20,6 +20,7 @@
 #include "cli/train_options.h"
 #include "cli/train_progress.h"
 #include "cli/train_records.h"
+#include "cli/write_vocabulary.h"
 #include "graph/base/byte_text.h"
 #include "onward/nn/parameters.h"
 #include "onward/status.h"
@@ -45,39 +46,6 @@ void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
     absl::StrAppendFormat(&line, ", accuracy %.2f %%", 100 * *accuracy);
   std::fprintf(to, "%s%s\n", line.c_str(), report.best ? ", the best so far" : "");
   std::fflush(to);
-}
-
-absl::Status CopyIfThere(const std::filesystem::path& from, const std::filesystem::path& to) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (!fs::exists(from, error)) return absl::OkStatus();
-  fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-  if (!error) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("cannot copy '", from.string(), "' to '", to.string(), "': ", error.message()));
-}
-
-// A tokenizer's files under the names that servers look for. `from`: the file, or its directory.
-absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesystem::path& output) {
-  std::error_code error;
-  const bool is_file = !std::filesystem::is_directory(from, error);
-  for (const std::filesystem::path name : {"tokenizer.json", "tokenizer.model"}) {
-    if (is_file && from.extension() != name.extension()) continue;
-    ONWARD_RETURN_IF_ERROR(CopyIfThere(is_file ? from : from / name, output / name));
-  }
-  constexpr char kConfig[] = "tokenizer_config.json";
-  return CopyIfThere((is_file ? from.parent_path() : from) / kConfig, output / kConfig);
-}
-
-// What decodes the text that a model generates, beside the model; a text of numbers has nothing.
-absl::Status WriteVocabulary(const TrainConfig& config, const std::string& directory,
-                             const std::filesystem::path& output) {
-  const TextData& text = config.data().text();
-  if (config.data().has_text() && text.tokens() == TextData::TOKENIZER)
-    return CopyTokenizer(PathBelow(directory, text.tokenizer()), output);
-  if (!HasVocabulary(config.data())) return absl::OkStatus();
-  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, VocabularyOf(text, directory));
-  return vocabulary.Write(output / "vocabulary.txt");
 }
 
 // Name, shape, whether it is trained and why, and how it started, of every parameter.
