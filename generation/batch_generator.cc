@@ -38,6 +38,7 @@ class Generator : public BatchGenerator {
   absl::Status Add(TextRequest request) override;
   bool Step() override;
 
+  size_t rows() const override { return rows_.size(); }
   size_t waiting() const override {
     std::lock_guard lock(mutex_);
     return waiting_.size();

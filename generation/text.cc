@@ -39,6 +39,7 @@ TextToken Text::Shown(int64_t id, bool in_prompt, absl::Span<const float> scores
 bool Text::Show(const TextToken& token) { return !request_.on_token || request_.on_token(token); }
 
 bool Text::Begin() {
+  if (request_.on_begin) request_.on_begin();
   if (!request_.prompt_scores) return true;
   const size_t shown = scores_prompt() ? 1 : request_.prompt.size();
   for (size_t i = 0; i < shown; ++i) {

@@ -20,7 +20,8 @@ class Text {
 
   // The text is over before it has all its tokens: its caller left, or its time is up.
   absl::Status Over() const;
-  // Shows the prompt's tokens where they have no scores, or the first. False: the caller ends it.
+  // It has a row. Shows the prompt's tokens where they have no scores, or the first. False: the
+  // caller ends it.
   bool Begin();
   // Takes the scores behind the first `read` tokens: shows the next token of the prompt, or chooses
   // one. How the text ends, if it does; `full`: no token can be read behind these.

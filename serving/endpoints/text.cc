@@ -62,6 +62,7 @@ absl::Status Answer(ServerState& state, Call& call, const TextEndpoint& endpoint
   options.facts = {NewId(endpoint.format.id_prefix), model->name(), model->version(), SecondsNow()};
   if (const auto id = body.find("id"); id != body.end() && id->is_string() && call.names.size() > 0)
     options.facts.id = id->get<std::string>();
+  options.max_wait = state.scheduler->max_wait();
   options.client_left = call.request.client_left;
   options.ending = state.text_runs.ending();
   options.counted = std::move(counted);

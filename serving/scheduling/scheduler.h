@@ -41,6 +41,7 @@ class Scheduler {
   absl::Status Submit(ScheduledRequest request);
   // Whether a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
+  std::chrono::microseconds max_wait() const { return options_.max_wait; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;

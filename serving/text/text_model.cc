@@ -1,6 +1,9 @@
 #include "serving/text/text_model.h"
 
+#include <cmath>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace onward::serving {
 
@@ -24,11 +27,24 @@ TextModel::~TextModel() {
   if (thread_.joinable()) thread_.join();
 }
 
-absl::Status TextModel::Generate(generation::TextRequest request) {
-  if (generator_->waiting() >= kMostWaiting)
-    return absl::UnavailableError("too many texts wait for this model: try again later");
+double TextModel::SecondsToWait() const {
+  const size_t texts = generator_->running() + generator_->waiting(), rows = generator_->rows();
+  if (texts < rows) return 0;
+  return static_cast<double>(texts - rows + 1) * row_times_->mean() / static_cast<double>(rows);
+}
+
+absl::Status TextModel::Generate(generation::TextRequest request,
+                                 std::chrono::microseconds max_wait) {
   {
     const std::lock_guard lock(mutex_);
+    if (generator_->waiting() >= kMostWaiting)
+      return absl::UnavailableError("too many texts wait for this model: try again later");
+    const double seconds = SecondsToWait();
+    if (seconds > std::chrono::duration<double>(max_wait).count()) {
+      return absl::UnavailableError(absl::StrCat(
+          "the model is overloaded: the text would wait for ", std::ceil(seconds * 10) / 10, " s"));
+    }
+    RowTimes::Measure(row_times_, request);
     if (absl::Status status = generator_->Add(std::move(request)); !status.ok()) return status;
   }
   changed_.notify_all();

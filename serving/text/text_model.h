@@ -2,6 +2,7 @@
 // all its texts share.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "files/tokenizer/tokenizer.h"
 #include "onward/generation/batch_generator.h"
 #include "serving/text/response_format.h"
+#include "serving/text/row_times.h"
 
 namespace onward::serving {
 
@@ -48,16 +50,19 @@ class TextModel {
   Session* session() const { return generates() ? &generator_->session() : nullptr; }
 
   // Adds a text, whose functions are called by the model's thread. Errors as
-  // BatchGenerator::Add; Unavailable: too many texts wait.
-  absl::Status Generate(generation::TextRequest request);
+  // BatchGenerator::Add; Unavailable: by what texts took so far it would wait for a row for longer
+  // than `max_wait`, or too many wait.
+  absl::Status Generate(generation::TextRequest request, std::chrono::microseconds max_wait);
 
  private:
+  double SecondsToWait() const;
   void Work();
 
   const Tokenizer tokenizer_;
   const TextFacts facts_;
   const std::unique_ptr<ResponseFormats> formats_;
   const std::unique_ptr<generation::BatchGenerator> generator_;
+  const std::shared_ptr<RowTimes> row_times_ = std::make_shared<RowTimes>();
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;

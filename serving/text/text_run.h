@@ -1,6 +1,7 @@
 // The texts of one request, from its task to its reply.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -34,6 +35,7 @@ class TextRuns {
 
 struct TextRunOptions {
   ReplyFacts facts;
+  std::chrono::microseconds max_wait = std::chrono::microseconds::max();  // for a row
   std::stop_token client_left;
   std::stop_token ending;               // of the server
   std::shared_ptr<const void> counted;  // kept until the end

@@ -37,8 +37,10 @@ struct TextRequest {
   std::shared_ptr<TokenConstraint> constraint = nullptr;
   std::stop_token stop = {};  // ends the text with Cancelled
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  // Both are called by the thread that calls Step. on_token: false ends the text (Finish::kCaller).
-  std::function<bool(const TextToken& token)> on_token;
+  // All are called by the thread that calls Step, and the first two may be null. on_begin: the text
+  // has a row. on_token: false ends the text (Finish::kCaller).
+  std::function<void()> on_begin = nullptr;
+  std::function<bool(const TextToken& token)> on_token = nullptr;
   std::function<void(absl::StatusOr<Finish> finish)> on_end;  // once, and nothing after it
 };
 
@@ -63,6 +65,7 @@ class BatchGenerator {
   // time. An error of a run ends the texts that took part, each by its on_end.
   virtual bool Step() = 0;
 
+  virtual size_t rows() const = 0;
   virtual size_t waiting() const = 0;  // texts without a row; thread-safe
   virtual size_t running() const = 0;  // texts with one; thread-safe
   virtual Session& session() = 0;
