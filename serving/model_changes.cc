@@ -128,15 +128,12 @@ absl::Status ModelRepository::Publish(const std::string& name, uint64_t turn,
       entry.reason = std::string(told.message());
     }
   }
-  if (!gone.empty()) {
-    gone.clear();
-    malloc_trim(0);
-  }
+  Free(std::move(gone));
   return models.status();
 }
 
 absl::Status ModelRepository::Unload(const std::string& name) {
-  auto gone = std::make_shared<Models>();
+  Models gone;
   {
     const std::unique_lock lock(mutex_);
     const auto found = entries_.find(name);
@@ -144,15 +141,20 @@ absl::Status ModelRepository::Unload(const std::string& name) {
     Entry& entry = found->second;
     ++entry.turn;
     entry.reason = entry.versions.empty() ? "unloaded" : "";
-    TakeAway(entry, "unloaded", *gone);
+    TakeAway(entry, "unloaded", gone);
   }
-  if (gone->empty()) return absl::OkStatus();
-  // Freeing may take long; a queue that has no room leaves it to this thread.
-  queue_.Submit([gone = std::move(gone)] {
-    gone->clear();
+  Free(std::move(gone));
+  return absl::OkStatus();
+}
+
+void ModelRepository::Free(Models gone) {
+  if (gone.empty()) return;
+  const auto shared = std::make_shared<Models>(std::move(gone));
+  // A queue that has no room leaves it to this thread.
+  freed_.Submit([shared] {
+    shared->clear();
     malloc_trim(0);
   });
-  return absl::OkStatus();
 }
 
 }  // namespace onward::serving

@@ -70,7 +70,10 @@ class ModelRepository {
   // An error of a load, without the path of the model.
   absl::Status ForClients(const std::string& name, const absl::Status& status) const;
   // Ends loads that wait, and waits for the one under way.
-  void End() { queue_.End(); }
+  void End() {
+    queue_.End();
+    freed_.End();
+  }
 
  private:
   struct Version {
@@ -97,6 +100,8 @@ class ModelRepository {
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
   // Makes the versions unavailable that are ready; `gone` gets them, to be freed without the lock.
   static void TakeAway(Entry& entry, const std::string& reason, Models& gone);
+  // By a thread of their own: it may take long, and waits for the texts that they generate.
+  void Free(Models gone);
   absl::Status UnknownModel(const std::string& name) const;
   static absl::Status NotReady(const std::string& name, const Entry& entry,
                                const std::string& reason);
@@ -107,7 +112,7 @@ class ModelRepository {
   mutable std::shared_mutex mutex_;
   std::vector<std::string> roots_;        // guarded by mutex_
   std::map<std::string, Entry> entries_;  // guarded by mutex_
-  LoadQueue queue_;
+  LoadQueue queue_, freed_;
 };
 
 }  // namespace onward::serving

@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 
 #include "absl/strings/escaping.h"
 #include "tests/serving/repository_fixture.h"
+#include "tests/serving/text/one_row.h"
+#include "tests/serving/text_fixture.h"
 
 namespace onward::serving {
 namespace {
@@ -215,6 +218,38 @@ TEST_F(ModelRepositoryTest, TheServerIsReadyOnceItsModelsAre) {
   EXPECT_EQ(Infer("/v2/models/a").first, 2);
   EXPECT_EQ(Index()[1]["state"], "UNAVAILABLE");
   EXPECT_THAT(Get("/v2/models/bad/ready", 503)["error"], HasSubstr("version 1"));
+}
+
+TEST(ModelRepositoryOfTextTest, LoadsGoOnWhileTextsOfAnUnloadedModelEnd) {
+  const onward::testing::ScratchDirectory directory;
+  ModelRepository models;
+  const SessionLoader loader = onward::testing::LoadSession();
+  models.SetUp(loader, nullptr, nullptr);
+  auto* const row = new OneRow;
+  auto text = std::make_shared<TextModel>(LettersTokenizer(), TextFacts(),
+                                          std::unique_ptr<generation::BatchGenerator>(row));
+  {
+    ServedModelFacts facts;
+    facts.text = text;
+    auto session = loader.create(LettersModel());
+    ASSERT_TRUE(session.ok()) << session.status();
+    auto model = ServedModel::Create("talks", *std::move(session), std::move(facts));
+    ASSERT_TRUE(model.ok()) << model.status();
+    ASSERT_TRUE(models.Add(*std::move(model)).ok());
+  }
+  std::promise<void> ended;
+  generation::TextRequest request;
+  request.on_end = [&](const absl::StatusOr<generation::Finish>&) { ended.set_value(); };
+  ASSERT_TRUE(text->Generate(std::move(request), std::chrono::hours(1)).ok());
+  row->AwaitRunning();
+  text.reset();
+  ASSERT_TRUE(models.Unload("talks").ok());
+  ASSERT_TRUE(models.AddSource({"other", directory.Write("other.onnx", Times(2))}).ok());
+  std::promise<absl::Status> loaded;
+  models.Load("other", nullptr, [&](const absl::Status& status) { loaded.set_value(status); });
+  EXPECT_EQ(loaded.get_future().get(), absl::OkStatus());
+  row->LetEnd(1);
+  ended.get_future().get();
 }
 
 }  // namespace
