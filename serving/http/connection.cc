@@ -44,10 +44,7 @@ struct Connection::Parser : http::request_parser<http::string_body> {};
 
 Connection::Connection(Stream::Socket socket, asio::ssl::context* tls, std::string client,
                        Connections& shared)
-    : stream_(std::move(socket), tls),
-      timer_(stream_.get_executor()),
-      client_address_(std::move(client)),
-      shared_(shared) {}
+    : stream_(std::move(socket), tls), client_address_(std::move(client)), shared_(shared) {}
 
 Connection::~Connection() = default;
 
@@ -55,8 +52,7 @@ void Connection::Begin() {
   if (!stream_.is_encrypted()) return AwaitRequest();
   Within(shared_.limits.head_deadline);
   stream_.Handshake([self = shared_from_this()](Error error) {
-    ++self->turn_;
-    self->timer_.cancel();
+    self->deadline_ = kNever;
     return error ? self->Close() : self->AwaitRequest();
   });
 }
@@ -67,7 +63,7 @@ void Connection::CloseIfIdle() {
 
 void Connection::Close() {
   stream_.Close();
-  timer_.cancel();
+  deadline_ = kNever;
   if (pipe_ != nullptr) std::exchange(pipe_, nullptr)->Close();
   if (shared_.all.erase(shared_from_this()) == 0) return;
   const std::lock_guard lock(shared_.mutex);
@@ -77,12 +73,14 @@ void Connection::Close() {
 
 void Connection::Within(std::chrono::seconds most) {
   timed_out_ = false;
-  timer_.expires_after(most);
-  timer_.async_wait([self = shared_from_this(), turn = ++turn_](Error error) {
-    if (error || turn != self->turn_) return;
-    self->timed_out_ = true;
-    self->stream_.Cancel();
-  });
+  deadline_ = std::chrono::steady_clock::now() + most;
+}
+
+void Connection::CheckDeadline(std::chrono::steady_clock::time_point now) {
+  if (now < deadline_) return;
+  deadline_ = kNever;
+  timed_out_ = true;
+  stream_.Cancel();
 }
 
 void Connection::AwaitRequest() {
@@ -112,8 +110,7 @@ void Connection::Take(std::string_view arrived) {
   input_ += arrived;
   if (awaits_ == Awaits::kReply) return;  // pipelined: read once the reply is written
   awaits_ = Awaits::kReply;
-  ++turn_;
-  timer_.cancel();
+  deadline_ = kNever;
   ReadHead();
 }
 

@@ -45,18 +45,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Begin();
   // Where the server takes no more requests.
   void CloseIfIdle();
+  // Ends what has taken too long. A timer of each connection would cost three calls of the system a
+  // request.
+  void CheckDeadline(std::chrono::steady_clock::time_point now);
   void Close();
 
  private:
   using Error = Stream::Error;
+  static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
   enum class Awaits { kRequest, kReply, kClose };  // what the connection waits for
 
   // What follows the operation.
   template <typename F>
   auto Then(F&& next) {
     return [self = shared_from_this(), next = std::forward<F>(next)](Error error, size_t count) {
-      ++self->turn_;
-      self->timer_.cancel();
+      self->deadline_ = kNever;
       try {
         next(error && self->timed_out_ ? Error(boost::asio::error::timed_out) : error, count);
       } catch (const std::bad_alloc&) {
@@ -64,7 +67,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       }
     };
   }
-  // The operation that is begun next fails with timed_out after so long.
+  // The operation that is begun next fails with timed_out after so long, once CheckDeadline sees
+  // it.
   void Within(std::chrono::seconds most);
   void AwaitRequest();
   // Between requests and while a reply is computed or written, so that a client that leaves is
@@ -97,8 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Discard();
 
   Stream stream_;
-  boost::asio::steady_timer timer_;
-  uint64_t turn_ = 0;  // of operations, so that a timer knows its own
+  std::chrono::steady_clock::time_point deadline_ = kNever;  // of the operation under way
   bool timed_out_ = false;
   const std::string client_address_;
   Connections& shared_;

@@ -22,6 +22,8 @@ using Error = boost::system::error_code;
 using Endpoint = asio::generic::stream_protocol::endpoint;
 using asio::ip::tcp;
 
+constexpr std::chrono::milliseconds kDeadlinePeriod(250);
+
 // "unix" of a Unix socket, "" of one that is closed already.
 std::string ClientOf(const Stream::Socket& socket) {
   Error error;
@@ -133,6 +135,7 @@ class AsioServer : public HttpServer {
     unix_path_ = address.unix_path;
     if (is_tcp) ReadPort();
     Accept();
+    CheckDeadlines();
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
@@ -191,6 +194,15 @@ class AsioServer : public HttpServer {
     });
   }
 
+  void CheckDeadlines() {
+    deadlines_.expires_after(kDeadlinePeriod);
+    deadlines_.async_wait([this](Error) {
+      const auto now = std::chrono::steady_clock::now();
+      for (const auto& connection : shared_.all) connection->CheckDeadline(now);
+      CheckDeadlines();
+    });
+  }
+
   void Take(Stream::Socket socket) {
     Error ignored;
     if (unix_path_.empty()) socket.set_option(tcp::no_delay(true), ignored);
@@ -206,7 +218,7 @@ class AsioServer : public HttpServer {
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   std::optional<asio::ssl::context> tls_;
   asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor_;
-  asio::steady_timer retry_{context_};
+  asio::steady_timer retry_{context_}, deadlines_{context_};
   Connections shared_;
   std::thread thread_;
   std::string unix_path_;
