@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Uses the page at / as a person does, in a browser: draws a digit and runs the model.
+"""Uses the page at / as a person does, in a browser: draws a digit and runs the model, or types a prompt.
 
-usage: page_in_browser.py URL [--program chromium-headless-shell] [--screenshot FILE] [--dark]
+usage: page_in_browser.py URL [--prompt TEXT] [--program chromium-headless-shell] [--screenshot FILE] [--dark]
 
-The server at URL has a model of digits (one picture of one channel in, ten scores out), such as examples/mnist/mnist-8.onnx.
+The server at URL has a model of digits (one picture of one channel in, ten scores out), such as examples/mnist/mnist-8.onnx;
+with --prompt, a model that generates text.
 The browser is steered by its debugging protocol over a pipe; Python's standard library is enough. Exit: 0 all is well, 1 not.
 """
 import argparse
@@ -116,9 +117,24 @@ def run_model(browser):
     return browser.value("document.querySelector('.bar.best span').textContent")
 
 
-def check(browser, url, arguments):
-    browser.open(url, arguments.dark)
-    browser.wait("document.querySelectorAll('#models button').length > 0")
+def check_prompt(browser, prompt):
+    """The text is the prompt and what came while it was written, and a second run begins anew."""
+    browser.wait("document.querySelector('textarea[aria-label=prompt]') !== null")
+    for tokens in (3, 20):
+        browser.value("document.querySelector('textarea[aria-label=prompt]').select()")
+        browser.value("document.querySelector('textarea[aria-label=prompt]').focus()")
+        browser.call("Input.insertText", text=prompt)
+        browser.value(f"document.querySelector('#inputs input[max=\"100000\"]').value = {tokens}")
+        browser.value("document.getElementById('taken').textContent = ''")
+        browser.value("document.querySelector('#try button.primary').click()")
+        browser.wait("document.getElementById('taken').textContent !== '' || !document.getElementById('failure').hidden")
+        failure = browser.value("document.getElementById('failure').textContent")
+        assert not failure, f"the run failed: {failure}"
+        text = browser.value("document.querySelector('#outputs pre.text').textContent")
+        assert text.startswith(prompt) and len(text) > len(prompt), f"the text is '{text}'"
+
+
+def check_digits(browser):
     browser.wait("document.querySelector('.pad') !== null")
     digits = {
         "1": [[(0.5, 0.2), (0.5, 0.5), (0.5, 0.8)]],
@@ -132,6 +148,15 @@ def check(browser, url, arguments):
     for _ in range(3):
         run_model(browser)
         time.sleep(0.7)
+
+
+def check(browser, url, arguments):
+    browser.open(url, arguments.dark)
+    browser.wait("document.querySelectorAll('#models button').length > 0")
+    if arguments.prompt:
+        check_prompt(browser, arguments.prompt)
+    else:
+        check_digits(browser)
     browser.wait("document.getElementById('latency').textContent !== '–'")
     browser.wait("document.getElementById('totals').textContent.includes('in all')")
     assert browser.value("document.querySelectorAll('#signature tr').length") >= 2
@@ -147,6 +172,7 @@ def check(browser, url, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
+    parser.add_argument("--prompt", help="typed into the form of a model that generates text")
     parser.add_argument("--program", default="chromium-headless-shell")
     parser.add_argument("--screenshot")
     parser.add_argument("--dark", action="store_true")
