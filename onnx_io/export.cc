@@ -4,6 +4,7 @@
 #include <climits>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -35,11 +36,12 @@ int64_t IrVersionOf(int64_t opset) {
     int64_t opset;
     int64_t ir;
   };
-  constexpr Row kRows[] = {{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}};
+  constexpr Row kRows[] = {{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10},
+                           {19, 9},  {15, 8},  {12, 7},  {11, 6}};
   for (const Row& row : kRows) {
     if (opset >= row.opset) return row.ir;
   }
-  return 10;
+  return 6;
 }
 
 void CollectDomains(const Graph& graph, std::set<std::string>& domains) {
@@ -60,21 +62,22 @@ int64_t WeightBytes(const Graph& graph) {
   return bytes;
 }
 
-absl::StatusOr<int64_t> ChooseOpset(const Model& model, const LocalFunctions& functions,
+absl::Status CheckOpset(int64_t opset) {
+  if (opset >= kOldestLoweredOpset && opset <= kOpset) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("opset ", opset, " cannot be written, only ",
+                                                 kOldestLoweredOpset, " to ", kOpset));
+}
+
+absl::StatusOr<int64_t> ChooseOpset(const Graph& graph, const LocalFunctions& functions,
                                     int64_t wanted) {
-  if (wanted != 0) {
-    if (wanted < kOldestExportedOpset || wanted > kOpset) {
-      return absl::InvalidArgumentError(absl::StrCat("opset ", wanted, " cannot be written, only ",
-                                                     kOldestExportedOpset, " to ", kOpset));
-    }
-    ONWARD_RETURN_IF_ERROR(CheckFitsOpset(model.graph, wanted));
-    for (const Graph& body : functions.bodies) {
-      ONWARD_RETURN_IF_ERROR(CheckFitsOpset(body, wanted));
-    }
-    return wanted;
+  int64_t opset = wanted == 0 ? OldestOpset(graph) : wanted;
+  for (const Graph& body : functions.bodies) {
+    const int64_t oldest = OldestOpset(body);
+    if (wanted != 0 && oldest > wanted)
+      return absl::UnimplementedError(absl::StrCat("its function '", body.name, "' needs opset ",
+                                                   oldest, ", opset ", wanted, " is asked for"));
+    opset = std::max(opset, oldest);
   }
-  int64_t opset = OldestOpset(model.graph);
-  for (const Graph& body : functions.bodies) opset = std::max(opset, OldestOpset(body));
   return opset;
 }
 
@@ -113,9 +116,16 @@ void ExportUpdates(const Model& model, onnx::ModelProto* proto) {
 absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOptions& options,
                                              ExternalWriter* external) {
   RegisterOnwardSchemas();
+  if (options.opset != 0) ONWARD_RETURN_IF_ERROR(CheckOpset(options.opset));
+  std::optional<Graph> lowered;
+  if (options.opset != 0 && options.opset < kOpset) {
+    lowered = model.graph;
+    ONWARD_RETURN_IF_ERROR(LowerGraph(*lowered, options.opset));
+  }
+  const Graph& graph = lowered ? *lowered : model.graph;
   LocalFunctions functions;
-  if (!options.keep_onward_ops) ONWARD_RETURN_IF_ERROR(AddLocalFunctions(model.graph, functions));
-  ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(model, functions, options.opset));
+  if (!options.keep_onward_ops) ONWARD_RETURN_IF_ERROR(AddLocalFunctions(graph, functions));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(graph, functions, options.opset));
   onnx::ModelProto proto;
   proto.set_ir_version(IrVersionOf(opset));
   if (!model.producer_name.empty()) proto.set_producer_name(model.producer_name);
@@ -126,7 +136,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
   MetadataToProto(model.metadata, &proto);
   std::set<std::string> domains = {""};
   for (const auto& [domain, version] : model.opsets) domains.insert(domain);
-  CollectDomains(model.graph, domains);
+  CollectDomains(graph, domains);
   ImportOpsets(domains, model.opsets, opset, &proto);
   for (size_t i = 0; i < functions.protos.size(); ++i) {
     onnx::FunctionProto* function = proto.add_functions();
@@ -136,7 +146,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
     ImportOpsets(used, model.opsets, opset, function);
   }
   GraphExporter exporter(&functions.overloads, external);
-  ONWARD_RETURN_IF_ERROR(exporter.ExportGraph(model.graph, {}, nullptr, proto.mutable_graph()));
+  ONWARD_RETURN_IF_ERROR(exporter.ExportGraph(graph, {}, nullptr, proto.mutable_graph()));
   ExportUpdates(model, &proto);
   return proto;
 }

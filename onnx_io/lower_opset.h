@@ -9,15 +9,19 @@
 
 namespace onward {
 
-// No model is lowered beyond this opset of ai.onnx (IR 10).
+// No model is lowered beyond this opset of ai.onnx (IR 10) unless it is asked for.
 inline constexpr int64_t kOldestExportedOpset = 21;
+// The oldest that can be asked for.
+inline constexpr int64_t kOldestLoweredOpset = 11;
 
 // The oldest opset of ai.onnx, from kOldestExportedOpset on, in which every node of the graph and
 // its subgraphs means what it means now: the schema of that time takes the node, and no rule of the
 // upgrade (onnx_io/upgrade) changes the meaning since.
 int64_t OldestOpset(const Graph& graph);
 
-// OK when OldestOpset(graph) <= opset; else Unimplemented naming every node that is in the way.
-absl::Status CheckFitsOpset(const Graph& graph, int64_t opset);
+// Rewrites the graph so that `opset` says what it computes: ops that came later become their
+// function bodies, and the rules of lower_rules.h say the others as they were said. Schemas stay
+// the newest. Unimplemented names every node that is in the way, with the reason.
+absl::Status LowerGraph(Graph& graph, int64_t opset);
 
 }  // namespace onward

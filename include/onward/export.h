@@ -15,8 +15,9 @@ struct ExportOptions {
   // `<file>.2.data` where the model that is replaced has its own in the former; negative: never
   // (unless the file would pass 2 GiB).
   int64_t external_data_threshold = -1;
-  // The opset of ai.onnx that the file imports; 0: the oldest that will do (see lower_opset.h), so
-  // that other runtimes can read it.
+  // The opset of ai.onnx that the file imports, 11 to 28: ops that came later are written as their
+  // function bodies. 0: the oldest from 21 on that will do (see lower_opset.h), so that other
+  // runtimes can read it.
   int64_t opset = 0;
   // Ops of the domain `onward` stay as they are, for Onward alone to read.
   bool keep_onward_ops = false;
