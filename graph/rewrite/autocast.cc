@@ -1,4 +1,4 @@
-#include "training/rewrite/autocast.h"
+#include "graph/rewrite/autocast.h"
 
 #include <algorithm>
 #include <map>
@@ -26,17 +26,19 @@ std::string TypeNameOf(const std::vector<onnx::OpSchema::FormalParameter>& forma
 
 class Autocaster {
  public:
-  Autocaster(Graph& graph, DType dtype, int& budget)
+  Autocaster(Graph& graph, const AutocastOptions& options, int& budget)
       : graph_(graph),
-        dtype_(dtype),
+        options_(options),
+        dtype_(options.dtype),
         budget_(budget),
-        type_name_(absl::StrCat("tensor(", std::string(DTypeName(dtype)), ")")) {}
+        type_name_(absl::StrCat("tensor(", std::string(DTypeName(dtype_)), ")")) {}
 
   absl::Status Run() {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
     for (const NodeId id : order) {
       for (const Subgraph& body : graph_.node(id).subgraphs)
-        ONWARD_RETURN_IF_ERROR(Autocaster(*body.graph, dtype_, budget_).Run());
+        ONWARD_RETURN_IF_ERROR(Autocaster(*body.graph, options_, budget_).Run());
+      if (options_.stays && options_.stays(graph_, id)) continue;
       Lower(id, LoweredTypes(graph_.node(id)));
     }
     for (const auto& [wide, cast] : widened_) {
@@ -89,20 +91,27 @@ class Autocaster {
     return false;
   }
 
+  bool FollowsOthers(const Node& node, ValueId input) const {
+    if (IsScalar(input) || IsBiasOf(node, input)) return true;
+    return options_.constants_follow && graph_.is_constant(input) && !graph_.is_input(input);
+  }
+
   // Whether the float32 inputs of this type follow the low ones among them.
   bool Follows(const Node& node, const std::string& parameter) const {
-    bool any = false;
+    bool any = false, constants = options_.constants_follow, table = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!input.valid() || TypeNameOf(node.schema->inputs(), i) != parameter) continue;
       if (!IsFloat32(graph_.type(input))) return false;
       if (IsLow(input)) {
         any = true;
-      } else if (!IsScalar(input) && !IsBiasOf(node, input)) {
+      } else if (!FollowsOthers(node, input)) {
         return false;
       }
+      constants = constants && graph_.is_constant(input) && !graph_.is_input(input);
+      table = table || !IsScalar(input);
     }
-    return any;
+    return any || (constants && table);
   }
 
   // The type parameters of the node whose float32 values become low.
@@ -181,6 +190,7 @@ class Autocaster {
   }
 
   Graph& graph_;
+  const AutocastOptions& options_;
   const DType dtype_;
   int& budget_;
   const std::string type_name_;
@@ -192,11 +202,17 @@ class Autocaster {
 
 }  // namespace
 
-absl::Status Autocast(Model& model, DType dtype, int& budget) {
-  Autocaster autocaster(model.graph, dtype, budget);
+absl::Status Autocast(Model& model, const AutocastOptions& options, int& budget) {
+  Autocaster autocaster(model.graph, options, budget);
   ONWARD_RETURN_IF_ERROR(Annotate(autocaster.Run(), "autocast:"));
   for (UpdateBinding& update : model.updates) update.output = autocaster.Now(update.output);
   return absl::OkStatus();
+}
+
+absl::Status Autocast(Model& model, DType dtype, int& budget) {
+  AutocastOptions options;
+  options.dtype = dtype;
+  return Autocast(model, options, budget);
 }
 
 }  // namespace onward

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "graph/ir/graph_edit.h"
+#include "graph/rewrite/autocast.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/state.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
 #include "training/prepare/mode.h"
-#include "training/rewrite/autocast.h"
 #include "training/rewrite/training_names.h"
 #include "training/step/phase_loss.h"
 #include "training/step/running_statistics.h"

@@ -1,6 +1,6 @@
 // Where autocast puts its Casts, and steps beside those that PyTorch makes under its own
 // (make_cases.py).
-#include "training/rewrite/autocast.h"
+#include "graph/rewrite/autocast.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
