@@ -11,6 +11,7 @@
 #include "cli/summary.h"
 #include "cli/write_outputs.h"
 #include "files/npy.h"
+#include "files/write_file.h"
 #include "onward/status.h"
 #include "serving/client/infer_call.h"
 #include "serving/client/load.h"

@@ -1,7 +1,6 @@
 #include "cli/write_outputs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -26,16 +25,6 @@ absl::Status WriteJson(const nlohmann::json& json, const std::string& path) {
 }
 
 }  // namespace
-
-std::string SafeFileName(std::string name) {
-  for (char& c : name) {
-    const bool safe =
-        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-    if (!safe) c = '_';
-  }
-  if (name.empty() || name[0] == '.') name.insert(0, "_");
-  return name;
-}
 
 absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& directory) {
   std::error_code error;

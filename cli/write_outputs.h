@@ -8,9 +8,6 @@
 
 namespace onward::cli {
 
-// Characters that are unsafe in a file's name become "_".
-std::string SafeFileName(std::string name);
-
 // Writes tensors as NAME.npy, maps as NAME.json and tensors of sequences as NAME_0.npy, ... into
 // the directory, which is made where it is missing. InvalidArgument: it cannot be made; others as
 // WriteNpy.

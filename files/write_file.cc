@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -132,6 +133,15 @@ absl::Status WriteFile(const std::string& path, std::string_view bytes) {
   ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   ONWARD_RETURN_IF_ERROR(file.Append(bytes));
   return file.Commit();
+}
+
+std::string SafeFileName(std::string name) {
+  for (char& c : name) {
+    const bool safe =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    if (!safe) c = '_';
+  }
+  return name.empty() || name[0] == '.' ? absl::StrCat("_", name) : name;
 }
 
 void RemoveUnfinishedFiles() {

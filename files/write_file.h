@@ -36,6 +36,9 @@ class AtomicFile {
 // The whole file at once.
 absl::Status WriteFile(const std::string& path, std::string_view bytes);
 
+// A name for a file: characters that are unsafe in one become "_".
+std::string SafeFileName(std::string name);
+
 // Removes the temporary files of every AtomicFile that is neither committed nor destroyed. May be
 // called from a signal handler that ends the process.
 void RemoveUnfinishedFiles();
