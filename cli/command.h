@@ -40,6 +40,7 @@ void AddRun(CommandLine& line, CommonOptions& common);
 void AddInspect(CommandLine& line, CommonOptions& common);
 void AddExplain(CommandLine& line, CommonOptions& common);
 void AddOptimize(CommandLine& line, CommonOptions& common);
+void AddConvert(CommandLine& line, CommonOptions& common);
 void AddGradient(CommandLine& line, CommonOptions& common);
 void AddConformance(CommandLine& line, CommonOptions& common);
 void AddBench(CommandLine& line, CommonOptions& common);

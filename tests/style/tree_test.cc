@@ -32,19 +32,20 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"telemetry", {"files", "graph"}},
     {"executors", {"kernels", "telemetry", "collectives", "files", "graph"}},
     {"generation", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
+    {"quantization", {"executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
     {"training",
      {"nn", "executors", "telemetry", "kernels", "collectives", "files", "graph", "onnx_io"}},
     {"serving", {"generation", "executors", "telemetry", "kernels", "files", "graph", "onnx_io"}},
     {"api",
-     {"training", "generation", "nn", "executors", "telemetry", "kernels", "files", "graph",
-      "onnx_io"}},
+     {"training", "quantization", "generation", "nn", "executors", "telemetry", "kernels", "files",
+      "graph", "onnx_io"}},
 };
 
 // What holds sources.
-const char* const kFolders[] = {"include",    "graph",   "collectives", "files",     "nn",
-                                "onnx_io",    "kernels", "telemetry",   "executors", "generation",
-                                "training",   "serving", "api",         "cli",       "tests",
-                                "benchmarks", "examples"};
+const char* const kFolders[] = {
+    "include", "graph",     "collectives", "files",      "nn",           "onnx_io",
+    "kernels", "telemetry", "executors",   "generation", "quantization", "training",
+    "serving", "api",       "cli",         "tests",      "benchmarks",   "examples"};
 
 std::vector<fs::path> Sources(const fs::path& folder) {
   std::vector<fs::path> sources;
@@ -129,8 +130,8 @@ constexpr const char* kEditors[] = {
     // Uses by some nodes only, of values that get another shape.
     "generation/row_positions.cc", "generation/masked_cache.cc",
     // They change what the graph computes.
-    "training/gradient/", "training/prepare/", "training/rewrite/", "training/source/",
-    "training/step/evaluation_phases.cc", "training/step/phase_loss.cc",
+    "quantization/", "training/gradient/", "training/prepare/", "training/rewrite/",
+    "training/source/", "training/step/evaluation_phases.cc", "training/step/phase_loss.cc",
     "training/step/phase_update.cc", "training/step/running_statistics.cc"};
 
 TEST(Tree, OnlyEditorsChangeGraphs) {

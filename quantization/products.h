@@ -1,0 +1,32 @@
+// The products of a graph whose weights can be quantized.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "onward/graph.h"
+
+namespace onward {
+
+// A Conv, MatMul or Gemm of the outermost graph whose weight is a constant of floats that nothing
+// overrides.
+struct WeightedProduct {
+  NodeId node;
+  ValueId data, weight, bias;  // bias: invalid where there is none
+  int64_t output_axis = 0;     // of the weight, along which the product's channels lie
+  int64_t input_axis = 0;      // of a matrix, along which it is summed
+};
+
+// In topological order. MatMul and Gemm: weights of rank 2, Gemm without transA.
+std::vector<WeightedProduct> WeightedProducts(const Graph& graph);
+
+// InvalidArgument names the first node of a model that is quantized already.
+absl::Status CheckNotQuantized(const Graph& graph);
+
+// The elements of a constant of float32, float16 or bfloat16, and back.
+std::vector<float> ToFloats(const Tensor& tensor);
+Tensor FromFloats(absl::Span<const float> elements, DType dtype, DimsView dims);
+
+}  // namespace onward
