@@ -1,4 +1,5 @@
 """The machine that a bundle runs on: its libraries, its tools, and processes with a limit of time."""
+import contextlib
 import dataclasses
 import functools
 import glob
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 
-FORGOTTEN_AFTER = 5  # seconds that a process has to end after SIGTERM
+ENDS_WITHIN = 5  # seconds that a process has to end after a signal
 
 
 @dataclasses.dataclass
@@ -45,17 +46,14 @@ def start(command, limit, environment=None, text=None):
                                    start_new_session=True)
     except OSError as error:
         return Done(127, "", str(error))
-    try:
-        out, err = process.communicate(text or "", timeout=max(1, limit))
-        return Done(process.returncode, out, err)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)
+    for limit, sign in ((max(1, limit), signal.SIGTERM), (ENDS_WITHIN, signal.SIGKILL), (ENDS_WITHIN, None)):
         try:
-            out, err = process.communicate(timeout=FORGOTTEN_AFTER)
+            out, err = process.communicate(text or "", timeout=limit)
+            return Done(process.returncode if sign == signal.SIGTERM else None, out, err)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-        return Done(None, out or "", err or "")
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, sign or signal.SIGKILL)
+    return Done(None, "", "it cannot be ended: it hangs in the driver")
 
 
 class Clock:
@@ -147,7 +145,8 @@ class Machine:
         """A tool of the CUDA toolkit; None where it is not installed, or cannot be used."""
         if self.emulated:
             return None
-        places = sorted(glob.glob(f"/usr/local/cuda*/bin/{name}") + glob.glob(f"/usr/local/cuda*/{name}/{name}"))
+        folders = ("/usr/local/cuda*/bin", f"/usr/local/cuda*/{name}", "/opt/nvidia/nsight-compute/*")
+        places = [place for folder in folders for place in sorted(glob.glob(f"{folder}/{name}"))]
         return shutil.which(name) or (places[0] if places else None)
 
     @property
