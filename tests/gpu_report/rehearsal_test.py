@@ -16,6 +16,8 @@ import chains  # noqa: E402
 import correctness  # noqa: E402
 import kernels  # noqa: E402
 import machine  # noqa: E402
+import page  # noqa: E402
+import speed  # noqa: E402
 
 SCRIPT, BUILD = map(pathlib.Path, sys.argv[1:3])
 PARTS = ("Machine", "Tests labelled gpu", "The standard's cases", "compute-sanitizer", "Matrix products", "Models",
@@ -26,6 +28,17 @@ ENDS = """#!/bin/sh
 case $* in *-A.Ends*) echo '[ RUN      ] A.Runs'; echo '[       OK ] A.Runs (0 ms)'; exit 0;; esac
 echo '[ RUN      ] A.Ends'
 kill -ABRT $$
+"""
+
+# compute-sanitizer, whose initcheck finds something.
+SANITIZER = """#!/bin/sh
+echo '========= COMPUTE-SANITIZER'
+case $2 in
+  racecheck) echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)';;
+  initcheck) echo '========= Uninitialized __global__ memory read of size 4 bytes'
+             echo '========= ERROR SUMMARY: 2 errors'; exit 1;;
+  *) echo '========= ERROR SUMMARY: 0 errors';;
+esac
 """
 
 
@@ -58,36 +71,36 @@ class Rehearsal(unittest.TestCase):
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
-    def page(self, *options):
+    def written(self, *options):
         done = call(self.bundle / "gpu_report", "run", "--emulated", *options)
         return done, (self.bundle / "performance_gpu.md").read_text()
 
     def test_every_part_says_what_it_found(self):
-        done, page = self.page()
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + page)
+        done, text = self.written()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + text)
         for part in PARTS:
-            self.assertIn(f"\n## {part}\n", page)
-        self.assertIn("No figure here is a GPU's", page)
-        self.assertIn("| the provider runs |", page)
-        self.assertRegex(page, r"\| Tests labelled gpu \| [1-9]\d* passed, 0 failed")
-        self.assertIn("1 of 2 cases pass. 0 pass on the CPU alone", page)
-        self.assertRegex(page, r"\| float32 \| 24 x 16 x 16 \| \d")
-        self.assertRegex(page, r"\| Sigmoid \| float32 \| 16 x 32 \| ([\d.]+|below)")
-        self.assertIn("compute-sanitizer needs a GPU", page)
-        self.assertFalse([line for line in page.splitlines() if len(line) > 120 and not line.startswith("|")])
+            self.assertIn(f"\n## {part}\n", text)
+        self.assertIn("No figure here is a GPU's", text)
+        self.assertIn("| the provider runs |", text)
+        self.assertRegex(text, r"\| Tests labelled gpu \| [1-9]\d* passed, 0 failed")
+        self.assertIn("1 of 2 cases pass. 0 pass on the CPU alone", text)
+        self.assertRegex(text, r"\| float32 \| 24 x 16 x 16 \| \d")
+        self.assertRegex(text, r"\| Sigmoid \| float32 \| 16 x 32 \| ([\d.]+ \| 1|below)")
+        self.assertIn("compute-sanitizer needs a GPU", text)
+        self.assertFalse([line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")])
 
     def test_a_part_that_ends_its_process_is_named_and_the_next_one_runs(self):
         program = self.bundle / "bin/onward_cuda_test"
         kept = program.read_bytes()
         program.write_text(ENDS)
         try:
-            done, page = self.page("--only", "tests", "--only", "cases")
+            done, text = self.written("--only", "tests", "--only", "cases")
         finally:
             program.write_bytes(kept)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("| FAILED: 1 passed, 1 failed, 0 skipped |", page)
-        self.assertIn("failed: `A.Ends`: ended by SIGABRT", page)
-        self.assertIn("1 of 2 cases pass", page)
+        self.assertIn("| FAILED: 1 passed, 1 failed, 0 skipped |", text)
+        self.assertIn("failed: `A.Ends`: ended by SIGABRT", text)
+        self.assertIn("1 of 2 cases pass", text)
 
     def test_a_device_that_refuses_memory_is_a_failure_with_its_reason(self):
         environment = {"ONWARD_EMULATED_CUDA": "order=late,memory=1024"}
@@ -97,8 +110,8 @@ class Rehearsal(unittest.TestCase):
         self.assertRegex((self.bundle / "performance_gpu.md").read_text(), "The provider does not run: error: .*memory")
 
     def test_no_time_is_said(self):
-        done, page = self.page("--seconds", "1", "--only", "models")
-        self.assertIn("| Models | not run: no time was left |", page, done.stderr)
+        done, text = self.written("--seconds", "1", "--only", "models")
+        self.assertIn("| Models | not run: no time was left |", text, done.stderr)
 
     def test_a_process_without_end_is_ended(self):
         done = machine.start(["sh", "-c", "echo begun; sleep 1000 & wait"], 1)
@@ -109,6 +122,25 @@ class Rehearsal(unittest.TestCase):
         done = call(SCRIPT, "bundle", "--build", BUILD, self.scratch.name)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not a bundle", done.stderr)
+
+    def test_what_compute_sanitizer_prints_is_read(self):
+        folder = pathlib.Path(self.scratch.name)
+        tool = folder / "compute-sanitizer"
+        tool.write_text(SANITIZER)
+        tool.chmod(0o755)
+        whole = machine.Machine(self.bundle, emulated=True)
+        whole.tool = lambda name: tool
+        section = page.Page(folder / "page.md", emulated=True).section("compute-sanitizer")
+        self.assertEqual(correctness.sanitizer(whole, section, machine.Clock(60)), "FAILED: 2 of 8 runs")
+        text = "\n".join(section.lines)
+        self.assertIn("| memcheck | onward_cuda_test | 0 errors |", text)
+        self.assertIn("| racecheck | onward_cuda_test | 0 hazards displayed (0 errors, 0 warnings) |", text)
+        self.assertIn("| initcheck | onward | 2 errors |", text)
+        self.assertIn("initcheck, onward: COMPUTE-SANITIZER; Uninitialized __global__ memory read", text)
+
+    def test_copies_are_not_the_operator(self):
+        self.assertTrue(speed.is_copy({"node": "[onward.Copy 'x']"}))
+        self.assertFalse(speed.is_copy({"node": "[Add 'Copy ']"}))
 
     def test_operands_of_products_keep_their_size(self):
         for dtype, form in (("float16", "e"), ("float32", "f"), ("bfloat16", "f")):

@@ -2,6 +2,7 @@
 import dataclasses
 import json
 import pathlib
+import re
 import statistics
 import tempfile
 
@@ -170,7 +171,7 @@ def checked(machine, clock, directory):
 
 
 def is_copy(node):
-    return node["node"].startswith("[Copy ")
+    return re.match(r"\[(onward\.)?Copy ", node["node"]) is not None
 
 
 def placed(machine, clock, directory):
