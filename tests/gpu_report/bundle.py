@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -137,8 +138,7 @@ def fill(directory, arguments):
 
 def make(arguments):
     target = arguments.target
-    compressors = {".xz": ["xz", "-6"], ".zst": ["zstd", "-q", "-19"]}
-    if target.suffix not in compressors:
+    if target.suffix not in (".xz", ".zst"):
         if target.exists() and not (target / "manifest.json").is_file():
             raise RuntimeError(f"{target} exists and is not a bundle: name another directory")
         shutil.rmtree(target, ignore_errors=True)
@@ -149,7 +149,10 @@ def make(arguments):
         directory = pathlib.Path(scratch) / "gpu_report"
         directory.mkdir()
         fill(directory, arguments)
-        compressor = " ".join(compressors[target.suffix])
-        output("tar", "-C", scratch, f"--use-compress-program={compressor}", "-cf", target.resolve(), "gpu_report")
+        if target.suffix == ".xz":
+            with tarfile.open(target, "w:xz", preset=6) as archive:
+                archive.add(directory, "gpu_report")
+        else:
+            output("tar", "-C", scratch, "--use-compress-program=zstd -q -19", "-cf", target.resolve(), "gpu_report")
     print(f"{target}: {target.stat().st_size / 1e6:.1f} MB; unpack it there and start gpu_report/gpu_report run")
     return 0
