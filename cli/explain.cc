@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +10,7 @@
 #include "cli/graph_sizes.h"
 #include "cli/inputs.h"
 #include "cli/run_memory.h"
+#include "executors/plan/place.h"
 #include "onward/session.h"
 #include "onward/status.h"
 
@@ -27,6 +29,9 @@ nlohmann::json Document(const Session& session, const PlannedRun& plan) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
+  const Crossings crossings = CountCrossings(session.graph());
+  document["copies"] = {
+      {"inputs", crossings.inputs}, {"outputs", crossings.outputs}, {"within", crossings.within}};
   const absl::Status rows = session.RowsAreIndependent();
   document["rows"] = rows.ok() ? "independent" : std::string(rows.message());
   document["taken_as_one"] = plan.taken_as_one;
@@ -56,6 +61,11 @@ void Print(const Session& session, const PlannedRun& plan) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
+  const Crossings crossings = CountCrossings(session.graph());
+  if (crossings.inputs + crossings.outputs + crossings.within > 0) {
+    std::printf("copies between devices: %d of inputs, %d of outputs, %d within the model\n",
+                crossings.inputs, crossings.outputs, crossings.within);
+  }
   const absl::Status rows = session.RowsAreIndependent();
   std::printf("batches: %s\n", rows.ok() ? "rows are independent, requests can be joined"
                                          : std::string(rows.message()).c_str());
@@ -75,12 +85,20 @@ absl::Status Explain(const std::string& model, const InputOptions& inputs,
                      const CommonOptions& common) {
   SessionOptions options = common.session();
   options.check_rows = true;
+  options.plan_only = common.provider != "cpu";  // its device may be elsewhere
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Load(model, options));
-  ONWARD_ASSIGN_OR_RETURN(const PlannedRun plan, PlanRun(*session, inputs));
+  absl::StatusOr<PlannedRun> plan = PlanRun(*session, inputs, !options.plan_only);
+  if (!plan.ok() && options.plan_only) {
+    // Kernels of a device ask its libraries for the scratch that they need.
+    PlannedRun unknown;
+    unknown.unknown = absl::StrCat("it takes a device (", plan.status().message(), ")");
+    plan = std::move(unknown);
+  }
+  ONWARD_RETURN_IF_ERROR(plan.status());
   if (common.json) {
-    std::printf("%s\n", Document(*session, plan).dump(2).c_str());
+    std::printf("%s\n", Document(*session, *plan).dump(2).c_str());
   } else {
-    Print(*session, plan);
+    Print(*session, *plan);
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"
@@ -55,7 +56,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   Compiled compiled;
   const ExecutionProvider* provider = &CpuProvider();
   if (options.provider != "cpu") {
-    ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider));
+    ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider, options.plan_only));
   }
   const auto runs = [&](const Graph& g, NodeId id) {
     return HasKernel(*provider, g, id, options, kernel_options) ||
@@ -82,7 +83,14 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> late,
                           RunPasses(graph, hooks.late_passes, pass_options, budget));
   compiled.passes.insert(compiled.passes.end(), late.begin(), late.end());
-  if (!provider->is_host()) ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
+  if (!provider->is_host()) {
+    ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
+    if (const std::string nodes = HostNodesText(graph); !nodes.empty()) {
+      WriteLog(options.log, LogLevel::kNews, "session",
+               absl::StrCat("nodes that run on the cpu, not on ", std::string(provider->name()),
+                            ": ", nodes));
+    }
+  }
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
                           CompileProgram(std::move(graph), options, kernel_options));
   return compiled;

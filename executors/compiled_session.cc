@@ -121,6 +121,9 @@ absl::Status CompiledSession::Run(absl::Span<const Value> inputs, absl::Span<Val
 
 absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::Span<Value> outputs,
                                          const RunOptions& options) {
+  if (options_.plan_only)
+    return absl::FailedPreconditionError(
+        "the session was made to explain itself (SessionOptions::plan_only), and does not run");
   if (inputs.size() != inputs_.size() || outputs.size() != outputs_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", inputs_.size(), " inputs and ",
                                                    outputs_.size(), " outputs, got ", inputs.size(),

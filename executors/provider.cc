@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {
@@ -24,13 +25,11 @@ absl::StatusOr<const ExecutionProvider*> LoadCudaProvider() {
     return absl::FailedPreconditionError(
         absl::StrCat("the CUDA provider cannot be loaded (", dlerror(), "); use --provider cpu"));
   }
-  using Entry = const ExecutionProvider* (*)(std::string*);
+  using Entry = const ExecutionProvider* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "onward_cuda_provider"));
-  std::string reason = "libonward_cuda.so has no entry point";
-  const ExecutionProvider* provider = entry == nullptr ? nullptr : entry(&reason);
-  if (provider != nullptr) return provider;
+  if (entry != nullptr) return entry();
   return absl::FailedPreconditionError(
-      absl::StrCat("no CUDA device is usable here (", reason, "); use --provider cpu"));
+      "libonward_cuda.so is not of this version: it has no entry point; use --provider cpu");
 }
 #endif
 
@@ -94,11 +93,12 @@ void AddKernel(std::string_view provider, std::string_view domain, std::string_v
   KernelIndex::Get().Add(provider, {domain, op, name, make});
 }
 
-absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name) {
+absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name, bool plan_only) {
   if (name == "cpu") return &CpuProvider();
 #ifdef ONWARD_CUDA
   if (name == "cuda") {
     static const absl::StatusOr<const ExecutionProvider*> provider = LoadCudaProvider();
+    if (provider.ok() && !plan_only) ONWARD_RETURN_IF_ERROR((*provider)->CheckDevice());
     return provider;
   }
 #else

@@ -16,6 +16,8 @@ class ExecutionProvider {
   virtual ~ExecutionProvider() = default;
   virtual std::string_view name() const = 0;  // "cpu", "cuda"
   virtual const std::vector<KernelEntry>& kernels() const = 0;
+  // FailedPrecondition: it has no device here that could run them.
+  virtual absl::Status CheckDevice() const { return absl::OkStatus(); }
   // Memory aligned to kTensorAlignment; ResourceExhausted when there is none left. Freed with the
   // last reference.
   virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const = 0;
@@ -35,9 +37,10 @@ class ExecutionProvider {
 
 // The process's CPU provider.
 const ExecutionProvider& CpuProvider();
-// The provider by name; Unimplemented for one this build lacks, FailedPrecondition when its device
-// is absent.
-absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name);
+// The provider by name; Unimplemented for one this build lacks, FailedPrecondition when its
+// libraries are absent, or the device that it needs unless it only plans.
+absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name,
+                                                      bool plan_only = false);
 
 // The provider's kernels of an op in the order in which they are tried: those that users added
 // (custom_ops.h), then its own. Thread-safe.

@@ -11,10 +11,24 @@
 namespace onward {
 namespace {
 
+absl::Status FindDevice() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "no CUDA device is usable here (",
+      error == cudaSuccess ? "none found" : cudaGetErrorString(error), "); use --provider cpu"));
+}
+
 class Cuda : public ExecutionProvider {
  public:
   std::string_view name() const override { return "cuda"; }
   const std::vector<KernelEntry>& kernels() const override { return CudaKernels(); }
+
+  absl::Status CheckDevice() const override {
+    static const absl::Status found = FindDevice();
+    return found;
+  }
 
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     void* memory = nullptr;
@@ -50,12 +64,7 @@ class Cuda : public ExecutionProvider {
 
 }  // namespace onward
 
-// The provider, or null and the reason in the driver's words.
-extern "C" const onward::ExecutionProvider* onward_cuda_provider(std::string* reason) {
+extern "C" const onward::ExecutionProvider* onward_cuda_provider() {
   static const onward::Cuda provider;
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return &provider;
-  *reason = error == cudaSuccess ? "none found" : cudaGetErrorString(error);
-  return nullptr;
+  return &provider;
 }

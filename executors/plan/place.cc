@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "executors/plan/program.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
@@ -162,7 +163,37 @@ class Placer {
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
 };
 
+bool IsCopy(const Node& node) { return node.domain == kOnwardDomain && node.op_type == "Copy"; }
+
 }  // namespace
+
+Crossings CountCrossings(const Graph& graph) {
+  Crossings crossings;
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (!IsCopy(node)) continue;
+    if (graph.is_input(node.inputs[0])) {
+      ++crossings.inputs;
+    } else if (graph.is_output(node.outputs[0])) {
+      ++crossings.outputs;
+    } else {
+      ++crossings.within;
+    }
+  }
+  return crossings;
+}
+
+std::string HostNodesText(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    if (node.provider == "cpu") ++counts[node.op_type];
+  }
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return absl::StrJoin(sorted, ", ", absl::PairFormatter(" "));
+}
 
 absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options) {
   return Placer(graph, device, options).Run();

@@ -1,6 +1,8 @@
 // Which provider runs each node, with a Copy node wherever a value crosses devices.
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "executors/provider.h"
 #include "onward/graph.h"
@@ -12,5 +14,17 @@ namespace onward {
 // subgraphs run on the host. Inputs and outputs of the graph are host values. Constants are copied
 // once, when the program is compiled.
 absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options);
+
+// The values of a placed graph that Copy nodes bring from one side to the other.
+struct Crossings {
+  int inputs = 0;  // of the graph
+  int outputs = 0;
+  int within = 0;  // others: each costs a run a wait for the device
+};
+Crossings CountCrossings(const Graph& graph);
+
+// The nodes of a placed graph that run on the host, by op, as "Softmax 3, Gather 1"; "": there are
+// none.
+std::string HostNodesText(const Graph& graph);
 
 }  // namespace onward

@@ -21,14 +21,15 @@ class Compiler {
     auto program = std::make_shared<Program>();
     program->providers = {&CpuProvider()};
     if (options_.provider != "cpu") {
-      ONWARD_ASSIGN_OR_RETURN(const ExecutionProvider* provider, FindProvider(options_.provider));
+      ONWARD_ASSIGN_OR_RETURN(const ExecutionProvider* provider,
+                              FindProvider(options_.provider, options_.plan_only));
       program->providers.push_back(provider);
     }
     GraphEdit(graph).Compact();
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
-    ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
+    if (!options_.plan_only) ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
     return std::shared_ptr<const Program>(std::move(program));
   }
 
@@ -80,6 +81,7 @@ class Compiler {
     }
     step.kernel = std::move(choice.kernel);
     step.kernel_name = choice.name;
+    if (options_.plan_only && step.device == 0) AddDeviceRefusals(program, spec, choice.refusals);
     program.explanations.push_back(
         {program.graph.Describe(id), std::string(program.providers[step.device]->name()),
          std::string(choice.name), std::move(choice.refusals), node.origin});
@@ -89,6 +91,22 @@ class Compiler {
       if (spec.released_constants() >> i & 1) ReleaseConstant(program.graph, node.inputs[i]);
     }
     return absl::OkStatus();
+  }
+
+  // Why a node that the host runs is not the device's.
+  static void AddDeviceRefusals(const Program& program, const NodeSpec& spec,
+                                std::vector<std::string>& refusals) {
+    for (size_t i = 1; i < program.providers.size(); ++i) {
+      const std::string device(program.providers[i]->name());
+      const absl::StatusOr<KernelChoice> choice = ChooseKernel(*program.providers[i], spec, false);
+      if (!choice.ok() || choice->kernel != nullptr) {
+        refusals.push_back(absl::StrCat(device, ": the host computes dims and bodies"));
+      } else if (choice->refusals.empty()) {
+        refusals.push_back(absl::StrCat(device, ": no kernel for this op"));
+      } else {
+        refusals.insert(refusals.end(), choice->refusals.begin(), choice->refusals.end());
+      }
+    }
   }
 
   // How often constants are read, by value index.

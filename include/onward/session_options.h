@@ -32,6 +32,9 @@ struct SessionOptions {
   // Only the first so many rewrites of the graph are made, so that a wrong one can be found by
   // bisection; negative: no limit.
   int stop_after_patches = -1;
+  // The session only explains what it would do: it needs no device of its provider, and Run is
+  // FailedPrecondition.
+  bool plan_only = false;
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
   // What runs computed in is kept for the next ones: of so many runs; the longest unused goes.
   int max_idle_runs = 16;

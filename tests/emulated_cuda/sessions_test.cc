@@ -1,9 +1,11 @@
 // Sessions of the CUDA provider on the emulated device, against the CPU provider.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "executors/plan/place.h"
 #include "executors/provider.h"
 #include "onward/session.h"
 #include "tests/emulated_cuda/device.h"
@@ -190,6 +192,53 @@ TEST(EmulatedCudaDeathTest, AMachineWithoutADeviceSaysWhatToDo) {
         std::exit(status.ok() ? 1 : 0);
       },
       ::testing::ExitedWithCode(0), "no CUDA device is usable here .*; use --provider cpu");
+}
+
+// Hardmax runs on the host, between two ops that do not.
+absl::StatusOr<std::unique_ptr<Session>> HardmaxSession(const SessionOptions& options) {
+  auto model = testing::ModelFromText(
+      "g (float[2, 3] x) => (float[2, 3] y) { a = Tanh (x) b = Hardmax (a) y = Exp (b) }");
+  if (!model.ok()) return model.status();
+  return Session::Create(*std::move(model), options);
+}
+
+void ExpectPlanWithoutDevice() {
+  Configure({.devices = 0});
+  SessionOptions options;
+  options.provider = "cuda";
+  EXPECT_EQ(HardmaxSession(options).status().code(), absl::StatusCode::kFailedPrecondition);
+  std::vector<std::string> log;
+  options.log = [&](const LogRecord& record) { log.push_back(record.message); };
+  options.plan_only = true;
+  const auto session = HardmaxSession(options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::map<std::string, std::string> providers;
+  for (const NodeExplanation& node : (*session)->Explain())
+    providers[node.node.substr(0, node.node.find(' '))] = node.provider;
+  EXPECT_EQ(providers["[Tanh"], "cuda");
+  EXPECT_EQ(providers["[Hardmax"], "cpu");
+  EXPECT_EQ(providers["[Exp"], "cuda");
+  for (const NodeExplanation& node : (*session)->Explain()) {
+    if (node.node.find("Hardmax") == std::string::npos) continue;
+    EXPECT_EQ(node.refusals, std::vector<std::string>{"cuda: no kernel for this op"});
+  }
+  EXPECT_EQ(log, std::vector<std::string>{"nodes that run on the cpu, not on cuda: Hardmax 1"});
+  const Crossings crossings = CountCrossings((*session)->graph());
+  EXPECT_EQ(crossings.inputs, 1);
+  EXPECT_EQ(crossings.within, 2);
+  EXPECT_EQ(crossings.outputs, 1);
+  const absl::Status run =
+      (*session)->Run({{"x", Value(Tensor(DType::kFloat32, {2, 3}))}}).status();
+  EXPECT_EQ(run.code(), absl::StatusCode::kFailedPrecondition) << run;
+}
+
+TEST(EmulatedCudaDeathTest, PlansNeedNoDevice) {
+  EXPECT_EXIT(
+      {
+        ExpectPlanWithoutDevice();
+        std::exit(::testing::Test::HasFailure() ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
