@@ -1,5 +1,6 @@
 // Arithmetic around products of 8-bit integers becomes one op: what dynamic quantization writes
-// (Cast, scales, bias), and convolutions and products between DequantizeLinear and QuantizeLinear.
+// (Cast, scales, bias), and convolutions and products between DequantizeLinear and QuantizeLinear,
+// or behind DequantizeLinear alone.
 // Sums of the latter are exact instead of rounded in float32, and are rounded once: results may
 // differ by one unit from those of the floats.
 #include <algorithm>
@@ -7,26 +8,13 @@
 #include <cstring>
 
 #include "graph/ops/onward_schemas.h"
+#include "graph/passes/dequantized.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
 namespace onward {
 
 namespace {
-
-bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
-
-// The number of elements of a value of known shape and rank 0 or 1, else -1.
-int64_t LineSize(const Graph& graph, ValueId id) {
-  if (!id.valid()) return -1;
-  const std::optional<Dims> dims = graph.type(id).static_dims();
-  if (!dims || dims->size() > 1) return -1;
-  return dims->empty() ? 1 : (*dims)[0];
-}
-
-bool IsOneFloat(const Graph& graph, ValueId id) {
-  return LineSize(graph, id) == 1 && graph.type(id).dtype == DType::kFloat32;
-}
 
 // The last dim, or -1.
 int64_t LastDim(const Graph& graph, ValueId id) {
@@ -84,43 +72,6 @@ std::optional<Patch> ProductBias(const Graph& graph, NodeId root) {
     return patch;
   }
   return std::nullopt;
-}
-
-// One side of DequantizeLinear: x, scale and zero point of 8-bit integers.
-struct Quantized {
-  ValueId x, scale, zero;
-};
-
-std::optional<Quantized> QuantizedSource(const Graph& graph, const Node& linear, ValueId x,
-                                         bool constant) {
-  if (!IsByte(graph.type(x).dtype) || linear.attributes.Int("block_size", 0) != 0)
-    return std::nullopt;
-  const Quantized source = {x, InputOf(linear, 1), InputOf(linear, 2)};
-  if (graph.type(source.scale).dtype != DType::kFloat32) return std::nullopt;
-  if (constant &&
-      (FixedConstant(graph, x) == nullptr || FixedConstant(graph, source.scale) == nullptr)) {
-    return std::nullopt;
-  }
-  return source;
-}
-
-// The dequantized value with one scale.
-std::optional<Quantized> PerTensor(const Graph& graph, ValueId value) {
-  const Node* linear = MadeBy(graph, value, "DequantizeLinear");
-  if (linear == nullptr || !IsOneFloat(graph, linear->inputs[1])) return std::nullopt;
-  return QuantizedSource(graph, *linear, linear->inputs[0], false);
-}
-
-// The dequantized weight with one scale, or one per index of `axis`.
-std::optional<Quantized> PerAxis(const Graph& graph, ValueId value, int64_t axis) {
-  const Node* linear = MadeBy(graph, value, "DequantizeLinear");
-  if (linear == nullptr) return std::nullopt;
-  const int64_t count = LineSize(graph, linear->inputs[1]);
-  const int64_t rank = RankOf(graph, linear->inputs[0]);
-  int64_t given = linear->attributes.Int("axis", 1);
-  if (given < 0) given += rank;
-  if (count < 1 || (count > 1 && given != axis)) return std::nullopt;
-  return QuantizedSource(graph, *linear, linear->inputs[0], true);
 }
 
 // The zero point, or a constant of zeros in its place.
@@ -213,6 +164,10 @@ std::optional<Patch> QuantizedMatMul(const Graph& graph, NodeId root) {
 }
 
 constexpr Rule kRules[] = {
+    {"fuse_integer_matmul", "MatMul", IntegerProduct},
+    {"fuse_integer_gemm", "Gemm", IntegerProduct},
+    {"fuse_nbits_matmul", "MatMul", BlockedProduct},
+    {"fuse_nbits_gemm", "Gemm", BlockedProduct},
     {"fuse_scaled_product", "Mul", ScaledProduct},
     {"fuse_product_bias", "Add", ProductBias},
     {"fuse_quantized_conv", "QuantizeLinear", QuantizedConv},

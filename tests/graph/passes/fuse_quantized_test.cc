@@ -49,6 +49,23 @@ TEST(FuseQuantized, LeavesBiasesOfAnotherScale) {
   EXPECT_NE(Fuse(text).find("Conv(f, v, c)"), std::string::npos);
 }
 
+TEST(FuseQuantized, ProductBehindLinears) {
+  EXPECT_EQ(Fuse("g (uint8[2,2] x) => (float[2,2] y) <int8[2,2] w = {1, 2, 3, 4}, "
+                 "float[2] ws = {0.5, 1}, float s = {0.5}, uint8 z = {7}> {"
+                 "f = DequantizeLinear(x, s, z) v = DequantizeLinear <axis = 1> (w, ws) "
+                 "y = MatMul(f, v)}"),
+            "y = com.microsoft.MatMulIntegerToFloat(x, w, s, ws, z, _)\n");
+}
+
+TEST(FuseQuantized, MatrixProductBehindLinears) {
+  const char* text =
+      "g (uint8[2,2] x) => (float[2,3] y) <int8[3,2] w = {1, 2, 3, 4, 5, 6}, "
+      "float[3] ws = {0.5, 1, 2}, float s = {0.5}, uint8 z = {7}, float[3] b = {1, 2, 3}> {"
+      "f = DequantizeLinear(x, s, z) v = DequantizeLinear <axis = 0> (w, ws) "
+      "y = Gemm <transB = 1> (f, v, b)}";
+  EXPECT_EQ(Fuse(text).rfind("y = com.microsoft.MatMulIntegerToFloat(x, ", 0), size_t{0});
+}
+
 TEST(FuseQuantized, ProductBetweenLinears) {
   EXPECT_EQ(Fuse("g (uint8[2,2] x) => (uint8[2,2] y) <int8[2,2] w = {1, 2, 3, 4}, "
                  "float[2] ws = {0.5, 1}, float s = {0.5}, uint8 z = {7}, float t = {0.25}> {"
