@@ -51,7 +51,7 @@ uintmax_t BytesOf(const std::string& path) {
 
 // The oldest opset that says it without detours; the file's own where it is later.
 int64_t LeastOpset(const Options& options) {
-  return options.int4_weights ? 21 : options.int8 ? 13 : kOldestOpset;
+  return options.int4_weights ? 21 : options.int8 || options.bfloat16 ? 13 : kOldestOpset;
 }
 
 // At the opset that is asked for; else at the file's own, or at the oldest later one that can say
@@ -151,7 +151,7 @@ RangeOptions RangeOptionsOf(const Options& options) {
 }
 
 absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& common) {
-  ONWARD_RETURN_IF_ERROR(PrepareForInt8(model));
+  ONWARD_RETURN_IF_ERROR(PrepareProducts(model));
   ONWARD_ASSIGN_OR_RETURN(const CalibrationSet set,
                           CalibrationSet::Open(options.calibrate, model.graph));
   ONWARD_ASSIGN_OR_RETURN(const auto ranges,
@@ -168,7 +168,7 @@ absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& c
 absl::Status ToInt4Weights(Model& model, const Options& options, const CommonOptions& common) {
   Int4Options int4;
   int4.block_size = options.block_size;
-  ONWARD_RETURN_IF_ERROR(CheckNotQuantized(model.graph));
+  ONWARD_RETURN_IF_ERROR(PrepareProducts(model));
   std::map<std::string, InputProducts> products;
   if (!options.calibrate.empty()) {
     ONWARD_ASSIGN_OR_RETURN(const CalibrationSet set,

@@ -15,15 +15,21 @@ constexpr int64_t kLazyRows = 128;
 using Square = std::vector<double>;
 
 // The upper triangular R with R R^T = the damped products; false where there is none.
-bool UpperFactor(absl::Span<const float> products, int64_t n, Square& r) {
-  r.assign(products.begin(), products.end());
+bool UpperFactor(const InputProducts& products, Square& r) {
+  const int64_t n = products.size;
+  r.assign(products.sums.begin(), products.sums.end());
   const auto at = [&](int64_t i, int64_t j) -> double& {
     return r[static_cast<size_t>(i * n + j)];
   };
   double mean = 0;
   for (int64_t i = 0; i < n; ++i) mean += at(i, i) / static_cast<double>(n);
   if (!(mean > 0) || !std::isfinite(mean)) return false;
-  for (int64_t i = 0; i < n; ++i) at(i, i) += kDamping * mean;
+  // What is off the diagonal is estimated from so many rows for so many unknowns.
+  const double belief = static_cast<double>(products.rows) / static_cast<double>(products.rows + n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) at(i, j) *= i == j ? 1 : belief;
+    at(i, i) += kDamping * mean;
+  }
   for (int64_t k = n - 1; k >= 0; --k) {
     if (!(at(k, k) > 0)) return false;
     // Column k is kept as row k, the symmetric one, so that inner loops go along rows.
@@ -69,10 +75,11 @@ void Subtract(float factor, const float* from, float* to, int64_t count) {
 
 }  // namespace
 
-bool RoundCompensated(std::vector<float>& matrix, int64_t rows, int64_t columns, int64_t block,
-                      absl::Span<const float> products, const RoundRow& round) {
+bool RoundCompensated(std::vector<float>& matrix, int64_t columns, int64_t block,
+                      const InputProducts& products, const RoundRow& round) {
+  const int64_t rows = products.size;
   Square inverse;
-  if (!UpperFactor(products, rows, inverse)) return false;
+  if (!UpperFactor(products, inverse)) return false;
   InvertUpper(inverse, rows);
   const auto weight = [&](int64_t k, int64_t j) {
     return static_cast<float>(inverse[static_cast<size_t>(k * rows + j)] /

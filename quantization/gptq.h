@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "quantization/input_products.h"
 
 namespace onward {
 
@@ -17,10 +18,10 @@ using RoundRow =
     std::function<void(int64_t row, absl::Span<const float> rest, absl::Span<float> rounded)>;
 
 // Calls `round` for the rows of `matrix` (rows x columns) in order. What a row loses is taken from
-// the rows after it, by `products` (rows x rows): the sums X^T X of what is multiplied with it.
-// `block`: rows that `round` looks at together. False: the products say nothing, and nothing is
-// done.
-bool RoundCompensated(std::vector<float>& matrix, int64_t rows, int64_t columns, int64_t block,
-                      absl::Span<const float> products, const RoundRow& round);
+// the rows after it, by the products of what is multiplied with it: the fewer samples they are of,
+// the less is believed of what goes together in them. `block`: rows that `round` looks at together.
+// False: the products say nothing, and nothing is done.
+bool RoundCompensated(std::vector<float>& matrix, int64_t columns, int64_t block,
+                      const InputProducts& products, const RoundRow& round);
 
 }  // namespace onward

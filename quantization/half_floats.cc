@@ -79,6 +79,10 @@ int RoundConstants(Graph& graph, DType dtype) {
 // Weights of `dtype` behind a Cast each.
 int StoreConstants(Graph& graph, DType dtype) {
   int count = 0;
+  for (const NodeId id : graph.node_ids()) {
+    for (const Subgraph& body : graph.node(id).subgraphs)
+      count += StoreConstants(*body.graph, dtype);
+  }
   const int num_values = graph.num_values();
   for (int i = 0; i < num_values; ++i) {
     const ValueId from{i};

@@ -16,6 +16,7 @@ namespace {
 // The upper triangle alone.
 void AddRows(const std::vector<float>& rows, InputProducts& products) {
   const int64_t n = products.size, count = static_cast<int64_t>(rows.size()) / n;
+  products.rows += count;
   // A few rows at a time, so that they are read from the cache for every row of the sums.
   constexpr int64_t kRows = 16;
   for (int64_t first = 0; first < count; first += kRows) {
@@ -57,7 +58,7 @@ absl::StatusOr<std::map<std::string, InputProducts>> ObserveInputProducts(
       const int64_t size = next->second;
       bytes += size * size * static_cast<int64_t>(sizeof(float));
       if (bytes > most_bytes && !now.empty()) break;
-      now[next->first] = {size, std::vector<float>(static_cast<size_t>(size * size))};
+      now[next->first] = {size, 0, std::vector<float>(static_cast<size_t>(size * size))};
     }
     ONWARD_RETURN_IF_ERROR(
         ObserveSamples(model, set, session, [&](std::string_view name, const TensorView& value) {

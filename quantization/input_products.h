@@ -15,7 +15,7 @@ namespace onward {
 
 // X^T X over the rows of a matrix X, or of several.
 struct InputProducts {
-  int64_t size = 0;
+  int64_t size = 0, rows = 0;
   std::vector<float> sums;  // size x size
 };
 

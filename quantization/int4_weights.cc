@@ -81,7 +81,7 @@ class Matrix {
       RoundRow(row, rest, rounded);
     };
     if (inputs != nullptr && inputs->size == rows_ &&
-        RoundCompensated(values_, rows_, columns_, block_, inputs->sums, round))
+        RoundCompensated(values_, columns_, block_, *inputs, round))
       return;
     std::vector<float> rounded(static_cast<size_t>(columns_));
     for (int64_t row = 0; row < rows_; ++row)

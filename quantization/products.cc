@@ -5,9 +5,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "executors/evaluate.h"
 #include "graph/ops/facts.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
+#include "onward/status.h"
 
 namespace onward {
 namespace {
@@ -70,6 +73,17 @@ absl::Status CheckNotQuantized(const Graph& graph) {
                        "; quantize the model of floats that it was made of"));
   }
   return absl::OkStatus();
+}
+
+absl::Status PrepareProducts(Model& model) {
+  ONWARD_RETURN_IF_ERROR(CheckNotQuantized(model.graph));
+  PassOptions options;
+  options.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
+  const std::vector<Pass> passes = {{"fold_constants", FoldConstants},
+                                    {"eliminate_identity", EliminateIdentity},
+                                    {"fuse_batch_norm", FuseBatchNorm},
+                                    {"eliminate_dead", EliminateDead}};
+  return RunPasses(model, passes, options).status();
 }
 
 std::vector<float> ToFloats(const Tensor& tensor) {

@@ -25,6 +25,10 @@ std::vector<WeightedProduct> WeightedProducts(const Graph& graph);
 // InvalidArgument names the first node of a model that is quantized already.
 absl::Status CheckNotQuantized(const Graph& graph);
 
+// What is done before weights are quantized: constants are computed, per-channel scales and shifts
+// go into the weights before them. Errors as of CheckNotQuantized.
+absl::Status PrepareProducts(Model& model);
+
 // The elements of a constant of float32, float16 or bfloat16, and back.
 std::vector<float> ToFloats(const Tensor& tensor);
 Tensor FromFloats(absl::Span<const float> elements, DType dtype, DimsView dims);

@@ -93,6 +93,19 @@ double Divergence(const Histogram& histogram, const ValueRange& range) {
   return divergence;
 }
 
+// Zeros, which activations have many of, are exact in every range: their bin counts as its
+// neighbours do.
+Histogram WithoutZeros(Histogram histogram) {
+  const auto last = static_cast<int64_t>(histogram.counts.size()) - 1;
+  const auto zero =
+      std::clamp<int64_t>(static_cast<int64_t>(-histogram.low / Width(histogram)), 0, last);
+  const auto at = [&](int64_t bin) { return histogram.counts[static_cast<size_t>(bin)]; };
+  const int64_t below = zero > 0 ? at(zero - 1) : at(zero + 1);
+  const int64_t above = zero < last ? at(zero + 1) : below;
+  histogram.counts[static_cast<size_t>(zero)] = std::min(at(zero), (below + above) / 2);
+  return histogram;
+}
+
 // Bins of so many values each that their numbers are more than chance.
 Histogram Coarser(const Histogram& histogram) {
   constexpr int64_t kValuesInBin = 64;
@@ -126,7 +139,7 @@ ValueRange ChooseRange(const Histogram& histogram, const RangeOptions& options) 
     return range.high > range.low ? range : all;
   }
   const bool entropy = options.method == RangeMethod::kEntropy;
-  const Histogram bins = entropy ? Coarser(histogram) : histogram;
+  const Histogram bins = entropy ? Coarser(WithoutZeros(histogram)) : histogram;
   if (entropy && bins.counts.size() <= kLevels) return all;
   ValueRange best = all;
   double least = -1;

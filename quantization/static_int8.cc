@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "executors/evaluate.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
-#include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
 #include "quantization/products.h"
@@ -246,17 +244,6 @@ class Quantizer {
 };
 
 }  // namespace
-
-absl::Status PrepareForInt8(Model& model) {
-  ONWARD_RETURN_IF_ERROR(CheckNotQuantized(model.graph));
-  PassOptions options;
-  options.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
-  const std::vector<Pass> passes = {{"fold_constants", FoldConstants},
-                                    {"eliminate_identity", EliminateIdentity},
-                                    {"fuse_batch_norm", FuseBatchNorm},
-                                    {"eliminate_dead", EliminateDead}};
-  return RunPasses(model, passes, options).status();
-}
 
 std::set<std::string> ValuesOfInt8(const Graph& graph) {
   std::set<std::string> names;

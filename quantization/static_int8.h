@@ -16,10 +16,6 @@ struct Int8Report {
   int left = 0;      // that the samples did not reach
 };
 
-// What is done before the ranges are measured: constants are computed, per-channel scales and
-// shifts go into the weights before them.
-absl::Status PrepareForInt8(Model& model);
-
 // The names of the values whose ranges QuantizeToInt8 wants.
 std::set<std::string> ValuesOfInt8(const Graph& graph);
 

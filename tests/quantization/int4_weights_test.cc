@@ -106,6 +106,27 @@ TEST(Int4Weights, AreBlocksBehindDequantizeLinear) {
   EXPECT_EQ(dims("v_scale"), (std::vector<int64_t>{kColumns, 4}));
 }
 
+// The CPU reads the codes as they are, as MatMulNBits.
+TEST(Int4Weights, RunAsPackedProducts) {
+  for (const int64_t block : {16, 32}) {
+    const Model model = Quantized(TwoProducts(), {.block_size = block});
+    auto session = Session::Create(model);
+    ASSERT_TRUE(session.ok()) << session.status();
+    int packed = 0;
+    for (const NodeId id : (*session)->graph().node_ids())
+      packed += (*session)->graph().node(id).op_type == "MatMulNBits" ? 1 : 0;
+    EXPECT_EQ(packed, 2);
+    SessionOptions plain;
+    plain.optimize = false;
+    auto unfused = Session::Create(model, plain);
+    ASSERT_TRUE(unfused.ok()) << unfused.status();
+    const Tensor x = Normal({7, kRows}, 6);
+    const auto expected = (*unfused)->Run({{"x", Value(x)}});
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    EXPECT_LT(Loss(*expected, OutputsOf(model, x)), 1e-10);
+  }
+}
+
 // Sixteen levels over about four deviations of a normal weight: the step is a quarter of one, the
 // error of rounding the step by the root of 12, so that a hundredth of the square is lost at most.
 TEST(Int4Weights, LoseWhatFourBitsCost) {
@@ -135,7 +156,7 @@ TEST(Int4Weights, GptqLosesLessOnTheInputsItKnows) {
   const Model model = TwoProducts();
   const Tensor x = Correlated(200);
   std::map<std::string, InputProducts> inputs;
-  inputs["x"] = {kRows, std::vector<float>(kRows * kRows)};
+  inputs["x"] = {kRows, 200, std::vector<float>(kRows * kRows)};
   for (int64_t i = 0; i < kRows * kRows; ++i) {
     for (int64_t r = 0; r < 200; ++r)
       inputs["x"].sums[static_cast<size_t>(i)] +=

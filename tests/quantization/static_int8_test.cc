@@ -17,6 +17,7 @@
 #include "graph/ir/verify.h"
 #include "onward/builder.h"
 #include "onward/session.h"
+#include "quantization/products.h"
 #include "quantization/ranges.h"
 #include "tests/support/onnxruntime.h"
 #include "tests/support/scratch_directory.h"
@@ -67,7 +68,7 @@ class StaticInt8 : public ::testing::Test {
   }
 
   Model Quantized(Model model, const RangeOptions& options = {}) {
-    EXPECT_TRUE(PrepareForInt8(model).ok());
+    EXPECT_TRUE(PrepareProducts(model).ok());
     const auto set = CalibrationSet::Open(directory_.path(), model.graph);
     EXPECT_TRUE(set.ok()) << set.status();
     const auto ranges = CalibrateRanges(model, *set, ValuesOfInt8(model.graph), options, {});
@@ -144,7 +145,7 @@ TEST_F(StaticInt8, OnnxRuntimeRunsTheResult) {
 
 TEST_F(StaticInt8, RefusesWhatIsQuantizedAndWhatIsNotFinite) {
   Model model = Quantized(SmallNet());
-  EXPECT_THAT(std::string(PrepareForInt8(model).message()),
+  EXPECT_THAT(std::string(PrepareProducts(model).message()),
               HasSubstr("the model is quantized already"));
   Tensor bad = Normal({1, 2, 8, 8}, 1);
   bad.mutable_data<float>()[0] = NAN;
