@@ -16,6 +16,7 @@
 #include "graph/rewrite/autocast.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
+#include "quantization/products.h"
 
 namespace onward {
 namespace {
@@ -112,6 +113,7 @@ class Islands {
     const Node& node = graph.node(id);
     const OpFacts* facts = FindFacts(node.op_type, node.domain);
     if (facts == nullptr || facts->autocast == AutocastClass::kFull) return false;
+    if (IsQuantized(node)) return true;  // few runtimes take 16-bit floats there
     const auto leaves = [&](ValueId value) {
       if (!value.valid() || !IsFloat32(graph, value)) return false;
       if (const Tensor* constant = FixedConstant(graph, value); constant != nullptr)

@@ -31,6 +31,8 @@ bool IsQuantizedOfMicrosoft(const Node& node) {
   return false;
 }
 
+}  // namespace
+
 bool IsQuantized(const Node& node) {
   if (IsQuantizedOfMicrosoft(node)) return true;
   if (!node.domain.empty()) return false;
@@ -38,8 +40,6 @@ bool IsQuantized(const Node& node) {
     if (facts.op == node.op_type) return true;
   return false;
 }
-
-}  // namespace
 
 std::vector<WeightedProduct> WeightedProducts(const Graph& graph) {
   std::vector<WeightedProduct> products;

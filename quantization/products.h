@@ -22,6 +22,9 @@ struct WeightedProduct {
 // In topological order. MatMul and Gemm: weights of rank 2, Gemm without transA.
 std::vector<WeightedProduct> WeightedProducts(const Graph& graph);
 
+// Whether the node makes, reads or multiplies quantized integers.
+bool IsQuantized(const Node& node);
+
 // InvalidArgument names the first node of a model that is quantized already.
 absl::Status CheckNotQuantized(const Graph& graph);
 

@@ -72,6 +72,10 @@ class Autocaster {
     return type.shape && type.shape->empty();
   }
 
+  bool IsConstant(ValueId value) const {
+    return graph_.is_constant(value) && !graph_.is_input(value);
+  }
+
   // A vector that is added to a product, as exporters write a linear layer.
   bool IsBiasOf(const Node& node, ValueId value) const {
     if (node.op_type != "Add" || !node.domain.empty()) return false;
@@ -93,12 +97,12 @@ class Autocaster {
 
   bool FollowsOthers(const Node& node, ValueId input) const {
     if (IsScalar(input) || IsBiasOf(node, input)) return true;
-    return options_.constants_follow && graph_.is_constant(input) && !graph_.is_input(input);
+    return options_.constants_follow && IsConstant(input);
   }
 
   // Whether the float32 inputs of this type follow the low ones among them.
   bool Follows(const Node& node, const std::string& parameter) const {
-    bool any = false, constants = options_.constants_follow, table = false;
+    bool any = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!input.valid() || TypeNameOf(node.schema->inputs(), i) != parameter) continue;
@@ -108,10 +112,20 @@ class Autocaster {
       } else if (!FollowsOthers(node, input)) {
         return false;
       }
-      constants = constants && graph_.is_constant(input) && !graph_.is_input(input);
+    }
+    return any;
+  }
+
+  // Whether the inputs of this type are constants, not all scalars, that follow what they meet.
+  bool IsTable(const Node& node, const std::string& parameter) const {
+    bool table = false;
+    for (size_t i = 0; i < node.inputs.size() && options_.constants_follow; ++i) {
+      const ValueId input = node.inputs[i];
+      if (!input.valid() || TypeNameOf(node.schema->inputs(), i) != parameter) continue;
+      if (!IsFloat32(graph_.type(input)) || !IsConstant(input)) return false;
       table = table || !IsScalar(input);
     }
-    return any || (constants && table);
+    return table;
   }
 
   // The type parameters of the node whose float32 values become low.
@@ -129,8 +143,10 @@ class Autocaster {
       const std::string parameter = TypeNameOf(node.schema->inputs(), i);
       if (!node.inputs[i].valid() || !IsFloat32(graph_.type(node.inputs[i]))) continue;
       if (!Allows(*node.schema, parameter)) continue;
-      const bool lower = autocast == AutocastClass::kLower ? results.count(parameter) > 0
-                                                           : Follows(node, parameter);
+      const bool made = results.count(parameter) > 0;
+      const bool lower = autocast == AutocastClass::kLower
+                             ? made
+                             : Follows(node, parameter) || (made && IsTable(node, parameter));
       if (lower) lowered.insert(parameter);
     }
     return lowered;

@@ -72,6 +72,18 @@ TEST(HalfFloats, TablesAreStoredInSixteenBits) {
             "z = Cast(z_float16)\n");
 }
 
+TEST(HalfFloats, IntegersAreMadeOfAndGiveFloat32) {
+  const char* text =
+      "g (float[N,2] x) => (float[N,2] z) <int8[2,2] w = {1, 2, 3, 4}, float[2] s = {0.5, 1}> {"
+      "d = DequantizeLinear <axis = 1> (w, s) z = MatMul(x, d) }";
+  EXPECT_EQ(NodesOf(text),
+            "d = DequantizeLinear(w, s)\n"
+            "x_float16 = Cast(x)\n"
+            "d_float16 = Cast(d)\n"
+            "z_float16 = MatMul(x_float16, d_float16)\n"
+            "z = Cast(z_float16)\n");
+}
+
 // Each lacks float16 for a reason of its own: too large, the largest below the normal numbers.
 TEST(HalfFloats, ConstantsOutOfRangeMakeIslands) {
   for (const char* w : {"{1, 2, 3, 70000}", "{1e-6, 2e-6, 3e-6, 4e-6}"}) {
