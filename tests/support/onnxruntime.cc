@@ -14,14 +14,6 @@
 namespace onward::testing {
 namespace {
 
-std::string Python() {
-  const char* peers = std::getenv("ONWARD_PEERS");
-  const char* home = std::getenv("HOME");
-  const std::string folder =
-      peers != nullptr ? peers : absl::StrCat(home == nullptr ? "" : home, "/.cache/onward/peers");
-  return folder + "/onnxruntime/bin/python";
-}
-
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -57,15 +49,23 @@ absl::StatusOr<Session::Outputs> ReadOutputs(const Graph& graph,
 
 }  // namespace
 
-bool HasOnnxRuntime() { return std::filesystem::exists(Python()); }
+std::string OnnxRuntimePython() {
+  const char* peers = std::getenv("ONWARD_PEERS");
+  const char* home = std::getenv("HOME");
+  const std::string folder =
+      peers != nullptr ? peers : absl::StrCat(home == nullptr ? "" : home, "/.cache/onward/peers");
+  return folder + "/onnxruntime/bin/python";
+}
+
+bool HasOnnxRuntime() { return std::filesystem::exists(OnnxRuntimePython()); }
 
 std::vector<absl::StatusOr<Session::Outputs>> RunInOnnxRuntime(
     const std::vector<OnnxRuntimeCall>& calls) {
   const std::vector<ScratchDirectory> directories(calls.size());
   std::vector<absl::Status> written;
   const ScratchDirectory own;
-  std::string command =
-      absl::StrCat(Python(), " ", ONWARD_SOURCE_DIR, "/tests/support/run_onnxruntime.py");
+  std::string command = absl::StrCat(OnnxRuntimePython(), " ", ONWARD_SOURCE_DIR,
+                                     "/tests/support/run_onnxruntime.py");
   for (size_t i = 0; i < calls.size(); ++i) {
     written.push_back(WriteCall(calls[i].model, calls[i].inputs, directories[i]));
     if (written.back().ok()) absl::StrAppend(&command, " ", directories[i].path());

@@ -13,6 +13,9 @@ namespace onward::testing {
 // Whether the environment is there ($ONWARD_PEERS, else ~/.cache/onward/peers).
 bool HasOnnxRuntime();
 
+// The Python of that environment.
+std::string OnnxRuntimePython();
+
 struct OnnxRuntimeCall {
   Model model;
   Session::Inputs inputs;
