@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/bind/indices.h"
 #include "onward/tensor.h"
 
 namespace onward::cpu {
@@ -54,11 +55,6 @@ void CopyRun(const T* from, int64_t count, T* to) {
 template <typename T>
 constexpr int64_t CopyGrain() {
   return std::max<int64_t>(1, (int64_t{1} << 17) / static_cast<int64_t>(sizeof(T)));
-}
-
-// Element i of a tensor of int32 or int64.
-inline int64_t IndexAt(const TensorView& view, int64_t i) {
-  return view.dtype == DType::kInt32 ? view.as<const int32_t>()[i] : view.as<const int64_t>()[i];
 }
 
 }  // namespace onward::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/layer_normalization.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
@@ -14,10 +15,6 @@ namespace onward::cpu {
 namespace {
 
 constexpr int64_t kGrain = 8192;  // elements: about 5 us
-
-struct LayerRows {
-  int64_t rows = 0, columns = 0;
-};
 
 // Inputs X, scale, bias; with `adds`: X, Z, scale, bias. Outputs Y, mean, inverse deviation; with
 // `adds`: Y, sum.
@@ -36,9 +33,8 @@ class LayerNormalization : public Kernel {
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(form_.axis, rank));
-    const DimsView normalised = dims.last(static_cast<size_t>(rank - axis));
+    ONWARD_ASSIGN_OR_RETURN(*context.NewState<LayerRows>(), BindLayerRows(context, form_.axis));
+    const DimsView normalised = NormalisedDims(dims, form_.axis);
     for (int i = form_.scale(); i < form_.scale() + 2; ++i) {
       if (context.has_input(i) && context.input_dims(i) != normalised) {
         return absl::InvalidArgumentError(
@@ -51,18 +47,10 @@ class LayerNormalization : public Kernel {
                                                      DimsString(context.input_dims(1)),
                                                      " differ in shape"));
     }
-    context.SetOutput(0, dims);
-    LayerRows* rows = context.NewState<LayerRows>();
-    rows->rows = NumElements(dims, 0, axis);
-    rows->columns = NumElements(dims, axis, rank);
-    if (form_.adds) {
-      if (context.has_output(1)) context.SetOutput(1, dims);
-      return absl::OkStatus();
-    }
-    Dims statistics(dims.begin(), dims.end());
-    std::fill(statistics.begin() + axis, statistics.end(), 1);
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_output(i)) context.SetOutput(i, statistics);
+    if (!form_.adds) {
+      BindLayerStatistics(context, form_.axis);
+    } else if (context.has_output(1)) {
+      context.SetOutput(1, dims);
     }
     return absl::OkStatus();
   }

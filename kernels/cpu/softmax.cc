@@ -1,4 +1,6 @@
 // Softmax and LogSoftmax of float32, on the vectors of one instruction set.
+#include "kernels/bind/softmax.h"
+
 #include <algorithm>
 
 #include "kernels/cpu/elementwise.h"
@@ -11,28 +13,13 @@ namespace {
 
 constexpr int64_t kGrain = 4096;  // elements: about 5 us
 
-// The input as [outer, count, inner] with the axis in the middle.
-struct AxisSplit {
-  int64_t outer = 0, count = 0, inner = 0;
-};
-
 class Softmax : public Kernel {
  public:
   Softmax(const RowLoops& loops, int64_t axis, bool log) : loops_(loops), axis_(axis), log_(log) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = 0;
-    if (rank > 0 || (axis_ != 0 && axis_ != -1)) {
-      ONWARD_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis_, rank));
-    }
-    *context.NewState<AxisSplit>() = {NumElements(dims, 0, std::min(axis, rank)),
-                                      rank == 0 ? 1 : dims[static_cast<size_t>(axis)],
-                                      NumElements(dims, std::min(axis + 1, rank), rank)};
-    context.SetOutput(0, dims);
     context.AllowInPlace(0, 0);
-    return absl::OkStatus();
+    return BindSoftmax(context, axis_);
   }
 
   absl::Status Run(RunContext& context) const override {

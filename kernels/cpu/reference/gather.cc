@@ -1,8 +1,9 @@
 // Gather, GatherElements, GatherND.
+#include "kernels/bind/gather.h"
+
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/bad_element.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
@@ -12,20 +13,6 @@ namespace onward::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
-
-absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim) {
-  const int64_t index = IndexAt(indices, position);
-  return WithBadElement(
-      absl::InvalidArgumentError(absl::StrCat("index ", index, " at position ", position,
-                                              " is out of range for an axis of size ", dim)),
-      {position, indices.num_elements(), index});
-}
-
-// Maps an index in [-dim, dim) to [0, dim), anything else to -1.
-inline int64_t Wrapped(int64_t index, int64_t dim) {
-  const int64_t wrapped = index < 0 ? index + dim : index;
-  return wrapped >= 0 && wrapped < dim ? wrapped : -1;
-}
 
 // Remembers the least bad position that any thread met; -1 is none.
 class Fault {
@@ -45,21 +32,9 @@ class Fault {
 class Gather : public Kernel {
  public:
   explicit Gather(int64_t axis) : axis_(axis) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
-    const auto rank = static_cast<int64_t>(dims.size());
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-    Dims out(dims.begin(), dims.begin() + axis);
-    out.insert(out.end(), indices.begin(), indices.end());
-    out.insert(out.end(), dims.begin() + axis + 1, dims.end());
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
-    context.SetOutput(0, out);
-    *context.NewState<State>() = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
-                                  NumElements(dims, axis + 1, rank), NumElements(indices)};
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindGather(context, axis_); }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<GatherSizes>();
     const TensorView& indices = context.input(1);
     Fault fault;
     if (state.inner > 0) {
@@ -77,12 +52,9 @@ class Gather : public Kernel {
   }
 
  private:
-  struct State {
-    int64_t outer = 0, dim = 0, inner = 0, count = 0;
-  };
   template <typename T>
-  static void GatherRows(const State& state, const TensorView& indices, int64_t begin, int64_t end,
-                         const T* in, T* out, Fault& fault) {
+  static void GatherRows(const GatherSizes& state, const TensorView& indices, int64_t begin,
+                         int64_t end, const T* in, T* out, Fault& fault) {
     int64_t outer = begin / state.count, i = begin % state.count;
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = Wrapped(IndexAt(indices, i), state.dim);

@@ -1,5 +1,6 @@
 // LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization: statistics of
 // contiguous runs of the input, in float (double for float64).
+#include "kernels/bind/layer_normalization.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
@@ -12,13 +13,6 @@ namespace {
 // double for doubles.
 template <typename T>
 using Wide = ComputeType<T>;
-
-// scale and bias of LayerNormalization broadcast to the input; most often to the normalised part.
-struct LayerPlan {
-  int64_t rows = 1, columns = 1;
-  bool simple = true;       // scale and bias cover the columns of every row alike
-  BroadcastLoop<2> affine;  // else: over the whole input
-};
 
 using LayerLoop = void (*)(const LayerPlan& plan, float epsilon, bool centered, bool round_early,
                            const TensorView* views, int64_t begin, int64_t end);
@@ -93,28 +87,7 @@ class LayerNormalization : public Kernel {
         round_early_(round_early) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-    auto* plan = context.NewState<LayerPlan>();
-    plan->rows = NumElements(dims, 0, axis);
-    plan->columns = NumElements(dims, axis, rank);
-    const DimsView scale = context.input_dims(1);
-    const DimsView bias = context.has_input(2) ? context.input_dims(2) : scale;
-    const DimsView shapes[2] = {scale, bias};
-    const auto count = static_cast<size_t>(rank - axis);
-    plan->simple = Covers(scale, dims.last(count)) && Covers(bias, dims.last(count));
-    if (!plan->simple) {
-      Dims common;
-      ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop<2>(shapes, &dims, &common, &plan->affine));
-    }
-    context.SetOutput(0, dims);
-    Dims statistics(dims.begin(), dims.end());
-    std::fill(statistics.begin() + axis, statistics.end(), 1);
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_output(i)) context.SetOutput(i, statistics);
-    }
-    return absl::OkStatus();
+    return BindLayerNormalization(context, axis_);
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -142,13 +115,6 @@ class LayerNormalization : public Kernel {
   }
 
  private:
-  // Whether `dims`, less leading ones, are `part`, less leading ones.
-  static bool Covers(DimsView dims, DimsView part) {
-    while (!dims.empty() && dims.front() == 1) dims.remove_prefix(1);
-    while (!part.empty() && part.front() == 1) part.remove_prefix(1);
-    return dims == part;
-  }
-
   LayerLoop loop_;
   DType out_;
   int64_t axis_;

@@ -93,11 +93,6 @@ absl::Status BadIndex(int64_t index, int64_t position, int64_t dim) {
                                                  " is out of range for an axis of size ", dim));
 }
 
-inline int64_t Wrapped(int64_t index, int64_t dim) {
-  const int64_t wrapped = index < 0 ? index + dim : index;
-  return wrapped >= 0 && wrapped < dim ? wrapped : -1;
-}
-
 class Scatter : public Kernel {
  public:
   explicit Scatter(Write write) : write_(write) {}

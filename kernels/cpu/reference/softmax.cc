@@ -1,15 +1,12 @@
 // Softmax, LogSoftmax and Hardmax along one axis.
+#include "kernels/bind/softmax.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::cpu {
 namespace {
-
-// The input as [outer, count, inner] with the axis in the middle.
-struct AxisSplit {
-  int64_t outer = 1, count = 1, inner = 1;
-};
 
 enum class SoftmaxKind { kSoftmax, kLogSoftmax, kHardmax };
 
@@ -100,18 +97,7 @@ class Softmax : public Kernel {
  public:
   Softmax(TileLoop loop, int64_t axis) : loop_(loop), axis_(axis) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    auto* split = context.NewState<AxisSplit>();
-    if (rank > 0 || (axis_ != 0 && axis_ != -1)) {
-      ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-      *split = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
-                NumElements(dims, axis + 1, rank)};
-    }
-    context.SetOutput(0, dims);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindSoftmax(context, axis_); }
 
   absl::Status Run(RunContext& context) const override {
     const AxisSplit& split = context.state<AxisSplit>();

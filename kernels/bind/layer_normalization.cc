@@ -1,0 +1,60 @@
+#include "kernels/bind/layer_normalization.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "onward/shape.h"
+
+namespace onward {
+namespace {
+
+// Whether `dims`, less leading ones, are `part`, less leading ones.
+bool Covers(DimsView dims, DimsView part) {
+  while (!dims.empty() && dims.front() == 1) dims.remove_prefix(1);
+  while (!part.empty() && part.front() == 1) part.remove_prefix(1);
+  return dims == part;
+}
+
+}  // namespace
+
+absl::StatusOr<LayerRows> BindLayerRows(BindContext& context, int64_t axis) {
+  const DimsView dims = context.input_dims(0);
+  const auto rank = static_cast<int64_t>(dims.size());
+  ONWARD_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis, rank));
+  context.SetOutput(0, dims);
+  return LayerRows{NumElements(dims, 0, axis), NumElements(dims, axis, rank)};
+}
+
+DimsView NormalisedDims(DimsView dims, int64_t axis) {
+  const auto rank = static_cast<int64_t>(dims.size());
+  return dims.last(static_cast<size_t>(axis < 0 ? -axis : rank - axis));
+}
+
+void BindLayerStatistics(BindContext& context, int64_t axis) {
+  const DimsView dims = context.input_dims(0);
+  Dims statistics(dims.begin(), dims.end());
+  std::fill(statistics.end() - static_cast<std::ptrdiff_t>(NormalisedDims(dims, axis).size()),
+            statistics.end(), 1);
+  for (int i = 1; i < 3; ++i) {
+    if (context.has_output(i)) context.SetOutput(i, statistics);
+  }
+}
+
+absl::Status BindLayerNormalization(BindContext& context, int64_t axis) {
+  auto* plan = context.NewState<LayerPlan>();
+  ONWARD_ASSIGN_OR_RETURN(static_cast<LayerRows&>(*plan), BindLayerRows(context, axis));
+  const DimsView dims = context.input_dims(0);
+  const DimsView scale = context.input_dims(1);
+  const DimsView bias = context.has_input(2) ? context.input_dims(2) : scale;
+  const DimsView normalised = NormalisedDims(dims, axis);
+  plan->simple = Covers(scale, normalised) && Covers(bias, normalised);
+  if (!plan->simple) {
+    const DimsView shapes[2] = {scale, bias};
+    Dims common;
+    ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop<2>(shapes, &dims, &common, &plan->affine));
+  }
+  BindLayerStatistics(context, axis);
+  return absl::OkStatus();
+}
+
+}  // namespace onward
