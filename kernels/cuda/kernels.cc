@@ -6,8 +6,9 @@ const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
-        cuda::BinaryKernels, cuda::ConvKernels, cuda::CopyKernels,  cuda::IdentityKernels,
-        cuda::MatMulKernels, cuda::PoolKernels, cuda::UnaryKernels,
+        cuda::BinaryKernels,   cuda::ConvKernels,    cuda::CopyKernels,
+        cuda::IdentityKernels, cuda::MatMulKernels,  cuda::NormalizationKernels,
+        cuda::PoolKernels,     cuda::SoftmaxKernels, cuda::UnaryKernels,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

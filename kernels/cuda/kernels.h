@@ -19,7 +19,9 @@ KernelList ConvKernels();
 KernelList CopyKernels();
 KernelList IdentityKernels();
 KernelList MatMulKernels();
+KernelList NormalizationKernels();
 KernelList PoolKernels();
+KernelList SoftmaxKernels();
 KernelList UnaryKernels();
 
 }  // namespace cuda

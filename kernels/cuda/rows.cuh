@@ -1,0 +1,66 @@
+// Rows of contiguous elements, each the work of one warp or of one block: sums and maxima of what
+// the threads hold. The order of the sums is fixed by the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/binary_functors.h"
+#include "kernels/cuda/launch.cuh"
+
+namespace onward::cuda {
+
+inline constexpr int kWarp = 32;
+
+// Rows of up to that many elements are a warp's: it reads them again out of the nearest cache.
+inline constexpr int64_t kWarpRow = 1024;
+
+// Combines one value of each lane; all lanes get the result.
+template <typename F, typename C>
+__device__ C CombineWarp(C value) {
+  for (int lanes = kWarp / 2; lanes > 0; lanes /= 2)
+    value = F()(value, __shfl_xor_sync(~0u, value, lanes));
+  return value;
+}
+
+// The same over the threads of a block of kThreads.
+template <typename F, typename C>
+__device__ C CombineBlock(C value) {
+  constexpr int kWarps = kThreads / kWarp;
+  __shared__ C of_warp[kWarps];
+  value = CombineWarp<F>(value);
+  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  value = of_warp[0];
+  for (int i = 1; i < kWarps; ++i) value = F()(value, of_warp[i]);
+  __syncthreads();  // before the next call writes
+  return value;
+}
+
+// The threads that share a row; kWide: all of a block, else a warp.
+template <bool kWide>
+struct RowThreads {
+  __device__ static int count() { return kWide ? kThreads : kWarp; }
+  __device__ static int index() { return static_cast<int>(threadIdx.x) % count(); }
+  // Rows from first() on, in steps of step(); the same for all threads of a row.
+  __device__ static int64_t first() {
+    return (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / count();
+  }
+  __device__ static int64_t step() {
+    return static_cast<int64_t>(gridDim.x) * blockDim.x / count();
+  }
+  template <typename F, typename C>
+  __device__ static C Combine(C value) {
+    if constexpr (kWide) {
+      return CombineBlock<F>(value);
+    } else {
+      return CombineWarp<F>(value);
+    }
+  }
+};
+
+// Blocks of kThreads for that many rows.
+inline unsigned RowBlocks(int64_t rows, bool wide) {
+  return Blocks(wide ? rows * kThreads : rows * kWarp);
+}
+
+}  // namespace onward::cuda

@@ -1,0 +1,144 @@
+// Softmax and LogSoftmax along one axis: statistics in float (double for doubles), as the reference
+// has them.
+#include <cmath>
+#include <limits>
+
+#include "kernels/bind/softmax.h"
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/rows.cuh"
+
+namespace onward::cuda {
+namespace {
+
+template <typename C>
+inline constexpr C kLeast = -std::numeric_limits<C>::infinity();
+
+template <typename T, bool kLog>
+__device__ T Normalised(ComputeType<T> x, ComputeType<T> top, ComputeType<T> scale) {
+  if constexpr (kLog) return Rounded<T>(x - top - scale);
+  return Rounded<T>(std::exp(x - top) * scale);
+}
+
+// What remains to be done with the sum of exponentials: subtracted or multiplied.
+template <bool kLog, typename C>
+__device__ C ScaleOf(C sum) {
+  return kLog ? std::log(sum) : C(1) / sum;
+}
+
+// The axis is the last one. A thread reads only what it writes, so that y may be x.
+template <typename T, bool kLog, bool kWide>
+__global__ void SoftmaxRows(const T* x, T* y, AxisSplit split) {
+  using C = ComputeType<T>;
+  using Threads = RowThreads<kWide>;
+  for (int64_t row = Threads::first(); row < split.outer; row += Threads::step()) {
+    const T* from = x + row * split.count;
+    T* to = y + row * split.count;
+    C top = kLeast<C>;
+    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
+      top = functors::Max()(top, Load(from[i]));
+    top = Threads::template Combine<functors::Max>(top);
+    C sum = 0;
+    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
+      sum += std::exp(Load(from[i]) - top);
+    const C scale = ScaleOf<kLog>(Threads::template Combine<functors::Add>(sum));
+    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
+      to[i] = Normalised<T, kLog>(Load(from[i]), top, scale);
+  }
+}
+
+constexpr int kColumns = 32, kStripes = 8;  // threads of a block over columns and down the axis
+static_assert(kColumns * kStripes == kThreads);
+
+// Combines the values of a column's threads.
+template <typename F, typename C>
+__device__ C CombineColumn(C value) {
+  __shared__ C of_stripe[kStripes][kColumns];
+  of_stripe[threadIdx.y][threadIdx.x] = value;
+  __syncthreads();
+  value = of_stripe[0][threadIdx.x];
+  for (int i = 1; i < kStripes; ++i) value = F()(value, of_stripe[i][threadIdx.x]);
+  __syncthreads();
+  return value;
+}
+
+// The axis has inner ones: a block takes neighbouring columns.
+template <typename T, bool kLog>
+__global__ void SoftmaxColumns(const T* x, T* y, AxisSplit split) {
+  using C = ComputeType<T>;
+  const int64_t tiles = (split.inner + kColumns - 1) / kColumns;
+  for (int64_t tile = blockIdx.x; tile < split.outer * tiles; tile += gridDim.x) {
+    const int64_t column = tile % tiles * kColumns + threadIdx.x;
+    const int64_t count = column < split.inner ? split.count : 0;
+    const int64_t at = tile / tiles * split.count * split.inner + column;
+    C top = kLeast<C>;
+    for (int64_t i = threadIdx.y; i < count; i += kStripes)
+      top = functors::Max()(top, Load(x[at + i * split.inner]));
+    top = CombineColumn<functors::Max>(top);
+    C sum = 0;
+    for (int64_t i = threadIdx.y; i < count; i += kStripes)
+      sum += std::exp(Load(x[at + i * split.inner]) - top);
+    const C scale = ScaleOf<kLog>(CombineColumn<functors::Add>(sum));
+    for (int64_t i = threadIdx.y; i < count; i += kStripes) {
+      y[at + i * split.inner] = Normalised<T, kLog>(Load(x[at + i * split.inner]), top, scale);
+    }
+  }
+}
+
+using LaunchAxis = absl::Status (*)(const void* x, void* y, const AxisSplit& split,
+                                    cudaStream_t stream);
+
+template <typename T, bool kLog>
+absl::Status LaunchSoftmax(const void* x_data, void* y_data, const AxisSplit& split,
+                           cudaStream_t stream) {
+  const T* x = static_cast<const T*>(x_data);
+  T* y = static_cast<T*>(y_data);
+  if (split.inner > 1) {
+    const int64_t tiles = split.outer * ((split.inner + kColumns - 1) / kColumns);
+    return Launch(SoftmaxColumns<T, kLog>, Blocks(tiles * kThreads), dim3(kColumns, kStripes), 0,
+                  stream, x, y, split);
+  }
+  const bool wide = split.count > kWarpRow;
+  return Launch(wide ? SoftmaxRows<T, kLog, true> : SoftmaxRows<T, kLog, false>,
+                RowBlocks(split.outer, wide), kThreads, 0, stream, x, y, split);
+}
+
+class Softmax : public Kernel {
+ public:
+  Softmax(LaunchAxis launch, int64_t axis) : launch_(launch), axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    context.AllowInPlace(0, 0);
+    return BindSoftmax(context, axis_);
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto& split = context.state<AxisSplit>();
+    if (split.outer == 0 || split.count == 0 || split.inner == 0) return absl::OkStatus();
+    return launch_(context.input(0).data, context.output(0).data, split,
+                   static_cast<cudaStream_t>(context.services()->stream()));
+  }
+
+ private:
+  LaunchAxis launch_;
+  int64_t axis_;
+};
+
+template <bool kLog>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmax(const NodeSpec& spec) {
+  LaunchAxis launch = nullptr;
+  DispatchDType(FloatTypes(), spec.input_dtype(0),
+                [&](auto tag) { launch = LaunchSoftmax<typename decltype(tag)::type, kLog>; });
+  if (launch == nullptr)
+    return absl::UnimplementedError("only float32, float64, float16 and bfloat16");
+  return std::make_unique<Softmax>(launch, spec.attributes().Int("axis", -1));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "LogSoftmax", "log_softmax_cuda", MakeSoftmax<true>},
+    {"", "Softmax", "softmax_cuda", MakeSoftmax<false>},
+};
+
+}  // namespace
+
+KernelList SoftmaxKernels() { return kKernels; }
+
+}  // namespace onward::cuda

@@ -1,0 +1,80 @@
+// Softmax and normalizations of rows of many lengths, and along axes in the middle.
+#include "tests/emulated_cuda/compared_operator.h"
+
+namespace onward::emulated_cuda {
+namespace {
+
+constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16};
+
+struct AxisCase {
+  Dims dims;
+  int64_t axis;
+};
+
+TEST(EmulatedRows, SoftmaxIsTheCpus) {
+  const AxisCase cases[] = {{{0, 3}, 1},    {{3, 0}, 1},       {{1, 1}, -1},   {{3, 33}, 1},
+                            {{2, 1024}, 1}, {{5, 1025}, 1},    {{1, 5000}, 1}, {{4, 3}, 0},
+                            {{7, 5, 9}, 1}, {{2, 19, 67}, -2}, {{300, 2}, 0},  {{2, 0, 3}, 0}};
+  for (const DType dtype : kFloats) {
+    for (const AxisCase& one : cases) {
+      for (const char* op : {"Softmax", "LogSoftmax"}) {
+        const std::string graph = absl::StrCat("(", TextOf({dtype, one.dims}), " y) { y = ", op,
+                                               " <axis = ", one.axis, "> (a) }");
+        for (const bool special : {false, true})
+          ExpectAsCpu(graph, {Filled({dtype, one.dims}, 1, special)}, ToleranceOf(dtype));
+      }
+    }
+  }
+}
+
+// A row of -inf alone, of +inf, of NaN, and rows that overflow without the maximum.
+TEST(EmulatedRows, SoftmaxOfExtremeRows) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const float rows[][3] = {{-inf, -inf, -inf}, {inf, 1, 2},       {nan, 1, 2},
+                           {1000, 1001, 999},  {-1000, -inf, -1}, {1, -inf, nan}};
+  Tensor x(DType::kFloat32, {6, 3});
+  for (int i = 0; i < 18; ++i) x.mutable_data<float>()[i] = rows[i / 3][i % 3];
+  for (const char* op : {"Softmax", "LogSoftmax"})
+    ExpectAsCpu(absl::StrCat("(float[6, 3] y) { y = ", op, " (a) }"), {x}, 1e-6);
+}
+
+struct LayerCase {
+  Dims x;
+  int64_t axis;
+  Dims scale, bias;
+};
+
+TEST(EmulatedRows, NormalizationsAreTheCpus) {
+  const LayerCase cases[] = {
+      {{0, 3}, -1, {3}, {3}},          {{1, 1}, -1, {1}, {1}},
+      {{3, 33}, 1, {33}, {33}},        {{2, 1025}, 1, {1025}, {1025}},
+      {{1, 5000}, 1, {5000}, {5000}},  {{4, 2, 5}, 1, {2, 5}, {2, 5}},
+      {{4, 2, 5}, 1, {5}, {2, 1}},     {{4, 2, 5}, 2, {4, 1, 5}, {1}},
+      {{3, 2, 1, 4}, -2, {4}, {1, 4}}, {{2, 3}, 0, {2, 3}, {3}},
+  };
+  for (const DType dtype : kFloats) {
+    for (const LayerCase& one : cases) {
+      Dims rows = one.x;
+      const auto rank = static_cast<int64_t>(rows.size());
+      for (int64_t i = one.axis < 0 ? one.axis + rank : one.axis; i < rank; ++i)
+        rows[static_cast<size_t>(i)] = 1;
+      const Operand y = {dtype, one.x}, s = {DType::kFloat32, rows};
+      const Tensor x = Filled(y, 1, false), scale = Filled({dtype, one.scale}, 2, false),
+                   bias = Filled({dtype, one.bias}, 3, false);
+      const std::string form = absl::StrCat("<axis = ", one.axis, ", epsilon = 0.01>");
+      const double tolerance = 10 * ToleranceOf(dtype);
+      ExpectAsCpu(absl::StrCat("(", TextOf(y), " y, ", TextOf(s), " m, ", TextOf(s),
+                               " d) { y, m, d = LayerNormalization ", form, " (a, b, c) }"),
+                  {x, scale, bias}, tolerance);
+      ExpectAsCpu(absl::StrCat("(", TextOf(y), " y) { y = LayerNormalization ", form, " (a, b) }"),
+                  {x, scale}, tolerance);
+      ExpectAsCpu(absl::StrCat("(", TextOf(y), " y) { y = RMSNormalization ", form, " (a, b) }"),
+                  {x, scale}, tolerance);
+      ExpectAsCpu(absl::StrCat("(", TextOf(y), " y) { y = RMSNormalization ", form, " (a, b) }"),
+                  {Filled(y, 4, true), scale}, tolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onward::emulated_cuda
