@@ -87,17 +87,17 @@ int StoreConstants(Graph& graph, DType dtype) {
   const int num_values = graph.num_values();
   for (int i = 0; i < num_values; ++i) {
     const ValueId from{i};
-    const Tensor* data = FixedConstant(graph, from);
-    if (data == nullptr || data->dtype() != DType::kFloat32 || graph.is_output(from)) continue;
-    if (data->rank() < 2 || data->num_elements() < kLeastStored || graph.users(from).empty())
-      continue;
-    if (dtype == DType::kFloat16 && !FitsFloat16(*data)) continue;
+    if (FixedConstant(graph, from) == nullptr || graph.is_output(from)) continue;
+    const Tensor data = *graph.constant(from);  // values move when one is added
+    if (data.dtype() != DType::kFloat32 || graph.users(from).empty()) continue;
+    if (data.rank() < 2 || data.num_elements() < kLeastStored) continue;
+    if (dtype == DType::kFloat16 && !FitsFloat16(data)) continue;
     GraphEdit edit(graph);
     const Type type = graph.type(from);
     const std::string name = graph.value(from).name;
     const ValueId wide = edit.AddValue(graph.UniqueName(absl::StrCat(name, "_float32")), type);
     edit.ReplaceUses(from, wide);
-    edit.constant(from) = Rounded(*data, dtype);
+    edit.constant(from) = Rounded(data, dtype);
     edit.type(from).dtype = dtype;
     AddCast(graph, from, wide, "half_floats");
     ++count;

@@ -65,7 +65,7 @@ class Quantizer {
       report.left += data ? 0 : 1;
       if (!data) continue;
       edit_.SetInput(product.node, 0, data->dequantized);
-      QuantizeWeight(product, *graph_.constant(data->scale));
+      QuantizeWeight(product, graph_.constant(data->scale)->data<float>()[0]);
       if (IsOp(graph_.node(product.node), "Conv")) QuantizeResult(product);
     }
     for (const auto& [value, pair] : pairs_) DropActivation(ValueId{value}, pair);
@@ -144,7 +144,7 @@ class Quantizer {
     return pair;
   }
 
-  void QuantizeWeight(const WeightedProduct& product, const Tensor& data_scale) {
+  void QuantizeWeight(const WeightedProduct& product, float per_data) {
     const Tensor weight = *graph_.constant(product.weight);
     const std::string name = graph_.value(product.weight).name;
     const auto axis = static_cast<size_t>(product.output_axis);
@@ -156,7 +156,6 @@ class Quantizer {
     for (int64_t i = 0; i < weight.num_elements(); ++i)
       scales[channel_of(i)] = std::max(scales[channel_of(i)], std::abs(elements[i]) / kWeightCodes);
     const std::optional<std::vector<float>> bias = BiasOf(product, channels);
-    const float per_data = data_scale.data<float>()[0];
     for (size_t c = 0; c < scales.size(); ++c) {
       // The bias of a channel must fit into 32 bits in units of both scales.
       if (bias) scales[c] = std::max(scales[c], std::abs((*bias)[c]) / kLargestBias / per_data);

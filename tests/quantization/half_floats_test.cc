@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/verify.h"
@@ -120,6 +121,25 @@ TEST(HalfFloats, StoredWeightsAreCastBeforeUse) {
             "y = MatMul(x, w_float32)\n"
             "z = Add(y, b)\n");
   EXPECT_EQ(model.graph.type(model.graph.FindValue("w")).dtype, DType::kBFloat16);
+}
+
+TEST(HalfFloats, ManyStoredWeightsKeepTheirElements) {
+  const std::string weights = absl::StrJoin(std::vector<float>(64, 0.5f), ", ");
+  std::string inits, nodes, last = "x";
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&inits, i == 0 ? "" : ", ", "float[8,8] w", i, " = {", weights, "}");
+    absl::StrAppend(&nodes, "y", i, " = MatMul(", last, ", w", i, ") ");
+    last = absl::StrCat("y", i);
+  }
+  const Model model =
+      Converted("g (float[N,8] x) => (float[N,8] y19) <" + inits + "> {" + nodes + "}",
+                {.dtype = DType::kBFloat16, .arithmetic = false});
+  for (int i = 0; i < 20; ++i) {
+    const Tensor* w = model.graph.constant(model.graph.FindValue(absl::StrCat("w", i)));
+    ASSERT_EQ(w->dtype(), DType::kBFloat16);
+    ASSERT_EQ(w->num_elements(), 64);
+    for (const BFloat16 element : w->span<BFloat16>()) ASSERT_EQ(static_cast<float>(element), 0.5f);
+  }
 }
 
 TEST(HalfFloats, FitsFloat16) {
