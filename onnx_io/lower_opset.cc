@@ -90,9 +90,11 @@ bool TakesOutputs(const OpSchema& schema, const Graph& graph, const Node& node) 
     if (!node.outputs[i].valid()) continue;
     const Type& type = graph.type(node.outputs[i]);
     const auto& allowed = formals[std::min(i, formals.size() - 1)].GetTypes();
-    if (allowed.empty() || !type.is_tensor()) continue;
+    const bool of_tensors =
+        type.is_tensor() || (type.element != nullptr && type.element->is_tensor());
+    if (allowed.empty() || !of_tensors) continue;
     onnx::TypeProto proto;
-    TypeToProto(Type::Tensor(type.dtype), &proto);
+    TypeToProto(type.is_tensor() ? Type::Tensor(type.dtype) : type, &proto);
     if (allowed.count(onnx::Utils::DataTypeUtils::ToType(proto)) == 0) return false;
   }
   return true;

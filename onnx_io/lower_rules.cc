@@ -85,9 +85,11 @@ absl::Status NoTrainingMode(Graph& graph, NodeId id) {
   return absl::OkStatus();
 }
 
-// Opset 10 and 11 did nothing when they did not train.
+// Opset 10 and 11 did nothing when they did not train, and left the mask open.
 absl::Status DropoutRatioToAttribute(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
+  if (node.outputs.size() > 1 && node.outputs[1].valid())
+    return absl::UnimplementedError("its mask was not defined where it does not train");
   if (const ValueId training = InputOf(node, 2); training.valid() && !IsScalar(graph, training, 0))
     return absl::UnimplementedError("its training_mode is true or computed");
   if (const ValueId ratio = InputOf(node, 1); ratio.valid()) {

@@ -119,6 +119,12 @@ TEST(LowerOpsetErrors, EveryNodeInTheWayIsNamed) {
        "its axis 1 is not the last one"},
       {"g (float[N,3] x, int64[2] s) => (float[M,K] y) { y = Reshape<allowzero = 1>(x, s) }", 13,
        "with allowzero a size of 0, which may come up, was a copy"},
+      {"g (float[N,2] x) => (float[N,2] y, bool[N,2] m) { y, m = Dropout(x) }", 11,
+       "its mask was not defined where it does not train"},
+      {"g (bool c, float[2] x) => (seq(float[2]) y) { y = If(c) <"
+       "then_branch = t () => (seq(float[2]) p) { p = SequenceConstruct(x) },"
+       "else_branch = e () => (seq(float[2]) q) { q = SequenceConstruct(x, x) }> }",
+       12, "[If 'y'] needs opset 13, opset 12 is asked for: it did not make this element type"},
       {"g (float[2] x) => (float[2] y) { y = Relu(x) }", 99,
        "opset 99 cannot be written, only 11 to 28"},
       {"g (float[2] x) => (float[2] y) { y = Relu(x) }", 10,
