@@ -1,32 +1,26 @@
 // Transpose.
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/transpose.h"
+
+#include <utility>
+#include <vector>
+
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
 #include "kernels/cpu/strided_copy.h"
-#include "onward/shape.h"
+#include "onward/status.h"
 
 namespace onward::cpu {
 namespace {
 
 class Transpose : public Kernel {
  public:
-  explicit Transpose(absl::Span<const int64_t> perm) : perm_(perm.begin(), perm.end()) {}
+  explicit Transpose(std::vector<int64_t> perm) : perm_(std::move(perm)) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    if (!perm_.empty() && perm_.size() != dims.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("perm ", DimsString(perm_), " does not fit rank ", dims.size()));
-    }
-    const Dims strides = Strides(dims);
-    Dims out(dims.size()), from(dims.size());
-    for (size_t i = 0; i < dims.size(); ++i) {
-      const size_t axis = perm_.empty() ? dims.size() - 1 - i : static_cast<size_t>(perm_[i]);
-      out[i] = dims[axis];
-      from[i] = strides[axis];
-    }
+    ONWARD_ASSIGN_OR_RETURN(const StridedView view, TransposeView(perm_, context.input_dims(0)));
     auto* copy = context.NewState<StridedCopy>();
-    *copy = PlanStridedCopy(context, context.input_dtype(0), out, from, Strides(out));
-    context.SetOutput(0, out);
+    *copy = PlanStridedCopy(context, context.input_dtype(0), view.dims, view.strides,
+                            Strides(view.dims));
+    context.SetOutput(0, view.output);
     if (copy->flat) context.AliasOutput(0, 0);
     return absl::OkStatus();
   }
@@ -37,20 +31,12 @@ class Transpose : public Kernel {
   }
 
  private:
-  Dims perm_;
+  const std::vector<int64_t> perm_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
-  const std::vector<int64_t> perm = spec.attributes().Ints("perm");
-  std::vector<bool> seen(perm.size(), false);
-  for (const int64_t axis : perm) {
-    if (axis < 0 || axis >= static_cast<int64_t>(perm.size()) || seen[static_cast<size_t>(axis)]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("perm ", DimsString(perm), " is not a permutation"));
-    }
-    seen[static_cast<size_t>(axis)] = true;
-  }
-  return UnpackedWhereNeeded(spec, std::make_unique<Transpose>(perm));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> perm, TransposePerm(spec));
+  return UnpackedWhereNeeded(spec, std::make_unique<Transpose>(std::move(perm)));
 }
 
 constexpr KernelEntry kKernels[] = {

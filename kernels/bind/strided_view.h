@@ -1,0 +1,15 @@
+// Where the elements of an output lie in the input that they are copied from: what Transpose,
+// Slice, Expand and Tile come to.
+#pragma once
+
+#include "onward/shape.h"
+
+namespace onward {
+
+struct StridedView {
+  Dims output;         // the op's output dims
+  Dims dims, strides;  // a box in the output's order, and the input's elements along it; 0 repeats
+  int64_t offset = 0;  // of the box's first element in the input
+};
+
+}  // namespace onward
