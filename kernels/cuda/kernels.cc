@@ -6,9 +6,10 @@ const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
-        cuda::BinaryKernels,   cuda::ConvKernels,    cuda::CopyKernels,
-        cuda::IdentityKernels, cuda::MatMulKernels,  cuda::NormalizationKernels,
-        cuda::PoolKernels,     cuda::SoftmaxKernels, cuda::UnaryKernels,
+        cuda::BinaryKernels,        cuda::ConcatKernels,   cuda::ConvKernels,
+        cuda::CopyKernels,          cuda::IdentityKernels, cuda::MatMulKernels,
+        cuda::NormalizationKernels, cuda::PoolKernels,     cuda::SoftmaxKernels,
+        cuda::StridedCopyKernels,   cuda::UnaryKernels,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

@@ -15,6 +15,7 @@ namespace cuda {
 using KernelList = absl::Span<const KernelEntry>;
 
 KernelList BinaryKernels();
+KernelList ConcatKernels();
 KernelList ConvKernels();
 KernelList CopyKernels();
 KernelList IdentityKernels();
@@ -22,6 +23,7 @@ KernelList MatMulKernels();
 KernelList NormalizationKernels();
 KernelList PoolKernels();
 KernelList SoftmaxKernels();
+KernelList StridedCopyKernels();
 KernelList UnaryKernels();
 
 }  // namespace cuda
