@@ -62,12 +62,6 @@ int64_t WeightBytes(const Graph& graph) {
   return bytes;
 }
 
-absl::Status CheckOpset(int64_t opset) {
-  if (opset >= kOldestLoweredOpset && opset <= kOpset) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("opset ", opset, " cannot be written, only ",
-                                                 kOldestLoweredOpset, " to ", kOpset));
-}
-
 absl::StatusOr<int64_t> ChooseOpset(const Graph& graph, const LocalFunctions& functions,
                                     int64_t wanted) {
   int64_t opset = wanted == 0 ? OldestOpset(graph) : wanted;
@@ -116,7 +110,7 @@ void ExportUpdates(const Model& model, onnx::ModelProto* proto) {
 absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOptions& options,
                                              ExternalWriter* external) {
   RegisterOnwardSchemas();
-  if (options.opset != 0) ONWARD_RETURN_IF_ERROR(CheckOpset(options.opset));
+  if (options.opset != 0) ONWARD_RETURN_IF_ERROR(CheckExportedOpset(options.opset));
   std::optional<Graph> lowered;
   if (options.opset != 0 && options.opset < kOpset) {
     lowered = model.graph;

@@ -11,6 +11,7 @@
 #include "graph/infer/check.h"
 #include "graph/infer/type_proto.h"
 #include "graph/ir/graph_edit.h"
+#include "graph/ops/opset.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 #include "onnx/defs/data_type_utils.h"
@@ -191,6 +192,12 @@ bool WasThere(const Node& node, int64_t opset) {
 }
 
 }  // namespace
+
+absl::Status CheckExportedOpset(int64_t opset) {
+  if (opset >= kOldestLoweredOpset && opset <= kOpset) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("opset ", opset, " cannot be written, only ",
+                                                 kOldestLoweredOpset, " to ", kOpset));
+}
 
 int64_t OldestOpset(const Graph& graph) {
   Graph copy(graph);

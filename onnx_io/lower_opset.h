@@ -14,6 +14,9 @@ inline constexpr int64_t kOldestExportedOpset = 21;
 // The oldest that can be asked for.
 inline constexpr int64_t kOldestLoweredOpset = 11;
 
+// InvalidArgument for an opset that no model is written at.
+absl::Status CheckExportedOpset(int64_t opset);
+
 // The oldest opset of ai.onnx, from kOldestExportedOpset on, in which every node of the graph and
 // its subgraphs means what it means now: the schema of that time takes the node, and no rule of the
 // upgrade (onnx_io/upgrade) changes the meaning since.

@@ -17,6 +17,7 @@ absl::Status ObserveSamples(
     const Model& model, const CalibrationSet& set, const SessionOptions& options,
     const std::function<absl::Status(std::string_view name, const TensorView& value)>& see) {
   SessionOptions observed = options;
+  observed.provider = "cpu";  // values on a device are not seen
   observed.optimize = false;
   observed.watch = see;
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,

@@ -14,8 +14,9 @@
 
 namespace onward {
 
-// Runs the model as it is written on every sample. `see` is told of every tensor that is fed or
-// made, of bodies too, by its name. InvalidArgument names the sample that does not fit the model.
+// Runs the model as it is written on every sample, on the CPU. `see` is told of every tensor that
+// is fed or made, of bodies too, by its name. InvalidArgument names the sample that does not fit
+// the model.
 absl::Status ObserveSamples(
     const Model& model, const CalibrationSet& set, const SessionOptions& options,
     const std::function<absl::Status(std::string_view name, const TensorView& value)>& see);
