@@ -126,8 +126,9 @@ struct Pow {
       if constexpr (std::is_integral_v<A>) {
         constexpr double kLimit = 9223372036854775808.0;
         if (y != y) return 0;
-        if (y >= kLimit) return std::numeric_limits<A>::max();
-        if (y < -kLimit) return std::numeric_limits<A>::min();
+        constexpr A kMost = std::numeric_limits<A>::max(), kLeast = std::numeric_limits<A>::min();
+        if (y >= kLimit) return kMost;
+        if (y < -kLimit) return kLeast;
         return static_cast<A>(static_cast<int64_t>(y));
       } else {
         return static_cast<A>(y);

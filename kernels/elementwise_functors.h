@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "onward/small_float.h"
 
@@ -37,6 +38,11 @@ struct ComputeTypeImpl<Float8<K>> {
 };
 template <typename T>
 using ComputeType = typename ComputeTypeImpl<T>::Type;
+
+// What F gives for elements stored as T: T again, or bool of a predicate.
+template <typename F, typename T, typename... C>
+using ResultType = std::conditional_t<
+    std::is_same_v<decltype(std::declval<F>()(std::declval<C>()...)), ComputeType<T>>, T, bool>;
 
 // Where integer arithmetic wraps: unsigned and at least as wide as unsigned int, so that neither
 // promotion nor overflow is undefined.

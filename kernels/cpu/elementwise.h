@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/binary_functors.h"
+#include "kernels/bind/functor_parameters.h"
 #include "kernels/broadcast.h"
 #include "kernels/cpu/simd/elementwise_loops.h"
 #include "kernels/elementwise_functors.h"
@@ -97,28 +98,12 @@ void ParallelTiles(const RunContext& context, const BroadcastLoop<N>& loop, int6
 template <typename F>
 LoopParameters ReadParameters(const Attributes& attributes) {
   LoopParameters parameters;
-  if constexpr (requires { F::kParameters; }) {
-    float* value = parameters.values;
-    for (const FunctorParameter& p : F::kParameters) {
-      // IsInf has integers for flags.
-      const Attribute* attribute = attributes.Find(p.attribute);
-      if (attribute != nullptr && std::holds_alternative<int64_t>(*attribute)) {
-        *value++ = static_cast<float>(std::get<int64_t>(*attribute));
-      } else {
-        *value++ = attributes.Float(p.attribute, p.otherwise);
-      }
-    }
-  }
+  ReadFunctorParameters<F>(attributes, parameters.values);
   return parameters;
 }
 
 // Unimplemented: "no loop for dtype string".
 absl::Status NoLoopFor(DType dtype);
-
-// What F gives for elements stored as T: T again, or bool of a predicate.
-template <typename F, typename T, typename... C>
-using ResultType = std::conditional_t<
-    std::is_same_v<decltype(std::declval<F>()(std::declval<C>()...)), ComputeType<T>>, T, bool>;
 
 template <typename F, typename T>
 void RunUnaryLoop(const void* in, void* out, int64_t count, const LoopParameters& parameters) {

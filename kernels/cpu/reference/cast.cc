@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cast_convert.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reference/cast_convert.h"
 #include "kernels/cpu/reference/cast_string.h"
 
 namespace onward::cpu {

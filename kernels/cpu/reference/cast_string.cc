@@ -1,3 +1,4 @@
+#include "kernels/cast_convert.h"
 #include "kernels/cpu/reference/cast_string.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/reference/cast_convert.h"
 
 namespace onward::cpu {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/cast_convert.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reference/cast_convert.h"
 #include "kernels/cpu/reference/cast_string.h"
 #include "onward/shape.h"
 

@@ -1,4 +1,6 @@
 // Sum, Mean, Max and Min of any number of operands: a chain of two-operand loops into the output.
+#include "kernels/bind/variadic.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -14,22 +16,7 @@ class Variadic : public Kernel {
       : loop_(loop), divide_(divide), num_inputs_(num_inputs), element_size_(element_size) {}
 
   absl::Status Bind(BindContext& context) const override {
-    Dims dims(context.input_dims(0).begin(), context.input_dims(0).end());
-    for (int i = 1; i < num_inputs_; ++i) {
-      ONWARD_ASSIGN_OR_RETURN(dims, BroadcastDims(dims, context.input_dims(i)));
-    }
-    context.SetOutput(0, dims);
-    // A longer chain would read later operands after it wrote the output.
-    if (num_inputs_ <= 2 && context.input_dims(0) == DimsView(dims)) context.AllowInPlace(0, 0);
-    auto* loops = context.NewArray<BroadcastLoop<2>>(num_inputs_);
-    *context.NewState<const BroadcastLoop<2>*>() = loops;
-    const DimsView all(dims);
-    Dims common;
-    for (int i = 1; i < num_inputs_; ++i) {
-      const DimsView shapes[2] = {i == 1 ? context.input_dims(0) : all, context.input_dims(i)};
-      ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop<2>(shapes, &all, &common, loops + i));
-    }
-    return absl::OkStatus();
+    return BindVariadic(context, num_inputs_);
   }
 
   absl::Status Run(RunContext& context) const override {

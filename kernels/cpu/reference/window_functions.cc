@@ -1,8 +1,8 @@
 // HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables computed from scalars.
 #include "absl/strings/str_cat.h"
+#include "kernels/cast_convert.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reference/cast_convert.h"
 
 namespace onward::cpu {
 namespace {

@@ -8,9 +8,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/elementwise_functors.h"
 #include "onward/small_float.h"
 
-namespace onward::cpu {
+namespace onward {
 
 // Nearest float with the sticky bit of the discarded part in its last place: rounding that to a
 // narrower format equals rounding the double once.
@@ -26,7 +27,9 @@ inline float RoundToOdd(double value) {
 // NaN gives 0. Values out of range, which the standard leaves undefined, wrap in types of 8 and 16
 // bits and in uint32 where NumPy wraps, and saturate beyond that.
 template <typename To, typename From>
-To FloatToInteger(From value) {
+ONWARD_HOST_DEVICE To FloatToInteger(From value) {
+  [[maybe_unused]] constexpr To kLeast = std::numeric_limits<To>::min();
+  [[maybe_unused]] constexpr To kMost = std::numeric_limits<To>::max();
   if constexpr (sizeof(To) < 4) {
     const From bounded = value < From(-2147483648.0)  ? From(-2147483648.0)
                          : value > From(2147483520.0) ? From(2147483520.0)
@@ -35,18 +38,18 @@ To FloatToInteger(From value) {
     return static_cast<To>(static_cast<int32_t>(bounded));
   } else if constexpr (std::is_same_v<To, int32_t>) {
     if (!(value == value)) return 0;
-    if (value >= From(2147483648.0)) return std::numeric_limits<int32_t>::max();
-    if (value < From(-2147483648.0)) return std::numeric_limits<int32_t>::min();
+    if (value >= From(2147483648.0)) return kMost;
+    if (value < From(-2147483648.0)) return kLeast;
     return static_cast<int32_t>(value);
   } else {
     if (!(value == value)) return 0;
-    if (value < From(-9223372036854775808.0))
-      return static_cast<To>(std::numeric_limits<int64_t>::min());
+    constexpr int64_t kLeast64 = std::numeric_limits<int64_t>::min();
+    if (value < From(-9223372036854775808.0)) return static_cast<To>(kLeast64);
     if (value < From(9223372036854775808.0)) return static_cast<To>(static_cast<int64_t>(value));
     if constexpr (std::is_same_v<To, uint64_t>) {
       if (value < From(18446744073709551616.0)) return static_cast<uint64_t>(value);
     }
-    return std::numeric_limits<To>::max();
+    return kMost;
   }
 }
 
@@ -54,7 +57,7 @@ template <typename T>
 inline constexpr bool kIsNarrowFloat = std::is_class_v<T>;
 
 template <typename To, typename From>
-To Convert(From value) {
+ONWARD_HOST_DEVICE To Convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (kIsNarrowFloat<From>) {
@@ -74,4 +77,4 @@ To Convert(From value) {
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward

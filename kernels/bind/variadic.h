@@ -1,0 +1,15 @@
+// Sum, Mean, Max and Min of any number of operands, as a chain of two-operand loops into the
+// output.
+#pragma once
+
+#include "absl/status/status.h"
+#include "kernels/broadcast.h"
+#include "onward/kernel.h"
+
+namespace onward {
+
+// Keeps as the state a pointer to loops: loop i, from 1 on, has operand i and what the output holds
+// (for loop 1: operand 0). Settles output 0, in place of operand 0 where that is possible.
+absl::Status BindVariadic(BindContext& context, int num_inputs);
+
+}  // namespace onward
