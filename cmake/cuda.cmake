@@ -26,6 +26,7 @@ add_library(onward_cuda MODULE ${sources})
 set_target_properties(onward_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_include_directories(onward_cuda PUBLIC ${CMAKE_SOURCE_DIR})
 target_include_directories(onward_cuda SYSTEM PUBLIC ${CUDNN_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
-target_compile_options(onward_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
+# Functors that CPU kernels share read std::numeric_limits, whose functions are constexpr and of the host alone.
+target_compile_options(onward_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall;--expt-relaxed-constexpr>")
 install(TARGETS onward_cuda LIBRARY DESTINATION lib)
 target_link_libraries(onward_cuda PRIVATE onward_kernels absl CUDA::cudart CUDA::cublasLt ${CUDNN_LIBRARY})

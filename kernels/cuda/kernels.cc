@@ -1,15 +1,19 @@
 #include "kernels/cuda/kernels.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace onward {
 
 const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
-        cuda::BinaryKernels,        cuda::ConcatKernels,   cuda::ConvKernels,
-        cuda::CopyKernels,          cuda::IdentityKernels, cuda::MatMulKernels,
-        cuda::NormalizationKernels, cuda::PoolKernels,     cuda::SoftmaxKernels,
-        cuda::StridedCopyKernels,   cuda::UnaryKernels,
+        cuda::ActivationKernels,  cuda::BinaryKernels, cuda::CastKernels,
+        cuda::ConcatKernels,      cuda::ConvKernels,   cuda::CopyKernels,
+        cuda::IdentityKernels,    cuda::MatMulKernels, cuda::NormalizationKernels,
+        cuda::PoolKernels,        cuda::PowKernels,    cuda::SoftmaxKernels,
+        cuda::StridedCopyKernels, cuda::UnaryKernels,  cuda::VariadicKernels,
+        cuda::WhereKernels,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {
@@ -19,6 +23,11 @@ const std::vector<KernelEntry>& CudaKernels() {
     return all;
   }();
   return kernels;
+}
+
+absl::Status cuda::NoLoopFor(DType dtype) {
+  return absl::UnimplementedError(
+      absl::StrCat("the device has no loop for dtype ", std::string(DTypeName(dtype))));
 }
 
 }  // namespace onward

@@ -14,7 +14,12 @@ namespace cuda {
 
 using KernelList = absl::Span<const KernelEntry>;
 
+// Unimplemented: "the device has no loop for dtype string".
+absl::Status NoLoopFor(DType dtype);
+
+KernelList ActivationKernels();
 KernelList BinaryKernels();
+KernelList CastKernels();
 KernelList ConcatKernels();
 KernelList ConvKernels();
 KernelList CopyKernels();
@@ -22,9 +27,12 @@ KernelList IdentityKernels();
 KernelList MatMulKernels();
 KernelList NormalizationKernels();
 KernelList PoolKernels();
+KernelList PowKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();
 KernelList UnaryKernels();
+KernelList VariadicKernels();
+KernelList WhereKernels();
 
 }  // namespace cuda
 }  // namespace onward

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/bind/layer_normalization.h"
+#include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/rows.cuh"
@@ -25,13 +26,9 @@ __device__ T Affine(const LayerOperands<T>& o, const LayerPlan& plan, ComputeTyp
   int64_t of_scale = column, of_bias = column;
   if (!plan.simple) {
     value = Load(Rounded<T>(value));  // as the reference, which has two passes here
-    of_scale = of_bias = 0;
-    for (int d = 0; d < plan.affine.rank; ++d) {
-      const int64_t index = at % plan.affine.dims[d];
-      at /= plan.affine.dims[d];
-      of_scale += index * plan.affine.strides[0][d];
-      of_bias += index * plan.affine.strides[1][d];
-    }
+    int64_t operands[2];
+    FindOperands(plan.affine, at, operands);
+    of_scale = operands[0], of_bias = operands[1];
   }
   value *= Load(o.scale[of_scale]);
   return Rounded<T>(o.bias == nullptr ? value : value + static_cast<C>(Load(o.bias[of_bias])));
@@ -114,8 +111,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
   LaunchRows launch = nullptr;
   DispatchDType(FloatTypes(), dtype,
                 [&](auto tag) { launch = LaunchLayer<typename decltype(tag)::type, kCentered>; });
-  if (launch == nullptr)
-    return absl::UnimplementedError("only float32, float64, float16 and bfloat16");
+  if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
   return std::make_unique<LayerNormalization>(launch, spec.attributes().Int("axis", -1),
                                               spec.attributes().Float("epsilon", 1e-5f));
 }

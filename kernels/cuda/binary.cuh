@@ -1,0 +1,81 @@
+// Elementwise kernels of two operands with broadcasting, from the functors that the CPU kernels
+// use.
+#pragma once
+
+#include <memory>
+
+#include "kernels/binary_functors.h"
+#include "kernels/cuda/broadcast.cuh"
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/launch.cuh"
+
+namespace onward::cuda {
+
+// f(a, b) for elements stored as A and B, with a result stored as R. A thread reads only what it
+// writes of an operand that has the output's shape, so that `out` may be that operand.
+template <typename F, typename A, typename B, typename R>
+__global__ void BinaryLoop(const A* a, const B* b, R* out, int64_t count, BroadcastLoop<2> loop) {
+  const F f{};
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
+    int64_t at[2];
+    FindOperands(loop, i, at);
+    out[i] = Rounded<R>(f(Load(a[at[0]]), Load(b[at[1]])));
+  }
+}
+
+using LaunchBinaryLoop = absl::Status (*)(const void* a, const void* b, void* out, int64_t count,
+                                          const BroadcastLoop<2>& loop, cudaStream_t stream);
+
+template <typename F, typename A, typename B, typename R>
+absl::Status LaunchBinary(const void* a, const void* b, void* out, int64_t count,
+                          const BroadcastLoop<2>& loop, cudaStream_t stream) {
+  return Launch(BinaryLoop<F, A, B, R>, Blocks(count), kThreads, 0, stream,
+                static_cast<const A*>(a), static_cast<const B*>(b), static_cast<R*>(out), count,
+                loop);
+}
+
+class Binary : public Kernel {
+ public:
+  // `same_size`: the elements of operands and output have equal size.
+  Binary(LaunchBinaryLoop launch, bool same_size) : launch_(launch), same_size_(same_size) {}
+  absl::Status Bind(BindContext& context) const override {
+    auto* loop = context.NewState<BroadcastLoop<2>>();
+    Dims dims;
+    const DimsView shapes[2] = {context.input_dims(0), context.input_dims(1)};
+    ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop(shapes, nullptr, &dims, loop));
+    context.SetOutput(0, dims);
+    for (int i = 0; i < 2 && same_size_; ++i) {
+      if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const int64_t count = context.output(0).num_elements();
+    if (count == 0) return absl::OkStatus();
+    return launch_(context.input(0).data, context.input(1).data, context.output(0).data, count,
+                   context.state<BroadcastLoop<2>>(),
+                   static_cast<cudaStream_t>(context.services()->stream()));
+  }
+
+ private:
+  LaunchBinaryLoop launch_;
+  bool same_size_;
+};
+
+using BinaryTypes = Concat<FloatTypes, TypeList<int32_t, int64_t>>;
+
+// One row of a table: the kernel of functor F for the element types of Types.
+template <typename F, typename Types = BinaryTypes>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const NodeSpec& spec) {
+  std::unique_ptr<Kernel> kernel;
+  DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using R = ResultType<F, T, ComputeType<T>, ComputeType<T>>;
+    kernel = std::make_unique<Binary>(LaunchBinary<F, T, T, R>, sizeof(T) == sizeof(R));
+  });
+  if (kernel == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return kernel;
+}
+
+}  // namespace onward::cuda

@@ -1,0 +1,91 @@
+// Cast and CastLike among the types that models compute in.
+#include "kernels/cast_convert.h"
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/launch.cuh"
+
+namespace onward::cuda {
+namespace {
+
+using CastTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, bool>>;
+
+// Doubles are rounded once.
+template <typename To>
+__device__ To Narrowed(double value) {
+#if defined(__CUDACC__)
+  To element;
+  if constexpr (std::is_same_v<To, Float16>) {
+    element.bits = __half_as_ushort(__double2half(value));
+  } else {
+    element.bits = __bfloat16_as_ushort(__double2bfloat16(value));
+  }
+  return element;
+#else
+  return Convert<To>(value);
+#endif
+}
+
+template <typename From, typename To>
+__global__ void CastLoop(const From* in, To* out, int64_t count) {
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
+    if constexpr (std::is_same_v<From, double> && kIsNarrowFloat<To>) {
+      out[i] = Narrowed<To>(in[i]);
+    } else {
+      out[i] = Rounded<To>(Convert<ComputeType<To>>(Load(in[i])));
+    }
+  }
+}
+
+using LaunchLoop = absl::Status (*)(const void* in, void* out, int64_t count, cudaStream_t stream);
+
+template <typename From, typename To>
+absl::Status LaunchCast(const void* in, void* out, int64_t count, cudaStream_t stream) {
+  return Launch(CastLoop<From, To>, Blocks(count), kThreads, 0, stream,
+                static_cast<const From*>(in), static_cast<To*>(out), count);
+}
+
+class Cast : public Kernel {
+ public:
+  Cast(LaunchLoop launch, bool same_size) : launch_(launch), same_size_(same_size) {}
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutput(0, context.input_dims(0));
+    if (same_size_) context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const int64_t count = context.input(0).num_elements();
+    if (count == 0) return absl::OkStatus();
+    return launch_(context.input(0).data, context.output(0).data, count,
+                   static_cast<cudaStream_t>(context.services()->stream()));
+  }
+
+ private:
+  LaunchLoop launch_;
+  bool same_size_;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const NodeSpec& spec) {
+  const DType from = spec.input_dtype(0), to = spec.output_dtype(0);
+  LaunchLoop launch = nullptr;
+  DispatchDType(CastTypes(), from, [&](auto in) {
+    DispatchDType(CastTypes(), to, [&](auto out) {
+      launch = LaunchCast<typename decltype(in)::type, typename decltype(out)::type>;
+    });
+  });
+  if (launch == nullptr) {
+    return absl::UnimplementedError(
+        "only among float32, float64, float16, bfloat16, int32, int64 and bool");
+  }
+  return std::make_unique<Cast>(launch, BitSize(from) == BitSize(to));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Cast", "cast_cuda", MakeCast},
+    {"", "CastLike", "cast_like_cuda", MakeCast},
+};
+
+}  // namespace
+
+KernelList CastKernels() { return kKernels; }
+
+}  // namespace onward::cuda

@@ -1,0 +1,70 @@
+// Elementwise kernels of one operand, from the functors that the CPU kernels use.
+#pragma once
+
+#include <memory>
+
+#include "kernels/bind/functor_parameters.h"
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/launch.cuh"
+
+namespace onward::cuda {
+
+struct UnaryParameters {
+  float values[2];
+};
+
+template <typename F, typename T, typename R>
+__global__ void UnaryLoop(const T* in, R* out, int64_t count, UnaryParameters parameters) {
+  const F f = MakeFunctor<F>(parameters.values);
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) out[i] = Rounded<R>(f(Load(in[i])));
+}
+
+using LaunchUnaryLoop = absl::Status (*)(const void* in, void* out, int64_t count,
+                                         UnaryParameters parameters, cudaStream_t stream);
+
+template <typename F, typename T, typename R>
+absl::Status LaunchUnary(const void* in, void* out, int64_t count, UnaryParameters parameters,
+                         cudaStream_t stream) {
+  return Launch(UnaryLoop<F, T, R>, Blocks(count), kThreads, 0, stream, static_cast<const T*>(in),
+                static_cast<R*>(out), count, parameters);
+}
+
+class Unary : public Kernel {
+ public:
+  Unary(LaunchUnaryLoop launch, UnaryParameters parameters, bool same_size)
+      : launch_(launch), parameters_(parameters), same_size_(same_size) {}
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutput(0, context.input_dims(0));
+    if (same_size_) context.AllowInPlace(0, 0);
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    const int64_t count = context.input(0).num_elements();
+    if (count == 0) return absl::OkStatus();
+    return launch_(context.input(0).data, context.output(0).data, count, parameters_,
+                   static_cast<cudaStream_t>(context.services()->stream()));
+  }
+
+ private:
+  LaunchUnaryLoop launch_;
+  UnaryParameters parameters_;
+  bool same_size_;
+};
+
+// One row of a table: the kernel of functor F for the element types of Types.
+template <typename F, typename Types = FloatTypes>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const NodeSpec& spec) {
+  UnaryParameters parameters = {};
+  ReadFunctorParameters<F>(spec.attributes(), parameters.values);
+  std::unique_ptr<Kernel> kernel;
+  DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using R = ResultType<F, T, ComputeType<T>>;
+    kernel = std::make_unique<Unary>(LaunchUnary<F, T, R>, parameters, sizeof(T) == sizeof(R));
+  });
+  if (kernel == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return kernel;
+}
+
+}  // namespace onward::cuda

@@ -1,0 +1,59 @@
+// Max, Min and Sum of any number of operands: one launch for each after the first.
+#include "kernels/bind/variadic.h"
+#include "kernels/cuda/binary.cuh"
+
+namespace onward::cuda {
+namespace {
+
+class Variadic : public Kernel {
+ public:
+  Variadic(LaunchBinaryLoop launch, int num_inputs) : launch_(launch), num_inputs_(num_inputs) {}
+  absl::Status Bind(BindContext& context) const override {
+    return BindVariadic(context, num_inputs_);
+  }
+  absl::Status Run(RunContext& context) const override {
+    const auto* loops = context.state<const BroadcastLoop<2>*>();
+    const TensorView& out = context.output(0);
+    const int64_t count = out.num_elements();
+    if (count == 0) return absl::OkStatus();
+    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    const void* chain = context.input(0).data;
+    if (num_inputs_ == 1 && chain != out.data) {
+      return ToStatus(cudaMemcpyAsync(out.data, chain, static_cast<size_t>(out.byte_size()),
+                                      cudaMemcpyDeviceToDevice, stream));
+    }
+    for (int i = 1; i < num_inputs_; ++i) {
+      ONWARD_RETURN_IF_ERROR(
+          launch_(chain, context.input(i).data, out.data, count, loops[i], stream));
+      chain = out.data;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  LaunchBinaryLoop launch_;
+  int num_inputs_;
+};
+
+template <typename F, typename Types>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeVariadic(const NodeSpec& spec) {
+  LaunchBinaryLoop launch = nullptr;
+  DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch = LaunchBinary<F, T, T, T>;
+  });
+  if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return std::make_unique<Variadic>(launch, spec.num_inputs());
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Max", "max_cuda", MakeVariadic<functors::Max, BinaryTypes>},
+    {"", "Min", "min_cuda", MakeVariadic<functors::Min, BinaryTypes>},
+    {"", "Sum", "sum_cuda", MakeVariadic<functors::Add, FloatTypes>},
+};
+
+}  // namespace
+
+KernelList VariadicKernels() { return kKernels; }
+
+}  // namespace onward::cuda
