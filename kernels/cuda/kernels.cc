@@ -8,12 +8,12 @@ const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
-        cuda::ActivationKernels,  cuda::BinaryKernels, cuda::CastKernels,
-        cuda::ConcatKernels,      cuda::ConvKernels,   cuda::CopyKernels,
-        cuda::IdentityKernels,    cuda::MatMulKernels, cuda::NormalizationKernels,
-        cuda::PoolKernels,        cuda::PowKernels,    cuda::SoftmaxKernels,
-        cuda::StridedCopyKernels, cuda::UnaryKernels,  cuda::VariadicKernels,
-        cuda::WhereKernels,
+        cuda::ActivationKernels,    cuda::BinaryKernels,      cuda::CastKernels,
+        cuda::ConcatKernels,        cuda::ConvKernels,        cuda::CopyKernels,
+        cuda::GatherKernels,        cuda::IdentityKernels,    cuda::MatMulKernels,
+        cuda::NormalizationKernels, cuda::PoolKernels,        cuda::PowKernels,
+        cuda::SoftmaxKernels,       cuda::StridedCopyKernels, cuda::UnaryKernels,
+        cuda::VariadicKernels,      cuda::WhereKernels,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

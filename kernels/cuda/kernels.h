@@ -23,6 +23,7 @@ KernelList CastKernels();
 KernelList ConcatKernels();
 KernelList ConvKernels();
 KernelList CopyKernels();
+KernelList GatherKernels();
 KernelList IdentityKernels();
 KernelList MatMulKernels();
 KernelList NormalizationKernels();
