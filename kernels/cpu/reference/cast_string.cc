@@ -1,4 +1,3 @@
-#include "kernels/cast_convert.h"
 #include "kernels/cpu/reference/cast_string.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/cast_convert.h"
 
 namespace onward::cpu {
 namespace {
