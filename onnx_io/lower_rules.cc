@@ -58,6 +58,7 @@ absl::Status SplitEqually(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   const int64_t parts = node.attributes.Int("num_outputs", 0);
   if (parts == 0) return absl::OkStatus();
+  if (!node.inputs[0].valid()) return absl::InvalidArgumentError("it has no input");
   const Type& type = graph.type(node.inputs[0]);
   const int64_t axis = node.attributes.Int("axis", 0);
   if (type.shape) {

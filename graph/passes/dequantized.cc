@@ -28,7 +28,7 @@ namespace {
 
 std::optional<Quantized> QuantizedSource(const Graph& graph, const Node& linear, ValueId x,
                                          bool constant) {
-  if (!IsByte(graph.type(x).dtype) || linear.attributes.Int("block_size", 0) != 0)
+  if (!x.valid() || !IsByte(graph.type(x).dtype) || linear.attributes.Int("block_size", 0) != 0)
     return std::nullopt;
   const Quantized source = {x, InputOf(linear, 1), InputOf(linear, 2)};
   if (graph.type(source.scale).dtype != DType::kFloat32) return std::nullopt;
@@ -47,6 +47,7 @@ struct Product {
 
 std::optional<Product> ProductOf(const Graph& graph, const Node& node) {
   Product product = {node.inputs[0], node.inputs[1], InputOf(node, 2)};
+  if (!product.data.valid() || !product.matrix.valid()) return std::nullopt;
   if (IsOp(node, "MatMul")) return product;
   const Attributes& attributes = node.attributes;
   if (attributes.Int("transA", 0) != 0 || attributes.Float("alpha", 1) != 1) return std::nullopt;

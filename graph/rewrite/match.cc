@@ -103,6 +103,7 @@ ValueId OtherInput(const Node& node, ValueId operand) {
 }
 
 int RankOf(const Graph& graph, ValueId id) {
+  if (!id.valid()) return -1;
   const Type& type = graph.type(id);
   return type.is_tensor() && type.shape ? static_cast<int>(type.shape->size()) : -1;
 }
