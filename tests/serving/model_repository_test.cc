@@ -222,7 +222,9 @@ TEST_F(ModelRepositoryTest, TheServerIsReadyOnceItsModelsAre) {
 
 TEST(ModelRepositoryOfTextTest, LoadsGoOnWhileTextsOfAnUnloadedModelEnd) {
   const onward::testing::ScratchDirectory directory;
-  ModelRepository models;
+  std::promise<void> ended;
+  std::promise<absl::Status> loaded;
+  ModelRepository models;  // ends the threads that keep the promises
   const SessionLoader loader = onward::testing::LoadSession();
   models.SetUp(loader, nullptr, nullptr);
   auto* const row = new OneRow;
@@ -237,7 +239,6 @@ TEST(ModelRepositoryOfTextTest, LoadsGoOnWhileTextsOfAnUnloadedModelEnd) {
     ASSERT_TRUE(model.ok()) << model.status();
     ASSERT_TRUE(models.Add(*std::move(model)).ok());
   }
-  std::promise<void> ended;
   generation::TextRequest request;
   request.on_end = [&](const absl::StatusOr<generation::Finish>&) { ended.set_value(); };
   ASSERT_TRUE(text->Generate(std::move(request), std::chrono::hours(1)).ok());
@@ -245,7 +246,6 @@ TEST(ModelRepositoryOfTextTest, LoadsGoOnWhileTextsOfAnUnloadedModelEnd) {
   text.reset();
   ASSERT_TRUE(models.Unload("talks").ok());
   ASSERT_TRUE(models.AddSource({"other", directory.Write("other.onnx", Times(2))}).ok());
-  std::promise<absl::Status> loaded;
   models.Load("other", nullptr, [&](const absl::Status& status) { loaded.set_value(status); });
   EXPECT_EQ(loaded.get_future().get(), absl::OkStatus());
   row->LetEnd(1);
