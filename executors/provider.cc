@@ -93,7 +93,8 @@ void AddKernel(std::string_view provider, std::string_view domain, std::string_v
   KernelIndex::Get().Add(provider, {domain, op, name, make});
 }
 
-absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name, bool plan_only) {
+absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name,
+                                                      [[maybe_unused]] bool plan_only) {
   if (name == "cpu") return &CpuProvider();
 #ifdef ONWARD_CUDA
   if (name == "cuda") {
