@@ -32,8 +32,7 @@ absl::StatusOr<TokenText> TokenText::Create(const std::string& file, const Metad
 
 absl::StatusOr<std::vector<int64_t>> TokenText::Encode(const std::string& text) const {
   if (tokenizer_.has_value()) return tokenizer_->Encode(text, /*add_special=*/true);
-  ONWARD_ASSIGN_OR_RETURN(const auto tokens, vocabulary_->Encode(text));
-  return std::vector<int64_t>(tokens.begin(), tokens.end());
+  return vocabulary_->Encode(text);
 }
 
 absl::StatusOr<std::string> TokenText::Text(const std::vector<int64_t>& tokens) const {

@@ -183,8 +183,8 @@ std::string Vocabulary::Text() const {
   return text;
 }
 
-absl::StatusOr<std::vector<int32_t>> Vocabulary::Encode(std::string_view text) const {
-  std::vector<int32_t> numbers;
+absl::StatusOr<std::vector<int64_t>> Vocabulary::Encode(std::string_view text) const {
+  std::vector<int64_t> numbers;
   for (size_t begin = 0; begin < text.size();) {
     uint32_t node = 0;
     int32_t best = -1;

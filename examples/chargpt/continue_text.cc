@@ -14,8 +14,7 @@ absl::Status ContinueText(const std::vector<std::string>& arguments) {
   ONWARD_ASSIGN_OR_RETURN(const auto prompt, vocabulary.Encode(arguments[2]));
   onward::generation::GenerateOptions options{.max_new_tokens = 200};
   options.sampling = {.greedy = false, .temperature = 0.8, .top_k = 20};
-  const std::vector<int64_t> numbers(prompt.begin(), prompt.end());
-  ONWARD_ASSIGN_OR_RETURN(const auto generated, Generate(*decoder, numbers, options));
+  ONWARD_ASSIGN_OR_RETURN(const auto generated, Generate(*decoder, prompt, options));
   ONWARD_ASSIGN_OR_RETURN(const std::string text, vocabulary.Decode(generated.tokens));
   return std::puts(text.c_str()) >= 0 ? absl::OkStatus() : absl::UnavailableError("stdout");
 }

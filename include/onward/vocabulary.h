@@ -35,7 +35,7 @@ class Vocabulary {
 
   // From the front, always the longest token that the text continues with. InvalidArgument names
   // the byte where no token fits.
-  absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text) const;
+  absl::StatusOr<std::vector<int64_t>> Encode(std::string_view text) const;
   // OutOfRange: a number without a token.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> numbers) const;
 

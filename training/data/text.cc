@@ -46,10 +46,14 @@ class Numbers : public Tokens {
 
 using OpenedTokens = absl::StatusOr<std::shared_ptr<const Tokens>>;
 
-OpenedTokens Encoded(const Vocabulary& vocabulary, std::string_view text) {
-  ONWARD_ASSIGN_OR_RETURN(std::vector<int32_t> numbers, vocabulary.Encode(text));
-  auto kept = std::make_shared<const std::vector<int32_t>>(std::move(numbers));
+OpenedTokens Narrowed(const std::vector<int64_t>& ids) {
+  auto kept = std::make_shared<const std::vector<int32_t>>(ids.begin(), ids.end());
   return std::make_shared<Numbers<int32_t>>(kept->data(), static_cast<int64_t>(kept->size()), kept);
+}
+
+OpenedTokens Encoded(const Vocabulary& vocabulary, std::string_view text) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> ids, vocabulary.Encode(text));
+  return Narrowed(ids);
 }
 
 // The text as one, without the tokens that stand around texts.
@@ -60,9 +64,9 @@ OpenedTokens Tokenized(const TextData& config, std::string_view text,
         "data.text: tokens: TOKENIZER needs tokenizer: a tokenizer.json");
   ONWARD_ASSIGN_OR_RETURN(const Tokenizer tokenizer,
                           Tokenizer::Read(PathBelow(directory, config.tokenizer())));
-  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> ids, tokenizer.Encode(text, /*add_special=*/false));
-  auto kept = std::make_shared<const std::vector<int32_t>>(ids.begin(), ids.end());
-  return std::make_shared<Numbers<int32_t>>(kept->data(), static_cast<int64_t>(kept->size()), kept);
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> ids,
+                          tokenizer.Encode(text, /*add_special=*/false));
+  return Narrowed(ids);
 }
 
 OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>& file,
