@@ -155,6 +155,8 @@ std::vector<OpCase> AxesRows3() {
           {Of<int32_t>({2}, {2147483647, -2147483648})}),
       Row("empty", "CumSum", {}, {Of<float>({0, 2}, {}), Of<int32_t>({}, {0})},
           {Of<float>({0, 2}, {})}),
+      Row("empty_axis", "CumSum", {{"reverse", int64_t{1}}},
+          {Of<float>({2, 0, 3}, {}), Of<int32_t>({}, {1})}, {Of<float>({2, 0, 3}, {})}),
   };
 }
 

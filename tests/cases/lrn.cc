@@ -75,6 +75,8 @@ std::vector<OpCase> WindowsRows() {
 
 std::vector<OpCase> NormsRows() {
   return {
+      Row("lp_empty_axis", "LpNormalization", {{"axis", int64_t{1}}}, {Of<float>({2, 0, 3}, {})},
+          {Of<float>({2, 0, 3}, {})}),
       Row("lp_1_f32", "LpNormalization", {{"p", int64_t{1}}},
           {Of<float>({2, 3}, {3, 4, 0, -1, 0, -2})},
           {Of<float>({2, 3}, {0.42857143, 0.5714286, 0, -0.33333334, 0, -0.6666667})}),

@@ -88,11 +88,12 @@ class Cumulative : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const CumulativePlan& plan = context.state<CumulativePlan>();
+    if (plan.count == 0) return absl::OkStatus();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
     // Whole tiles of columns: narrow ones read a few elements of every row.
-    const int64_t grain = std::max<int64_t>(plan.inner == 1 ? 1 : kColumns,
-                                            kCheapGrain / std::max<int64_t>(1, plan.count));
+    const int64_t grain =
+        std::max<int64_t>(plan.inner == 1 ? 1 : kColumns, kCheapGrain / plan.count);
     context.ParallelFor(plan.outer * plan.inner, grain, [&](int64_t begin, int64_t end) {
       loop_(in, out, plan, begin, end, exclusive_, reverse_);
     });

@@ -84,11 +84,11 @@ class ColumnKernel : public Kernel {
   }
   absl::Status Run(RunContext& context) const override {
     const AxisPlan& plan = context.state<AxisPlan>();
+    if (plan.count == 0) return absl::OkStatus();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
     context.ParallelFor(
-        plan.outer * plan.inner,
-        std::max<int64_t>(1, kMathGrain / std::max<int64_t>(1, plan.count)),
+        plan.outer * plan.inner, std::max<int64_t>(1, kMathGrain / plan.count),
         [&](int64_t begin, int64_t end) { loop_(plan, parameters_, in, out, begin, end); });
     return absl::OkStatus();
   }
