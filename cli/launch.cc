@@ -22,6 +22,7 @@
 #include "cli/interrupts.h"
 #include "cli/ranks.h"
 #include "collectives/gloo.h"
+#include "collectives/rank_variables.h"
 #include "onward/status.h"
 
 namespace onward::cli {
@@ -93,13 +94,13 @@ class Launch {
     const auto set = [](const char* name, const std::string& value) {
       setenv(name, value.c_str(), 1);
     };
-    set(kRank, absl::StrCat(rank));
-    set(kLocalRank, absl::StrCat(rank));
-    set(kWorldSize, absl::StrCat(size));
-    set(kLocalWorldSize, absl::StrCat(size));
-    set(kMasterAddress, "127.0.0.1");
-    set(kMasterPort, absl::StrCat(port));
-    set(kPort, absl::StrCat(port));
+    set(kRankVariable, absl::StrCat(rank));
+    set(kLocalRankVariable, absl::StrCat(rank));
+    set(kWorldSizeVariable, absl::StrCat(size));
+    set(kLocalWorldSizeVariable, absl::StrCat(size));
+    set(kMasterAddressVariable, "127.0.0.1");
+    set(kMasterPortVariable, absl::StrCat(port));
+    set(kPortVariable, absl::StrCat(port));
     std::vector<std::string> arguments = arguments_;
     arguments.insert(arguments.begin(), "onward");
     std::vector<char*> argv;

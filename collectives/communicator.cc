@@ -1,4 +1,4 @@
-#include "collectives/communicator.h"
+#include "onward/communicator.h"
 
 #include <cstdint>
 

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "collectives/roll_call.h"
 #include "collectives/sum.h"
 #include "onward/status.h"
 
@@ -85,7 +86,7 @@ class NoBrokenPipes {
 
 class Gloo : public Communicator {
  public:
-  Gloo(const RollCall::Options& options, std::unique_ptr<RollCall> roll_call)
+  Gloo(const RankOptions& options, std::unique_ptr<RollCall> roll_call)
       : Communicator(options.rank, options.size),
         roll_call_(std::move(roll_call)),
         on_hang_(options.on_hang) {}
@@ -203,7 +204,7 @@ class Gloo : public Communicator {
 
 bool HasGloo() { return true; }
 
-absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RollCall::Options& options) {
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions& options) {
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<RollCall> roll_call, RollCall::Join(options));
   auto made = std::make_unique<Gloo>(options, std::move(roll_call));
   ONWARD_RETURN_IF_ERROR(made->Connect(options.patience));
@@ -218,7 +219,7 @@ namespace onward {
 
 bool HasGloo() { return false; }
 
-absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RollCall::Options&) {
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions&) {
   return absl::UnimplementedError(
       "this build trains in one process: it has no Gloo (install libgloo-dev and build again)");
 }

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "collectives/communicator.h"
-#include "collectives/roll_call.h"
+#include "onward/communicator.h"
+#include "onward/ranks.h"
 
 namespace onward {
 
@@ -13,6 +13,6 @@ namespace onward {
 bool HasGloo();
 
 // Returns once every rank is there. Unimplemented: the build has no Gloo; others as RollCall::Join.
-absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RollCall::Options& options);
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions& options);
 
 }  // namespace onward

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/communicator.h"
+#include "onward/communicator.h"
 
 namespace onward {
 

@@ -123,7 +123,7 @@ bool IsLoopback(const std::string& address) {
 
 // On every interface where ranks may come from elsewhere: a host's own name is often a loopback
 // address to itself.
-absl::StatusOr<int> OpenListening(const RollCall::Options& options) {
+absl::StatusOr<int> OpenListening(const RankOptions& options) {
   AddressList list;
   ONWARD_RETURN_IF_ERROR(Resolve(options.address, options.port, list));
   sockaddr_storage any = {};
@@ -176,7 +176,7 @@ class Socket {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<RollCall>> RollCall::Join(const Options& options) {
+absl::StatusOr<std::unique_ptr<RollCall>> RollCall::Join(const RankOptions& options) {
   std::unique_ptr<RollCall> made(new RollCall(options));
   made->peers_.assign(static_cast<size_t>(options.size), -1);
   ONWARD_RETURN_IF_ERROR(options.rank == 0 ? made->Listen() : made->Connect());

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,25 +11,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/ranks.h"
 
 namespace onward {
 
 class RollCall {
  public:
-  struct Options {
-    int rank = 0;
-    int size = 1;
-    std::string address = "127.0.0.1";  // of rank 0, which listens there
-    int port = 0;
-    std::chrono::seconds patience{300};  // for ranks that are late
-    // Called from another thread with the error, when a rank has died and the call that waits for
-    // it does not return (JoinGloo): nothing but the end of the process ends that call. Null: it
-    // waits.
-    std::function<void(int lost, const absl::Status& error)> on_hang = nullptr;
-  };
   // Returns once every rank is there. InvalidArgument: ranks that disagree on `size`, two of one
   // number, or an address that is not one; DeadlineExceeded names ranks that did not come.
-  static absl::StatusOr<std::unique_ptr<RollCall>> Join(const Options& options);
+  static absl::StatusOr<std::unique_ptr<RollCall>> Join(const RankOptions& options);
   // Tells the others that this rank has ended.
   ~RollCall();
 
@@ -52,13 +41,13 @@ class RollCall {
   const std::string& name(int rank) const { return names_[static_cast<size_t>(rank)]; }
 
  private:
-  explicit RollCall(const Options& options) : options_(options) {}
+  explicit RollCall(const RankOptions& options) : options_(options) {}
   absl::Status Listen();   // of rank 0
   absl::Status Connect();  // of the others
   void Note(int rank, bool died);
   bool ReadNews(size_t peer);  // false: nothing more comes from there
 
-  const Options options_;
+  const RankOptions options_;
   std::string local_address_;
   std::vector<int> peers_;  // by rank: its connection, -1 for none (the own one, or closed)
   std::vector<std::string> names_;

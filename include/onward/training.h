@@ -31,7 +31,7 @@
 
 namespace onward {
 
-class Communicator;  // collectives/communicator.h
+class Communicator;  // onward/communicator.h
 
 struct TrainerOptions {
   // The model that is trained, in place of the config's `model` or `built`: made in C++

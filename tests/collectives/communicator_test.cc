@@ -1,4 +1,4 @@
-#include "collectives/communicator.h"
+#include "onward/communicator.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ Ranks GlooRanks(int size) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      RollCall::Options options;
+      RankOptions options;
       options.rank = rank;
       options.size = size;
       options.port = port;
@@ -190,7 +190,7 @@ TEST(Gloo, NamesTheProcessThatWasKilled) {
   if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo";
   const int port = FreePort();
   const auto join = [port](int rank) {
-    RollCall::Options options;
+    RankOptions options;
     options.rank = rank;
     options.size = 2;
     options.port = port;
@@ -218,7 +218,7 @@ TEST(Gloo, NamesTheProcessThatWasKilled) {
 
 TEST(Gloo, SaysWhichRankIsLate) {
   if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo";
-  RollCall::Options options;
+  RankOptions options;
   options.size = 3;
   options.port = FreePort();
   options.patience = std::chrono::seconds(1);
@@ -228,7 +228,7 @@ TEST(Gloo, SaysWhichRankIsLate) {
 
 TEST(Gloo, RefusesAnotherWorldSize) {
   if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo";
-  RollCall::Options options;
+  RankOptions options;
   options.size = 2;
   options.port = FreePort();
   std::thread other([options]() mutable {

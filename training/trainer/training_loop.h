@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "collectives/communicator.h"
+#include "onward/communicator.h"
 #include "onward/training.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/data/batch_sizes.h"

@@ -1,6 +1,6 @@
 // AllReduce: the sum over all ranks, by the session's communicator.
-#include "collectives/communicator.h"
 #include "kernels/cpu/kernel_list.h"
+#include "onward/communicator.h"
 
 namespace onward::cpu {
 namespace {
