@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "onward/dataset.h"
 #include "onward/kernel.h"
+#include "training/data/batch_source.h"
 
 namespace onward {
 
@@ -54,35 +55,14 @@ int64_t ExamplesPerEpoch(int64_t size, const LoaderOptions& options);
 int64_t BatchesPerEpoch(int64_t size, const LoaderOptions& options);
 std::vector<int64_t> EpochOrder(int64_t size, const LoaderOptions& options, int64_t epoch);
 
-using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
-
-// Where the examples of a batch are from.
-struct BatchPlaces {
-  struct Row {
-    int64_t index = 0;  // in the data set
-    uint64_t random = 0;
-  };
-  std::shared_ptr<const Dataset> data;
-  std::vector<Row> rows;
-};
-
-// `status` itself; or with the place of the example in its message, where it knows a bad element
-// (graph/base/bad_element.h) that is one of a field of the batch.
-absl::Status NamePlace(const absl::Status& status, const Batch& batch, const BatchPlaces& places);
-
-// The first element of the batch that is NaN or infinite and the place of its example, such as
-// "'x' of 'train.csv' line 12 is nan, at element 3 of 8"; "" where all are finite. Negative
-// infinity counts as finite: masks hold it.
-std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places);
-
 // Not thread-safe. Batches count against the memory limit in force where the loader is made.
-class Loader {
+class Loader : public BatchSource {
  public:
-  virtual ~Loader() = default;
   static absl::StatusOr<std::unique_ptr<Loader>> Create(std::shared_ptr<const Dataset> data,
                                                         const LoaderOptions& options);
 
   virtual const LoaderOptions& options() const = 0;
+  int ranks() const override { return options().ranks; }
   virtual int64_t batches_per_epoch() const = 0;
   // Next() returns batch `batch` of epoch `epoch`. Whatever was read ahead is dropped.
   virtual void Seek(int64_t epoch, int64_t batch) = 0;
@@ -92,20 +72,10 @@ class Loader {
   // examples beside it until it is put together.
   virtual int64_t read_ahead() const = 0;
   virtual int64_t made_at_a_time() const = 0;
-  // What Next() returns: Seek(epoch, batch) in another loader continues from here.
-  struct Position {
-    int64_t epoch = 0;
-    int64_t batch = 0;
-  };
-  virtual Position position() const = 0;
   // The next batch; the epoch after follows the last one of an epoch by itself. Batches of broken
   // examples alone are passed over. After an error the next call returns the batch that follows.
-  virtual absl::StatusOr<Batch> Next() = 0;
-  // Where the examples of the batch that Next() returned last come from.
-  virtual const BatchPlaces& places() const = 0;
-  // Which rows of a batch those are that Next() returned. None, where a batch has fewer rows than
-  // there are ranks: then it returned one row, which counts for nothing.
-  virtual const BatchSlice& slice() const = 0;
+  // Seek(position()) in another loader continues from here.
+  absl::StatusOr<Batch> Next() override = 0;
   // Left out of the batches that Next() returned so far.
   virtual int64_t broken_examples() const = 0;
 };

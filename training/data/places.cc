@@ -1,4 +1,5 @@
-// The place in the data of what an operation refused, and of what is not finite.
+#include "training/data/places.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,7 +7,6 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/bad_element.h"
-#include "training/data/loader.h"
 
 namespace onward {
 namespace {

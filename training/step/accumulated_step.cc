@@ -10,7 +10,7 @@
 namespace onward {
 
 absl::StatusOr<bool> AccumulatedStep::Make(StepReport& report) {
-  const int64_t epoch = context_.loader.position().epoch;
+  const int64_t epoch = context_.batches.position().epoch;
   bool finite = true;
   LossMean mean;
   for (int64_t i = 0; TakesBatch(context_, i, epoch); ++i) {

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "onward/session.h"
 #include "onward/train_config.pb.h"
-#include "training/data/loader.h"
+#include "training/data/places.h"
 
 namespace onward {
 

@@ -9,7 +9,7 @@
 #include "onward/kernel.h"
 #include "onward/log.h"
 #include "onward/train_config.pb.h"
-#include "training/data/loader.h"
+#include "training/data/places.h"
 #include "training/step/loss_scaler.h"
 #include "training/step/progress.h"
 #include "training/step/training_session.h"

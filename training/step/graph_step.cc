@@ -16,15 +16,15 @@ absl::StatusOr<bool> GraphStep::RunBatch(StepReport& report, LossMean& mean) {
     };
   }
   const double waits = Now();
-  ONWARD_ASSIGN_OR_RETURN(const Batch batch, context_.loader.Next());
+  ONWARD_ASSIGN_OR_RETURN(const Batch batch, context_.batches.Next());
   report.data_seconds += Now() - waits;
-  report.examples += context_.loader.slice().whole;
-  const BatchPlaces& places = context_.loader.places();
+  report.examples += context_.batches.slice().whole;
+  const BatchPlaces& places = context_.batches.places();
   TrainingSession& session = context_.session;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                           InputsOf(session.data_inputs(), batch, context_.config.data()));
   ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(batch, places));
-  ONWARD_RETURN_IF_ERROR(SetSlice(context_, context_.loader.slice()));
+  ONWARD_RETURN_IF_ERROR(SetSlice(context_, context_.batches.slice()));
   ONWARD_RETURN_IF_ERROR(NamePlace(
       AtStep(context_.progress, session.Step(given, outputs_, 0, accept)), batch, places));
   context_.checks.NoteData(LossOf(outputs_), batch, places);

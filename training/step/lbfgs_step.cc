@@ -37,12 +37,12 @@ absl::StatusOr<std::unique_ptr<TrainingStep>> LbfgsStep::Create(const StepContex
 absl::StatusOr<std::vector<LbfgsStep::GivenBatch>> LbfgsStep::ReadBatches(StepReport& report) {
   const double begin = Now();
   std::vector<GivenBatch> batches;
-  const int64_t epoch = context_.loader.position().epoch;
+  const int64_t epoch = context_.batches.position().epoch;
   for (int64_t i = 0; TakesBatch(context_, i, epoch); ++i) {
     GivenBatch& given = batches.emplace_back();
-    ONWARD_ASSIGN_OR_RETURN(given.batch, context_.loader.Next());
-    given.places = context_.loader.places();
-    given.slice = context_.loader.slice();
+    ONWARD_ASSIGN_OR_RETURN(given.batch, context_.batches.Next());
+    given.places = context_.batches.places();
+    given.slice = context_.batches.slice();
     ONWARD_RETURN_IF_ERROR(context_.checks.CheckData(given.batch, given.places));
     report.examples += given.slice.whole;
     ONWARD_ASSIGN_OR_RETURN(given.inputs, InputsOf(context_.session.data_inputs(), given.batch,

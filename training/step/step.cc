@@ -22,11 +22,11 @@ bool SkipsSteps(const TrainConfig& config) {
 
 bool TakesBatch(const StepContext& context, int64_t taken, int64_t epoch) {
   return taken == 0 ||
-         (taken < context.config.accumulate() && context.loader.position().epoch == epoch);
+         (taken < context.config.accumulate() && context.batches.position().epoch == epoch);
 }
 
 absl::Status SetSlice(const StepContext& context, const BatchSlice& slice) {
-  if (context.loader.options().ranks == 1) return absl::OkStatus();
+  if (context.batches.ranks() == 1) return absl::OkStatus();
   context.session.set_batch_slice(slice);
   const double share = static_cast<double>(slice.rows) / static_cast<double>(slice.whole);
   return context.session.Set(kBatchShare, Tensor::Scalar(share));

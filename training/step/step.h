@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "onward/train_config.pb.h"
 #include "onward/training_report.h"
-#include "training/data/loader.h"
+#include "training/data/batch_source.h"
 #include "training/step/finite_checks.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
@@ -25,7 +25,7 @@ struct StepContext {
   const TrainConfig& config;
   const TrainingPhases& phases;
   TrainingSession& session;
-  Loader& loader;
+  BatchSource& batches;
   const TrainingProgress& progress;
   FiniteChecks& checks;
   // Asked between batches; true ends the step with Cancelled. Null: nobody interrupts.
@@ -40,7 +40,7 @@ class TrainingStep {
   // not go together.
   static absl::StatusOr<std::unique_ptr<TrainingStep>> Create(const StepContext& context);
 
-  // Takes its batches from the loader; the settings of the step (rates, scales) are in the session
+  // Takes its batches from `batches`; the settings of the step (rates, scales) are in the session
   // and in `report`, which gets the loss, the gradients' norms and values, examples and the
   // seconds that data took. Returns whether loss and gradients are finite: where they are not,
   // the weights are those before the step. Errors: of the data, or of the graph's run, with the

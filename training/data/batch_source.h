@@ -1,0 +1,33 @@
+// Where the steps of a training take their batches from.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "onward/kernel.h"
+#include "training/data/places.h"
+
+namespace onward {
+
+// Not thread-safe.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  // How many ranks share each batch.
+  virtual int ranks() const = 0;
+  // What Next() returns. Batches of one epoch alone make a step.
+  struct Position {
+    int64_t epoch = 0;
+    int64_t batch = 0;
+  };
+  virtual Position position() const = 0;
+  virtual absl::StatusOr<Batch> Next() = 0;
+  // Where the examples of the batch that Next() returned last come from.
+  virtual const BatchPlaces& places() const = 0;
+  // Which rows of a batch those are that Next() returned. None, where a batch has fewer rows than
+  // there are ranks: then it returned one row, which counts for nothing.
+  virtual const BatchSlice& slice() const = 0;
+};
+
+}  // namespace onward
