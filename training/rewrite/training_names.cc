@@ -9,7 +9,7 @@ namespace onward {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "loss",         "prediction",     "gradient_norm", "gradients_finite", "average/weight",
+    "loss",         "prediction",     "gradient_norm", "gradients_finite", "averaging/weight",
     "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference"};
 // Before the name of a parameter.
 constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",

@@ -122,7 +122,7 @@ class UpdateWriter {
   absl::Status WriteAverages(const TrainingPhases& phases) {
     Graph& graph = model_.graph;
     GraphSink sink(graph, "average/");
-    const Expr weight = sink.Value(AddState(graph, "average/weight", Tensor::Scalar(0.0)));
+    const Expr weight = sink.Value(AddState(graph, kAverageWeight, Tensor::Scalar(0.0)));
     const Expr any = Greater(weight, ScalarLike(weight, 0));
     const bool uniform = config_.average().kind() == AverageConfig::UNIFORM;
     std::map<ValueId, ValueId> next_of;

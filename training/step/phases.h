@@ -22,7 +22,7 @@ bool IsLbfgs(const TrainConfig& config);
 
 // Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
 // "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are
-// updated) and "prediction" (phase evaluate, where targets are classes); inputs "average/weight"
+// updated) and "prediction" (phase evaluate, where targets are classes); inputs "averaging/weight"
 // (the share of the new weights in their average), "scaler/scale" (of the loss, float16) and
 // "batch/share" (of the rank's rows, where several make the step), with defaults.
 struct TrainingPhases {
@@ -44,6 +44,8 @@ struct TrainingPhases {
 };
 
 inline constexpr char kAveragePrefix[] = "average/";
+// Not below the prefix: "average/weight" is of a parameter "weight".
+inline constexpr char kAverageWeight[] = "averaging/weight";
 // State of trainings that add gradients up over several batches.
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";

@@ -52,7 +52,7 @@ TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
   const std::set<std::string> parameters((*plain)->parameters().begin(),
                                          (*plain)->parameters().end());
   const char* const kNames[][4] = {
-      {"loss", "average/weight", "prediction", "gradient_norm"},
+      {"loss", "averaging/weight", "prediction", "gradient_norm"},
       {"optimizer/step", "next/fc1.weight", "loss", "prediction"},
       {"average/fc1.weight", "loss", "gradient_norm", "gradients_finite"},
       {"scaler/scale", "gradient_norm/fc1.bias", "logits", "loss"},
@@ -81,6 +81,30 @@ TEST_F(TrainingNamesTest, ValuesOfTheModelStandAside) {
   }
 }
 
+// Training names values after the weights: "average/weight" of a weight "weight".
+TEST_F(TrainingNamesTest, WeightsOfShortNames) {
+  const auto config = [&](const std::string& more) {
+    TrainConfig made = Detailed("logits");
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(more, &made));
+    return made;
+  };
+  for (const std::string more : {"", "accumulate: 2", "precision { autocast: FLOAT16 }"}) {
+    SCOPED_TRACE(more);
+    Write("a", "b", "logits", "c");
+    const auto plain = Train(config(more));
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    for (const std::string weight :
+         {"weight", "step", "count", "reference", "scale", "share", "settings", "lr"}) {
+      SCOPED_TRACE(weight);
+      Write("a", "b", "logits", "c", weight);
+      const auto trainer = Train(config(more));
+      ASSERT_TRUE(trainer.ok()) << trainer.status();
+      for (const std::string prefix : {"", "average/"})
+        EXPECT_EQ(Weights(**trainer, prefix + weight), Weights(**plain, prefix + "fc1.weight"));
+    }
+  }
+}
+
 TEST_F(TrainingNamesTest, NamesOfWeightsAreRefused) {
   Write("a", "b", "logits", "c", "loss");
   EXPECT_THAT(Error(Detailed("logits")),
@@ -95,7 +119,7 @@ TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   const auto expected = Weights(**plain, "fc1.weight");
   const auto evaluation = (*plain)->Evaluate();
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
-  for (const std::string name : {"prediction", "loss", "optimizer/step", "average/weight"}) {
+  for (const std::string name : {"prediction", "loss", "optimizer/step", "averaging/weight"}) {
     SCOPED_TRACE(name);
     Write("a", "b", "logits", "c", "fc1.weight", name);
     TrainConfig config = Detailed("logits");
