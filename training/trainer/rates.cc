@@ -14,6 +14,8 @@ bool IsPlateau(const ScheduleConfig* schedule) {
   return schedule != nullptr && schedule->has_plateau();
 }
 
+}  // namespace
+
 double BaseRate(const GroupSettings& group) {
   const auto rate = std::find(group.settings.begin(), group.settings.end(), "lr");
   return rate == group.settings.end()
@@ -21,7 +23,18 @@ double BaseRate(const GroupSettings& group) {
              : group.values[static_cast<size_t>(rate - group.settings.begin())];
 }
 
-}  // namespace
+absl::Status SetRate(const GroupSettings& group, const ScheduleValue& value,
+                     TrainingSession& session) {
+  if (group.input.empty()) return absl::OkStatus();
+  Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
+  for (size_t k = 0; k < group.values.size(); ++k) {
+    double& setting = settings.mutable_data<double>()[k] = group.values[k];
+    if (group.settings[k] == "lr") setting = value.rate;
+    if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
+      setting = *value.momentum;
+  }
+  return session.Set(group.input, std::move(settings));
+}
 
 absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<GroupSettings> groups,
                                     int64_t total_steps, TrainingProgress& progress) {
@@ -63,18 +76,9 @@ ScheduleValue Rates::ValueOf(size_t group) const {
 
 absl::Status Rates::Set(TrainingSession& session, StepReport& report) const {
   for (size_t i = 0; i < groups_.size(); ++i) {
-    const GroupSettings& group = groups_[i];
     const ScheduleValue value = ValueOf(i);
     report.rates.push_back(value.rate);
-    if (group.input.empty()) continue;  // of LBFGS, which reads the report
-    Tensor settings(DType::kFloat64, {static_cast<int64_t>(group.values.size())});
-    for (size_t k = 0; k < group.values.size(); ++k) {
-      double& setting = settings.mutable_data<double>()[k] = group.values[k];
-      if (group.settings[k] == "lr") setting = value.rate;
-      if (value.momentum && (group.settings[k] == "momentum" || group.settings[k] == "beta1"))
-        setting = *value.momentum;
-    }
-    ONWARD_RETURN_IF_ERROR(session.Set(group.input, std::move(settings)));
+    ONWARD_RETURN_IF_ERROR(SetRate(groups_[i], value, session));
   }
   report.rate = report.rates.back();
   return absl::OkStatus();

@@ -15,6 +15,14 @@
 
 namespace onward {
 
+// The rate that the config gives a group.
+double BaseRate(const GroupSettings& group);
+
+// Gives the coming step a group's settings, with this rate and momentum. Nothing to do for LBFGS,
+// which reads the step's report.
+absl::Status SetRate(const GroupSettings& group, const ScheduleValue& value,
+                     TrainingSession& session);
+
 // Not thread-safe.
 class Rates {
  public:

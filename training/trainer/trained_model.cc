@@ -56,6 +56,16 @@ std::vector<std::string> ReleaseWeights(const std::vector<std::string>& names, G
   return released;
 }
 
+Model ModelWithWeights(Model model, const std::vector<std::string>& names, bool averaged,
+                       const std::map<std::string, Tensor>& state) {
+  for (const std::string& name : names) {
+    const auto average = state.find(kAveragePrefix + name);
+    const Tensor& weight = averaged && average != state.end() ? average->second : state.at(name);
+    SetConstant(model.graph, model.graph.FindValue(name), weight);
+  }
+  return model;
+}
+
 absl::Status ToInferenceForm(Model& model) {
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   RoundMasterWeights(model.graph);

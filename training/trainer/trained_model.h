@@ -21,6 +21,11 @@ absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool average
 // in memory once. Returns which ones those are.
 std::vector<std::string> ReleaseWeights(const std::vector<std::string>& names, Graph& graph);
 
+// `model` with the values of `state`, which is not copied, as its constants of these names;
+// `averaged`: their averages, where `state` has such.
+Model ModelWithWeights(Model model, const std::vector<std::string>& names, bool averaged,
+                       const std::map<std::string, Tensor>& state);
+
 // Turns a model in training form, with the values of its weights, into one for inference. Errors as
 // SetInferenceMode.
 absl::Status ToInferenceForm(Model& model);

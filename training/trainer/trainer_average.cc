@@ -9,23 +9,6 @@
 
 namespace onward {
 
-// The share of the coming weights in their average.
-absl::Status TrainingLoop::SetAverageWeight() {
-  if (!config_.has_average()) return absl::OkStatus();
-  const AverageConfig& average = config_.average();
-  const bool counts = progress_.step >= average.start() &&
-                      (progress_.step - average.start()) % average.every() == 0;
-  double weight = 0;
-  if (counts) {
-    ++progress_.averaged;
-    weight = average.kind() == AverageConfig::UNIFORM
-                 ? 1.0 / static_cast<double>(progress_.averaged)
-             : progress_.averaged == 1 ? 1.0
-                                       : 1 - average.decay();
-  }
-  return session_->Set("average/weight", Tensor::Scalar(weight));
-}
-
 void TrainingLoop::WarnOfLateAverage() const {
   if (!config_.has_average() || total_steps_ == 0 || config_.average().start() < total_steps_)
     return;

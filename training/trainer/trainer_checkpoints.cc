@@ -1,9 +1,7 @@
 // What Trainer writes to checkpoints and continues from.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/same_training.h"
 #include "training/trainer/training_loop.h"
+#include "training/trainer/training_state.h"
 
 namespace onward {
 namespace {
@@ -31,19 +30,6 @@ std::string RoomIn(const std::string& directory, int64_t bytes) {
   if (error) return needs;
   return absl::StrFormat("%s, the disk of '%s' has %.1f MB free", needs, directory,
                          1e-6 * static_cast<double>(space.available));
-}
-
-constexpr char kLbfgsPrefix[] = "lbfgs/";
-
-// Takes what a step of LBFGS keeps out of `tensors`: how much it is changes from step to step.
-TrainingStep::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
-  TrainingStep::Tensors state;
-  for (auto it = tensors.begin(); it != tensors.end();) {
-    const bool is_part = it->first.starts_with(kLbfgsPrefix);
-    if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second;
-    it = is_part ? tensors.erase(it) : std::next(it);
-  }
-  return state;
 }
 
 }  // namespace
@@ -98,23 +84,14 @@ absl::Status TrainingLoop::Resume() {
   if (!loaded.ok()) return loaded.status();
   for (const std::string& damaged : loaded->damaged)
     Warn(absl::StrCat(damaged, "; continuing from ", loaded->path));
-  TrainingState& state = loaded->state;
-  const TrainingStep::Tensors kept = TakeStepState(state.tensors);
-  ONWARD_RETURN_IF_ERROR(Annotate(
-      CheckSameTraining(state.values, description_, options_.allow_other_data, options_.log),
-      absl::StrCat("the checkpoint ", loaded->path)));
-  std::map<std::string, Tensor> expected;
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(expected[name], session_->State(name));
-  }
-  ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTensors(state, expected), loaded->path));
-  ONWARD_RETURN_IF_ERROR(Annotate(step_->SetState(kept), loaded->path));
+  ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTraining(loaded->state.values, description_,
+                                                    options_.allow_other_data, options_.log),
+                                  absl::StrCat("the checkpoint ", loaded->path)));
   std::map<int64_t, PlateauState> fresh = std::move(progress_.plateaus);
-  ONWARD_ASSIGN_OR_RETURN(progress_, ProgressOf(state.values));
+  ONWARD_ASSIGN_OR_RETURN(progress_,
+                          RestoreState(std::move(loaded->state), loaded->path, *session_, *step_));
   statistics_of_ = progress_.statistics_of.value_or(-1);
   progress_.plateaus.merge(fresh);  // of schedules that the checkpoint does not know
-  for (const auto& [name, tensor] : state.tensors)
-    ONWARD_RETURN_IF_ERROR(session_->Set(name, tensor.Clone()));
   saved_step_ = progress_.step;
   return absl::OkStatus();
 }
@@ -180,19 +157,15 @@ void TrainingLoop::FindBest() {
 
 void TrainingLoop::SaveCheckpoint(std::optional<double> metric) {
   if (checkpoints_ == nullptr || saved_step_ == progress_.step) return;
-  TrainingState state;
-  state.step = progress_.step;
-  state.metric = metric;
   TrainingProgress progress = progress_;
   if (statistics_of_ >= 0) progress.statistics_of = statistics_of_;
-  state.values = TextOf(progress);
-  state.values.insert(description_.begin(), description_.end());
-  for (const std::string& name : session_->state_names())
-    state.tensors[name] = *session_->State(name);
-  for (const auto& [name, tensor] : step_->State()) state.tensors[kLbfgsPrefix + name] = tensor;
+  absl::StatusOr<TrainingState> state = ReadState(*session_, *step_, progress);
+  if (!state.ok()) return WarnOfCheckpoint(state.status());
+  state->metric = metric;
+  state->values.insert(description_.begin(), description_.end());
   saved_step_ = progress_.step;
   Count("checkpoint/begun");
-  if (const absl::Status before = checkpoints_->Save(std::move(state)); !before.ok())
+  if (const absl::Status before = checkpoints_->Save(*std::move(state)); !before.ok())
     WarnOfCheckpoint(before);
   if (waits_for_checkpoints_) WaitForCheckpoint();
 }

@@ -1,5 +1,5 @@
 // The models that a trainer writes: the trained one, and one step.
-#include <set>
+#include <utility>
 
 #include "graph/rewrite/state.h"
 #include "onward/export.h"
@@ -9,33 +9,24 @@
 #include "training/source/stop_gradients.h"
 #include "training/trainer/trained_model.h"
 #include "training/trainer/training_loop.h"
+#include "training/trainer/training_state.h"
 
 namespace onward {
 
-absl::StatusOr<Model> TrainingLoop::ModelWithWeights(
-    bool averaged, const std::map<std::string, Tensor>* state) const {
-  Model model = trained_.model;
-  const std::vector<std::string> states = session_->state_names();
-  const std::set<std::string> known(states.begin(), states.end());
-  for (const std::string& name : weights_) {
-    const std::string average = kAveragePrefix + name;
-    const std::string& source = averaged && known.count(average) > 0 ? average : name;
-    Tensor weight;
-    if (state == nullptr) {
-      ONWARD_ASSIGN_OR_RETURN(weight, session_->State(source));
-    } else {
-      weight = state->at(source);
-    }
-    SetConstant(model.graph, model.graph.FindValue(name), std::move(weight));
-  }
-  return model;
+absl::StatusOr<Model> TrainingLoop::CurrentModel(bool averaged) const {
+  ONWARD_ASSIGN_OR_RETURN(const TrainingState state, ReadState(*session_, *step_, progress_));
+  return ModelWithWeights(trained_.model, weights_, averaged, state.tensors);
 }
 
 absl::StatusOr<Model> TrainingLoop::TrainedModel() const {
   if (!best_weights_) ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
-  ONWARD_ASSIGN_OR_RETURN(
-      Model model, best_weights_ ? ModelWithWeights(best_weights_->averaged, &best_weights_->state)
-                                 : ModelWithWeights(HasAverage(), nullptr));
+  Model model;
+  if (best_weights_) {
+    model =
+        ModelWithWeights(trained_.model, weights_, best_weights_->averaged, best_weights_->state);
+  } else {
+    ONWARD_ASSIGN_OR_RETURN(model, CurrentModel(HasAverage()));
+  }
   ONWARD_RETURN_IF_ERROR(ToInferenceForm(model));
   SetNotes(config_, DataNotes(), model);
   return model;
@@ -57,7 +48,7 @@ absl::Status TrainingLoop::ExportStep(const std::string& path) const {
         "export.training_step: a step over several batches is no one graph; set accumulate to 1");
   }
   TrainableModel trained{Model(), trained_.initializers};
-  ONWARD_ASSIGN_OR_RETURN(trained.model, ModelWithWeights(false, nullptr));
+  ONWARD_ASSIGN_OR_RETURN(trained.model, CurrentModel(/*averaged=*/false));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
                           MakeTrainingPhases(trained, config_, fields_, {.portable = true}));
   Model& step = portable.models[0];

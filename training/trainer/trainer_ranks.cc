@@ -1,38 +1,11 @@
 // What the trainers of several ranks do together, besides the all-reduce nodes of their steps.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/text_format.h"
-#include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
+#include "training/trainer/start_together.h"
 #include "training/trainer/training_loop.h"
 
 namespace onward {
-namespace {
-
-// What must be alike; how a rank computes and where it writes is its own.
-std::string TextOf(TrainConfig config) {
-  config.clear_threads();
-  config.clear_max_memory();
-  config.clear_output_dir();
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(config, &text);
-  return text;
-}
-
-// The tensors that a graph's run adds up, in their order.
-std::string AllReducesOf(const Graph& graph) {
-  std::string text;
-  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
-  if (!order.ok()) return text;
-  for (const NodeId id : *order) {
-    const Node& node = graph.node(id);
-    if (node.domain == kOnwardDomain && node.op_type == "AllReduce")
-      absl::StrAppend(&text, node.name, " ", graph.type(node.outputs[0]).ToString(), "\n");
-  }
-  return text;
-}
-
-}  // namespace
 
 int TrainingLoop::rank() const { return options_.communicator ? options_.communicator->rank() : 0; }
 int TrainingLoop::ranks() const {
@@ -43,34 +16,14 @@ void TrainingLoop::SetActivity(const std::string& activity) const {
   if (options_.communicator != nullptr) options_.communicator->set_activity(activity);
 }
 
-// Ranks that are not alike are refused before they exchange a tensor; the state is rank 0's.
 absl::Status TrainingLoop::StartTogether() {
   if (ranks() == 1) return absl::OkStatus();
-  Communicator& communicator = *options_.communicator;
-  std::string state;
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));
-    absl::StrAppend(&state, name, " ", std::string(DTypeName(value.dtype())),
-                    DimsString(value.dims()), "\n");
-  }
-  std::string sums;
-  for (size_t phase = 0; phase < phases_.evaluate; ++phase)
-    absl::StrAppend(&sums, AllReducesOf(session_->session(phase).graph()), "\n");
-  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the configuration", TextOf(config_)));
-  ONWARD_RETURN_IF_ERROR(
-      Agree(communicator, "the number of examples", absl::StrCat(data_->size())));
-  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the model", state));
-  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the list of gradients", sums));
-  const std::map<std::string, std::string> progress = onward::TextOf(progress_);
-  ONWARD_RETURN_IF_ERROR(Agree(communicator, "the checkpoint that is resumed",
-                               absl::StrJoin(progress, "\n", absl::PairFormatter("="))));
-  for (const std::string& name : session_->state_names()) {
-    ONWARD_ASSIGN_OR_RETURN(const Tensor value, session_->State(name));
-    Tensor own = value.Clone();
-    ONWARD_RETURN_IF_ERROR(communicator.Broadcast(own.view(), 0));
-    ONWARD_RETURN_IF_ERROR(session_->Set(name, std::move(own)));
-  }
-  return absl::OkStatus();
+  const std::map<std::string, std::string> progress = TextOf(progress_);
+  return onward::StartTogether(
+      *options_.communicator, config_, phases_.evaluate,
+      {{"the number of examples", absl::StrCat(data_->size())},
+       {"the checkpoint that is resumed", absl::StrJoin(progress, "\n", absl::PairFormatter("="))}},
+      *session_);
 }
 
 // What one rank is asked ends all of them, after the same step. A rank that is gone shows in what

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
+#include "training/step/average_weight.h"
 #include "training/step/step_outputs.h"
 #include "training/trainer/training_loop.h"
 
@@ -56,7 +57,7 @@ absl::StatusOr<StepReport> TrainingLoop::MakeStep() {
   const double begin = Now();
   const int64_t averaged = progress_.averaged;
   ONWARD_RETURN_IF_ERROR(rates_->Set(*session_, report));
-  ONWARD_RETURN_IF_ERROR(SetAverageWeight());
+  ONWARD_RETURN_IF_ERROR(SetAverageWeight(config_, progress_, *session_));
   ONWARD_RETURN_IF_ERROR(scaler_.Set(*session_));
   report.epoch = loader_->position().epoch;
   // Masks of Dropout are a function of the batch's number, so that a resumed training draws them.

@@ -95,10 +95,8 @@ class TrainingLoop : public Trainer {
   bool SavesBeforeTheEnd() const;
   absl::Status CheckLimit() const;
   int64_t TotalSteps() const;
-  // `state`: null: as the session has it.
-  absl::StatusOr<Model> ModelWithWeights(bool averaged,
-                                         const std::map<std::string, Tensor>* state) const;
-  absl::Status SetAverageWeight();
+  // With the weights as they are, or their averages.
+  absl::StatusOr<Model> CurrentModel(bool averaged) const;
   void WarnOfLateAverage() const;
   bool HasAverage() const;
   absl::Status UpdateAverageStatistics() const;
