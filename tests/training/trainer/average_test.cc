@@ -10,32 +10,13 @@ namespace {
 
 using namespace expr;  // NOLINT
 using ::testing::HasSubstr;
-
-constexpr const char* kStates[] = {"fc1.weight",       "fc1.bias",        "bn1.weight", "bn1.bias",
-                                   "bn1.running_mean", "bn1.running_var", "fc2.weight", "fc2.bias",
-                                   "fc3.weight",       "fc3.bias"};
+using testing::kNetStates;
 
 class AverageTest : public testing::TrainerCaseTest {
  protected:
-  // make_cases.py's Net: one BatchNormalization, used twice.
   void Load(const std::string& name) {
     TrainerCaseTest::Load(name);
-    GraphBuilder b("net");
-    std::map<std::string, Expr> parameters;
-    for (const char* each : kStates)
-      parameters[each] = b.Constant(arrays_.at(absl::StrCat("start/", each)), each);
-    const auto linear = [&](const Expr& x, const std::string& layer) {
-      return Gemm(x, parameters.at(layer + ".weight"), parameters.at(layer + ".bias"), false, true);
-    };
-    const auto normalized = [&](const Expr& x) {
-      return Relu(Op("BatchNormalization",
-                     {x, parameters.at("bn1.weight"), parameters.at("bn1.bias"),
-                      parameters.at("bn1.running_mean"), parameters.at("bn1.running_var")},
-                     {{"momentum", 0.9f}}));
-    };
-    const Expr x = b.Input("x", DType::kFloat64, {"batch", 4});
-    b.Output("y", linear(normalized(linear(normalized(linear(x, "fc1")), "fc2")), "fc3"));
-    ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("model.onnx")).ok());
+    ASSERT_TRUE(ExportFile(NormalizedNet(), scratch_.path("model.onnx")).ok());
   }
 
   static TrainConfig Steps(const std::string& more) {
@@ -64,7 +45,7 @@ TEST_F(AverageTest, WithBatchNormalizationsIsPyTorchs) {
     ASSERT_TRUE(trainer.ok()) << trainer.status();
     const auto model = (*trainer)->TrainedModel();
     ASSERT_TRUE(model.ok()) << model.status();
-    for (const char* state : kStates) {
+    for (const char* state : kNetStates) {
       ExpectState(**trainer, absl::StrCat("average/", state), absl::StrCat("want/", state), 1e-6);
       ExpectNear(Exported(*model, state), arrays_.at(absl::StrCat("want/", state)), state, 1e-6);
     }
@@ -76,7 +57,7 @@ TEST_F(AverageTest, WithBatchNormalizationsIsPyTorchs) {
     ASSERT_TRUE(resumed.ok()) << resumed.status();
     const auto again = (*resumed)->TrainedModel();
     ASSERT_TRUE(again.ok()) << again.status();
-    for (const char* state : kStates)
+    for (const char* state : kNetStates)
       ExpectNear(Exported(*again, state), Exported(*model, state), state, 0);
   }
 }
@@ -101,7 +82,7 @@ TEST_F(AverageTest, ACheckpointBetweenEvaluationsIsExportedWithPyTorchsStatistic
   const auto log = [&](const LogRecord& record) { warnings.push_back(record.message); };
   const auto model = ModelOfCheckpoint(config, scratch_.path(), load(15), "", log);
   ASSERT_TRUE(model.ok()) << model.status();
-  for (const char* state : kStates)
+  for (const char* state : kNetStates)
     ExpectNear(Exported(*model, state), arrays_.at(absl::StrCat("want/", state)), state, 1e-6);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("was written between the evaluations of a uniform average"));
@@ -169,7 +150,7 @@ TEST_F(AverageTest, BeforeItsStartTheWeightsCount) {
       EXPECT_EQ(with, without);
       const auto model = averaged->TrainedModel();
       ASSERT_TRUE(model.ok()) << model.status();
-      for (const char* state : kStates) {
+      for (const char* state : kNetStates) {
         ExpectNear(Exported(*model, state), *plain->State(state), state, 0);
       }
       ASSERT_EQ(warnings.size(), 1u);
@@ -197,7 +178,7 @@ TEST_F(AverageTest, BeforeItsStartATrainingWithoutPatienceExportsItsWeights) {
     EXPECT_EQ(averaged->steps_done(), 12);
     const auto model = averaged->TrainedModel();
     ASSERT_TRUE(model.ok()) << model.status();
-    for (const char* state : kStates)
+    for (const char* state : kNetStates)
       ExpectNear(Exported(*model, state), *plain->State(state), state, 0);
     EXPECT_FALSE(SameBits(Exported(*model, "fc3.weight"), arrays_.at("start/fc3.weight")));
   }

@@ -16,6 +16,10 @@
 
 namespace onward::testing {
 
+inline constexpr const char* kNetStates[] = {
+    "fc1.weight",      "fc1.bias",   "bn1.weight", "bn1.bias",   "bn1.running_mean",
+    "bn1.running_var", "fc2.weight", "fc2.bias",   "fc3.weight", "fc3.bias"};
+
 class TrainerCaseTest : public ::testing::Test {
  protected:
   // A case's arrays; its data become "data.safetensors".
@@ -28,6 +32,28 @@ class TrainerCaseTest : public ::testing::Test {
       if (absl::StartsWith(key, "data/")) data.tensors[key.substr(5)] = value;
     }
     ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+  }
+
+  // make_cases.py's Net: one BatchNormalization, used twice.
+  Model NormalizedNet() const {
+    GraphBuilder b("net");
+    std::map<std::string, expr::Expr> parameters;
+    for (const char* each : kNetStates)
+      parameters[each] = b.Constant(arrays_.at(absl::StrCat("start/", each)), each);
+    const auto linear = [&](const expr::Expr& x, const std::string& layer) {
+      return expr::Gemm(x, parameters.at(layer + ".weight"), parameters.at(layer + ".bias"), false,
+                        true);
+    };
+    const auto normalized = [&](const expr::Expr& x) {
+      return expr::Relu(
+          expr::Op("BatchNormalization",
+                   {x, parameters.at("bn1.weight"), parameters.at("bn1.bias"),
+                    parameters.at("bn1.running_mean"), parameters.at("bn1.running_var")},
+                   {{"momentum", 0.9f}}));
+    };
+    const expr::Expr x = b.Input("x", DType::kFloat64, {"batch", 4});
+    b.Output("y", linear(normalized(linear(normalized(linear(x, "fc1")), "fc2")), "fc3"));
+    return *b.Build();
   }
 
   // Trains "model.onnx" on the data in their order, the last batch too, and evaluates on them.
