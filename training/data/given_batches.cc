@@ -20,7 +20,7 @@ class GivenRows : public Dataset {
   }
 
  private:
-  const std::vector<Field> fields_;
+  std::vector<Field> fields_;
 };
 
 }  // namespace
