@@ -8,13 +8,13 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/optimizer_steps.h"
+#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "onward/shape.h"
 
 namespace onward::cpu {
 namespace {
 
-constexpr int64_t kSettings = 6;
 constexpr int64_t kBlockColumns = 8192, kMostBlockRows = 1024;
 
 // How a parameter is cut, by its shape alone.
@@ -115,7 +115,7 @@ class AdafactorStep : public Kernel {
                        matrices_ ? "squares of rows and columns" : "no squares of columns"));
     }
     ONWARD_RETURN_IF_ERROR(CheckStepDims(context, 1, dims));
-    ONWARD_RETURN_IF_ERROR(CheckSettings(context, kSettings));
+    ONWARD_RETURN_IF_ERROR(CheckSettings(context, AdafactorSettings::kCount));
     context.SetOutput(0, dims);
     context.AllowInPlace(0, 0);
     for (int state = 0; state < 1 + matrices_; ++state) {
@@ -138,10 +138,12 @@ class AdafactorStep : public Kernel {
     const double* settings = context.in<double>(2);
     const auto step = static_cast<double>(*context.in<int64_t>(3));
     AdafactorNumbers<T> n;
-    n.weight = static_cast<T>(std::pow(step, settings[1]));
-    n.epsilon1 = static_cast<T>(settings[2]);
-    n.floor = static_cast<T>(settings[2] * settings[2]);
-    n.shrink = static_cast<T>(1 - settings[0] * settings[5]);
+    n.weight = static_cast<T>(std::pow(step, settings[AdafactorSettings::kBeta2Decay]));
+    n.epsilon1 = static_cast<T>(settings[AdafactorSettings::kEps1]);
+    n.floor =
+        static_cast<T>(settings[AdafactorSettings::kEps1] * settings[AdafactorSettings::kEps1]);
+    n.shrink = static_cast<T>(1 - settings[AdafactorSettings::kLr] *
+                                      settings[AdafactorSettings::kWeightDecay]);
     AdafactorArrays<T> a = {context.in<T>(0), context.in<T>(1),  context.in<T>(4),
                             nullptr,          context.out<T>(0), context.out<T>(1),
                             nullptr,          plan.rows,         plan.columns};
@@ -164,9 +166,12 @@ class AdafactorStep : public Kernel {
     }
     // NaN stays NaN.
     const auto elements = static_cast<double>(context.input(0).num_elements());
-    const double scale = std::max(std::sqrt(all.parameter / elements), settings[3]);
-    const double excess = std::max(std::sqrt(all.change / elements) / settings[4], 1.0);
-    const double rate = scale * std::min(settings[0], 1 / std::sqrt(step)) / excess;
+    const double scale =
+        std::max(std::sqrt(all.parameter / elements), settings[AdafactorSettings::kEps2]);
+    const double excess =
+        std::max(std::sqrt(all.change / elements) / settings[AdafactorSettings::kD], 1.0);
+    const double rate =
+        scale * std::min(settings[AdafactorSettings::kLr], 1 / std::sqrt(step)) / excess;
     Apply(context, plan, n, static_cast<T>(maximize_ ? -rate : rate), a, scratch);
     return absl::OkStatus();
   }

@@ -5,6 +5,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/optimizer_steps.h"
+#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 
 namespace onward::cpu {
@@ -13,13 +14,13 @@ namespace {
 template <typename T>
 LambNumbers<T> NumbersOf(const double* settings, double step, bool maximize) {
   LambNumbers<T> n;
-  n.first_weight = static_cast<T>(1 - settings[1]);
-  n.beta2 = static_cast<T>(settings[2]);
-  n.second_weight = static_cast<T>(1 - settings[2]);
-  n.epsilon = static_cast<T>(settings[3]);
-  n.decay = static_cast<T>(settings[4]);
-  n.by_first = static_cast<T>(1 / (1 - std::pow(settings[1], step)));
-  n.by_second = static_cast<T>(1 / (1 - std::pow(settings[2], step)));
+  n.first_weight = static_cast<T>(1 - settings[AdamSettings::kBeta1]);
+  n.beta2 = static_cast<T>(settings[AdamSettings::kBeta2]);
+  n.second_weight = static_cast<T>(1 - settings[AdamSettings::kBeta2]);
+  n.epsilon = static_cast<T>(settings[AdamSettings::kEps]);
+  n.decay = static_cast<T>(settings[AdamSettings::kWeightDecay]);
+  n.by_first = static_cast<T>(1 / (1 - std::pow(settings[AdamSettings::kBeta1], step)));
+  n.by_second = static_cast<T>(1 / (1 - std::pow(settings[AdamSettings::kBeta2], step)));
   n.sign = maximize ? T(-1) : T(1);
   return n;
 }
@@ -30,7 +31,7 @@ class LambStep : public Kernel {
   LambStep(const ScaledStepLoops<T>& loops, bool maximize) : loops_(loops), maximize_(maximize) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindStep(context, 2, 5));
+    ONWARD_RETURN_IF_ERROR(BindStep(context, 2, AdamSettings::kCount));
     context.SetScratch(Blocks(NumElements(context.input_dims(0))) *
                        static_cast<int64_t>(sizeof(StepSums)));
     return absl::OkStatus();
@@ -56,7 +57,7 @@ class LambStep : public Kernel {
     }
     const bool both = all.parameter > 0 && all.change > 0;
     const double trust = both ? std::sqrt(all.parameter) / std::sqrt(all.change) : 1.0;
-    const T rate = static_cast<T>(settings[0]) * static_cast<T>(trust);
+    const T rate = static_cast<T>(settings[AdamSettings::kLr]) * static_cast<T>(trust);
     // Backwards: the last blocks are still in the caches.
     context.ParallelFor(blocks, 1, [&](int64_t i, int64_t end) {
       for (; i < end; ++i) {

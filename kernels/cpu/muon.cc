@@ -9,6 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/muon_product.h"
 #include "kernels/cpu/optimizer_steps.h"
+#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "onward/shape.h"
 
@@ -42,7 +43,7 @@ class MuonStep : public Kernel {
       : loops_(loops), tiles_(tiles), nesterov_(nesterov), maximize_(maximize) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindStep(context, 1, 4));
+    ONWARD_RETURN_IF_ERROR(BindStep(context, 1, MuonSettings::kCount));
     const DimsView dims = context.input_dims(0);
     if (dims.size() != 2) {
       return absl::InvalidArgumentError(
@@ -74,21 +75,22 @@ class MuonStep : public Kernel {
     auto* sums = context.scratch<double>();
     T* x = reinterpret_cast<T*>(sums + plan.sums());
     ForBlocks(context, plan, [&](int64_t block, int64_t at, int64_t count) {
-      sums[block] =
-          loops_.muon_direction(static_cast<T>(1 - settings[1]), static_cast<T>(settings[1]),
-                                nesterov_, maximize_ ? T(-1) : T(1), context.in<T>(1) + at,
-                                context.in<T>(4) + at, context.out<T>(1) + at, x + at, count);
+      sums[block] = loops_.muon_direction(
+          static_cast<T>(1 - settings[MuonSettings::kMomentum]),
+          static_cast<T>(settings[MuonSettings::kMomentum]), nesterov_, maximize_ ? T(-1) : T(1),
+          context.in<T>(1) + at, context.in<T>(4) + at, context.out<T>(1) + at, x + at, count);
     });
     double squares = 0;
     for (int64_t i = 0; i < plan.blocks; ++i) squares += sums[i];
     // NaN stays NaN.
-    const T size = static_cast<T>(std::max(std::sqrt(squares), settings[2]));
+    const T size = static_cast<T>(std::max(std::sqrt(squares), settings[MuonSettings::kEps]));
     ForBlocks(context, plan,
               [&](int64_t, int64_t at, int64_t count) { loops_.divide(x + at, size, count); });
     x = Orthogonal(context, plan, x);
     const double shape = static_cast<double>(plan.rows) / static_cast<double>(plan.columns);
-    const T rate = static_cast<T>(settings[0] * std::sqrt(std::max(1.0, shape)));
-    const T shrink = static_cast<T>(1 - settings[0] * settings[3]);
+    const T rate = static_cast<T>(settings[MuonSettings::kLr] * std::sqrt(std::max(1.0, shape)));
+    const T shrink =
+        static_cast<T>(1 - settings[MuonSettings::kLr] * settings[MuonSettings::kWeightDecay]);
     ForBlocks(context, plan, [&](int64_t, int64_t at, int64_t count) {
       loops_.muon_apply(context.in<T>(0) + at, x + at, shrink, rate, context.out<T>(0) + at, count);
     });

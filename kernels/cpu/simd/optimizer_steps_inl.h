@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/simd/independent_inl.h"
+#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/optimizer_steps.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
@@ -13,16 +14,16 @@ namespace onward::cpu::ONWARD_TARGET {
 // element's state and receives the next one.
 template <bool kMomentum, bool kNesterov>
 struct SgdRule {
-  static constexpr int kSettings = 4, kStates = kMomentum ? 1 : 0;
+  static constexpr int kSettings = SgdSettings::kCount, kStates = kMomentum ? 1 : 0;
   template <typename T>
   struct Numbers {
     T rate, momentum, damped, decay;
     bool first;
     Numbers(const double* settings, double step)
-        : rate(static_cast<T>(settings[0])),
-          momentum(static_cast<T>(settings[1])),
-          damped(static_cast<T>(1 - settings[2])),
-          decay(static_cast<T>(settings[3])),
+        : rate(static_cast<T>(settings[SgdSettings::kLr])),
+          momentum(static_cast<T>(settings[SgdSettings::kMomentum])),
+          damped(static_cast<T>(1 - settings[SgdSettings::kDampening])),
+          decay(static_cast<T>(settings[SgdSettings::kWeightDecay])),
           first(step == 1) {}
     T Next(T p, T g, T* state) const {
       g = g + decay * p;
@@ -41,13 +42,14 @@ template <bool kDecoupled, typename T>
 struct Moments {
   T first_weight, beta2, second_weight, epsilon, decay, shrink;
   explicit Moments(const double* settings)
-      : first_weight(static_cast<T>(1 - settings[1])),
-        beta2(static_cast<T>(settings[2])),
-        second_weight(static_cast<T>(1 - settings[2])),
-        epsilon(static_cast<T>(settings[3])),
-        decay(static_cast<T>(settings[4])),
-        shrink(static_cast<T>(1 - settings[0] * settings[4])) {}
-  // Answers p after decay.
+      : first_weight(static_cast<T>(1 - settings[AdamSettings::kBeta1])),
+        beta2(static_cast<T>(settings[AdamSettings::kBeta2])),
+        second_weight(static_cast<T>(1 - settings[AdamSettings::kBeta2])),
+        epsilon(static_cast<T>(settings[AdamSettings::kEps])),
+        decay(static_cast<T>(settings[AdamSettings::kWeightDecay])),
+        shrink(static_cast<T>(1 - settings[AdamSettings::kLr] *
+                                      settings[AdamSettings::kWeightDecay])) {}
+  // Returns p after decay.
   T Update(T p, T g, T* state) const {
     if constexpr (!kDecoupled) g = g + decay * p;
     return Follow(p, g, state);
@@ -62,15 +64,16 @@ struct Moments {
 
 template <bool kDecoupled, bool kLargest>
 struct AdamRule {
-  static constexpr int kSettings = 5, kStates = kLargest ? 3 : 2;
+  static constexpr int kSettings = AdamSettings::kCount, kStates = kLargest ? 3 : 2;
   template <typename T>
   struct Numbers {
     Moments<kDecoupled, T> moments;
     T rate, root;
     Numbers(const double* settings, double step)
         : moments(settings),
-          rate(static_cast<T>(settings[0] / (1 - std::pow(settings[1], step)))),
-          root(static_cast<T>(std::sqrt(1 - std::pow(settings[2], step)))) {}
+          rate(static_cast<T>(settings[AdamSettings::kLr] /
+                              (1 - std::pow(settings[AdamSettings::kBeta1], step)))),
+          root(static_cast<T>(std::sqrt(1 - std::pow(settings[AdamSettings::kBeta2], step)))) {}
     T Next(T p, T g, T* state) const {
       p = moments.Update(p, g, state);
       T largest = state[1];
@@ -84,14 +87,15 @@ struct AdamRule {
 };
 
 struct AdagradRule {
-  static constexpr int kSettings = 4, kStates = 1;
+  static constexpr int kSettings = AdagradSettings::kCount, kStates = 1;
   template <typename T>
   struct Numbers {
     T rate, epsilon, decay;
     Numbers(const double* settings, double step)
-        : rate(static_cast<T>(settings[0] / (1 + (step - 1) * settings[1]))),
-          epsilon(static_cast<T>(settings[2])),
-          decay(static_cast<T>(settings[3])) {}
+        : rate(static_cast<T>(settings[AdagradSettings::kLr] /
+                              (1 + (step - 1) * settings[AdagradSettings::kLrDecay]))),
+          epsilon(static_cast<T>(settings[AdagradSettings::kEps])),
+          decay(static_cast<T>(settings[AdagradSettings::kWeightDecay])) {}
     T Next(T p, T g, T* state) const {
       g = g + decay * p;
       state[0] = state[0] + g * g;
@@ -101,15 +105,16 @@ struct AdagradRule {
 };
 
 struct LionRule {
-  static constexpr int kSettings = 4, kStates = 1;
+  static constexpr int kSettings = LionSettings::kCount, kStates = 1;
   template <typename T>
   struct Numbers {
     T rate, first_weight, second_weight, shrink;
     Numbers(const double* settings, double)
-        : rate(static_cast<T>(settings[0])),
-          first_weight(static_cast<T>(1 - settings[1])),
-          second_weight(static_cast<T>(1 - settings[2])),
-          shrink(static_cast<T>(1 - settings[0] * settings[3])) {}
+        : rate(static_cast<T>(settings[LionSettings::kLr])),
+          first_weight(static_cast<T>(1 - settings[LionSettings::kBeta1])),
+          second_weight(static_cast<T>(1 - settings[LionSettings::kBeta2])),
+          shrink(static_cast<T>(1 - settings[LionSettings::kLr] *
+                                        settings[LionSettings::kWeightDecay])) {}
     T Next(T p, T g, T* state) const {
       const T mixed = state[0] + first_weight * (g - state[0]);
       const T sign = mixed > 0 ? T(1) : mixed < 0 ? T(-1) : mixed;
@@ -122,17 +127,17 @@ struct LionRule {
 // kCentered only with kMomentum.
 template <bool kMomentum, bool kCentered>
 struct RMSpropRule {
-  static constexpr int kSettings = 5, kStates = 1 + kMomentum + kCentered;
+  static constexpr int kSettings = RMSpropSettings::kCount, kStates = 1 + kMomentum + kCentered;
   template <typename T>
   struct Numbers {
     T rate, alpha, weight, epsilon, decay, momentum;
     Numbers(const double* settings, double)
-        : rate(static_cast<T>(settings[0])),
-          alpha(static_cast<T>(settings[1])),
-          weight(static_cast<T>(1 - settings[1])),
-          epsilon(static_cast<T>(settings[2])),
-          decay(static_cast<T>(settings[3])),
-          momentum(static_cast<T>(settings[4])) {}
+        : rate(static_cast<T>(settings[RMSpropSettings::kLr])),
+          alpha(static_cast<T>(settings[RMSpropSettings::kAlpha])),
+          weight(static_cast<T>(1 - settings[RMSpropSettings::kAlpha])),
+          epsilon(static_cast<T>(settings[RMSpropSettings::kEps])),
+          decay(static_cast<T>(settings[RMSpropSettings::kWeightDecay])),
+          momentum(static_cast<T>(settings[RMSpropSettings::kMomentum])) {}
     T Next(T p, T g, T* state) const {
       g = g + decay * p;
       state[0] = state[0] * alpha + weight * g * g;
@@ -149,16 +154,16 @@ struct RMSpropRule {
 };
 
 struct AdadeltaRule {
-  static constexpr int kSettings = 4, kStates = 2;
+  static constexpr int kSettings = AdadeltaSettings::kCount, kStates = 2;
   template <typename T>
   struct Numbers {
     T rate, rho, weight, epsilon, decay;
     Numbers(const double* settings, double)
-        : rate(static_cast<T>(settings[0])),
-          rho(static_cast<T>(settings[1])),
-          weight(static_cast<T>(1 - settings[1])),
-          epsilon(static_cast<T>(settings[2])),
-          decay(static_cast<T>(settings[3])) {}
+        : rate(static_cast<T>(settings[AdadeltaSettings::kLr])),
+          rho(static_cast<T>(settings[AdadeltaSettings::kRho])),
+          weight(static_cast<T>(1 - settings[AdadeltaSettings::kRho])),
+          epsilon(static_cast<T>(settings[AdadeltaSettings::kEps])),
+          decay(static_cast<T>(settings[AdadeltaSettings::kWeightDecay])) {}
     T Next(T p, T g, T* state) const {
       g = g + decay * p;
       state[0] = state[0] * rho + weight * g * g;
@@ -171,7 +176,7 @@ struct AdadeltaRule {
 
 template <bool kDecoupled>
 struct RAdamRule {
-  static constexpr int kSettings = 5, kStates = 2;
+  static constexpr int kSettings = AdamSettings::kCount, kStates = 2;
   template <typename T>
   struct Numbers {
     Moments<kDecoupled, T> moments;
@@ -179,9 +184,10 @@ struct RAdamRule {
     bool rectified;
     Numbers(const double* settings, double step)
         : moments(settings),
-          rate(static_cast<T>(settings[0])),
-          correction(static_cast<T>(1 - std::pow(settings[1], step))) {
-      const double power = std::pow(settings[2], step), longest = 2 / (1 - settings[2]) - 1;
+          rate(static_cast<T>(settings[AdamSettings::kLr])),
+          correction(static_cast<T>(1 - std::pow(settings[AdamSettings::kBeta1], step))) {
+      const double power = std::pow(settings[AdamSettings::kBeta2], step),
+                   longest = 2 / (1 - settings[AdamSettings::kBeta2]) - 1;
       const double length = longest - 2 * step * power / (1 - power);
       rectified = length > 5;
       const double rectification = std::sqrt((length - 4) * (length - 2) * longest /
@@ -199,23 +205,27 @@ struct RAdamRule {
 // Settings end with the product of the momenta so far.
 template <bool kDecoupled>
 struct NAdamRule {
-  static constexpr int kSettings = 6, kStates = 2;
+  static constexpr int kSettings = NAdamSettings::kCount, kStates = 2;
   static double MomentumAt(const double* settings, double step) {
-    return settings[1] * (1 - std::pow(0.96, step * settings[5]) * 0.5);
+    return settings[NAdamSettings::kBeta1] *
+           (1 - std::pow(0.96, step * settings[NAdamSettings::kMomentumDecay]) * 0.5);
   }
   static double NextScalar(const double* settings, double step) {
-    return settings[6] * MomentumAt(settings, step);
+    return settings[NAdamSettings::kCount] * MomentumAt(settings, step);
   }
   template <typename T>
   struct Numbers {
     Moments<kDecoupled, T> moments;
     T by_gradient, by_moment, correction;
     Numbers(const double* settings, double step)
-        : moments(settings), correction(static_cast<T>(1 - std::pow(settings[2], step))) {
+        : moments(settings),
+          correction(static_cast<T>(1 - std::pow(settings[NAdamSettings::kBeta2], step))) {
       const double momentum = MomentumAt(settings, step);
-      const double following = MomentumAt(settings, step + 1), product = settings[6] * momentum;
-      by_gradient = static_cast<T>(settings[0] * (1 - momentum) / (1 - product));
-      by_moment = static_cast<T>(settings[0] * following / (1 - product * following));
+      const double following = MomentumAt(settings, step + 1),
+                   product = settings[NAdamSettings::kCount] * momentum;
+      by_gradient = static_cast<T>(settings[NAdamSettings::kLr] * (1 - momentum) / (1 - product));
+      by_moment =
+          static_cast<T>(settings[NAdamSettings::kLr] * following / (1 - product * following));
     }
     T Next(T p, T g, T* state) const {
       if constexpr (!kDecoupled) g = g + moments.decay * p;
