@@ -95,7 +95,7 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
   ONWARD_RETURN_IF_ERROR(CheckName(name));
   auto config = facts.config == nullptr ? std::make_shared<config::ModelConfig>()
                                         : std::make_shared<config::ModelConfig>(*facts.config);
-  ONWARD_ASSIGN_OR_RETURN(Interface interface, InterfaceOf(*session, *config));
+  ONWARD_ASSIGN_OR_RETURN(Interface interface, InterfaceOf(*session, *config, facts.directory));
   for (const ValueInfo& value : interface.inputs)
     ONWARD_RETURN_IF_ERROR(CheckCrosses(value, "input"));
   for (const ValueInfo& value : interface.outputs)
@@ -109,14 +109,16 @@ absl::StatusOr<std::shared_ptr<ServedModel>> ServedModel::Create(std::string nam
 }
 
 absl::StatusOr<ServedModel::Interface> ServedModel::InterfaceOf(const Session& session,
-                                                                const config::ModelConfig& config) {
+                                                                const config::ModelConfig& config,
+                                                                const std::string& directory) {
   Interface interface;
   interface.inputs = session.inputs();
   interface.outputs = session.outputs();
   ONWARD_ASSIGN_OR_RETURN(interface.queue, ReadQueueConfig(config));
   if (!config.has_sequence_batching()) return interface;
-  ONWARD_ASSIGN_OR_RETURN(SequenceConfig read,
-                          ReadSequenceConfig(config, interface.inputs, interface.outputs));
+  ONWARD_ASSIGN_OR_RETURN(
+      SequenceConfig read,
+      ReadSequenceConfig(config, directory, interface.inputs, interface.outputs));
   interface.inputs = read.client_inputs;
   // A state that the configuration lists among its outputs is returned, too.
   std::erase_if(interface.outputs, [&](const ValueInfo& output) {

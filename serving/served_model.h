@@ -25,6 +25,7 @@ class ModelConfig;
 // What a repository knows of a model besides its session.
 struct ServedModelFacts {
   int64_t version = 1;
+  std::string directory = {};  // in which the files that the configuration names lie
   std::shared_ptr<const config::ModelConfig> config = nullptr;  // null: what the model says
   std::map<std::string, std::vector<std::string>> labels = {};  // of classes, by output
   std::shared_ptr<ModelStatistics> statistics = nullptr;        // null: its own
@@ -94,7 +95,8 @@ class ServedModel {
               Interface interface);
 
   static absl::StatusOr<Interface> InterfaceOf(const Session& session,
-                                               const config::ModelConfig& config);
+                                               const config::ModelConfig& config,
+                                               const std::string& directory);
 
   // The output, or the best classes of it, as was asked for.
   absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;

@@ -53,13 +53,14 @@ absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& sour
   if (facts.text != nullptr && facts.text->generates())
     session = std::shared_ptr<Session>(facts.text, facts.text->session());
   facts.version = version;
+  facts.directory = source.path;
   facts.config = std::make_shared<config::ModelConfig>(config);
   ONWARD_ASSIGN_OR_RETURN(facts.labels, ReadLabels(config, source.path));
   facts.labels.merge(read.labels);  // labels of files come first
   if (context.statistics != nullptr) facts.statistics = context.statistics(version);
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<ServedModel> model,
                           ServedModel::Create(source.name, std::move(session), std::move(facts)));
-  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), model->session()));
+  ONWARD_RETURN_IF_ERROR(RunWarmUp(model->config(), source.path, model->session()));
   return model;
 }
 

@@ -11,6 +11,7 @@
 #include "onward/session.h"
 #include "onward/status.h"
 #include "serving/protocol/datatype.h"
+#include "serving/repository/model_file.h"
 
 namespace onward::serving {
 namespace {
@@ -69,6 +70,7 @@ absl::StatusOr<std::vector<int64_t>> BeginningOf(const config::SequenceBatching:
 }
 
 absl::StatusOr<SequenceState> ReadState(const config::SequenceBatching::State& state,
+                                        const std::string& directory,
                                         const std::vector<ValueInfo>& inputs,
                                         const std::vector<ValueInfo>& outputs, bool batched) {
   const std::string field = absl::StrCat("state '", state.input_name(), "'");
@@ -89,12 +91,20 @@ absl::StatusOr<SequenceState> ReadState(const config::SequenceBatching::State& s
   for (const auto& initial : state.initial_state()) {
     ONWARD_RETURN_IF_ERROR(
         CheckDataType(absl::StrCat(field, ": initial_state"), initial.data_type(), dtype));
-    if (!initial.data_file().empty())
-      return absl::UnimplementedError(
-          absl::StrCat("the model's configuration: sequence_batching: ", field,
-                       ": initial_state: data_file is not supported; zero_data is"));
   }
   ONWARD_ASSIGN_OR_RETURN(read.dims, BeginningOf(state, read.input.type, batched, field));
+  const std::string file =
+      state.initial_state().empty() ? std::string() : state.initial_state(0).data_file();
+  if (file.empty()) return read;
+  const std::string where =
+      absl::StrCat("the model's configuration: sequence_batching: ", field, ": data_file");
+  const DimsView row = DimsView(read.dims).subspan(batched ? 1 : 0);
+  if (std::any_of(row.begin(), row.end(), [](int64_t dim) { return dim < 0; }))
+    return absl::InvalidArgumentError(absl::StrCat(
+        where, ": dims must say how large the state is, got [", absl::StrJoin(row, ","), "]"));
+  ONWARD_ASSIGN_OR_RETURN(
+      read.beginning,
+      ReadModelTensor(directory, absl::StrCat("initial_state/", file), where, dtype, row));
   return read;
 }
 
@@ -169,6 +179,7 @@ bool SequenceConfig::Gives(const std::string& input) const {
 }
 
 absl::StatusOr<SequenceConfig> ReadSequenceConfig(const config::ModelConfig& config,
+                                                  const std::string& directory,
                                                   const std::vector<ValueInfo>& inputs,
                                                   const std::vector<ValueInfo>& outputs) {
   const config::SequenceBatching& batching = config.sequence_batching();
@@ -182,8 +193,8 @@ absl::StatusOr<SequenceConfig> ReadSequenceConfig(const config::ModelConfig& con
     return Wrong("max_candidate_sequences", absl::StrCat("expected 0 or more, got ", most));
   read.most_sequences = most > 0 ? static_cast<size_t>(most) : kMostSequences;
   for (const auto& state : batching.state()) {
-    ONWARD_ASSIGN_OR_RETURN(SequenceState each,
-                            ReadState(state, inputs, outputs, config.max_batch_size() > 0));
+    ONWARD_ASSIGN_OR_RETURN(SequenceState each, ReadState(state, directory, inputs, outputs,
+                                                          config.max_batch_size() > 0));
     read.states.push_back(std::move(each));
   }
   for (const auto& input : batching.control_input()) {

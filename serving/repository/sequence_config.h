@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct SequenceState {
   std::string output;
   ValueInfo input;
   std::vector<int64_t> dims;  // of the beginning; -1: as the model and the request say
+  // What it begins with, where the configuration names a file: of a row, in a batched model. Else
+  // it begins with zeros.
+  std::optional<Tensor> beginning;
 };
 
 // An input that tells the model where in its sequence a request stands.
@@ -43,9 +47,11 @@ struct SequenceConfig {
   bool Gives(const std::string& input) const;
 };
 
-// `inputs` and `outputs`: all of the model. InvalidArgument names the field, what was expected and
-// what it has; Unimplemented: initial states from files.
+// `inputs` and `outputs`: all of the model, whose `directory` has initial states in its folder
+// "initial_state". InvalidArgument names the field, what was expected and what it has; others as
+// ReadModelTensor.
 absl::StatusOr<SequenceConfig> ReadSequenceConfig(const config::ModelConfig& config,
+                                                  const std::string& directory,
                                                   const std::vector<ValueInfo>& inputs,
                                                   const std::vector<ValueInfo>& outputs);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "serving/protocol/datatype.h"
+#include "serving/repository/model_file.h"
 
 namespace onward::serving {
 namespace {
@@ -26,15 +27,20 @@ void Fill(absl::Span<T> elements, std::mt19937& random) {
   }
 }
 
-absl::StatusOr<Tensor> DataOf(const config::WarmUp::Input& input, int64_t batch,
-                              std::mt19937& random) {
+absl::StatusOr<Tensor> DataOf(const config::WarmUp::Input& input, const std::string& directory,
+                              int64_t batch, std::mt19937& random) {
   const std::string& type = config::DataType_Name(input.data_type());
   const std::string name = type == "TYPE_STRING" ? "BYTES" : type.substr(sizeof("TYPE_") - 1);
   const std::optional<DType> dtype = DTypeOfDatatype(name);
   if (!dtype) return absl::InvalidArgumentError("data_type is missing");
-  if (input.input_data_type_case() == config::WarmUp::Input::kInputDataFile)
-    return absl::UnimplementedError(
-        "input_data_file is not supported; zero_data and random_data are");
+  if (input.input_data_type_case() == config::WarmUp::Input::kInputDataFile) {
+    const Dims dims(input.dims().begin(), input.dims().end());
+    ONWARD_ASSIGN_OR_RETURN(
+        const Tensor row,
+        ReadModelTensor(directory, absl::StrCat("warmup/", input.input_data_file()),
+                        "input_data_file", *dtype, dims));
+    return batch > 0 ? RepeatRow(row, batch) : row;
+  }
   Dims dims;
   if (batch > 0) dims.push_back(batch);
   dims.insert(dims.end(), input.dims().begin(), input.dims().end());
@@ -50,7 +56,7 @@ absl::StatusOr<Tensor> DataOf(const config::WarmUp::Input& input, int64_t batch,
 }
 
 absl::Status RunOne(const config::ModelConfig& config, const config::WarmUp& warm_up,
-                    Session& session) {
+                    const std::string& directory, Session& session) {
   std::mt19937 random(0);
   const int64_t batch =
       config.max_batch_size() > 0 ? std::max<int64_t>(1, warm_up.batch_size()) : 0;
@@ -59,7 +65,7 @@ absl::Status RunOne(const config::ModelConfig& config, const config::WarmUp& war
                                                    config.max_batch_size(), ", got ", batch));
   Session::Inputs inputs;
   for (const auto& [name, input] : warm_up.inputs()) {
-    absl::StatusOr<Tensor> data = DataOf(input, batch, random);
+    absl::StatusOr<Tensor> data = DataOf(input, directory, batch, random);
     if (!data.ok()) return Annotate(data.status(), absl::StrCat("input '", name, "':"));
     inputs.emplace(name, *std::move(data));
   }
@@ -70,9 +76,10 @@ absl::Status RunOne(const config::ModelConfig& config, const config::WarmUp& war
 
 }  // namespace
 
-absl::Status RunWarmUp(const config::ModelConfig& config, Session& session) {
+absl::Status RunWarmUp(const config::ModelConfig& config, const std::string& directory,
+                       Session& session) {
   for (const config::WarmUp& warm_up : config.model_warmup()) {
-    const absl::Status status = RunOne(config, warm_up, session);
+    const absl::Status status = RunOne(config, warm_up, directory, session);
     if (!status.ok()) return Annotate(status, absl::StrCat("model_warmup '", warm_up.name(), "':"));
   }
   return absl::OkStatus();

@@ -2,14 +2,19 @@
 // first runs do.
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "onward/session.h"
 #include "serving/repository/model_config.pb.h"
 
 namespace onward::serving {
 
-// Runs what the configuration's model_warmup asks for, with zeros or random data. InvalidArgument
-// names the warm-up and what of it does not fit the model; errors as Session::Run.
-absl::Status RunWarmUp(const config::ModelConfig& config, Session& session);
+// Runs what the configuration's model_warmup asks for: zeros, random data, or one row from a file
+// of the folder "warmup" in the model's `directory`, as often as the batch has rows.
+// InvalidArgument names the warm-up and what of it does not fit the model; errors as Session::Run
+// and ReadModelTensor.
+absl::Status RunWarmUp(const config::ModelConfig& config, const std::string& directory,
+                       Session& session);
 
 }  // namespace onward::serving

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "serving/protocol/datatype.h"
+#include "serving/repository/model_file.h"
 #include "serving/scheduling/batch.h"
 
 namespace onward::serving {
@@ -148,6 +149,16 @@ bool Sequences::IsBusy(const Sequence& sequence) const {
 absl::StatusOr<std::vector<Value>> Sequences::Beginning(const InferRequest& request) const {
   std::vector<Value> states;
   for (const SequenceState& state : config_.states) {
+    if (state.beginning) {
+      Tensor given;
+      if (config_.batched) {
+        ONWARD_ASSIGN_OR_RETURN(given, RepeatRow(*state.beginning, OwnRows(request, config_)));
+      } else {
+        given = state.beginning->Clone();
+      }
+      states.emplace_back(std::move(given));
+      continue;
+    }
     Dims dims;
     for (size_t i = 0; i < state.dims.size(); ++i) {
       std::optional<int64_t> size = state.dims[i];

@@ -128,5 +128,23 @@ TEST_F(ModelDirectoryTest, WarmUpRunsBeforeTheModelIsReady) {
   EXPECT_THAT(StartError(), HasSubstr("data_type is missing"));
 }
 
+// A row that the model refuses shows that the warm-up ran with it.
+TEST_F(ModelDirectoryTest, WarmUpTakesRowsOfFiles) {
+  directory_.Write("m/1/model.onnx", onward::testing::ModelBytes(R"(
+      g (int64[n, 1] x) => (float[n, 1] y)
+      { table = Constant <value = float[3] {1, 2, 4}> () y = Gather(table, x) })"));
+  directory_.Write("m/config.pbtxt",
+                   R"(max_batch_size: 4 model_warmup { name: "w" batch_size: 3
+                      inputs { key: "x" value { data_type: TYPE_INT64 dims: 1
+                                                input_data_file: "row" } } })");
+  EXPECT_THAT(StartError(), HasSubstr("the model's directory has no file 'warmup/row'"));
+  directory_.Write("m/warmup/row", std::string("\2\0\0\0", 4));
+  EXPECT_THAT(StartError(), HasSubstr("'warmup/row': expected 8 bytes"));
+  directory_.Write("m/warmup/row", std::string("\7\0\0\0\0\0\0\0", 8));
+  EXPECT_THAT(StartError(), AllOf(HasSubstr("model_warmup 'w': "), HasSubstr("7")));
+  directory_.Write("m/warmup/row", std::string("\2\0\0\0\0\0\0\0", 8));
+  StartDirectory();
+}
+
 }  // namespace
 }  // namespace onward::serving

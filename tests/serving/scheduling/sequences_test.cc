@@ -50,6 +50,33 @@ TEST_F(SequencesTest, EachHasItsRunningSum) {
   EXPECT_EQ(Ask(18446744073709551615u, 9, "se"), json({9, -9}));
 }
 
+TEST_F(SequencesTest, BeginAsTheirFilesSay) {
+  const float row[] = {100, -7};
+  const std::string bytes(reinterpret_cast<const char*>(row), sizeof(row));
+  const std::string state =
+      R"(sequence_batching { state { input_name: "s" output_name: "t" initial_state {
+         data_type: TYPE_FP32 data_file: "row" dims: )";
+  directory_.Write("m/initial_state/row", bytes);
+  Serve(state + "[1, 2] } } }");
+  EXPECT_EQ(Ask(7, 1, "s"), json({101, -8}));
+  EXPECT_EQ(Ask(7, 2), json({103, -10}));
+  EXPECT_EQ(Ask(7, 1, "s"), json({101, -8}));  // begins again as the file says
+}
+
+TEST_F(SequencesTest, RowsOfABatchBeginAsTheirFileSays) {
+  const float row[] = {100, -7};
+  directory_.Write("m/initial_state/row",
+                   std::string(reinterpret_cast<const char*>(row), sizeof(row)));
+  Serve(R"(max_batch_size: 4 sequence_batching { state { input_name: "s" output_name: "t"
+           initial_state { data_type: TYPE_FP32 data_file: "row" dims: [2] } } })");
+  const json asked = {
+      {"parameters", {{"sequence_id", 1}, {"sequence_start", true}}},
+      {"inputs",
+       {{{"name", "x"}, {"datatype", "FP32"}, {"shape", {2, 2}}, {"data", {1, 2, 3, 4}}}}}};
+  EXPECT_EQ(Post("/v2/models/m/infer", asked.dump())["outputs"][0]["data"],
+            json({101, -5, 103, -3}));
+}
+
 TEST_F(SequencesTest, ClientsSeeNoStates) {
   Serve(std::string(kState) + "}");
   const json metadata = Get("/v2/models/m");
@@ -151,8 +178,16 @@ TEST_F(SequencesTest, WrongConfigurationsAreNamed) {
   has(R"(state { input_name: "s" output_name: "y" data_type: TYPE_FP16 })",
       "state 's': data_type: expected TYPE_FP32, got TYPE_FP16");
   has(R"(state { input_name: "s" output_name: "y" dims: [1, 3] })", "state 's': dims: got [1,3]");
-  has(R"(state { input_name: "s" output_name: "y" initial_state { data_file: "a" } })",
-      "data_file is not supported");
+  const auto from_file = [&](const std::string& dims, const std::string& file) {
+    return absl::StrCat("state { input_name: 's' output_name: 'y' initial_state { ", dims,
+                        " data_file: '", file, "' } }");
+  };
+  directory_.Write("m/initial_state/three", std::string(12, '\0'));
+  has(from_file("", "three"), "data_file: dims must say how large the state is, got [-1,-1]");
+  has(from_file("dims: [1, 2]", "three"), "data_file: 'initial_state/three': expected 8 bytes");
+  has(from_file("dims: [1, 2]", "four"),
+      "data_file: the model's directory has no file 'initial_state/four'");
+  has(from_file("dims: [1, 2]", "../../m/config.pbtxt"), "is not a file in the model's directory");
   has(R"(state { input_name: "s" output_name: "y" } state { input_name: "x" output_name: "y" })",
       "output_name 'y' is there twice");
   has(R"(control_input { name: "x" })", "control_input 'x': control: expected one, got 0");
