@@ -18,6 +18,19 @@ absl::Status Set(cublasStatus_t (*set)(Handle, Attribute, const void*, size_t), 
   return ToStatus(set(handle, attribute, &value, sizeof(value)));
 }
 
+cudaDataType_t TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return CUDA_R_64F;
+    case DType::kFloat16:
+      return CUDA_R_16F;
+    case DType::kBFloat16:
+      return CUDA_R_16BF;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
 void* Aligned(void* scratch) {
   const auto address = reinterpret_cast<uintptr_t>(scratch);
   constexpr uintptr_t kMask = kWorkspaceAlignment - 1;
@@ -46,10 +59,12 @@ uint32_t AlignmentOfSteps(int64_t bytes) {
 }
 
 LtProduct::LtProduct(DType dtype, Precision precision)
-    : type_(dtype == DType::kFloat64 ? CUDA_R_64F : CUDA_R_32F),
-      compute_(dtype == DType::kFloat64        ? CUBLAS_COMPUTE_64F
-               : precision == Precision::kFast ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                               : CUBLAS_COMPUTE_32F) {}
+    : type_(TypeOf(dtype)),
+      scale_(dtype == DType::kFloat64 ? CUDA_R_64F : CUDA_R_32F),
+      compute_(dtype == DType::kFloat64 ? CUBLAS_COMPUTE_64F
+               : dtype == DType::kFloat32 && precision == Precision::kFast
+                   ? CUBLAS_COMPUTE_32F_FAST_TF32
+                   : CUBLAS_COMPUTE_32F) {}
 
 int64_t LtProduct::scratch_bytes() { return kWorkspaceBytes + kWorkspaceAlignment; }
 
@@ -91,7 +106,7 @@ absl::Status LtProduct::Run(const Product& product, const cublasLtMatmulAlgo_t& 
   ONWARD_RETURN_IF_ERROR(Describe(product, bias, descriptors));
   const float alpha32 = static_cast<float>(alpha), zero32 = 0;
   const double zero64 = 0;
-  const bool is_double = type_ == CUDA_R_64F;
+  const bool is_double = scale_ == CUDA_R_64F;
   return ToStatus(cublasLtMatmul(
       handle, descriptors.operation, is_double ? static_cast<const void*>(&alpha) : &alpha32, b,
       descriptors.b, a, descriptors.a, is_double ? static_cast<const void*>(&zero64) : &zero32, d,
@@ -100,7 +115,7 @@ absl::Status LtProduct::Run(const Product& product, const cublasLtMatmulAlgo_t& 
 
 // Row-major products are computed transposed: D' = B' A'.
 absl::Status LtProduct::Describe(const Product& p, const void* bias, Descriptors& out) const {
-  ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatmulDescCreate(&out.operation, compute_, type_)));
+  ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatmulDescCreate(&out.operation, compute_, scale_)));
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
     return Set(cublasLtMatmulDescSetAttribute, out.operation, attribute, value);
   };

@@ -1,4 +1,5 @@
-// One product of cuBLASLt: matrices of float32 or float64, row-major, several at equal distances.
+// One product of cuBLASLt: matrices of a float, row-major, several at equal distances. Those of 16
+// bits are summed in float32 and rounded once.
 #pragma once
 
 #include <cublasLt.h>
@@ -43,6 +44,7 @@ class LtProduct {
   absl::Status Describe(const Product& product, const void* bias, Descriptors& out) const;
 
   cudaDataType_t type_;
+  cudaDataType_t scale_;  // of alpha and beta
   cublasComputeType_t compute_;
 };
 

@@ -1,4 +1,4 @@
-// MatMul and Gemm through cuBLASLt, float32 and float64.
+// MatMul and Gemm of floats through cuBLASLt.
 #include "kernels/shapes/matmul.h"
 
 #include <numeric>
@@ -147,15 +147,18 @@ class Gemm : public Kernel {
   GemmAttributes attributes_;
 };
 
-bool Supported(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+bool Supported(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16;
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec) {
-  if (!Supported(spec.input_dtype(0))) return absl::UnimplementedError("only float32 and float64");
+  if (!Supported(spec.input_dtype(0))) return absl::UnimplementedError("only floats");
   return std::make_unique<MatMul>(spec.input_dtype(0), spec.options().precision);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec) {
-  if (!Supported(spec.input_dtype(0))) return absl::UnimplementedError("only float32 and float64");
+  if (!Supported(spec.input_dtype(0))) return absl::UnimplementedError("only floats");
   const GemmAttributes attributes = GemmAttributes::Parse(spec);
   if (spec.has_input(2)) {
     if (attributes.beta != 1.0f) return absl::UnimplementedError("beta is not 1");

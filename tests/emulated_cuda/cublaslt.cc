@@ -1,5 +1,5 @@
 // cuBLASLt's calls that the provider makes, on the emulated device: products of column-major
-// matrices of float32 and float64. What the library leaves undefined is refused here.
+// matrices of floats. What the library leaves undefined is refused here.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "onward/small_float.h"
 #include "tests/emulated_cuda/state.h"
 
 using namespace onward::emulated_cuda;  // NOLINT(google-build-using-namespace)
@@ -86,9 +87,10 @@ bool Fit(const Operation& operation, const Layout& a, const Layout& b, const Lay
          (ta ? a.rows : a.columns) == (tb ? b.columns : b.rows);
 }
 
-template <typename T>
+// Sums and scales in `S`, rounds to T once.
+template <typename T, typename S>
 void Multiply(const Operation& operation, const Layout& la, const Layout& lb, const Layout& ld,
-              const T* a, const T* b, T* d, T alpha) {
+              const T* a, const T* b, T* d, S alpha) {
   const bool ta = operation.transpose_a != CUBLAS_OP_N, tb = operation.transpose_b != CUBLAS_OP_N;
   const auto depth = static_cast<int64_t>(ta ? la.rows : la.columns);
   const auto rows = static_cast<int64_t>(ld.rows);
@@ -96,25 +98,26 @@ void Multiply(const Operation& operation, const Layout& la, const Layout& lb, co
   for (int64_t column = 0; column < static_cast<int64_t>(ld.columns); ++column) {
     std::fill(sums.begin(), sums.end(), 0);
     for (int64_t k = 0; k < depth; ++k) {
-      const auto factor =
-          static_cast<double>(tb ? b[column + k * lb.leading] : b[k + column * lb.leading]);
+      const auto factor = static_cast<double>(
+          static_cast<S>(tb ? b[column + k * lb.leading] : b[k + column * lb.leading]));
       const T* from = ta ? a + k : a + k * la.leading;
       const int64_t step = ta ? la.leading : 1;
       for (int64_t row = 0; row < rows; ++row)
-        sums[static_cast<size_t>(row)] += static_cast<double>(from[row * step]) * factor;
+        sums[static_cast<size_t>(row)] +=
+            static_cast<double>(static_cast<S>(from[row * step])) * factor;
     }
     for (int64_t row = 0; row < rows; ++row) {
-      T value = alpha * static_cast<T>(sums[static_cast<size_t>(row)]);
+      S value = alpha * static_cast<S>(sums[static_cast<size_t>(row)]);
       if (operation.epilogue == CUBLASLT_EPILOGUE_BIAS)
-        value += static_cast<const T*>(operation.bias)[row];
-      d[row + column * ld.leading] = value;
+        value += static_cast<S>(static_cast<const T*>(operation.bias)[row]);
+      d[row + column * ld.leading] = static_cast<T>(value);
     }
   }
 }
 
-template <typename T>
+template <typename T, typename S>
 cudaError_t EnqueueProduct(const Operation& operation, const Layout& la, const Layout& lb,
-                           const Layout& ld, const void* a, const void* b, void* d, T alpha,
+                           const Layout& ld, const void* a, const void* b, void* d, S alpha,
                            cudaStream_t stream) {
   return Enqueue(stream, "cublasLtMatmul", [=] {
     for (int64_t i = 0; i < ld.batches; ++i) {
@@ -284,7 +287,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   for (int i = 0; i < 4; ++i)
     if (!IsAligned(operands[i], algorithm.alignment[i]))
       return Wrong("an operand is aligned less than was said");
-  const size_t width = la.type == CUDA_R_64F ? 8 : 4;
+  const size_t width = la.type == CUDA_R_64F ? 8 : la.type == CUDA_R_32F ? 4 : 2;
+  if (lb.type != la.type || ld.type != la.type) return Wrong("the operands' types differ");
+  if (op.scale != (width == 8 ? CUDA_R_64F : CUDA_R_32F))
+    return Wrong("alpha is of another type than the products are summed in");
   if (!IsAllocated(a, la.extent() * width) || !IsAllocated(b, lb.extent() * width) ||
       !IsAllocated(d, ld.extent() * width))
     return Wrong("an operand does not lie in an allocation");
@@ -293,10 +299,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   const bool is_double = width == 8;
   if (is_double ? *static_cast<const double*>(beta) != 0 : *static_cast<const float*>(beta) != 0)
     return Wrong("the emulation adds no C");
-  const cudaError_t error =
-      is_double
-          ? EnqueueProduct(op, la, lb, ld, a, b, d, *static_cast<const double*>(alpha), stream)
-          : EnqueueProduct(op, la, lb, ld, a, b, d, *static_cast<const float*>(alpha), stream);
+  const auto enqueue = [&](auto element, auto scale) {
+    using S = decltype(scale);
+    return EnqueueProduct<decltype(element)>(op, la, lb, ld, a, b, d, *static_cast<const S*>(alpha),
+                                             stream);
+  };
+  const cudaError_t error = la.type == CUDA_R_64F    ? enqueue(double(), double())
+                            : la.type == CUDA_R_16F  ? enqueue(onward::Float16(), float())
+                            : la.type == CUDA_R_16BF ? enqueue(onward::BFloat16(), float())
+                                                     : enqueue(float(), float());
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
