@@ -1,4 +1,4 @@
-// 2-D convolution through cuDNN, float32 NCHW with symmetric padding.
+// 2-D convolution of floats through cuDNN, NCHW with symmetric padding.
 #include "kernels/shapes/conv.h"
 
 #include <algorithm>
@@ -25,35 +25,38 @@ struct Descriptors {
   FilterDescriptor w;
   ConvDescriptor conv;
 
-  absl::Status Init(const Geometry& g, Precision precision) {
+  absl::Status Init(const Geometry& g, DType dtype, Precision precision) {
     const WindowAxis &h = g.axes[0], &v = g.axes[1];
     ONWARD_RETURN_IF_ERROR(CheckWindow(h));
     ONWARD_RETURN_IF_ERROR(CheckWindow(v));
-    ONWARD_RETURN_IF_ERROR(SetNchw(x, g.batch, g.channels, h.input, v.input));
-    ONWARD_RETURN_IF_ERROR(SetNchw(y, g.batch, g.filters, h.output, v.output));
-    ONWARD_RETURN_IF_ERROR(SetNchw(bias, 1, g.filters, 1, 1));
+    ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype, g.batch, g.channels, h.input, v.input));
+    ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype, g.batch, g.filters, h.output, v.output));
+    ONWARD_RETURN_IF_ERROR(SetNchw(bias, dtype, 1, g.filters, 1, 1));
     ONWARD_RETURN_IF_ERROR(w.Init());
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetFilter4dDescriptor(
-        w.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
+        w.get(), CudnnType(dtype), CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
         static_cast<int>(g.channels / g.group), static_cast<int>(h.kernel),
         static_cast<int>(v.kernel))));
     ONWARD_RETURN_IF_ERROR(conv.Init());
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetConvolution2dDescriptor(
         conv.get(), static_cast<int>(h.pad_begin), static_cast<int>(v.pad_begin),
         static_cast<int>(h.stride), static_cast<int>(v.stride), static_cast<int>(h.dilation),
-        static_cast<int>(v.dilation), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT)));
+        static_cast<int>(v.dilation), CUDNN_CROSS_CORRELATION, CudnnSumType(dtype))));
     ONWARD_RETURN_IF_ERROR(
         ToStatus(cudnnSetConvolutionGroupCount(conv.get(), static_cast<int>(g.group))));
-    const cudnnMathType_t math =
-        precision == Precision::kFast ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+    // Products of 16-bit floats are exact in tensor cores; those of float32 lose bits there.
+    const cudnnMathType_t math = BitSize(dtype) == 16            ? CUDNN_TENSOR_OP_MATH
+                                 : precision == Precision::kFast ? CUDNN_DEFAULT_MATH
+                                                                 : CUDNN_FMA_MATH;
     return ToStatus(cudnnSetConvolutionMathType(conv.get(), math));
   }
 };
 
 class Conv : public Kernel {
  public:
-  Conv(ConvAttributes attributes, const KernelOptions& options)
+  Conv(ConvAttributes attributes, DType dtype, const KernelOptions& options)
       : attributes_(std::move(attributes)),
+        dtype_(dtype),
         precision_(options.precision),
         deterministic_(options.deterministic) {}
 
@@ -76,24 +79,24 @@ class Conv : public Kernel {
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
     const State& state = context.state<State>();
     Descriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, precision_));
+    ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, dtype_, precision_));
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(
         GetCudnn(static_cast<cudaStream_t>(context.services()->stream()), &handle));
-    const float one = 1, zero = 0;
+    const void *one = CudnnOne(dtype_), *zero = CudnnZero(dtype_);
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnConvolutionForward(
-        handle, &one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
+        handle, one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
         d.conv.get(), state.algorithm, context.scratch<void>(),
-        static_cast<size_t>(state.workspace), &zero, d.y.get(), context.output(0).data)));
+        static_cast<size_t>(state.workspace), zero, d.y.get(), context.output(0).data)));
     if (!context.has_input(2)) return absl::OkStatus();
-    return ToStatus(cudnnAddTensor(handle, &one, d.bias.get(), context.input(2).data, &one,
-                                   d.y.get(), context.output(0).data));
+    return ToStatus(cudnnAddTensor(handle, one, d.bias.get(), context.input(2).data, one, d.y.get(),
+                                   context.output(0).data));
   }
 
  private:
   absl::Status Choose(State* state) const {
     Descriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state->geometry, precision_));
+    ONWARD_RETURN_IF_ERROR(d.Init(state->geometry, dtype_, precision_));
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
     cudnnConvolutionFwdAlgoPerf_t found[8];
@@ -111,12 +114,12 @@ class Conv : public Kernel {
   }
 
   ConvAttributes attributes_;
+  DType dtype_;
   Precision precision_;
   bool deterministic_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("only float32");
   const std::optional<Dims> w = spec.input_type(1).static_dims();
   if (!w || w->size() != 4)
     return absl::UnimplementedError("only 2-D convolutions with known kernel size");
@@ -136,7 +139,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
     if (!unit_stride || (*w)[2 + i] % 2 == 0)
       return absl::UnimplementedError("SAME padding that may be asymmetric");
   }
-  return std::make_unique<Conv>(std::move(attributes), spec.options());
+  return std::make_unique<Conv>(std::move(attributes), spec.input_dtype(0), spec.options());
 }
 
 constexpr KernelEntry kKernels[] = {{"", "Conv", "conv_cudnn", MakeConv}};

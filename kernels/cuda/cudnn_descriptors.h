@@ -34,6 +34,34 @@ using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvo
 using PoolDescriptor = Descriptor<cudnnPoolingDescriptor_t, cudnnCreatePoolingDescriptor,
                                   cudnnDestroyPoolingDescriptor>;
 
+// What cuDNN calls a float.
+inline cudnnDataType_t CudnnType(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return CUDNN_DATA_HALF;
+    case DType::kBFloat16:
+      return CUDNN_DATA_BFLOAT16;
+    case DType::kFloat64:
+      return CUDNN_DATA_DOUBLE;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+// Sums and scales are of that type: floats of 16 bits are summed in float32.
+inline cudnnDataType_t CudnnSumType(DType dtype) {
+  return dtype == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+}
+inline const void* CudnnOne(DType dtype) {
+  static const float one32 = 1;
+  static const double one64 = 1;
+  return dtype == DType::kFloat64 ? static_cast<const void*>(&one64) : &one32;
+}
+inline const void* CudnnZero(DType dtype) {
+  static const float zero32 = 0;
+  static const double zero64 = 0;
+  return dtype == DType::kFloat64 ? static_cast<const void*>(&zero64) : &zero32;
+}
+
 inline bool FitsInt(int64_t value) { return value >= 0 && value <= INT32_MAX; }
 
 // Unimplemented: a window that cuDNN has no numbers for.
@@ -44,9 +72,9 @@ inline absl::Status CheckWindow(const WindowAxis& axis) {
   return absl::UnimplementedError("the device takes windows, strides and pads below 2^31");
 }
 
-// float32 NCHW. Unimplemented: an empty tensor, or one of 2^31 elements or more.
-inline absl::Status SetNchw(TensorDescriptor& descriptor, int64_t n, int64_t c, int64_t h,
-                            int64_t w) {
+// NCHW. Unimplemented: an empty tensor, or one of 2^31 elements or more.
+inline absl::Status SetNchw(TensorDescriptor& descriptor, DType dtype, int64_t n, int64_t c,
+                            int64_t h, int64_t w) {
   const bool fits = FitsInt(n) && FitsInt(c) && FitsInt(h) && FitsInt(w) && FitsInt(n * c) &&
                     FitsInt(h * w) && FitsInt(n * c * (h * w)) && n * c * h * w > 0;
   if (!fits) {
@@ -55,7 +83,7 @@ inline absl::Status SetNchw(TensorDescriptor& descriptor, int64_t n, int64_t c, 
                      "x", h, "x", w, "; use --provider cpu"));
   }
   ONWARD_RETURN_IF_ERROR(descriptor.Init());
-  return ToStatus(cudnnSetTensor4dDescriptor(descriptor.get(), CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
+  return ToStatus(cudnnSetTensor4dDescriptor(descriptor.get(), CUDNN_TENSOR_NCHW, CudnnType(dtype),
                                              static_cast<int>(n), static_cast<int>(c),
                                              static_cast<int>(h), static_cast<int>(w)));
 }

@@ -1,4 +1,4 @@
-// 2-D pooling through cuDNN, float32 NCHW.
+// 2-D pooling of floats through cuDNN, NCHW.
 #include "kernels/shapes/pool.h"
 
 #include "kernels/cuda/cudnn_descriptors.h"
@@ -14,8 +14,8 @@ struct State {
 
 class Pool : public Kernel {
  public:
-  Pool(PoolAttributes attributes, cudnnPoolingMode_t mode, bool global)
-      : attributes_(std::move(attributes)), mode_(mode), global_(global) {}
+  Pool(PoolAttributes attributes, DType dtype, cudnnPoolingMode_t mode, bool global)
+      : attributes_(std::move(attributes)), dtype_(dtype), mode_(mode), global_(global) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0);
@@ -44,8 +44,8 @@ class Pool : public Kernel {
     const WindowAxis &h = state.axes[0], &w = state.axes[1];
     TensorDescriptor x, y;
     PoolDescriptor pool;
-    ONWARD_RETURN_IF_ERROR(SetNchw(x, 1, state.planes, h.input, w.input));
-    ONWARD_RETURN_IF_ERROR(SetNchw(y, 1, state.planes, h.output, w.output));
+    ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype_, 1, state.planes, h.input, w.input));
+    ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype_, 1, state.planes, h.output, w.output));
     ONWARD_RETURN_IF_ERROR(pool.Init());
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetPooling2dDescriptor(
         pool.get(), mode_, CUDNN_PROPAGATE_NAN, static_cast<int>(h.kernel),
@@ -54,27 +54,29 @@ class Pool : public Kernel {
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(
         GetCudnn(static_cast<cudaStream_t>(context.services()->stream()), &handle));
-    const float one = 1, zero = 0;
-    return ToStatus(cudnnPoolingForward(handle, pool.get(), &one, x.get(), context.input(0).data,
-                                        &zero, y.get(), context.output(0).data));
+    return ToStatus(cudnnPoolingForward(handle, pool.get(), CudnnOne(dtype_), x.get(),
+                                        context.input(0).data, CudnnZero(dtype_), y.get(),
+                                        context.output(0).data));
   }
 
  private:
-  static absl::Status CheckShapes(const State& state, DimsView output) {
+  absl::Status CheckShapes(const State& state, DimsView output) const {
     if (NumElements(output) == 0) return absl::OkStatus();
     TensorDescriptor x, y;
     for (const WindowAxis& axis : state.axes) ONWARD_RETURN_IF_ERROR(CheckWindow(axis));
-    ONWARD_RETURN_IF_ERROR(SetNchw(x, 1, state.planes, state.axes[0].input, state.axes[1].input));
-    return SetNchw(y, 1, state.planes, state.axes[0].output, state.axes[1].output);
+    ONWARD_RETURN_IF_ERROR(
+        SetNchw(x, dtype_, 1, state.planes, state.axes[0].input, state.axes[1].input));
+    return SetNchw(y, dtype_, 1, state.planes, state.axes[0].output, state.axes[1].output);
   }
 
   PoolAttributes attributes_;
+  DType dtype_;
   cudnnPoolingMode_t mode_;
   bool global_;
 };
 
 absl::Status CheckImages(const NodeSpec& spec) {
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("only float32");
+  if (!IsFloating(spec.input_dtype(0))) return absl::UnimplementedError("only floats");
   if (!spec.input_type(0).shape || spec.input_type(0).shape->size() != 4)
     return absl::UnimplementedError("only images");
   if (spec.has_output(1)) return absl::UnimplementedError("no indices");
@@ -101,14 +103,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
                                   : attributes.count_include_pad
                                       ? CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING
                                       : CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING;
-  return std::make_unique<Pool>(std::move(attributes), mode, false);
+  return std::make_unique<Pool>(std::move(attributes), spec.input_dtype(0), mode, false);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckImages(spec));
   const bool max = spec.node().op_type == "GlobalMaxPool";
   return std::make_unique<Pool>(
-      PoolAttributes(),
+      PoolAttributes(), spec.input_dtype(0),
       max ? CUDNN_POOLING_MAX_DETERMINISTIC : CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING, true);
 }
 

@@ -1,5 +1,5 @@
 // cuDNN's calls that the provider makes, on the emulated device: convolution, bias and pooling of
-// float32 NCHW. What the library leaves undefined is refused here.
+// floats, NCHW. What the library leaves undefined is refused here.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "onward/small_float.h"
 #include "tests/emulated_cuda/state.h"
 
 using namespace onward::emulated_cuda;  // NOLINT(google-build-using-namespace)
@@ -16,16 +17,22 @@ using namespace onward::emulated_cuda;  // NOLINT(google-build-using-namespace)
 struct cudnnContext {
   cudaStream_t stream = nullptr;
 };
+static size_t WidthOf(cudnnDataType_t type) {
+  return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
+}
 struct cudnnTensorStruct {
   int64_t n = 0, c = 0, h = 0, w = 0;
-  size_t bytes() const { return static_cast<size_t>(n * c * h * w) * sizeof(float); }
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  size_t bytes() const { return static_cast<size_t>(n * c * h * w) * WidthOf(type); }
 };
 struct cudnnFilterStruct {
   int64_t k = 0, c = 0, h = 0, w = 0;
-  size_t bytes() const { return static_cast<size_t>(k * c * h * w) * sizeof(float); }
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  size_t bytes() const { return static_cast<size_t>(k * c * h * w) * WidthOf(type); }
 };
 struct cudnnConvolutionStruct {
   int64_t pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  cudnnDataType_t sum = CUDNN_DATA_FLOAT;
   int64_t groups = 1;
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
 };
@@ -41,6 +48,42 @@ constexpr size_t kWorkspace = size_t{1} << 20;  // of every convolution
 #define ENTER(call)        \
   const Entry entry(call); \
   if (entry.error() != cudaSuccess) return CUDNN_STATUS_INTERNAL_ERROR
+
+// Whether the scales are 1 and `to`, in the type that sums have.
+bool AreScales(cudnnDataType_t type, const void* alpha, const void* beta, double to) {
+  const auto value = [&](const void* scale) {
+    return type == CUDNN_DATA_DOUBLE ? *static_cast<const double*>(scale)
+                                     : static_cast<double>(*static_cast<const float*>(scale));
+  };
+  return value(alpha) == 1 && value(beta) == to;
+}
+
+// Calls f(T()) with the type of the elements.
+template <typename F>
+void Dispatch(cudnnDataType_t type, F&& f) {
+  if (type == CUDNN_DATA_DOUBLE) return f(double());
+  if (type == CUDNN_DATA_HALF) return f(onward::Float16());
+  if (type == CUDNN_DATA_BFLOAT16) return f(onward::BFloat16());
+  f(float());
+}
+
+template <typename T>
+double NumberOf(T element) {
+  if constexpr (sizeof(T) == 2) {
+    return static_cast<double>(static_cast<float>(element));
+  } else {
+    return static_cast<double>(element);
+  }
+}
+// Rounded as from the sums' type.
+template <typename T>
+T ElementOf(double number) {
+  if constexpr (sizeof(T) == 8) {
+    return number;
+  } else {
+    return static_cast<T>(static_cast<float>(number));
+  }
+}
 
 template <typename Descriptor>
 cudnnStatus_t Create(Descriptor* result) {
@@ -65,24 +108,28 @@ int64_t OutputSize(int64_t input, int64_t pad, int64_t window, int64_t dilation,
 
 bool Fit(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnConvolutionStruct& conv,
          const cudnnTensorStruct& y) {
-  return x.c == w.c * conv.groups && y.n == x.n && y.c == w.k && w.k % conv.groups == 0 &&
+  const bool sums = conv.sum == (x.type == CUDNN_DATA_DOUBLE ? x.type : CUDNN_DATA_FLOAT);
+  return sums && x.type == w.type && x.type == y.type && x.c == w.c * conv.groups && y.n == x.n &&
+         y.c == w.k && w.k % conv.groups == 0 &&
          y.h == OutputSize(x.h, conv.pad_h, w.h, conv.dilation_h, conv.stride_h) &&
          y.w == OutputSize(x.w, conv.pad_w, w.w, conv.dilation_w, conv.stride_w);
 }
 
 // Adds what one tap of the filters gives to a row of the output.
-void AddTap(const float* in, double filter, int64_t size, int64_t first, int64_t step,
+template <typename T>
+void AddTap(const T* in, double filter, int64_t size, int64_t first, int64_t step,
             std::vector<double>& row) {
   const auto count = static_cast<int64_t>(row.size());
   const int64_t begin = first >= 0 ? 0 : (step - 1 - first) / step;
   const int64_t end = first >= size ? 0 : std::min(count, (size - 1 - first) / step + 1);
   for (int64_t i = begin; i < end; ++i)
-    row[static_cast<size_t>(i)] += filter * static_cast<double>(in[first + i * step]);
+    row[static_cast<size_t>(i)] += filter * NumberOf(in[first + i * step]);
 }
 
+template <typename T>
 void Convolve(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
-              const cudnnConvolutionStruct& conv, const cudnnTensorStruct& y, const float* in,
-              const float* filters, float* out) {
+              const cudnnConvolutionStruct& conv, const cudnnTensorStruct& y, const T* in,
+              const T* filters, T* out) {
   const int64_t filters_of_group = w.k / conv.groups;
   std::vector<double> row(static_cast<size_t>(y.w));
   for (int64_t i = 0; i < y.n * y.c * y.h; ++i) {
@@ -94,33 +141,33 @@ void Convolve(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
       if (r < 0 || r >= x.h) continue;
       const int64_t channel = k / filters_of_group * w.c + c;
       AddTap(in + ((n * x.c + channel) * x.h + r) * x.w,
-             static_cast<double>(filters[k * w.c * w.h * w.w + tap]), x.w,
-             b * conv.dilation_w - conv.pad_w, conv.stride_w, row);
+             NumberOf(filters[k * w.c * w.h * w.w + tap]), x.w, b * conv.dilation_w - conv.pad_w,
+             conv.stride_w, row);
     }
-    std::copy(row.begin(), row.end(), out + i * y.w);
+    std::transform(row.begin(), row.end(), out + i * y.w, ElementOf<T>);
   }
 }
 
+template <typename T>
 void Pool(const cudnnPoolingStruct& pool, const cudnnTensorStruct& x, const cudnnTensorStruct& y,
-          const float* in, float* out) {
+          const T* in, T* out) {
   const bool is_max =
       pool.mode == CUDNN_POOLING_MAX || pool.mode == CUDNN_POOLING_MAX_DETERMINISTIC;
   for (int64_t i = 0; i < y.n * y.c * y.h * y.w; ++i) {
     const int64_t column = i % y.w, row = i / y.w % y.h, plane = i / (y.w * y.h);
-    float most = -std::numeric_limits<float>::infinity();
-    double sum = 0;
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
     int64_t count = 0;
     for (int64_t tap = 0; tap < pool.h * pool.w; ++tap) {
       const int64_t r = row * pool.stride_h + tap / pool.w - pool.pad_h;
       const int64_t s = column * pool.stride_w + tap % pool.w - pool.pad_w;
       if (r < 0 || s < 0 || r >= x.h || s >= x.w) continue;
-      const float value = in[(plane * x.h + r) * x.w + s];
+      const double value = NumberOf(in[(plane * x.h + r) * x.w + s]);
       most = value > most || value != value ? value : most;
-      sum += static_cast<double>(value);
+      sum += value;
       ++count;
     }
     if (pool.mode == CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING) count = pool.h * pool.w;
-    out[i] = is_max ? most : static_cast<float>(sum / static_cast<double>(count));
+    out[i] = ElementOf<T>(is_max ? most : sum / static_cast<double>(count));
   }
 }
 
@@ -162,21 +209,21 @@ cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* d) { return
 cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t d) { return Destroy(d); }
 
 cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t d, cudnnTensorFormat_t,
-                                         cudnnDataType_t, int n, int c, int h, int w) {
-  *d = {n, c, h, w};
+                                         cudnnDataType_t type, int n, int c, int h, int w) {
+  *d = {n, c, h, w, type};
   const double elements = static_cast<double>(n) * c * h * w;
   return Check(n > 0 && c > 0 && h > 0 && w > 0 && elements < 2147483648.0);
 }
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t d, cudnnDataType_t,
+cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t d, cudnnDataType_t type,
                                          cudnnTensorFormat_t, int k, int c, int h, int w) {
-  *d = {k, c, h, w};
+  *d = {k, c, h, w, type};
   return Check(k > 0 && c > 0 && h > 0 && w > 0);
 }
 cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t d, int pad_h, int pad_w,
                                               int stride_h, int stride_w, int dilation_h,
                                               int dilation_w, cudnnConvolutionMode_t,
-                                              cudnnDataType_t) {
-  *d = {pad_h, pad_w, stride_h, stride_w, dilation_h, dilation_w};
+                                              cudnnDataType_t sum) {
+  *d = {pad_h, pad_w, stride_h, stride_w, dilation_h, dilation_w, sum};
   return Check(pad_h >= 0 && pad_w >= 0 && stride_h > 0 && stride_w > 0 && dilation_h > 0 &&
                dilation_w > 0);
 }
@@ -208,39 +255,48 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorD
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void*,
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                                       cudnnTensorDescriptor_t x_descriptor, const void* x,
                                       cudnnFilterDescriptor_t w_descriptor, const void* w,
                                       cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t,
-                                      void* workspace, size_t workspace_bytes, const void*,
+                                      void* workspace, size_t workspace_bytes, const void* beta,
                                       cudnnTensorDescriptor_t y_descriptor, void* y) {
   ENTER("cudnnConvolutionForward");
   ++GetState().counters.convolutions;
   const cudnnTensorStruct dx = *x_descriptor, dy = *y_descriptor;
   const cudnnFilterStruct dw = *w_descriptor;
-  if (!Fit(dx, dw, *conv, dy) || workspace_bytes < kWorkspace ||
-      !IsAllocated(workspace, workspace_bytes) || !IsAllocated(x, dx.bytes()) ||
-      !IsAllocated(w, dw.bytes()) || !IsAllocated(y, dy.bytes()))
+  if (!Fit(dx, dw, *conv, dy) || !AreScales(dx.type, alpha, beta, 0) ||
+      workspace_bytes < kWorkspace || !IsAllocated(workspace, workspace_bytes) ||
+      !IsAllocated(x, dx.bytes()) || !IsAllocated(w, dw.bytes()) || !IsAllocated(y, dy.bytes()))
     return CUDNN_STATUS_BAD_PARAM;
   return StatusOf(Enqueue(handle->stream, "cudnnConvolutionForward",
                           [dx, dw, dy, x, w, y, conv = *conv, workspace, workspace_bytes] {
                             std::memset(workspace, 0xFF, workspace_bytes);
-                            Convolve(dx, dw, conv, dy, static_cast<const float*>(x),
-                                     static_cast<const float*>(w), static_cast<float*>(y));
+                            Dispatch(dx.type, [&](auto element) {
+                              using T = decltype(element);
+                              Convolve(dx, dw, conv, dy, static_cast<const T*>(x),
+                                       static_cast<const T*>(w), static_cast<T*>(y));
+                            });
                           }));
 }
 
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void*,
-                             cudnnTensorDescriptor_t a_descriptor, const void* a, const void*,
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
+                             cudnnTensorDescriptor_t a_descriptor, const void* a, const void* beta,
                              cudnnTensorDescriptor_t c_descriptor, void* c) {
   ENTER("cudnnAddTensor");
   const cudnnTensorStruct da = *a_descriptor, dc = *c_descriptor;
-  if (da.c != dc.c || da.n != 1 || da.h != 1 || da.w != 1 || !IsAllocated(a, da.bytes()) ||
-      !IsAllocated(c, dc.bytes()))
+  if (da.type != dc.type || !AreScales(da.type, alpha, beta, 1) || da.c != dc.c || da.n != 1 ||
+      da.h != 1 || da.w != 1 || !IsAllocated(a, da.bytes()) || !IsAllocated(c, dc.bytes()))
     return CUDNN_STATUS_BAD_PARAM;
   return StatusOf(Enqueue(handle->stream, "cudnnAddTensor", [dc, a, c] {
-    for (int64_t i = 0; i < dc.n * dc.c * dc.h * dc.w; ++i)
-      static_cast<float*>(c)[i] += static_cast<const float*>(a)[i / (dc.h * dc.w) % dc.c];
+    Dispatch(dc.type, [&](auto element) {
+      using T = decltype(element);
+      T* sums = static_cast<T*>(c);
+      for (int64_t i = 0; i < dc.n * dc.c * dc.h * dc.w; ++i) {
+        const T added = static_cast<const T*>(a)[i / (dc.h * dc.w) % dc.c];
+        sums[i] = ElementOf<T>(NumberOf(sums[i]) + NumberOf(added));
+      }
+    });
   }));
 }
 
@@ -252,18 +308,22 @@ cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t d, cudnnPooli
                stride_h > 0 && stride_w > 0);
 }
 
-cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pool, const void*,
-                                  cudnnTensorDescriptor_t x_descriptor, const void* x, const void*,
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, cudnnPoolingDescriptor_t pool,
+                                  const void* alpha, cudnnTensorDescriptor_t x_descriptor,
+                                  const void* x, const void* beta,
                                   cudnnTensorDescriptor_t y_descriptor, void* y) {
   ENTER("cudnnPoolingForward");
   const cudnnTensorStruct dx = *x_descriptor, dy = *y_descriptor;
-  if (dx.n != dy.n || dx.c != dy.c ||
+  if (dx.type != dy.type || !AreScales(dx.type, alpha, beta, 0) || dx.n != dy.n || dx.c != dy.c ||
       dy.h != OutputSize(dx.h, pool->pad_h, pool->h, 1, pool->stride_h) ||
       dy.w != OutputSize(dx.w, pool->pad_w, pool->w, 1, pool->stride_w) ||
       !IsAllocated(x, dx.bytes()) || !IsAllocated(y, dy.bytes()))
     return CUDNN_STATUS_BAD_PARAM;
   return StatusOf(Enqueue(handle->stream, "cudnnPoolingForward", [dx, dy, x, y, pool = *pool] {
-    Pool(pool, dx, dy, static_cast<const float*>(x), static_cast<float*>(y));
+    Dispatch(dx.type, [&](auto element) {
+      using T = decltype(element);
+      Pool(pool, dx, dy, static_cast<const T*>(x), static_cast<T*>(y));
+    });
   }));
 }
 
