@@ -1,5 +1,8 @@
 #include "onward/expr.h"
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -38,6 +41,20 @@ Expr ExprSink::Constant(Tensor data, std::string_view name) {
   return Expr(this, AddConstant(name, std::move(data)));
 }
 
+namespace {
+
+// Whether `value` without its fraction is a number of T.
+template <typename T>
+bool IsInRange(double value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits), whole = std::trunc(value);
+    return whole < end && whole >= (std::is_signed_v<T> ? -end : 0.0);
+  }
+  return true;
+}
+
+}  // namespace
+
 Expr ExprSink::Scalar(double value, DType dtype) {
   if (dtype == DType::kUndefined) {
     Fail(
@@ -47,6 +64,7 @@ Expr ExprSink::Scalar(double value, DType dtype) {
   Tensor tensor;
   DispatchDType(onward::Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    if (!IsInRange<T>(value)) return;
     if constexpr (std::is_arithmetic_v<T>) {
       tensor = Tensor::Scalar<T>(static_cast<T>(value));
     } else {
@@ -55,8 +73,8 @@ Expr ExprSink::Scalar(double value, DType dtype) {
   });
   if (tensor.empty()) {
     if (status_.ok()) {
-      Fail(absl::InvalidArgumentError(
-          absl::StrCat("a scalar of dtype ", std::string(DTypeName(dtype)), " cannot be made")));
+      Fail(absl::InvalidArgumentError(absl::StrCat(
+          "a scalar ", value, " of dtype ", std::string(DTypeName(dtype)), " cannot be made")));
     }
     return Expr(this, {});
   }

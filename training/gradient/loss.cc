@@ -20,8 +20,10 @@ Samples SamplesOf(const GradientScope& s) {
   const Expr labels = s.input(1), weights = s.input(2), dy = Widened(s.upstream(0));
   Expr classes = labels, counts, counted;
   if (s.attributes().Has("ignore_index")) {
-    const Expr ignored = Equal(
-        labels, ScalarLike(labels, static_cast<double>(s.attributes().Int("ignore_index", 0))));
+    // The labels' type may not have that number.
+    const Expr wide = labels.dtype() == DType::kInt64 ? labels : Cast(labels, DType::kInt64);
+    const Expr ignored =
+        Equal(wide, wide.sink()->Constant(Tensor::Scalar(s.attributes().Int("ignore_index", 0))));
     classes = Where(ignored, ScalarLike(labels, 0), labels);
     counted = Not(ignored);
     counts = Cast(counted, dy.dtype());

@@ -22,8 +22,8 @@ struct Targets {
 Targets ReadTargets(const Expr& scores, const Expr& target, const ClassOptions& options) {
   Targets read;
   const Expr labels = Cast(target, DType::kInt64);  // uint8 has no -100
-  const Expr kept =
-      Not(Equal(labels, ScalarLike(labels, static_cast<double>(options.ignore_index))));
+  const Expr ignored = labels.sink()->Constant(Tensor::Scalar<int64_t>(options.ignore_index));
+  const Expr kept = Not(Equal(labels, ignored));
   const Expr safe = Where(kept, labels, ZerosLike(labels));
   read.counts = Cast(kept, scores.dtype());
   read.weight = options.weight.valid() ? Gather(options.weight, safe) * read.counts : read.counts;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "graph/builder/patch_sink.h"
 #include "graph/ir/print.h"
 #include "graph/ir/verify.h"
@@ -39,6 +41,23 @@ TEST(Builder, NumbersTakeTheOtherOperandsDType) {
   const Expr n = b.Input("n", DType::kInt64, {3});
   EXPECT_EQ((n / 2).dtype(), DType::kInt64);
   EXPECT_EQ((-n).dtype(), DType::kInt64);
+}
+
+TEST(Builder, NumbersThatADTypeDoesNotHaveAreRefused) {
+  const auto error = [](double value, DType dtype) {
+    GraphBuilder b;
+    b.Output("y", b.Scalar(value, dtype));
+    return std::string(b.Build().status().message());
+  };
+  EXPECT_EQ(error(127.9, DType::kInt8), "");
+  EXPECT_EQ(error(-128.9, DType::kInt8), "");
+  EXPECT_EQ(error(-0.5, DType::kUint8), "");
+  EXPECT_EQ(error(-0x1p63, DType::kInt64), "");
+  EXPECT_EQ(error(1e300, DType::kFloat32), "");
+  EXPECT_THAT(error(128, DType::kInt8), HasSubstr("a scalar 128 of dtype int8 cannot be made"));
+  for (const double value : {0x1p63, -0x1.1p63, std::nan("")})
+    EXPECT_THAT(error(value, DType::kInt64), HasSubstr("of dtype int64 cannot be made"));
+  EXPECT_THAT(error(-1, DType::kUint64), HasSubstr("of dtype uint64 cannot be made"));
 }
 
 TEST(Builder, KeepsTheFirstErrorAndNamesTheOp) {

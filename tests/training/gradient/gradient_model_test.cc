@@ -56,6 +56,28 @@ TEST(GradientModel, NamesAndTypes) {
   EXPECT_EQ(graph.type(graph.FindValue("grad/fc/w")).ToString(), "float64[3]");
 }
 
+// No label of the type, or of those there are, is ignored: the gradient is as without ignore_index.
+TEST(GradientModel, IgnoredLabelsMayBeAnyInteger) {
+  const auto gradient = [](const std::string& labels, const std::string& attributes) {
+    Model model = Parsed("g (double[2, 3] x, " + labels + "[2] t) => (double y) { y = " +
+                         "NegativeLogLikelihoodLoss " + attributes + " (x, t) }");
+    EXPECT_TRUE(MakeGradientModel(model, {{"y"}, {"x"}}).ok()) << labels << attributes;
+    const Tensor ids =
+        labels == "int32" ? Tensor::Of<int32_t>({2}, {2, 0}) : Tensor::Of<int64_t>({2}, {2, 0});
+    const auto outputs = RunModel(
+        model, {{"x", Value(Tensor::Of<double>({2, 3}, {1, 2, 3, 4, 5, 6}))}, {"t", Value(ids)}});
+    return outputs.at("grad/x").tensor();
+  };
+  for (const std::string labels : {"int32", "int64"}) {
+    const Tensor want = gradient(labels, "");
+    EXPECT_THAT(want.span<double>(), ElementsAre(0, 0, -0.5, -0.5, 0, 0));
+    for (const char* index : {"9223372036854775807", "-9223372036854775808", "9007199254740993"}) {
+      const std::string attributes = std::string("<ignore_index = ") + index + ">";
+      EXPECT_TRUE(SameBits(gradient(labels, attributes), want)) << labels << attributes;
+    }
+  }
+}
+
 // Gradients that are the same value, the cotangent itself, or zeros; names that are taken.
 TEST(GradientModel, EveryGradientIsAnOutputOfItsOwn) {
   Model model = Parsed(
