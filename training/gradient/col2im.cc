@@ -13,7 +13,7 @@ using Ints = std::vector<int64_t>;
 
 Gradients Col2ImRule(const GradientScope& s) {
   const Expr dy = s.upstream(0), block = s.input(2);
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.output(0)));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.output(0), 2));
   const auto spatial = static_cast<size_t>(rank - 2);
   const Ints pads = ListOr(s, "pads", Ints(2 * spatial, 0)),
              strides = ListOr(s, "strides", Ints(spatial, 1)),

@@ -1,4 +1,5 @@
 // Convolutions: each of Conv and ConvTranspose is the other's gradient by its input.
+#include "absl/strings/str_cat.h"
 #include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
@@ -32,6 +33,7 @@ Gradients ConvRule(const GradientScope& s) {
   const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
   const int64_t groups = s.attributes().Int("group", 1);
   ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, KernelOf(s, 1));
+  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, dy));
   const Windows windows = WindowsOf(s, x, dy, std::move(kernel));
   std::vector<Expr> gradients = NoGradients(s);
   if (s.wants(0)) gradients[0] = SpreadWindows(dy, weight, windows, groups);
@@ -52,6 +54,13 @@ absl::StatusOr<std::vector<int64_t>> CutOff(const GradientScope& s,
   const std::vector<int64_t> zeros(spatial, 0), ones(spatial, 1);
   const std::string auto_pad = attributes.String("auto_pad", "NOTSET");
   const std::vector<int64_t> wanted = attributes.Ints("output_shape");
+  if (!wanted.empty() && wanted.size() != spatial && wanted.size() != 2 + spatial)
+    return absl::InvalidArgumentError(
+        absl::StrCat("output_shape has ", wanted.size(), " numbers, must have ", spatial));
+  for (const int64_t size : wanted)
+    if (size < 0 || size > int64_t{1} << 30)
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_shape has a size of ", size, ", must be 0 to 2^30"));
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   if (wanted.empty() && !same) {
     if (auto_pad == "VALID") return std::vector<int64_t>(2 * spatial, 0);
@@ -84,6 +93,7 @@ Gradients ConvTransposeRule(const GradientScope& s) {
   const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
   const int64_t groups = s.attributes().Int("group", 1);
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, KernelOf(s, 1));
+  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, dy));
   const size_t spatial = kernel.size();
   const std::vector<int64_t> zeros(spatial, 0), ones(spatial, 1);
   ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> begin, CutOff(s, kernel));

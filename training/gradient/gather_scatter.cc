@@ -1,4 +1,5 @@
 // Gathers, scatters and what picks by index.
+#include "onward/shape.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -113,9 +114,8 @@ Gradients ScatterRule(const GradientScope& s) {
 // Rows of the update lie one after the other from the batch's index on.
 Gradients TensorScatterRule(const GradientScope& s) {
   const Expr update = s.input(1), dy = s.upstream(0);
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(update));
-  int64_t axis = s.attributes().Int("axis", -2);
-  if (axis < 0) axis += rank;
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(update, 2));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(s.attributes().Int("axis", -2), rank));
   std::vector<int64_t> along(static_cast<size_t>(rank), 1), batches = along;
   along[static_cast<size_t>(axis)] = -1;
   batches[0] = -1;

@@ -68,7 +68,7 @@ std::vector<SampleTap> TapsOf(const Options& options, const Axis& axis, const Ex
 }
 
 Gradients GridSampleRule(const GradientScope& s) {
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0)));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(0), 3));
   const Options options = {s.attributes().String("mode", "linear"),
                            s.attributes().String("padding_mode", "zeros"),
                            s.attributes().Int("align_corners", 0) != 0};
@@ -99,7 +99,7 @@ Gradients GridSampleRule(const GradientScope& s) {
 // The grid is a product of theta with positions, which are the grid of the identity, and ones.
 Gradients AffineGridRule(const GradientScope& s) {
   const Expr theta = s.input(0), dy = s.upstream(0);
-  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.output(0)));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.output(0), 3));
   const int64_t axes = rank - 2;
   const Expr row = Unsqueeze(Iota(IntsLike(theta, {axes})), {1});
   const Expr eye = Cast(Equal(row, Iota(IntsLike(theta, {axes + 1}))), theta.dtype());

@@ -77,7 +77,9 @@ Expr FillTiles(const Expr& dy, const Expr& x, const Windows& w) {
 
 Gradients AveragePoolRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
-  const Windows windows = WindowsOf(s, x, dy, s.attributes().Ints("kernel_shape"));
+  const std::vector<int64_t> kernel = s.attributes().Ints("kernel_shape");
+  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, dy));
+  const Windows windows = WindowsOf(s, x, dy, kernel);
   const Expr counts = CountsOf(s, x, windows);
   double all = 1;
   for (const int64_t size : windows.kernel) all *= static_cast<double>(size);
@@ -89,19 +91,21 @@ Gradients AveragePoolRule(const GradientScope& s) {
 Expr NormSlope(const Expr& y, const Expr& dy, int64_t p) {
   if (p == 1) return dy;
   const Expr zero = Equal(y, ScalarLike(y, 0)), some = Where(zero, ScalarLike(y, 1), y);
-  return Masked(Not(zero), dy) / (p == 2 ? some : Pow(some, ScalarLike(y, double(p - 1))));
+  return Masked(Not(zero), dy) / (p == 2 ? some : Pow(some, ScalarLike(y, double(p) - 1)));
 }
 // sign(x) |x|^(p - 1)
 Expr PowerSlope(const Expr& x, int64_t p) {
   if (p == 1) return Sign(x);
   if (p == 2) return x;
-  return Sign(x) * Pow(Abs(x), ScalarLike(x, double(p - 1)));
+  return Sign(x) * Pow(Abs(x), ScalarLike(x, double(p) - 1));
 }
 
 Gradients LpPoolRule(const GradientScope& s) {
   const Expr x = s.input(0), y = s.output(0);
   const int64_t p = s.attributes().Int("p", 2);
-  const Windows windows = WindowsOf(s, x, y, s.attributes().Ints("kernel_shape"));
+  const std::vector<int64_t> kernel = s.attributes().Ints("kernel_shape");
+  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, y));
+  const Windows windows = WindowsOf(s, x, y, kernel);
   const Expr spread = SpreadEvenly(NormSlope(y, s.upstream(0), p), windows);
   return {{PowerSlope(x, p) * spread}};
 }

@@ -2,6 +2,7 @@
 // as if it were not rounded, and 0 where it saturates.
 #include "absl/strings/str_cat.h"
 #include "graph/base/quantized_range.h"
+#include "onward/shape.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -27,12 +28,14 @@ struct Granularity {
     ONWARD_ASSIGN_OR_RETURN(const int64_t scale_rank, RankOf(g.scale));
     g.block = s.attributes().Int("block_size", 0);
     g.axis = s.attributes().Int("axis", 1);
-    if (g.axis < 0) g.axis += g.rank;
     if (g.block > 0) {
       g.kind = Kind::kBlocks;
     } else if (scale_rank == 1 && g.scale.type().shape->front() != Dim(1)) {
       g.kind = Kind::kAxis;
       if (g.rank == 1) g.axis = 0;
+    }
+    if (g.kind != Kind::kTensor) {
+      ONWARD_ASSIGN_OR_RETURN(g.axis, NormalizeAxis(g.axis, g.rank));
     }
     return g;
   }

@@ -1,5 +1,6 @@
 // Resize is a product with a matrix along each axis. The matrix is what Resize makes of the
 // identity, so that every mode and rounding is the op's own.
+#include "onward/shape.h"
 #include "onward/status.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
@@ -45,10 +46,11 @@ struct Call {
       return false;
     const auto axis = static_cast<size_t>(axes[i]);
     const auto &from = s.input(0).type().shape, &to = s.output(0).type().shape;
-    if (!from || !to || !(*from)[axis].SameAs((*to)[axis])) return false;
+    if (!from || !to || axis >= to->size() || !(*from)[axis].SameAs((*to)[axis])) return false;
     if (s.has_input(3)) return true;
     const Tensor* scales = s.sink().graph().constant(s.input(2).id());
-    return scales != nullptr && scales->data<float>()[i] == 1.0f;
+    return scales != nullptr && static_cast<int64_t>(i) < scales->num_elements() &&
+           scales->data<float>()[i] == 1.0f;
   }
 };
 
@@ -100,7 +102,9 @@ Gradients ResizeRule(const GradientScope& s) {
   Call call = {s, rank, s.attributes().Ints("axes"),
                x.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32};
   if (call.axes.empty()) call.axes = AxesUpTo(rank);
-  for (int64_t& axis : call.axes) axis += axis < 0 ? rank : 0;
+  for (int64_t& axis : call.axes) {
+    ONWARD_ASSIGN_OR_RETURN(axis, NormalizeAxis(axis, rank));
+  }
   std::vector<Expr> gradients = NoGradients(s);
   const std::string policy = s.attributes().String("keep_aspect_ratio_policy", "stretch");
   if (s.has_input(3) && policy != "stretch") {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "onward/status.h"
 #include "training/gradient/parts.h"
 
@@ -83,6 +84,40 @@ Ints WithBatch(Ints head, size_t spatial) {
 Ints ListOr(const GradientScope& s, std::string_view name, Ints otherwise) {
   Ints list = s.attributes().Ints(name);
   return list.empty() ? std::move(otherwise) : std::move(list);
+}
+
+absl::Status CheckWindows(const GradientScope& s, const Ints& kernel, const Expr& x,
+                          const Expr& y) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const auto check = [&](const char* name, const Ints& list, int64_t least, size_t length) {
+    const bool fits =
+        list.size() == length &&
+        std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= least && v <= kMost; });
+    if (fits || (list.empty() && &list != &kernel)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(name, " is [", absl::StrJoin(list, ","),
+                                                   "], must have ", length, " numbers of ", least,
+                                                   " to 2^30"));
+  };
+  const size_t spatial = kernel.size();
+  const Attributes& attributes = s.attributes();
+  ONWARD_RETURN_IF_ERROR(check("kernel_shape", kernel, 1, std::max<size_t>(1, spatial)));
+  ONWARD_RETURN_IF_ERROR(check("strides", attributes.Ints("strides"), 1, spatial));
+  ONWARD_RETURN_IF_ERROR(check("dilations", attributes.Ints("dilations"), 1, spatial));
+  ONWARD_RETURN_IF_ERROR(check("pads", attributes.Ints("pads"), -kMost, 2 * spatial));
+  ONWARD_RETURN_IF_ERROR(check("output_padding", attributes.Ints("output_padding"), 0, spatial));
+  for (const Expr& image : {x, y}) {
+    if (!image.type().shape) continue;
+    ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(image, 3));
+    const auto sizes = SpatialSizes(image);
+    const bool large = sizes && std::any_of(sizes->begin(), sizes->end(),
+                                            [](int64_t size) { return size > kMost; });
+    if (large || rank != static_cast<int64_t>(2 + spatial)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the windows are over ", spatial, " axes of up to 2^30 elements, ",
+                       image.sink()->NameOf(image.id()), " is ", image.type().ToString()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y, Ints kernel) {

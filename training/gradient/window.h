@@ -27,7 +27,12 @@ struct Windows {
 std::vector<int64_t> ListOr(const GradientScope& s, std::string_view name,
                             std::vector<int64_t> otherwise);
 
-// Reads the node's attributes, for windows that read `x` and write `y`.
+// InvalidArgument: a list of the node's attributes is not of the length that the kernel asks for,
+// `x` or `y` have another number of axes, or a number is so large that positions overflow.
+absl::Status CheckWindows(const GradientScope& s, const std::vector<int64_t>& kernel, const Expr& x,
+                          const Expr& y);
+
+// Reads the node's attributes, which CheckWindows() took, for windows that read `x` and write `y`.
 Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
                   std::vector<int64_t> kernel);
 

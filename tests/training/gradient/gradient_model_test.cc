@@ -78,6 +78,30 @@ TEST(GradientModel, IgnoredLabelsMayBeAnyInteger) {
   }
 }
 
+// Models that no kernel would take: their gradients are refused, and nothing overflows or reads
+// past a list.
+TEST(GradientModel, AttributesThatFitNothingAreRefused) {
+  const auto error = [](const std::string& graph) {
+    Model model = Parsed("g " + graph);
+    return std::string(MakeGradientModel(model, {{"y"}, {"x"}}).status().message());
+  };
+  EXPECT_THAT(error("(float[2, 3] x, float g, int64[n] to) => (float y) { grid = Reshape (g, to) "
+                    "z = GridSample (x, grid) y = ReduceSum <keepdims = 0> (z) }"),
+              HasSubstr("a tensor of at least 3 dims is needed"));
+  for (const std::string op : {"Conv <", "DeformConv <"}) {
+    const std::string inputs = op[0] == 'C' ? "(x, w)" : "(x, w, offset)";
+    EXPECT_THAT(error("(float[1, 1, a, b] x, float[1, 1, 2, 2] w, float[1, 8, c, d] offset) => "
+                      "(float y) { z = " +
+                      op + "dilations = [1, 4611686018427387904]> " + inputs +
+                      " y = ReduceSum <keepdims = 0> (z) }"),
+                HasSubstr("dilations is [1,4611686018427387904], must have 2 numbers"))
+        << op;
+  }
+  EXPECT_THAT(error("(float[1, 1, a, b] x) => (float y) { z = AveragePool <kernel_shape = [2, 2], "
+                    "strides = [1, 4611686018427387904]> (x) y = ReduceSum <keepdims = 0> (z) }"),
+              HasSubstr("strides is [1,4611686018427387904], must have 2 numbers"));
+}
+
 // Gradients that are the same value, the cotangent itself, or zeros; names that are taken.
 TEST(GradientModel, EveryGradientIsAnOutputOfItsOwn) {
   Model model = Parsed(
