@@ -30,7 +30,7 @@
 
 namespace onward {
 
-class Communicator;  // collectives/communicator.h
+class Communicator;  // onward/communicator.h
 class RunContext;
 
 struct KernelOptions {

@@ -18,7 +18,7 @@
 
 namespace onward {
 
-class Communicator;  // collectives/communicator.h
+class Communicator;  // onward/communicator.h
 class SharedArena;   // executors/shared_arena.h
 
 struct SessionOptions {
