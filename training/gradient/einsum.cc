@@ -17,6 +17,9 @@ using namespace expr;  // NOLINT: rules read as formulas
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+// Letters that are left for labels that occur twice.
+constexpr size_t kSpare = 8;
+
 // An equation with a letter for each axis.
 struct Equation {
   std::vector<std::string> terms;
@@ -46,6 +49,26 @@ std::string WithoutEllipsis(const std::string& term, size_t rank, const std::str
   return term.substr(0, at) + ellipsis.substr(ellipsis.size() - dims) + term.substr(at + 3);
 }
 
+// A term is letters with at most one ellipsis among them, a letter for each axis; repeated ones
+// must be few enough to get letters of their own.
+absl::Status CheckTerm(const std::string& term, int64_t rank, size_t most_repeated) {
+  const auto wrong = [&](const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat("equation: the term '", term, "' ", why));
+  };
+  const size_t at = term.find("...");
+  const std::string letters =
+      at == std::string::npos ? term : term.substr(0, at) + term.substr(at + 3);
+  if (letters.find_first_not_of(kLetters) != std::string::npos)
+    return wrong("has something else than letters and one ellipsis");
+  const auto count = static_cast<int64_t>(letters.size());
+  if (count > rank || (count < rank && at == std::string::npos))
+    return wrong(absl::StrCat("has ", count, " labels for an input of ", rank, " dims"));
+  const std::set<char> distinct(letters.begin(), letters.end());
+  if (letters.size() - distinct.size() > most_repeated)
+    return absl::UnimplementedError("equation: too many repeated labels to be differentiated");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Equation> EquationOf(const GradientScope& s) {
   std::string text = s.attributes().String("equation");
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
@@ -57,16 +80,22 @@ absl::StatusOr<Equation> EquationOf(const GradientScope& s) {
   for (const char c : kLetters) {
     if (text.find(c) == std::string::npos) equation.free += c;
   }
+  if (equation.terms.size() != static_cast<size_t>(s.num_inputs())) {
+    return absl::InvalidArgumentError(absl::StrCat("equation: '", text, "' has ",
+                                                   equation.terms.size(), " terms for ",
+                                                   s.num_inputs(), " inputs"));
+  }
   std::vector<size_t> ranks;
   size_t widest = 0;
   for (int i = 0; i < s.num_inputs(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(const int64_t rank, RankOf(s.input(i)));
     const std::string& term = equation.terms[static_cast<size_t>(i)];
+    ONWARD_RETURN_IF_ERROR(CheckTerm(term, rank, kSpare));
     ranks.push_back(static_cast<size_t>(rank));
     if (term.find("...") != std::string::npos && ranks.back() + 3 > term.size())
       widest = std::max(widest, ranks.back() + 3 - term.size());
   }
-  if (widest + 8 > equation.free.size()) return absl::UnimplementedError("too many labels");
+  if (widest + kSpare > equation.free.size()) return absl::UnimplementedError("too many labels");
   const std::string ellipsis = equation.free.substr(0, widest);
   equation.free.erase(0, widest);
   for (size_t i = 0; i < ranks.size(); ++i)

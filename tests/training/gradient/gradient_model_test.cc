@@ -88,6 +88,9 @@ TEST(GradientModel, AttributesThatFitNothingAreRefused) {
   EXPECT_THAT(error("(float[2, 3] x, float g, int64[n] to) => (float y) { grid = Reshape (g, to) "
                     "z = GridSample (x, grid) y = ReduceSum <keepdims = 0> (z) }"),
               HasSubstr("a tensor of at least 3 dims is needed"));
+  EXPECT_THAT(error("(float x0, int64[n] to, float[2, 2] b) => (float y) { x = Reshape (x0, to) "
+                    "z = Einsum <equation = \"ij->i\"> (x, b) y = ReduceSum <keepdims = 0> (z) }"),
+              HasSubstr("'ij->i' has 1 terms for 2 inputs"));
   for (const std::string op : {"Conv <", "DeformConv <"}) {
     const std::string inputs = op[0] == 'C' ? "(x, w)" : "(x, w, offset)";
     EXPECT_THAT(error("(float[1, 1, a, b] x, float[1, 1, 2, 2] w, float[1, 8, c, d] offset) => "
