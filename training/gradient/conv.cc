@@ -33,8 +33,7 @@ Gradients ConvRule(const GradientScope& s) {
   const Expr x = s.input(0), weight = s.input(1), dy = s.upstream(0);
   const int64_t groups = s.attributes().Int("group", 1);
   ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, KernelOf(s, 1));
-  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, dy));
-  const Windows windows = WindowsOf(s, x, dy, std::move(kernel));
+  ONWARD_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(s, x, dy, std::move(kernel)));
   std::vector<Expr> gradients = NoGradients(s);
   if (s.wants(0)) gradients[0] = SpreadWindows(dy, weight, windows, groups);
   if (s.wants(1)) {

@@ -61,8 +61,7 @@ Gradients DeformConvRule(const GradientScope& s) {
   const Expr output = s.output(0);
   ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, KernelOf(s, 1));
   if (kernel.size() != 2) return absl::UnimplementedError("only two spatial axes have a gradient");
-  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, s.input(0), output));
-  const Windows w = WindowsOf(s, s.input(0), output, std::move(kernel));
+  ONWARD_ASSIGN_OR_RETURN(const Windows w, WindowsOf(s, s.input(0), output, std::move(kernel)));
   const Expr x = s.input(0);
   const Sizes z = {DimOf(x, 0),
                    DimOf(x, 1),

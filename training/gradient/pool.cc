@@ -77,9 +77,8 @@ Expr FillTiles(const Expr& dy, const Expr& x, const Windows& w) {
 
 Gradients AveragePoolRule(const GradientScope& s) {
   const Expr x = s.input(0), dy = s.upstream(0);
-  const std::vector<int64_t> kernel = s.attributes().Ints("kernel_shape");
-  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, dy));
-  const Windows windows = WindowsOf(s, x, dy, kernel);
+  ONWARD_ASSIGN_OR_RETURN(const Windows windows,
+                          WindowsOf(s, x, dy, s.attributes().Ints("kernel_shape")));
   const Expr counts = CountsOf(s, x, windows);
   double all = 1;
   for (const int64_t size : windows.kernel) all *= static_cast<double>(size);
@@ -103,9 +102,8 @@ Expr PowerSlope(const Expr& x, int64_t p) {
 Gradients LpPoolRule(const GradientScope& s) {
   const Expr x = s.input(0), y = s.output(0);
   const int64_t p = s.attributes().Int("p", 2);
-  const std::vector<int64_t> kernel = s.attributes().Ints("kernel_shape");
-  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, y));
-  const Windows windows = WindowsOf(s, x, y, kernel);
+  ONWARD_ASSIGN_OR_RETURN(const Windows windows,
+                          WindowsOf(s, x, y, s.attributes().Ints("kernel_shape")));
   const Expr spread = SpreadEvenly(NormSlope(y, s.upstream(0), p), windows);
   return {{PowerSlope(x, p) * spread}};
 }

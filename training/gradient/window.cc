@@ -120,7 +120,9 @@ absl::Status CheckWindows(const GradientScope& s, const Ints& kernel, const Expr
   return absl::OkStatus();
 }
 
-Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y, Ints kernel) {
+absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
+                                  Ints kernel) {
+  ONWARD_RETURN_IF_ERROR(CheckWindows(s, kernel, x, y));
   const size_t spatial = kernel.size();
   Windows w;
   w.kernel = std::move(kernel);

@@ -32,9 +32,9 @@ std::vector<int64_t> ListOr(const GradientScope& s, std::string_view name,
 absl::Status CheckWindows(const GradientScope& s, const std::vector<int64_t>& kernel, const Expr& x,
                           const Expr& y);
 
-// Reads the node's attributes, which CheckWindows() took, for windows that read `x` and write `y`.
-Windows WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
-                  std::vector<int64_t> kernel);
+// Reads the node's attributes, for windows that read `x` and write `y`. Errors as CheckWindows().
+absl::StatusOr<Windows> WindowsOf(const GradientScope& s, const Expr& x, const Expr& y,
+                                  std::vector<int64_t> kernel);
 
 // The sizes of a convolution's kernel.
 absl::StatusOr<std::vector<int64_t>> KernelOf(const GradientScope& s, int weight);
