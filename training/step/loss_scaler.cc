@@ -23,8 +23,10 @@ bool LossScaler::Handles() const {
   return scales() && progress_.loss_scale > LeastLossScale(config_.precision());
 }
 
-void LossScaler::Note(bool finite) {
+void LossScaler::EndStep(bool finite, StepReport& report) {
   if (!scales()) return;
+  if (report.skipped && !Handles()) WarnOfLeast();
+  report.loss_scale = progress_.loss_scale;
   const LossScale next =
       NextLossScale(config_.precision(), {progress_.loss_scale, progress_.scale_steps}, finite);
   progress_.loss_scale = next.scale;

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/log.h"
 #include "onward/train_config.pb.h"
+#include "onward/training_report.h"
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
@@ -23,12 +24,14 @@ class LossScaler {
   absl::Status Set(TrainingSession& session) const;
   // Whether a step that overflows is skipped and the next one has a smaller scale.
   bool Handles() const;
-  // After a step whose gradients were `finite` or not.
-  void Note(bool finite);
+  // After a step whose gradients were `finite` or not, and whose report says whether it is skipped:
+  // reports its scale, warns of one that overflows at the least scale, and chooses the next one.
+  void EndStep(bool finite, StepReport& report);
+
+ private:
   // Once: what overflows at the least scale may do so in every step.
   void WarnOfLeast();
 
- private:
   const TrainConfig& config_;
   TrainingProgress& progress_;
   const LogSink& log_;

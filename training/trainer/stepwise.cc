@@ -164,11 +164,7 @@ absl::Status Stepwise::MakeStep() {
   checks_.EndStep(report_.skipped);
   ONWARD_RETURN_IF_ERROR(checks_.Judge(report_.skipped));
   if (report_.skipped) progress_.averaged = averaged;
-  if (scaler_.scales()) {
-    if (report_.skipped && !scaler_.Handles()) scaler_.WarnOfLeast();
-    report_.loss_scale = progress_.loss_scale;
-    scaler_.Note(finite);
-  }
+  scaler_.EndStep(finite, report_);
   progress_.skipped += report_.skipped;
   report_.skipped_steps = progress_.skipped;
   report_.step = ++progress_.step;

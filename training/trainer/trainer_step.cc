@@ -73,11 +73,7 @@ absl::StatusOr<StepReport> TrainingLoop::MakeStep() {
   checks_.EndStep(report.skipped);
   ONWARD_RETURN_IF_ERROR(checks_.Judge(report.skipped));
   if (report.skipped) progress_.averaged = averaged;
-  if (scaler_.scales()) {
-    if (report.skipped && !scaler_.Handles()) scaler_.WarnOfLeast();
-    report.loss_scale = progress_.loss_scale;
-    scaler_.Note(finite);
-  }
+  scaler_.EndStep(finite, report);
   report.step = ++progress_.step;
   ONWARD_RETURN_IF_ERROR(ReadWeights(report));
   report.seconds = Now() - begin;
