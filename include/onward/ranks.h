@@ -28,8 +28,8 @@ struct RankOptions {
   std::function<void(int lost, const absl::Status& error)> on_hang = nullptr;
 };
 
-// What the environment says that `onward launch` or torchrun gave this process: RANK, WORLD_SIZE,
-// MASTER_ADDR, and ONWARD_MASTER_PORT, else the port after MASTER_PORT, which torchrun itself has.
+// Reads the variables that `onward launch` and torchrun set: RANK, WORLD_SIZE, MASTER_ADDR, and
+// ONWARD_MASTER_PORT, else the port after MASTER_PORT, on which torchrun itself listens.
 // Without such variables the size is 1. InvalidArgument: one is missing or is not a number.
 absl::StatusOr<RankOptions> RankOptionsOfEnvironment();
 

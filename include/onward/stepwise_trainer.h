@@ -69,7 +69,7 @@ class StepwiseTrainer {
   virtual absl::StatusOr<double> Step(const Batch& batch) = 0;
   // The same of 1 to `accumulate` batches, whose step and loss are those of one large batch.
   virtual absl::StatusOr<double> StepOver(absl::Span<const Batch> batches) = 0;
-  // What the last step did: norms of its gradients (clip, log.gradient_norms), rates, the scale of
+  // Reports the last step: norms of its gradients (clip, log.gradient_norms), rates, the scale of
   // its loss, whether it was skipped.
   virtual const StepReport& last_step() const = 0;
 

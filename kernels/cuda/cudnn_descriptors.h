@@ -34,7 +34,7 @@ using ConvDescriptor = Descriptor<cudnnConvolutionDescriptor_t, cudnnCreateConvo
 using PoolDescriptor = Descriptor<cudnnPoolingDescriptor_t, cudnnCreatePoolingDescriptor,
                                   cudnnDestroyPoolingDescriptor>;
 
-// What cuDNN calls a float.
+// Returns cuDNN's name of a float type.
 inline cudnnDataType_t CudnnType(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
@@ -47,7 +47,7 @@ inline cudnnDataType_t CudnnType(DType dtype) {
       return CUDNN_DATA_FLOAT;
   }
 }
-// Sums and scales are of that type: floats of 16 bits are summed in float32.
+// Returns the type of sums and scales: floats of 16 bits are summed in float32.
 inline cudnnDataType_t CudnnSumType(DType dtype) {
   return dtype == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }

@@ -20,8 +20,8 @@ struct SequenceState {
   std::string output;
   ValueInfo input;
   std::vector<int64_t> dims;  // of the beginning; -1: as the model and the request say
-  // What it begins with, where the configuration names a file: of a row, in a batched model. Else
-  // it begins with zeros.
+  // The file's tensor, with which the state begins (one row of it, in a batched model); without a
+  // file it begins with zeros.
   std::optional<Tensor> beginning;
 };
 

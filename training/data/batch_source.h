@@ -16,7 +16,7 @@ class BatchSource {
 
   // How many ranks share each batch.
   virtual int ranks() const = 0;
-  // What Next() returns. Batches of one epoch alone make a step.
+  // The place of the batch that Next() returns. A step takes batches of one epoch alone.
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;

@@ -23,7 +23,7 @@ class GivenBatches : public BatchSource {
   Position position() const override { return {step_, static_cast<int64_t>(next_)}; }
   // OutOfRange: all were given.
   absl::StatusOr<Batch> Next() override;
-  // "row 3 of batch 0"
+  // Messages name "row 3 of batch 0".
   const BatchPlaces& places() const override { return places_; }
   const BatchSlice& slice() const override { return slices_[next_ - 1]; }
 

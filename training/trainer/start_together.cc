@@ -8,7 +8,7 @@
 namespace onward {
 namespace {
 
-// What must be alike; how a rank computes and where it writes is its own.
+// Leaves out the fields that may differ: how a rank computes, and where it writes.
 std::string TextOf(TrainConfig config) {
   config.clear_threads();
   config.clear_max_memory();

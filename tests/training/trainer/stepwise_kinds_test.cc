@@ -82,7 +82,7 @@ TEST_F(StepwiseKindsTest, StepsOverSeveralBatchesArePyTorchsOfOne) {
   }
 }
 
-// What the first batch added up must not join the next step.
+// The sums of a first batch must not join the next step, where a second batch is refused.
 TEST_F(StepwiseKindsTest, ABadBatchOfSeveralLeavesNothing) {
   Load("accumulate_classes_weighted_2");
   const auto trainer = Open("accumulate: 2"), other = Open("accumulate: 2");
@@ -237,7 +237,7 @@ TEST_F(StepwiseKindsTest, RanksMakeTheStepsOfOne) {
     int64_t step = 0;
     for (int epoch = 0; epoch < 3; ++epoch) {
       for (int64_t begin = 0; begin < examples(); begin += 4) {
-        // Of four rows 1 and 3, of the last three 1 and 2.
+        // Rank 0 has one row; rank 1 has the other three, or two of the last batch.
         const auto loss = (*trainer)->Step(rank == 0 ? Rows(begin, 1) : Rows(begin + 1, 3));
         ASSERT_TRUE(loss.ok()) << loss.status();
         EXPECT_NEAR(*loss, want.data<double>()[step++], 1e-5);
