@@ -282,13 +282,17 @@ class Conv : public Kernel {
   Tensor packed_;
 };
 
-// The form for the input's shape, where that is known and W constant.
+// The form for the size of the images, where that is known and W constant.
 ConvForm FormFor(const NodeSpec& spec, const ConvAttributes& attributes,
                  const GemmTileKernels& tiles) {
-  const std::optional<Dims> x = spec.input_type(0).static_dims();
-  if (!x || spec.constant(1) == nullptr) return ConvForm::kPixelLanes;
-  const absl::StatusOr<ConvGeometry> g =
-      ConvDims(attributes, *x, spec.constant(1)->dims(), nullptr);
+  const auto& shape = spec.input_type(0).shape;
+  if (!shape || spec.constant(1) == nullptr) return ConvForm::kPixelLanes;
+  Dims x = {1};  // the form does not depend on the batch
+  for (size_t i = 1; i < shape->size(); ++i) {
+    if (!(*shape)[i].known()) return ConvForm::kPixelLanes;
+    x.push_back((*shape)[i].value());
+  }
+  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, spec.constant(1)->dims(), nullptr);
   return g.ok() ? ChooseConvForm(tiles, *g) : ConvForm::kPixelLanes;
 }
 
