@@ -50,6 +50,22 @@ ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int64_t count, flo
     }
     return;
   }
+  if (stride == 4) {
+    const auto all = std::make_integer_sequence<int, kLanes>();
+    for (; i < count; i += kLanes) {
+      const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
+      Vec part[4];
+      ONWARD_UNROLL
+      for (int p = 0; p < 4; ++p) {
+        const int left = 4 * n - 3 - p * kLanes;
+        part[p] =
+            left <= 0 ? Vec{} : LoadLanes(from + 4 * i + p * kLanes, left < kLanes ? left : kLanes);
+      }
+      const Vec low = EvenLanes(part[0], part[1], all), high = EvenLanes(part[2], part[3], all);
+      StoreLanes(to + i, EvenLanes(low, high, all), n);
+    }
+    return;
+  }
   for (; i < count; ++i) to[i] = from[i * stride];
 }
 

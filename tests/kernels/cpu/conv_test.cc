@@ -102,7 +102,7 @@ Window RandomWindow(std::mt19937& random) {
   Window w;
   for (int i = 0; i < 2; ++i) {
     w.kernel[i] = Draw(random, 1, 5);
-    w.stride[i] = Draw(random, 1, 3);
+    w.stride[i] = Draw(random, 1, 4);
     w.dilation[i] = Draw(random, 1, 2);
     w.begin[i] = Draw(random, 0, 3);
     w.end[i] = Draw(random, 0, 3);
