@@ -15,6 +15,7 @@ KernelList ConvGradientPairsKernels();
 KernelList PairsConvKernels();
 KernelList ConvKernels();
 KernelList ConvVolumeKernels();
+KernelList WinogradConvKernels();
 KernelList DepthwiseConvKernels();
 KernelList DepthwiseGradientKernels();
 KernelList EinsumKernels();

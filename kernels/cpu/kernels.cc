@@ -12,6 +12,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         // clang-format off
         cpu::DepthwiseConvKernels,
         cpu::PairsConvKernels,
+        cpu::WinogradConvKernels,
         cpu::ConvKernels,
         cpu::ConvVolumeKernels,
         cpu::BatchNormalizationKernels,

@@ -5,7 +5,11 @@
 #include <cmath>
 #include <set>
 
+#include "absl/functional/function_ref.h"
+
 namespace onward::testing {
+
+using cases::OpCase;
 
 Tensor RandomFloats(DimsView dims, std::mt19937& random, float low, float high) {
   Tensor tensor(DType::kFloat32, dims);
@@ -34,14 +38,16 @@ Tensor Narrowed(const Tensor& floats, DType dtype) {
   return narrow;
 }
 
-int ExpectFastKernels(const cases::OpCase& c, uint64_t constants, Precision precision) {
+namespace {
+
+using TakesKernel = absl::FunctionRef<bool(std::string_view name)>;
+
+int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, TakesKernel takes) {
   int ran = 0;
   KernelOptions options;
   options.precision = precision;
   for (const KernelEntry& entry : CpuKernels()) {
-    if (entry.op != c.op || entry.domain != c.domain || entry.name.ends_with("_reference"))
-      continue;
-    if (precision == Precision::kFast && !entry.name.ends_with("bf16")) continue;
+    if (entry.op != c.op || entry.domain != c.domain || !takes(entry.name)) continue;
     for (uint64_t mask : std::set<uint64_t>{0, constants}) {
       SCOPED_TRACE(std::string(entry.name) + " " + c.name);
       const auto alone = RunKernel(entry, c, 1, mask, options);
@@ -59,6 +65,21 @@ int ExpectFastKernels(const cases::OpCase& c, uint64_t constants, Precision prec
     }
   }
   return ran;
+}
+
+bool IsWinograd(std::string_view name) { return name.find("winograd") != name.npos; }
+
+}  // namespace
+
+int ExpectFastKernels(const OpCase& c, uint64_t constants, Precision precision) {
+  return ExpectKernels(c, constants, precision, [&](std::string_view name) {
+    if (precision == Precision::kFast) return name.ends_with("bf16");
+    return !name.ends_with("_reference") && !IsWinograd(name);
+  });
+}
+
+int ExpectWinogradKernels(const OpCase& c, uint64_t constants) {
+  return ExpectKernels(c, constants, Precision::kDefault, IsWinograd);
 }
 
 }  // namespace onward::testing

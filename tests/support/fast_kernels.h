@@ -21,8 +21,12 @@ Tensor Narrowed(const Tensor& floats, DType dtype);
 // Runs the case through every CPU kernel of its op whose name does not end in "_reference", with
 // variable and with the given constant inputs, on one and on three threads. The results must be the
 // expected ones and the same bits for any number of threads. Reports how many kernels ran.
-// `precision` kFast: only through those that multiply pairs of bfloat16.
+// `precision` kFast: only through those that multiply pairs of bfloat16. Convolutions by Winograd
+// round otherwise and are left to the next function.
 int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
                       Precision precision = Precision::kDefault);
+
+// The same for convolutions by Winograd alone.
+int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants);
 
 }  // namespace onward::testing

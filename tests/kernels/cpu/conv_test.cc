@@ -14,6 +14,7 @@ namespace {
 
 using cases::OpCase;
 using testing::ExpectFastKernels;
+using testing::ExpectWinogradKernels;
 using testing::RandomBFloats;
 using testing::RandomFloats;
 
@@ -154,6 +155,37 @@ TEST(Conv, SmallMapsWithManyFilters) {
       }
     }
   }
+}
+
+// Tiles that reach over the border, images of a few tiles and of several blocks of them.
+TEST(Conv, Winograd) {
+  int ran = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    Window window = {{3, 3}, {1, 1}, {1, 1}, {}, {}};
+    for (int i = 0; i < 2; ++i) {
+      window.begin[i] = Draw(random, 0, 3);
+      window.end[i] = Draw(random, 0, 3);
+    }
+    const int64_t most = seed % 5 == 0 ? 60 : 16;
+    OpCase c = ConvCase(Draw(random, 1, 3), 1, Draw(random, 16, 40), Draw(random, 16, 70),
+                        Draw(random, 3, most), Draw(random, 3, most), window,
+                        Draw(random, 0, 1) != 0, random);
+    c.atol = 5e-5;  // sums of up to 360 products from [-1, 1]
+    if (seed % 2 == 0) {
+      c.op = "FusedConv";
+      c.domain = "onward";
+      c.attributes.Set("activation", "relu");
+      c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+      for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
+        float& y = c.expected[0].mutable_data<float>()[i];
+        y = std::max(0.0f, y + c.inputs[3].data<float>()[i]);
+      }
+    }
+    ran += ExpectWinogradKernels(c, 2);
+  }
+  EXPECT_GE(ran, 100);
 }
 
 // Taps that meet only padding are left out.

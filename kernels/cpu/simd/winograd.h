@@ -1,0 +1,70 @@
+// Convolutions of 3x3 taps by Winograd's minimal filtering (Lavin and Gray 2016,
+// arXiv:1509.09308): an output tile of m x m pixels takes (m + 2)^2 products a channel instead of
+// 9 m^2. Per frequency f of (m + 2)^2, the products are matrices: M_f = U_f V_f, where U is the
+// transformed filters and V the transformed windows.
+//
+// The polynomials' points are 0, 1, -1, infinity for m = 2 and 0, 3/4, -3/4, 3/2, -3/2, infinity
+// for m = 4: half the rounding error of the usual 0, 1, -1, 2, -2, infinity.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+inline constexpr int64_t kMaxWinogradWindow = 6;
+inline constexpr int64_t kMaxWinogradFrequencies = kMaxWinogradWindow * kMaxWinogradWindow;
+
+inline constexpr int kMaxWinogradTiles = 32;
+
+// One channel's windows of a run of tiles that lie in one row.
+struct WinogradWindows {
+  const float* x = nullptr;  // the channel
+  int64_t in_h = 1, in_w = 1;
+  int64_t top = 0, left = 0;  // of the first window; may lie outside, where the image is zero
+  int tiles = 0;              // at most kMaxWinogradTiles
+  float* v = nullptr;         // frequency f of tile j goes to v[f * step + j]
+  int64_t step = 0;
+};
+
+// The products of one filter and a run of tiles, row by row, and where their pixels go.
+struct WinogradTiles {
+  const float* products = nullptr;  // of frequency f at products + f * step
+  int64_t step = 0;
+  int64_t first = 0;  // tile
+  int tiles = 0;      // at most kMaxWinogradTiles
+  int64_t tiles_w = 1;
+  int64_t out_h = 1, out_w = 1;
+  float bias = 0;
+  const float* residual = nullptr;  // as y, or null
+  ActivationSpec activation;
+  float* y = nullptr;  // the plane of the filter
+};
+
+struct WinogradKernels {
+  void (*transform_windows)(const WinogradWindows& windows);
+  void (*store_tiles)(const WinogradTiles& tiles);
+};
+
+namespace baseline {
+const WinogradKernels& Winograd2();
+const WinogradKernels& Winograd4();
+}  // namespace baseline
+namespace avx2 {
+const WinogradKernels& Winograd2();
+const WinogradKernels& Winograd4();
+}  // namespace avx2
+namespace avx512 {
+const WinogradKernels& Winograd2();
+const WinogradKernels& Winograd4();
+}  // namespace avx512
+
+// For output tiles of `m` x `m` pixels, m = 2 or 4.
+const WinogradKernels& WinogradOf(InstructionSet set, int64_t m);
+
+// u[f] = frequency f of the filter g[9], for f < (m + 2)^2.
+void TransformFilter(int64_t m, const float* g, float* u);
+
+}  // namespace onward::cpu

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/winograd_inl.h"

@@ -1,0 +1,216 @@
+#pragma once
+
+#include "kernels/cpu/simd/activation_inl.h"
+#include "kernels/cpu/simd/copy_run_inl.h"
+#include "kernels/cpu/simd/winograd.h"
+
+namespace onward::cpu::ONWARD_TARGET {
+
+// v moved down by one lane, with `last` in the last one.
+template <int... I>
+ONWARD_INLINE Vec NextLanes(Vec v, float last, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, Set(last), (I + 1)...);
+}
+
+// Along one axis: `Window` is B^T and `Output` A^T of the paper.
+template <int kOutput>
+struct WinogradAxis;
+
+template <>
+struct WinogradAxis<2> {
+  static ONWARD_INLINE void Window(const Vec (&d)[4], Vec (&v)[4]) {
+    v[0] = d[2] - d[0];
+    v[1] = d[1] + d[2];
+    v[2] = d[2] - d[1];
+    v[3] = d[3] - d[1];
+  }
+  static ONWARD_INLINE void Output(const Vec (&m)[4], Vec (&y)[2]) {
+    y[0] = m[0] + (m[1] + m[2]);
+    y[1] = (m[1] - m[2]) + m[3];
+  }
+};
+
+template <>
+struct WinogradAxis<4> {
+  static constexpr float kA = 0.75f, kB = 1.5f;
+  static constexpr float kAA = kA * kA, kBB = kB * kB;
+
+  static ONWARD_INLINE void Window(const Vec (&d)[6], Vec (&v)[6]) {
+    const Vec product = Set(kAA * kBB), sum = Set(-(kAA + kBB));
+    v[0] = Fma(product, d[0], Fma(sum, d[2], d[4]));
+    v[5] = Fma(product, d[1], Fma(sum, d[3], d[5]));
+    const Vec even_a = Fma(Set(-kBB), d[2], d[4]), odd_a = Fma(Set(-kBB), d[1], d[3]);
+    v[1] = Fma(Set(kA), odd_a, even_a);
+    v[2] = Fma(Set(-kA), odd_a, even_a);
+    const Vec even_b = Fma(Set(-kAA), d[2], d[4]), odd_b = Fma(Set(-kAA), d[1], d[3]);
+    v[3] = Fma(Set(kB), odd_b, even_b);
+    v[4] = Fma(Set(-kB), odd_b, even_b);
+  }
+  static ONWARD_INLINE void Output(const Vec (&m)[6], Vec (&y)[4]) {
+    const Vec even_a = m[1] + m[2], odd_a = m[1] - m[2];
+    const Vec even_b = m[3] + m[4], odd_b = m[3] - m[4];
+    y[0] = m[0] + (even_a + even_b);
+    y[1] = Fma(Set(kA), odd_a, odd_b * Set(kB));
+    y[2] = Fma(Set(kAA), even_a, even_b * Set(kBB));
+    y[3] = Fma(Set(kAA * kA), odd_a, Fma(Set(kBB * kB), odd_b, m[5]));
+  }
+};
+
+// Pixels of a row of kMaxWinogradTiles windows, and those that fill vectors.
+template <int kOutput>
+inline constexpr int kWinogradRow = kMaxWinogradTiles* kOutput + 2 * kLanes;
+
+// Transforms the columns of pixels: rows[f] is frequency f along y of all pixels that the windows
+// have, from the leftmost on.
+template <int kOutput>
+ONWARD_INLINE void TransformColumns(const WinogradWindows& w,
+                                    float (&rows)[kOutput + 2][kWinogradRow<kOutput>]) {
+  constexpr int kWindow = kOutput + 2;
+  static constexpr float kZeros[kWinogradRow<kOutput>] = {};
+  const int count = w.tiles * kOutput + 2;
+  const int begin = w.left < 0 ? static_cast<int>(w.left < -count ? count : -w.left) : 0;
+  const int64_t inside = w.in_w - w.left;
+  const int end = inside < begin ? begin : inside < count ? static_cast<int>(inside) : count;
+  const float* from[kWindow];
+  for (int r = 0; r < kWindow; ++r) {
+    const int64_t y = w.top + r;
+    from[r] = y < 0 || y >= w.in_h ? kZeros : w.x + y * w.in_w + (w.left + begin);
+  }
+  for (int i = begin; i < end; i += kLanes) {
+    const int n = end - i < kLanes ? end - i : kLanes;
+    Vec column[kWindow], to[kWindow];
+    ONWARD_UNROLL
+    for (int r = 0; r < kWindow; ++r) column[r] = LoadLanes(from[r] + (i - begin), n);
+    WinogradAxis<kOutput>::Window(column, to);
+    ONWARD_UNROLL
+    for (int f = 0; f < kWindow; ++f) Store(rows[f] + i, to[f]);
+  }
+  for (int f = 0; f < kWindow; ++f) {
+    for (int i = 0; i < begin; ++i) rows[f][i] = 0;
+    for (int i = end; i < count; ++i) rows[f][i] = 0;
+  }
+}
+
+// window[x] = pixel x of kLanes windows that lie 2 or 4 pixels apart.
+ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[4]) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  const Vec low = Load(row), high = Load(row + kLanes);
+  window[0] = EvenLanes(low, high, lanes);
+  window[1] = OddLanes(low, high, lanes);
+  window[2] = NextLanes(window[0], row[2 * kLanes], lanes);
+  window[3] = NextLanes(window[1], row[2 * kLanes + 1], lanes);
+}
+ONWARD_INLINE void LoadWindows(const float* row, Vec (&window)[6]) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  Vec even[2], odd[2];
+  ONWARD_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const Vec low = Load(row + 2 * i * kLanes), high = Load(row + (2 * i + 1) * kLanes);
+    even[i] = EvenLanes(low, high, lanes);
+    odd[i] = OddLanes(low, high, lanes);
+  }
+  window[0] = EvenLanes(even[0], even[1], lanes);
+  window[1] = EvenLanes(odd[0], odd[1], lanes);
+  window[2] = OddLanes(even[0], even[1], lanes);
+  window[3] = OddLanes(odd[0], odd[1], lanes);
+  window[4] = NextLanes(window[0], row[4 * kLanes], lanes);
+  window[5] = NextLanes(window[1], row[4 * kLanes + 1], lanes);
+}
+
+template <int kOutput>
+void TransformWindows(const WinogradWindows& w) {
+  constexpr int kWindow = kOutput + 2;
+  float rows[kWindow][kWinogradRow<kOutput>];
+  TransformColumns<kOutput>(w, rows);
+  for (int j = 0; j < w.tiles; j += kLanes) {
+    const int n = w.tiles - j < kLanes ? w.tiles - j : kLanes;
+    ONWARD_UNROLL
+    for (int y = 0; y < kWindow; ++y) {
+      Vec window[kWindow], to[kWindow];
+      LoadWindows(rows[y] + j * kOutput, window);
+      WinogradAxis<kOutput>::Window(window, to);
+      ONWARD_UNROLL
+      for (int x = 0; x < kWindow; ++x) StoreLanes(w.v + (y * kWindow + x) * w.step + j, to[x], n);
+    }
+  }
+}
+
+// to[j * n + i] = v[i][j] for n = 2 or 4 vectors.
+ONWARD_INLINE void StoreInterleaved(const Vec (&v)[2], float* to) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  Store(to, Interleave<0>(v[0], v[1], lanes));
+  Store(to + kLanes, Interleave<kLanes / 2>(v[0], v[1], lanes));
+}
+ONWARD_INLINE void StoreInterleaved(const Vec (&v)[4], float* to) {
+  const auto lanes = std::make_integer_sequence<int, kLanes>();
+  StoreInterleaved({Interleave<0>(v[0], v[2], lanes), Interleave<0>(v[1], v[3], lanes)}, to);
+  StoreInterleaved(
+      {Interleave<kLanes / 2>(v[0], v[2], lanes), Interleave<kLanes / 2>(v[1], v[3], lanes)},
+      to + 2 * kLanes);
+}
+
+// rows[y][j * kOutput + x] = pixel (y, x) of tile j.
+template <int kOutput>
+void PixelsOfTiles(const WinogradTiles& t, float (*rows)[kMaxWinogradTiles * kOutput]) {
+  constexpr int kWindow = kOutput + 2;
+  const Vec bias = Set(t.bias);
+  for (int j = 0; j < t.tiles; j += kLanes) {
+    Vec columns[kWindow][kOutput];
+    ONWARD_UNROLL
+    for (int x = 0; x < kWindow; ++x) {
+      Vec column[kWindow];
+      ONWARD_UNROLL
+      for (int y = 0; y < kWindow; ++y) {
+        column[y] = Load(t.products + (y * kWindow + x) * t.step + j);
+      }
+      WinogradAxis<kOutput>::Output(column, columns[x]);
+    }
+    ONWARD_UNROLL
+    for (int y = 0; y < kOutput; ++y) {
+      Vec row[kWindow], pixels[kOutput];
+      ONWARD_UNROLL
+      for (int x = 0; x < kWindow; ++x) row[x] = columns[x][y];
+      WinogradAxis<kOutput>::Output(row, pixels);
+      ONWARD_UNROLL
+      for (int x = 0; x < kOutput; ++x) pixels[x] += bias;
+      StoreInterleaved(pixels, rows[y] + j * kOutput);
+    }
+  }
+}
+
+template <int kOutput>
+void StoreTiles(const WinogradTiles& t) {
+  float rows[kOutput][kMaxWinogradTiles * kOutput];
+  PixelsOfTiles<kOutput>(t, rows);
+  int64_t tile_y = t.first / t.tiles_w, tile_x = t.first % t.tiles_w;
+  WithActivation(t.activation, [&](auto f) ONWARD_LAMBDA_INLINE {
+    for (int j = 0; j < t.tiles; ++tile_y, tile_x = 0) {
+      const int64_t left = t.tiles_w - tile_x;
+      const int tiles = t.tiles - j < left ? t.tiles - j : static_cast<int>(left);
+      const int64_t x = tile_x * kOutput, most = t.out_w - x;
+      const int pixels = tiles * kOutput < most ? tiles * kOutput : static_cast<int>(most);
+      for (int r = 0; r < kOutput && tile_y * kOutput + r < t.out_h; ++r) {
+        const int64_t at = (tile_y * kOutput + r) * t.out_w + x;
+        const float* from = rows[r] + j * kOutput;
+        for (int i = 0; i < pixels; i += kLanes) {
+          const int n = pixels - i < kLanes ? pixels - i : kLanes;
+          Vec v = LoadLanes(from + i, n);
+          if (t.residual != nullptr) v += LoadLanes(t.residual + at + i, n);
+          StoreLanes(t.y + at + i, f(v), n);
+        }
+      }
+      j += tiles;
+    }
+  });
+}
+
+const WinogradKernels& Winograd2() {
+  static constexpr WinogradKernels kKernels = {TransformWindows<2>, StoreTiles<2>};
+  return kKernels;
+}
+const WinogradKernels& Winograd4() {
+  static constexpr WinogradKernels kKernels = {TransformWindows<4>, StoreTiles<4>};
+  return kKernels;
+}
+
+}  // namespace onward::cpu::ONWARD_TARGET

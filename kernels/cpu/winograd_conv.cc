@@ -1,0 +1,259 @@
+// Conv and onward.FusedConv of 3x3 taps in float32 by Winograd's minimal filtering
+// (simd/winograd.h). Results differ from sums of products by a few units in the last place, so
+// strict arithmetic does without it.
+#include <algorithm>
+#include <optional>
+
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/winograd.h"
+#include "kernels/cpu/winograd_plan.h"
+
+namespace onward::cpu {
+namespace {
+
+struct WinogradData {
+  const float* x;
+  const float* filters;  // transformed, in the order of PackFilters
+  const float* bias;
+  const float* residual;
+  float* y;
+  float* windows;  // transformed, of all blocks, where chunks share them
+  ActivationSpec activation;
+};
+
+// One run. A block is a run of tiles of one image.
+class WinogradRun {
+ public:
+  WinogradRun(const GemmTileKernels& tiles, const WinogradKernels& kernels,
+              const WinogradPlan& plan, const WinogradData& data)
+      : tiles_(tiles), kernels_(kernels), plan_(plan), data_(data) {}
+
+  // The windows of channel `part` % channels and block `part` / channels.
+  void TransformShared(int64_t part) const {
+    const int64_t block = part / plan_.channels;
+    Transform(block, part % plan_.channels, data_.windows + block * plan_.block_floats());
+  }
+
+  void RunChunk(int64_t chunk, float* products) const {
+    const int64_t block = chunk / plan_.row_chunks;
+    const int64_t row_tile = chunk % plan_.row_chunks * plan_.row_tiles_per_chunk;
+    const int64_t end = std::min(plan_.row_tiles, row_tile + plan_.row_tiles_per_chunk);
+    float* windows = data_.windows + block * plan_.block_floats();
+    if (!plan_.shared) {
+      windows = products + plan_.product_floats();
+      for (int64_t c = 0; c < plan_.channels; ++c) Transform(block, c, windows);
+    }
+    for (int64_t i = row_tile; i < end; i += plan_.group) {
+      const int64_t group_end = std::min(end, i + plan_.group);
+      Multiply(block, i, group_end, windows, products);
+      Store(block, i, group_end, products);
+    }
+  }
+
+ private:
+  int64_t FirstTile(int64_t block) const { return block % plan_.blocks * plan_.width; }
+  int TilesOf(int64_t block) const {
+    return static_cast<int>(std::min(plan_.width, plan_.tiles() - FirstTile(block)));
+  }
+
+  void Transform(int64_t block, int64_t channel, float* windows) const {
+    const int64_t image = block / plan_.blocks;
+    WinogradWindows w;
+    w.x = data_.x + (image * plan_.channels + channel) * plan_.in_h * plan_.in_w;
+    w.in_h = plan_.in_h;
+    w.in_w = plan_.in_w;
+    w.v = windows + channel * plan_.width;
+    w.step = plan_.window_step;
+    const int64_t first = FirstTile(block), end = first + TilesOf(block);
+    for (int64_t tile = first; tile < end; tile += w.tiles, w.v += w.tiles) {
+      const int64_t x = tile % plan_.tiles_w;
+      w.tiles = static_cast<int>(std::min(end - tile, plan_.tiles_w - x));
+      w.top = tile / plan_.tiles_w * plan_.m - plan_.pad_top;
+      w.left = x * plan_.m - plan_.pad_left;
+      kernels_.transform_windows(w);
+    }
+  }
+
+  // The products of row tiles [begin, end).
+  void Multiply(int64_t block, int64_t begin, int64_t end, const float* windows,
+                float* products) const {
+    const int64_t first = RowsOfTile(plan_.filters, plan_.row_tiles, begin).begin;
+    GemmTile tile;
+    tile.cols = TilesOf(block);
+    tile.k = plan_.channels;
+    tile.a_row = 1;
+    tile.b_k = tile.c_row = plan_.width;
+    tile.b_padded = true;
+    tile.b = windows;
+    for (int64_t f = 0; f < plan_.frequencies(); ++f) {
+      for (int64_t i = begin; i < end; ++i) {
+        const RowRange rows = RowsOfTile(plan_.filters, plan_.row_tiles, i);
+        tile.rows = rows.count;
+        tile.a_k = rows.count;
+        tile.a =
+            data_.filters + (rows.begin * plan_.frequencies() + f * rows.count) * plan_.channels;
+        tile.c = products + f * plan_.product_step + (rows.begin - first) * plan_.width;
+        tiles_.tile(tile);
+      }
+      tile.b += plan_.window_step;
+    }
+  }
+
+  void Store(int64_t block, int64_t begin, int64_t end, const float* products) const {
+    const int64_t first = RowsOfTile(plan_.filters, plan_.row_tiles, begin).begin;
+    const RowRange last = RowsOfTile(plan_.filters, plan_.row_tiles, end - 1);
+    WinogradTiles t;
+    t.step = plan_.product_step;
+    t.first = FirstTile(block);
+    t.tiles = TilesOf(block);
+    t.tiles_w = plan_.tiles_w;
+    t.out_h = plan_.out_h;
+    t.out_w = plan_.out_w;
+    t.activation = data_.activation;
+    for (int64_t filter = first; filter < last.begin + last.count; ++filter) {
+      const int64_t at =
+          (block / plan_.blocks * plan_.filters + filter) * plan_.out_h * plan_.out_w;
+      t.products = products + (filter - first) * plan_.width;
+      t.bias = data_.bias == nullptr ? 0 : data_.bias[filter];
+      t.residual = data_.residual == nullptr ? nullptr : data_.residual + at;
+      t.y = data_.y + at;
+      kernels_.store_tiles(t);
+    }
+  }
+
+  const GemmTileKernels& tiles_;
+  const WinogradKernels& kernels_;
+  const WinogradPlan& plan_;
+  const WinogradData& data_;
+};
+
+class WinogradConv : public Kernel {
+ public:
+  WinogradConv(const GemmTileKernels& tiles, int64_t m, ConvAttributes attributes,
+               ActivationSpec activation, Tensor filters)
+      : tiles_(tiles),
+        kernels_(WinogradOf(tiles.instruction_set, m)),
+        m_(m),
+        attributes_(std::move(attributes)),
+        activation_(activation),
+        filters_(std::move(filters)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
+    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
+    context.SetOutput(0, g.output);
+    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    WinogradPlan* plan = context.NewState<WinogradPlan>();
+    *plan = PlanWinograd(tiles_, m_, g);
+    context.SetScratch((plan->shared_floats() + plan->worker_floats() * context.num_workers()) *
+                       static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const WinogradPlan& plan = context.state<WinogradPlan>();
+    float* scratch = context.scratch<float>();
+    const WinogradData data = {context.in<float>(0),
+                               filters_.data<float>(),
+                               context.has_input(2) ? context.in<float>(2) : nullptr,
+                               context.has_input(3) ? context.in<float>(3) : nullptr,
+                               context.out<float>(0),
+                               scratch,
+                               activation_};
+    const WinogradRun run(tiles_, kernels_, plan, data);
+    if (plan.shared) {
+      context.ParallelFor(plan.images * plan.blocks * plan.channels, kTransformGrain,
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) run.TransformShared(i);
+                          });
+    }
+    float* workers = scratch + plan.shared_floats();
+    context.ParallelForWorkers(plan.chunks(), 1, [&](int worker, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run.RunChunk(i, workers + worker * plan.worker_floats());
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kTransformGrain = 8;  // channels of a block: about 3 us
+
+  const GemmTileKernels& tiles_;
+  const WinogradKernels& kernels_;
+  int64_t m_;
+  ConvAttributes attributes_;
+  ActivationSpec activation_;
+  Tensor filters_;
+};
+
+// Transforms w [filters, channels, 3, 3] to [tile of filters][frequency][channel][filter].
+absl::StatusOr<Tensor> PackFilters(const GemmTileKernels& tiles, int64_t m, const Tensor& w) {
+  const int64_t filters = w.dims()[0], channels = w.dims()[1], taps = (m + 2) * (m + 2);
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed,
+                          Tensor::Create(DType::kFloat32, {filters, channels, taps}));
+  float* to = packed.mutable_data<float>();
+  const int64_t row_tiles = CeilDiv(filters, tiles.tile_rows);
+  for (int64_t i = 0; i < row_tiles; ++i) {
+    const RowRange rows = RowsOfTile(filters, row_tiles, i);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int r = 0; r < rows.count; ++r) {
+        float u[kMaxWinogradFrequencies];
+        TransformFilter(m, w.data<float>() + ((rows.begin + r) * channels + c) * 9, u);
+        for (int64_t f = 0; f < taps; ++f) to[(f * channels + c) * rows.count + r] = u[f];
+      }
+    }
+    to += taps * channels * rows.count;
+  }
+  return packed;
+}
+
+bool IsAll(const Dims& values, int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
+}
+
+// The size of output axis `axis`, or 0 where it is not known.
+int64_t OutputSize(const NodeSpec& spec, size_t axis) {
+  const auto& shape = spec.output_type(0).shape;
+  if (!shape || shape->size() <= axis || !(*shape)[axis].known()) return 0;
+  return (*shape)[axis].value();
+}
+
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  if (spec.options().precision == Precision::kStrict)
+    return absl::UnimplementedError("not in strict arithmetic");
+  const Tensor* w = spec.constant(1);
+  if (w == nullptr || w->rank() != 4 || w->dims()[2] != 3 || w->dims()[3] != 3)
+    return absl::UnimplementedError("constant weights of 3x3 taps only");
+  ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
+  if (attributes.group != 1 || !IsAll(attributes.window.strides, 1) ||
+      !IsAll(attributes.window.dilations, 1))
+    return absl::UnimplementedError("one group, strides and dilations of 1 only");
+  ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  const GemmTileKernels& tiles = GemmTiles(kSet);
+  const int64_t m = ChooseWinograd(tiles.tile_cols / 2, w->dims()[1], w->dims()[0],
+                                   OutputSize(spec, 2), OutputSize(spec, 3));
+  if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");
+  ONWARD_ASSIGN_OR_RETURN(Tensor filters, PackFilters(tiles, m, *w));
+  spec.ReleaseConstant(1);
+  return std::make_unique<WinogradConv>(tiles, m, std::move(attributes), activation,
+                                        std::move(filters));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Conv", "winograd_conv_avx512", MakeWinograd<InstructionSet::kAvx512>},
+    {"", "Conv", "winograd_conv_avx2", MakeWinograd<InstructionSet::kAvx2>},
+    {"", "Conv", "winograd_conv_baseline", MakeWinograd<InstructionSet::kBaseline>},
+    {"onward", "FusedConv", "fused_winograd_conv_avx512", MakeWinograd<InstructionSet::kAvx512>},
+    {"onward", "FusedConv", "fused_winograd_conv_avx2", MakeWinograd<InstructionSet::kAvx2>},
+    {"onward", "FusedConv", "fused_winograd_conv_baseline",
+     MakeWinograd<InstructionSet::kBaseline>},
+};
+
+}  // namespace
+
+KernelList WinogradConvKernels() { return kKernels; }
+
+}  // namespace onward::cpu

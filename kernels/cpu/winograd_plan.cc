@@ -1,0 +1,85 @@
+#include "kernels/cpu/winograd_plan.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/fast_float.h"
+
+namespace onward::cpu {
+namespace {
+
+constexpr int64_t kWantedChunks = 16;
+constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kMostProducts = 64 * 1024;  // floats: a part of the second-level cache
+constexpr int64_t kCacheLine = 16;            // floats
+// Vector operations that take as long as reading a weight from memory.
+constexpr double kWeight = 0.5;
+
+// Vector operations that a convolution takes for `vectors` vectors of tiles or pixels, of patches
+// and of windows.
+double CostOfPatches(double vectors, double channels, double filters) {
+  return 9 * channels * (vectors * (filters + 6) + kWeight * filters);
+}
+double CostOfTiles(double m, double vectors, double channels, double filters) {
+  return (m + 2) * (m + 2) *
+         (vectors * (channels * filters + 12 * channels + 12 * filters) +
+          kWeight * channels * filters);
+}
+
+}  // namespace
+
+int64_t ChooseWinograd(int64_t lanes, int64_t channels, int64_t filters, int64_t out_h,
+                       int64_t out_w) {
+  if (channels < kLeastChannels || filters < kLeastChannels) return 0;
+  if (out_h == 0 || out_w == 0) return 4;
+  const auto vectors = [&](int64_t m) {
+    return static_cast<double>(CeilDiv(CeilDiv(out_h, m) * CeilDiv(out_w, m), lanes));
+  };
+  const double c = static_cast<double>(channels), f = static_cast<double>(filters);
+  double least = CostOfPatches(vectors(1), c, f);
+  int64_t best = 0;
+  for (const int64_t m : {2, 4}) {
+    const double cost = CostOfTiles(static_cast<double>(m), vectors(m), c, f);
+    if (cost < least) {
+      least = cost;
+      best = m;
+    }
+  }
+  return best;
+}
+
+WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& g) {
+  WinogradPlan plan;
+  plan.m = m;
+  plan.channels = g.channels;
+  plan.filters = g.filters;
+  const WindowAxis &rows = g.axes[0], &columns = g.axes[1];
+  plan.in_h = rows.input;
+  plan.in_w = columns.input;
+  plan.out_h = rows.output;
+  plan.out_w = columns.output;
+  plan.pad_top = rows.pad_begin;
+  plan.pad_left = columns.pad_begin;
+  plan.tiles_h = CeilDiv(plan.out_h, m);
+  plan.tiles_w = CeilDiv(plan.out_w, m);
+  if (g.batch == 0 || plan.tiles() == 0) return plan;
+  plan.images = g.batch;
+  const int64_t most = EvenPiece(plan.tiles(), tiles.tile_cols);
+  const int64_t lanes = tiles.tile_cols / 2;
+  plan.width = CeilDiv(most, lanes) * lanes;
+  plan.blocks = CeilDiv(plan.tiles(), plan.width);
+  plan.row_tiles = CeilDiv(plan.filters, tiles.tile_rows);
+  plan.shared = plan.images * plan.blocks < kWantedChunks;
+  plan.row_tiles_per_chunk =
+      plan.shared ? EvenPiece(plan.row_tiles,
+                              CeilDiv(plan.row_tiles * plan.images * plan.blocks, kWantedChunks))
+                  : plan.row_tiles;
+  plan.row_chunks = CeilDiv(plan.row_tiles, plan.row_tiles_per_chunk);
+  const int64_t products = tiles.tile_rows * plan.width;
+  plan.group = EvenPiece(plan.row_tiles_per_chunk,
+                         std::max<int64_t>(1, kMostProducts / (plan.frequencies() * products)));
+  plan.window_step = plan.channels * plan.width + kCacheLine;
+  plan.product_step = plan.group * products + kCacheLine;
+  return plan;
+}
+
+}  // namespace onward::cpu

@@ -1,0 +1,47 @@
+// How a convolution of 3x3 taps is cut into Winograd's tiles (simd/winograd.h) and into work.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/conv_plan.h"
+
+namespace onward::cpu {
+
+struct WinogradPlan {
+  int64_t m = 0;  // output pixels of a tile along an axis: 2 or 4
+  int64_t images = 0;
+  int64_t channels = 0;
+  int64_t filters = 0;
+  int64_t in_h = 0, in_w = 0;
+  int64_t out_h = 0, out_w = 0;
+  int64_t pad_top = 0, pad_left = 0;
+  int64_t tiles_h = 0, tiles_w = 0;
+  int64_t width = 0;      // tiles of a block, those that fill the vectors included
+  int64_t blocks = 0;     // of an image's tiles
+  int64_t row_tiles = 0;  // of the filters
+  int64_t group = 1;      // row tiles that are multiplied together, so that windows are read once
+  bool shared = false;    // windows are transformed for all chunks, before the products
+  int64_t row_tiles_per_chunk = 0;
+  int64_t row_chunks = 0;
+  // Floats from one frequency to the next: not a power of two, lest all lie in one set of the
+  // cache.
+  int64_t window_step = 0;
+  int64_t product_step = 0;
+
+  int64_t frequencies() const { return (m + 2) * (m + 2); }
+  int64_t block_floats() const { return frequencies() * window_step; }
+  int64_t product_floats() const { return frequencies() * product_step; }
+  int64_t tiles() const { return tiles_h * tiles_w; }
+  int64_t chunks() const { return images * blocks * row_chunks; }
+  int64_t shared_floats() const { return shared ? images * blocks * block_floats() : 0; }
+  int64_t worker_floats() const { return product_floats() + (shared ? 0 : block_floats()); }
+};
+
+// The m with which a convolution of this size takes the least time, or 0 where that is a product
+// of patches. Sizes of the image that are not known are 0 and taken to be large.
+int64_t ChooseWinograd(int64_t lanes, int64_t channels, int64_t filters, int64_t out_h,
+                       int64_t out_w);
+
+WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& geometry);
+
+}  // namespace onward::cpu
