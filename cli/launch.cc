@@ -67,7 +67,7 @@ class Launch {
                        "--nproc 2 -- train CONFIG`"),
           kWrongUsage);
     }
-    if (!HasGloo() && size > 1) return JoinGloo({}).status();
+    if (!collectives::HasGloo() && size > 1) return collectives::JoinGloo({}).status();
     ONWARD_ASSIGN_OR_RETURN(const int port, FreePort());
     NoteInterrupts(/*announce=*/false);
     for (int rank = 0; rank < size; ++rank) {
@@ -94,13 +94,13 @@ class Launch {
     const auto set = [](const char* name, const std::string& value) {
       setenv(name, value.c_str(), 1);
     };
-    set(kRankVariable, absl::StrCat(rank));
-    set(kLocalRankVariable, absl::StrCat(rank));
-    set(kWorldSizeVariable, absl::StrCat(size));
-    set(kLocalWorldSizeVariable, absl::StrCat(size));
-    set(kMasterAddressVariable, "127.0.0.1");
-    set(kMasterPortVariable, absl::StrCat(port));
-    set(kPortVariable, absl::StrCat(port));
+    set(collectives::kRankVariable, absl::StrCat(rank));
+    set(collectives::kLocalRankVariable, absl::StrCat(rank));
+    set(collectives::kWorldSizeVariable, absl::StrCat(size));
+    set(collectives::kLocalWorldSizeVariable, absl::StrCat(size));
+    set(collectives::kMasterAddressVariable, "127.0.0.1");
+    set(collectives::kMasterPortVariable, absl::StrCat(port));
+    set(collectives::kPortVariable, absl::StrCat(port));
     std::vector<std::string> arguments = arguments_;
     arguments.insert(arguments.begin(), "onward");
     std::vector<char*> argv;

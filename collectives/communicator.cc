@@ -40,7 +40,7 @@ absl::Status Communicator::Keep(const absl::Status& status) {
 
 absl::Status Communicator::AllReduce(const TensorView& values, void* stream) {
   if (!status_.ok()) return status_;
-  if (SumOf(values.dtype) == nullptr) {
+  if (collectives::SumOf(values.dtype) == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("tensors of ", std::string(DTypeName(values.dtype)), " cannot be added up"));
   }

@@ -25,7 +25,7 @@
 #include "collectives/sum.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 // Others may evaluate or write for long; that one is gone says its connection.
@@ -211,11 +211,11 @@ absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions& option
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::collectives
 
 #else
 
-namespace onward {
+namespace onward::collectives {
 
 bool HasGloo() { return false; }
 
@@ -224,6 +224,6 @@ absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions&) {
       "this build trains in one process: it has no Gloo (install libgloo-dev and build again)");
 }
 
-}  // namespace onward
+}  // namespace onward::collectives
 
 #endif

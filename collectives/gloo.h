@@ -7,7 +7,7 @@
 #include "onward/communicator.h"
 #include "onward/ranks.h"
 
-namespace onward {
+namespace onward::collectives {
 
 // Whether this build has Gloo.
 bool HasGloo();
@@ -15,4 +15,4 @@ bool HasGloo();
 // Returns once every rank is there. Unimplemented: the build has no Gloo; others as RollCall::Join.
 absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankOptions& options);
 
-}  // namespace onward
+}  // namespace onward::collectives

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "collectives/sum.h"
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 struct Call {
@@ -116,4 +116,4 @@ std::vector<std::unique_ptr<Communicator>> InProcessRanks(int size) {
   return ranks;
 }
 
-}  // namespace onward
+}  // namespace onward::collectives

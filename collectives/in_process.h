@@ -6,11 +6,11 @@
 
 #include "onward/communicator.h"
 
-namespace onward {
+namespace onward::collectives {
 
 // One end per rank, each for a thread of its own. Tensors that differ in dtype or size are
 // FailedPrecondition on every rank. A rank leaves where its end is destroyed: others that wait for
 // it, or call afterwards, get Aborted.
 std::vector<std::unique_ptr<Communicator>> InProcessRanks(int size);
 
-}  // namespace onward
+}  // namespace onward::collectives

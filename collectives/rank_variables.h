@@ -1,7 +1,7 @@
 // The environment variables that say which process this is (torchrun's, and one of ours).
 #pragma once
 
-namespace onward {
+namespace onward::collectives {
 
 inline constexpr char kRankVariable[] = "RANK";
 inline constexpr char kWorldSizeVariable[] = "WORLD_SIZE";
@@ -12,4 +12,4 @@ inline constexpr char kMasterPortVariable[] = "MASTER_PORT";
 // Where rank 0 listens; default: the port after MASTER_PORT, which torchrun's agent has itself.
 inline constexpr char kPortVariable[] = "ONWARD_MASTER_PORT";
 
-}  // namespace onward
+}  // namespace onward::collectives

@@ -30,25 +30,27 @@ absl::StatusOr<int> Number(const char* name, int least, int most) {
 
 absl::StatusOr<RankOptions> RankOptionsOfEnvironment() {
   RankOptions options;
-  if (Variable(kWorldSizeVariable).empty() && Variable(kRankVariable).empty()) return options;
+  if (Variable(collectives::kWorldSizeVariable).empty() &&
+      Variable(collectives::kRankVariable).empty())
+    return options;
   constexpr int kMostRanks = 4096;
-  ONWARD_ASSIGN_OR_RETURN(options.size, Number(kWorldSizeVariable, 1, kMostRanks));
+  ONWARD_ASSIGN_OR_RETURN(options.size, Number(collectives::kWorldSizeVariable, 1, kMostRanks));
   if (options.size == 1) return options;
-  ONWARD_ASSIGN_OR_RETURN(options.rank, Number(kRankVariable, 0, options.size - 1));
-  if (Variable(kPortVariable).empty()) {
-    ONWARD_ASSIGN_OR_RETURN(const int agent, Number(kMasterPortVariable, 1, 65534));
+  ONWARD_ASSIGN_OR_RETURN(options.rank, Number(collectives::kRankVariable, 0, options.size - 1));
+  if (Variable(collectives::kPortVariable).empty()) {
+    ONWARD_ASSIGN_OR_RETURN(const int agent, Number(collectives::kMasterPortVariable, 1, 65534));
     options.port = agent + 1;
   } else {
-    ONWARD_ASSIGN_OR_RETURN(options.port, Number(kPortVariable, 1, 65535));
+    ONWARD_ASSIGN_OR_RETURN(options.port, Number(collectives::kPortVariable, 1, 65535));
   }
-  if (const std::string address = Variable(kMasterAddressVariable); !address.empty())
+  if (const std::string address = Variable(collectives::kMasterAddressVariable); !address.empty())
     options.address = address;
   return options;
 }
 
 absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks(const RankOptions& options) {
   if (options.size == 1 && options.rank == 0) return nullptr;
-  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> joined, JoinGloo(options));
+  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> joined, collectives::JoinGloo(options));
   return std::shared_ptr<Communicator>(std::move(joined));
 }
 
@@ -57,6 +59,6 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks() {
   return JoinRanks(options);
 }
 
-int RanksOfHost() { return Number(kLocalWorldSizeVariable, 1, 1 << 20).value_or(1); }
+int RanksOfHost() { return Number(collectives::kLocalWorldSizeVariable, 1, 1 << 20).value_or(1); }
 
 }  // namespace onward

@@ -20,7 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -335,4 +335,4 @@ RollCall::Loss RollCall::WaitForLoss(milliseconds longest) {
   return loss_;
 }
 
-}  // namespace onward
+}  // namespace onward::collectives

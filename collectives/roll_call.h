@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "onward/ranks.h"
 
-namespace onward {
+namespace onward::collectives {
 
 class RollCall {
  public:
@@ -58,4 +58,4 @@ class RollCall {
   Loss loss_;
 };
 
-}  // namespace onward
+}  // namespace onward::collectives

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 template <typename T>
@@ -24,4 +24,4 @@ Sum SumOf(DType dtype) {
   return sum;
 }
 
-}  // namespace onward
+}  // namespace onward::collectives

@@ -22,7 +22,7 @@ using testing::ReadFile;
 class LaunchTest : public testing::TrainCommandTest {
  protected:
   void SetUp() override {
-    if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo";
+    if (!collectives::HasGloo()) GTEST_SKIP() << "this build has no Gloo";
     TrainCommandTest::SetUp();
   }
 

@@ -15,7 +15,7 @@
 #include "collectives/gloo.h"
 #include "collectives/in_process.h"
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 TensorView ViewOf(Tensor& tensor) { return tensor.view(); }
@@ -243,4 +243,4 @@ TEST(Gloo, RefusesAnotherWorldSize) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::collectives

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace onward {
+namespace onward::collectives {
 namespace {
 
 using ::testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST_F(RankOptionsTest, ErrorsNameTheVariable) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::collectives

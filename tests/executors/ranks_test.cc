@@ -25,7 +25,7 @@ absl::StatusOr<Model> SumOf3x() {
 }
 
 TEST(AllReduceTest, AddsUpOverTheSessionsOfAllRanks) {
-  std::vector<std::unique_ptr<Communicator>> ends = InProcessRanks(2);
+  std::vector<std::unique_ptr<Communicator>> ends = collectives::InProcessRanks(2);
   std::vector<std::thread> threads;
   for (auto& end : ends) {
     threads.emplace_back([communicator = std::shared_ptr<Communicator>(std::move(end))] {
@@ -66,7 +66,7 @@ TEST(AllReduceTest, IsNeitherFoldedNorShared) {
 
 // y = sum over ranks of x^2, of which each rank's loss is y: dx = 2 x times the number of ranks.
 TEST(AllReduceTest, ItsGradientAddsUpOverTheRanks) {
-  std::vector<std::unique_ptr<Communicator>> ends = InProcessRanks(2);
+  std::vector<std::unique_ptr<Communicator>> ends = collectives::InProcessRanks(2);
   std::vector<std::thread> threads;
   for (auto& end : ends) {
     threads.emplace_back([communicator = std::shared_ptr<Communicator>(std::move(end))] {

@@ -29,7 +29,7 @@ class RanksTest : public testing::TrainerTest {
     Ran ran;
     ran.trainers.resize(configs.size());
     ran.outcomes.resize(configs.size());
-    std::vector<std::unique_ptr<Communicator>> ends = InProcessRanks(size);
+    std::vector<std::unique_ptr<Communicator>> ends = collectives::InProcessRanks(size);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank) {
       threads.emplace_back([&, rank, end = std::move(ends[static_cast<size_t>(rank)])]() mutable {

@@ -228,7 +228,7 @@ TEST_F(StepwiseKindsTest, NonFiniteLossesAreSkippedWhereTheConfigSaysSo) {
 TEST_F(StepwiseKindsTest, RanksMakeTheStepsOfOne) {
   Load("accumulate_classes_weighted_2");
   const Tensor& want = arrays_.at("losses");
-  std::vector<std::unique_ptr<Communicator>> ends = InProcessRanks(2);
+  std::vector<std::unique_ptr<Communicator>> ends = collectives::InProcessRanks(2);
   const auto train = [&](int rank, std::unique_ptr<Communicator> end) {
     StepwiseOptions options;
     options.communicator = std::move(end);
