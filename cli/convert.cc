@@ -89,13 +89,12 @@ absl::StatusOr<Written> Measure(const std::string& path) {
 // `onward run --random` draws them, of which one run shows less.
 constexpr float kLargestOfSamples = 65504.0f / 2, kLargestOfDrawn = 65504.0f / 16;
 
-absl::StatusOr<std::map<std::string, ValueRange>> RangesOf(const Model& model,
-                                                           const Options& options,
-                                                           const CommonOptions& common) {
+absl::StatusOr<std::map<std::string, quantization::ValueRange>> RangesOf(
+    const Model& model, const Options& options, const CommonOptions& common) {
   if (!options.calibrate.empty()) {
-    ONWARD_ASSIGN_OR_RETURN(const CalibrationSet set,
-                            CalibrationSet::Open(options.calibrate, model.graph));
-    return ObserveRanges(model, set, common.session());
+    ONWARD_ASSIGN_OR_RETURN(const quantization::CalibrationSet set,
+                            quantization::CalibrationSet::Open(options.calibrate, model.graph));
+    return quantization::ObserveRanges(model, set, common.session());
   }
   std::vector<ValueInfo> declared;
   for (const ValueId id : model.graph.inputs()) {
@@ -105,7 +104,8 @@ absl::StatusOr<std::map<std::string, ValueRange>> RangesOf(const Model& model,
   InputOptions drawn;
   drawn.random = true;
   ONWARD_ASSIGN_OR_RETURN(Session::Inputs inputs, MakeInputs(declared, drawn));
-  return ObserveRanges(model, CalibrationSet::Of(std::move(inputs)), common.session());
+  return quantization::ObserveRanges(model, quantization::CalibrationSet::Of(std::move(inputs)),
+                                     common.session());
 }
 
 absl::StatusOr<std::function<bool(std::string_view)>> Overflows(const Model& model,
@@ -127,14 +127,15 @@ absl::StatusOr<std::function<bool(std::string_view)>> Overflows(const Model& mod
 }
 
 absl::Status ToHalfFloats(Model& model, const Options& options, const CommonOptions& common) {
-  HalfFloatOptions half;
+  quantization::HalfFloatOptions half;
   half.dtype = options.float16 ? DType::kFloat16 : DType::kBFloat16;
   half.arithmetic = options.arithmetic.empty() ? options.float16 : options.arithmetic == "16";
   half.convert_io = options.convert_io;
   if (options.float16 && half.arithmetic) {
     ONWARD_ASSIGN_OR_RETURN(half.overflows, Overflows(model, options, common));
   }
-  ONWARD_ASSIGN_OR_RETURN(const HalfFloatReport report, ConvertToHalfFloats(model, half));
+  ONWARD_ASSIGN_OR_RETURN(const quantization::HalfFloatReport report,
+                          quantization::ConvertToHalfFloats(model, half));
   if (half.arithmetic)
     std::fprintf(stderr, "%d nodes compute in %s, %d stay in float32 for their range\n",
                  report.lowered, std::string(DTypeName(half.dtype)).c_str(), report.islands);
@@ -143,22 +144,25 @@ absl::Status ToHalfFloats(Model& model, const Options& options, const CommonOpti
   return absl::OkStatus();
 }
 
-RangeOptions RangeOptionsOf(const Options& options) {
-  const std::map<std::string, RangeMethod> methods = {{"minmax", RangeMethod::kMinMax},
-                                                      {"percentile", RangeMethod::kPercentile},
-                                                      {"entropy", RangeMethod::kEntropy},
-                                                      {"mse", RangeMethod::kMse}};
+quantization::RangeOptions RangeOptionsOf(const Options& options) {
+  const std::map<std::string, quantization::RangeMethod> methods = {
+      {"minmax", quantization::RangeMethod::kMinMax},
+      {"percentile", quantization::RangeMethod::kPercentile},
+      {"entropy", quantization::RangeMethod::kEntropy},
+      {"mse", quantization::RangeMethod::kMse}};
   return {methods.at(options.calibration), options.percentile};
 }
 
 absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& common) {
-  ONWARD_RETURN_IF_ERROR(PrepareProducts(model));
-  ONWARD_ASSIGN_OR_RETURN(const CalibrationSet set,
-                          CalibrationSet::Open(options.calibrate, model.graph));
-  ONWARD_ASSIGN_OR_RETURN(const auto ranges,
-                          CalibrateRanges(model, set, ValuesOfInt8(model.graph),
-                                          RangeOptionsOf(options), common.session()));
-  ONWARD_ASSIGN_OR_RETURN(const Int8Report report, QuantizeToInt8(model, ranges));
+  ONWARD_RETURN_IF_ERROR(quantization::PrepareProducts(model));
+  ONWARD_ASSIGN_OR_RETURN(const quantization::CalibrationSet set,
+                          quantization::CalibrationSet::Open(options.calibrate, model.graph));
+  ONWARD_ASSIGN_OR_RETURN(
+      const auto ranges,
+      quantization::CalibrateRanges(model, set, quantization::ValuesOfInt8(model.graph),
+                                    RangeOptionsOf(options), common.session()));
+  ONWARD_ASSIGN_OR_RETURN(const quantization::Int8Report report,
+                          quantization::QuantizeToInt8(model, ranges));
   std::fprintf(stderr, "%d products of int8 by %zu samples", report.products, set.size());
   if (report.left > 0)
     std::fprintf(stderr, ", %d that no sample reaches stay float32", report.left);
@@ -167,19 +171,20 @@ absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& c
 }
 
 absl::Status ToInt4Weights(Model& model, const Options& options, const CommonOptions& common) {
-  Int4Options int4;
+  quantization::Int4Options int4;
   int4.block_size = options.block_size;
-  ONWARD_RETURN_IF_ERROR(PrepareProducts(model));
-  std::map<std::string, InputProducts> products;
+  ONWARD_RETURN_IF_ERROR(quantization::PrepareProducts(model));
+  std::map<std::string, quantization::InputProducts> products;
   if (!options.calibrate.empty()) {
-    ONWARD_ASSIGN_OR_RETURN(const CalibrationSet set,
-                            CalibrationSet::Open(options.calibrate, model.graph));
+    ONWARD_ASSIGN_OR_RETURN(const quantization::CalibrationSet set,
+                            quantization::CalibrationSet::Open(options.calibrate, model.graph));
     ONWARD_ASSIGN_OR_RETURN(
-        products,
-        ObserveInputProducts(model, set, InputsOfInt4(model.graph, int4), common.session()));
+        products, quantization::ObserveInputProducts(
+                      model, set, quantization::InputsOfInt4(model.graph, int4), common.session()));
     int4.inputs = &products;
   }
-  ONWARD_ASSIGN_OR_RETURN(const Int4Report report, QuantizeWeightsToInt4(model, int4));
+  ONWARD_ASSIGN_OR_RETURN(const quantization::Int4Report report,
+                          quantization::QuantizeWeightsToInt4(model, int4));
   std::fprintf(stderr, "%d weights are int4%s: %lld bytes instead of %lld\n", report.weights,
                options.calibrate.empty() ? "" : " (GPTQ)",
                static_cast<long long>(report.bytes_after),

@@ -12,7 +12,7 @@
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ absl::StatusOr<Session::Inputs> CalibrationSet::Read(size_t i) const {
   return Annotate(values.status(), absl::StrCat("sample '", samples_[i], "'"));
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

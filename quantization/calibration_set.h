@@ -9,7 +9,7 @@
 #include "onward/graph.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::quantization {
 
 // One sample is
 //   NAME.npz          arrays by the names of inputs,
@@ -43,4 +43,4 @@ class CalibrationSet {
   std::optional<Session::Inputs> given_;
 };
 
-}  // namespace onward
+}  // namespace onward::quantization

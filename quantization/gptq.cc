@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 // Of the mean of the diagonal: keeps it invertible where samples are fewer than rows.
@@ -109,4 +109,4 @@ bool RoundCompensated(std::vector<float>& matrix, int64_t columns, int64_t block
   return true;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "quantization/input_products.h"
 
-namespace onward {
+namespace onward::quantization {
 
 // Rounds row `row` of a matrix to `rounded`. `rest` are the rows from this one on, which a rounding
 // by blocks may look at.
@@ -24,4 +24,4 @@ using RoundRow =
 bool RoundCompensated(std::vector<float>& matrix, int64_t columns, int64_t block,
                       const InputProducts& products, const RoundRow& round);
 
-}  // namespace onward
+}  // namespace onward::quantization

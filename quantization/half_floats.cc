@@ -18,7 +18,7 @@
 #include "onward/status.h"
 #include "quantization/products.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 constexpr float kLargestFloat16 = 65504;
@@ -221,4 +221,4 @@ absl::StatusOr<HalfFloatReport> ConvertToHalfFloats(Model& model, const HalfFloa
   return report;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -8,7 +8,7 @@
 #include "onward/dtype.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::quantization {
 
 struct HalfFloatOptions {
   DType dtype = DType::kFloat16;  // or kBFloat16
@@ -38,4 +38,4 @@ absl::StatusOr<HalfFloatReport> ConvertToHalfFloats(Model& model, const HalfFloa
 // Whether float16 holds the finite elements of a float32 constant.
 bool FitsFloat16(const Tensor& constant);
 
-}  // namespace onward
+}  // namespace onward::quantization

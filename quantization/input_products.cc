@@ -10,7 +10,7 @@
 #include "quantization/observe.h"
 #include "quantization/products.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 // The upper triangle alone.
@@ -76,4 +76,4 @@ absl::StatusOr<std::map<std::string, InputProducts>> ObserveInputProducts(
   return all;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

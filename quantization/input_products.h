@@ -11,7 +11,7 @@
 #include "onward/session_options.h"
 #include "quantization/calibration_set.h"
 
-namespace onward {
+namespace onward::quantization {
 
 // X^T X over the rows of a matrix X, or of several.
 struct InputProducts {
@@ -26,4 +26,4 @@ absl::StatusOr<std::map<std::string, InputProducts>> ObserveInputProducts(
     const Model& model, const CalibrationSet& set, const std::map<std::string, int64_t>& values,
     const SessionOptions& session, int64_t most_bytes = int64_t{2} << 30);
 
-}  // namespace onward
+}  // namespace onward::quantization

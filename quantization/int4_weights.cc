@@ -15,7 +15,7 @@
 #include "quantization/gptq.h"
 #include "quantization/products.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 constexpr float kLowest = -8, kHighest = 7;
@@ -210,4 +210,4 @@ absl::StatusOr<Int4Report> QuantizeWeightsToInt4(Model& model, const Int4Options
                    options.least_elements, " elements or more: there is nothing to quantize"));
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

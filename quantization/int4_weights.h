@@ -8,7 +8,7 @@
 #include "onward/graph.h"
 #include "quantization/input_products.h"
 
-namespace onward {
+namespace onward::quantization {
 
 struct Int4Options {
   int64_t block_size = 32;  // elements along the summed axis
@@ -32,4 +32,4 @@ struct Int4Report {
 // InvalidArgument: nothing to quantize, or a model that is quantized already.
 absl::StatusOr<Int4Report> QuantizeWeightsToInt4(Model& model, const Int4Options& options);
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -11,7 +11,7 @@
 #include "onward/session.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::quantization {
 
 absl::Status ObserveSamples(
     const Model& model, const CalibrationSet& set, const SessionOptions& options,
@@ -54,4 +54,4 @@ absl::StatusOr<std::map<std::string, ValueRange>> ObserveRanges(const Model& mod
   return ranges;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

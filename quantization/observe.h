@@ -12,7 +12,7 @@
 #include "onward/tensor.h"
 #include "quantization/calibration_set.h"
 
-namespace onward {
+namespace onward::quantization {
 
 // Runs the model as it is written on every sample, on the CPU. `see` is told of every tensor that
 // is fed or made, of bodies too, by its name. InvalidArgument names the sample that does not fit
@@ -31,4 +31,4 @@ absl::StatusOr<std::map<std::string, ValueRange>> ObserveRanges(const Model& mod
                                                                 const CalibrationSet& set,
                                                                 const SessionOptions& options);
 
-}  // namespace onward
+}  // namespace onward::quantization

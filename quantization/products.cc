@@ -12,7 +12,7 @@
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 bool IsWeight(const Graph& graph, ValueId id) {
@@ -104,4 +104,4 @@ Tensor FromFloats(absl::Span<const float> elements, DType dtype, DimsView dims) 
   return tensor;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::quantization {
 
 // A Conv, MatMul or Gemm of the outermost graph whose weight is a constant of floats that nothing
 // overrides.
@@ -36,4 +36,4 @@ absl::Status PrepareProducts(Model& model);
 std::vector<float> ToFloats(const Tensor& tensor);
 Tensor FromFloats(absl::Span<const float> elements, DType dtype, DimsView dims);
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 constexpr int kBins = 2048;
@@ -188,4 +188,4 @@ absl::StatusOr<std::map<std::string, ValueRange>> CalibrateRanges(
   return ranges;
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

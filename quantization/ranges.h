@@ -13,7 +13,7 @@
 #include "quantization/calibration_set.h"
 #include "quantization/observe.h"
 
-namespace onward {
+namespace onward::quantization {
 
 enum class RangeMethod {
   kMinMax,      // all of it
@@ -42,4 +42,4 @@ absl::StatusOr<std::map<std::string, ValueRange>> CalibrateRanges(
     const Model& model, const CalibrationSet& set, const std::set<std::string>& names,
     const RangeOptions& options, const SessionOptions& session);
 
-}  // namespace onward
+}  // namespace onward::quantization

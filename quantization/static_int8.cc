@@ -15,7 +15,7 @@
 #include "onward/status.h"
 #include "quantization/products.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 constexpr float kWeightCodes = 127;
@@ -266,4 +266,4 @@ absl::StatusOr<Int8Report> QuantizeToInt8(Model& model,
             "nothing to quantize");
 }
 
-}  // namespace onward
+}  // namespace onward::quantization

@@ -9,7 +9,7 @@
 #include "onward/graph.h"
 #include "quantization/observe.h"
 
-namespace onward {
+namespace onward::quantization {
 
 struct Int8Report {
   int products = 0;  // that read integers
@@ -27,4 +27,4 @@ std::set<std::string> ValuesOfInt8(const Graph& graph);
 absl::StatusOr<Int8Report> QuantizeToInt8(Model& model,
                                           const std::map<std::string, ValueRange>& ranges);
 
-}  // namespace onward
+}  // namespace onward::quantization

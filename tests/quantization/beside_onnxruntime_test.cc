@@ -24,7 +24,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -115,4 +115,4 @@ TEST(BesideOnnxRuntime, ModelsOfTheZoo) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::quantization

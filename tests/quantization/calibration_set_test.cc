@@ -14,7 +14,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 using ::testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST_F(CalibrationSetTest, ArraysOfTheOneInput) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::quantization

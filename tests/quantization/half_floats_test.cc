@@ -17,7 +17,7 @@
 #include "tests/support/onnxruntime.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 Model Converted(const std::string& text, const HalfFloatOptions& options = {}) {
@@ -180,4 +180,4 @@ TEST(HalfFloats, OnnxRuntimeRunsTheResult) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::quantization

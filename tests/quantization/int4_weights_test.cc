@@ -16,7 +16,7 @@
 #include "tests/support/onnxruntime.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -188,4 +188,4 @@ TEST(Int4Weights, RefusesWhatIsQuantizedAndWhatHasNoWeights) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::quantization

@@ -23,7 +23,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::quantization {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -177,4 +177,4 @@ TEST(Ranges, OutliersAreWorthLittle) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::quantization
