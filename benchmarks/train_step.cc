@@ -44,7 +44,7 @@ absl::Status Measure(TrainingSession& session, const Session::Inputs& batch, boo
 absl::Status Run(const std::string& config_path, const std::string& batch_path, int threads,
                  const std::string& profile) {
   ONWARD_ASSIGN_OR_RETURN(const TrainConfig config, ReadTrainConfig(config_path));
-  ONWARD_ASSIGN_OR_RETURN(const auto arrays, ReadNpz(batch_path));
+  ONWARD_ASSIGN_OR_RETURN(const auto arrays, files::ReadNpz(batch_path));
   std::vector<Field> fields;
   Session::Inputs batch;
   for (const auto& [name, tensor] : arrays) {

@@ -114,7 +114,8 @@ absl::StatusOr<serving::NamedTensors> ExpectedOutputs(const ClientFlags& flags,
   for (const auto& [name, tensor] : first) {
     ONWARD_ASSIGN_OR_RETURN(
         Tensor stored,
-        ReadNpy(absl::StrCat(flags.expected, "/", SafeFileName(name), ".npy"), tensor.dtype()));
+        files::ReadNpy(absl::StrCat(flags.expected, "/", files::SafeFileName(name), ".npy"),
+                       tensor.dtype()));
     expected.emplace_back(name, std::move(stored));
   }
   absl::Status status = serving::CompareOutputs(expected, first, flags.tolerance);

@@ -71,7 +71,7 @@ absl::Status Write(const Model& model, const Options& options, int64_t own_opset
 absl::StatusOr<Written> Measure(const std::string& path) {
   Written written;
   written.bytes = BytesOf(path);
-  ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
   for (const char* suffix : {".data", ".2.data"}) {
     const std::string name = std::filesystem::path(path + suffix).filename();
     const bool named = file->bytes().find(name) != std::string_view::npos;

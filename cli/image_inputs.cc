@@ -85,7 +85,7 @@ absl::StatusOr<Tensor> ReadImageInput(const ValueInfo& info, const std::string& 
       note && (note->inputs.empty() || std::find(note->inputs.begin(), note->inputs.end(),
                                                  info.name) != note->inputs.end());
   if (noted && TakesImages(info)) {
-    ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+    ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
     const absl::StatusOr<Tensor> image = PrepareImage(file->bytes(), note->image);
     if (!image.ok()) return Annotate(image.status(), absl::StrCat("'", path, "':"));
     std::fprintf(stderr, "note: '%s' is prepared for input '%s': %s\n", path.c_str(),

@@ -94,7 +94,7 @@ absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, 
                                 const std::optional<ImageNote>& note) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (absl::EndsWith(lower, ".npy")) {
-    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(text, info.type.dtype));
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(text, info.type.dtype));
     return Value(std::move(tensor));
   }
   if (absl::EndsWith(lower, ".pb")) return ReadValueFile(text, info.type);
@@ -109,7 +109,7 @@ absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, 
 
 absl::Status ReadArchive(const std::vector<ValueInfo>& declared, const std::string& path,
                          Session::Inputs& inputs) {
-  ONWARD_ASSIGN_OR_RETURN(auto arrays, ReadNpz(path));
+  ONWARD_ASSIGN_OR_RETURN(auto arrays, files::ReadNpz(path));
   for (auto& [name, tensor] : arrays) {
     if (FindInput(declared, name) == nullptr) return UnknownInput(declared, name);
     inputs[name] = Value(std::move(tensor));

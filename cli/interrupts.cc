@@ -29,7 +29,7 @@ void Handle(int number) {
     errno = saved;
     return;
   }
-  RemoveUnfinishedFiles();
+  files::RemoveUnfinishedFiles();
   _exit(kInterrupted + number);
 }
 

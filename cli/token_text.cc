@@ -19,8 +19,8 @@ absl::StatusOr<TokenText> TokenText::Create(const std::string& file, const Metad
     made.vocabulary_ = std::make_shared<Vocabulary>(*std::move(read));
   } else if (file == "bytes" || (file.empty() && noted != metadata.end())) {
     made.vocabulary_ = std::make_shared<Vocabulary>(Vocabulary::Bytes());
-  } else if (!file.empty() && Tokenizer::IsTokenizer(file)) {
-    ONWARD_ASSIGN_OR_RETURN(Tokenizer read, Tokenizer::Read(file));
+  } else if (!file.empty() && files::Tokenizer::IsTokenizer(file)) {
+    ONWARD_ASSIGN_OR_RETURN(files::Tokenizer read, files::Tokenizer::Read(file));
     made.stream_.emplace(read, /*skip_special=*/true);
     made.tokenizer_.emplace(std::move(read));
   } else if (!file.empty()) {

@@ -33,8 +33,8 @@ class TokenText {
 
  private:
   std::shared_ptr<const Vocabulary> vocabulary_;
-  std::optional<Tokenizer> tokenizer_;
-  std::optional<TextStream> stream_;
+  std::optional<files::Tokenizer> tokenizer_;
+  std::optional<files::TextStream> stream_;
   int64_t streamed_ = 0;
 };
 

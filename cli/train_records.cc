@@ -146,7 +146,7 @@ absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
 
 absl::Status TrainRecords::Close() {
   CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
-  ONWARD_RETURN_IF_ERROR(WriteFile(output_ / "loss.svg", DrawSvg(plot)));
+  ONWARD_RETURN_IF_ERROR(files::WriteFile(output_ / "loss.svg", DrawSvg(plot)));
   return events_ == nullptr ? absl::OkStatus() : events_->Flush();
 }
 

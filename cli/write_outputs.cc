@@ -21,7 +21,8 @@ bool HoldsMaps(const Value& value) {
 }
 
 absl::Status WriteJson(const nlohmann::json& json, const std::string& path) {
-  return WriteFile(path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return files::WriteFile(
+      path, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -33,9 +34,9 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
     return absl::InvalidArgumentError(
         absl::StrCat("cannot make directory '", directory, "': ", error.message()));
   for (const auto& [name, value] : outputs) {
-    const std::string base = directory + "/" + SafeFileName(name);
+    const std::string base = directory + "/" + files::SafeFileName(name);
     if (value.is_tensor()) {
-      ONWARD_RETURN_IF_ERROR(WriteNpy(value.tensor(), base + ".npy"));
+      ONWARD_RETURN_IF_ERROR(files::WriteNpy(value.tensor(), base + ".npy"));
     } else if (value.is_map()) {
       ONWARD_RETURN_IF_ERROR(WriteJson(MapJson(value.map()), base + ".json"));
     } else if (HoldsMaps(value)) {
@@ -47,7 +48,7 @@ absl::Status WriteOutputs(const Session::Outputs& outputs, const std::string& di
       for (const Value& element : value.sequence()) {
         if (element.is_tensor())
           ONWARD_RETURN_IF_ERROR(
-              WriteNpy(element.tensor(), absl::StrCat(base, "_", index, ".npy")));
+              files::WriteNpy(element.tensor(), absl::StrCat(base, "_", index, ".npy")));
         ++index;
       }
     }

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 enum class Format {
@@ -197,4 +197,4 @@ absl::Status NameForeignFile(const absl::Status& status, std::string_view bytes,
       absl::StrCat("not ", kWanted[static_cast<int>(wanted)], " but ", found));
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace onward {
+namespace onward::files {
 
 enum class WantedFile { kModel, kWeights, kConfig, kArrays };
 
@@ -18,4 +18,4 @@ std::string ForeignFile(std::string_view bytes, WantedFile wanted);
 // `status`, unless the file is known to be of another format: then InvalidArgument that says so.
 absl::Status NameForeignFile(const absl::Status& status, std::string_view bytes, WantedFile wanted);
 
-}  // namespace onward
+}  // namespace onward::files

@@ -9,7 +9,7 @@
 #include "files/mapped_file.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 struct Inflater {
@@ -73,4 +73,4 @@ absl::StatusOr<std::string> ReadMaybeGzip(const std::string& path, int64_t max_b
   return std::string(bytes);
 }
 
-}  // namespace onward
+}  // namespace onward::files

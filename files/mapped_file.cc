@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::files {
 
 absl::StatusOr<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path,
                                                              Writes writes) {
@@ -98,4 +98,4 @@ void ReleasePages(std::string_view range) {
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::files {
 
 class MappedFile {
  public:
@@ -48,4 +48,4 @@ class MappedFile {
 // were copied out. They can be read again.
 void ReleasePages(std::string_view range);
 
-}  // namespace onward
+}  // namespace onward::files

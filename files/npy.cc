@@ -19,7 +19,7 @@
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
@@ -355,4 +355,4 @@ absl::Status WriteNpy(const Tensor& tensor, const std::string& path) {
   return file.Commit();
 }
 
-}  // namespace onward
+}  // namespace onward::files

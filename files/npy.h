@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::files {
 
 // Little- and native-endian C- and Fortran-order arrays of numbers, bool, complex and fixed-width
 // strings. Arrays of raw bytes ("|V2") take `expected` when its size fits (one byte for each
@@ -24,4 +24,4 @@ absl::StatusOr<std::map<std::string, Tensor>> ReadNpz(const std::string& path);
 // and 2-bit integers as int8 or uint8.
 absl::Status WriteNpy(const Tensor& tensor, const std::string& path);
 
-}  // namespace onward
+}  // namespace onward::files

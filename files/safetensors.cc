@@ -16,7 +16,7 @@
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr uint64_t kMaxHeader = 100'000'000;
@@ -150,4 +150,4 @@ absl::Status WriteSafetensors(const Safetensors& file, const std::string& path) 
   return out.Commit();
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::files {
 
 struct Safetensors {
   std::map<std::string, Tensor> tensors;
@@ -35,4 +35,4 @@ absl::Status WriteSafetensors(const Safetensors& file, const std::string& path);
 absl::Status WriteSafetensors(const Safetensors& file,
                               absl::FunctionRef<absl::Status(std::string_view)> append);
 
-}  // namespace onward
+}  // namespace onward::files

@@ -11,7 +11,7 @@
 #include "graph/base/checked.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr size_t kMaxRank = 64;
@@ -226,4 +226,4 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, 
   return std::move(reader.header);
 }
 
-}  // namespace onward
+}  // namespace onward::files

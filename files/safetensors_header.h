@@ -11,7 +11,7 @@
 #include "onward/dtype.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::files {
 
 struct SafetensorsEntry {
   std::string name;
@@ -33,4 +33,4 @@ int SafetensorsOrder(DType dtype);
 // Checks everything against the `size` bytes that follow the header.
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view json, int64_t size);
 
-}  // namespace onward
+}  // namespace onward::files

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr size_t kBlock = 512;
@@ -122,4 +122,4 @@ absl::StatusOr<std::vector<TarEntry>> ListTar(std::string_view bytes) {
   return entries;
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::files {
 
 struct TarEntry {
   std::string path;  // without a leading "./"
@@ -19,4 +19,4 @@ struct TarEntry {
 // ends early.
 absl::StatusOr<std::vector<TarEntry>> ListTar(std::string_view bytes);
 
-}  // namespace onward
+}  // namespace onward::files

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 // The bounds of the second byte after `first`, which begins a character of several bytes.
@@ -79,4 +79,4 @@ std::string PrintableUtf8(std::string_view text) {
   return printable;
 }
 
-}  // namespace onward
+}  // namespace onward::files

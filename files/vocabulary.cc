@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxTokens = size_t{1} << 24;
 constexpr size_t kMaxTokenBytes = 4096;
 
-std::string Printable(std::string_view text) { return PrintableUtf8(text.substr(0, 40)); }
+std::string Printable(std::string_view text) { return files::PrintableUtf8(text.substr(0, 40)); }
 
 absl::StatusOr<std::vector<std::string>> ParseLines(std::string_view bytes) {
   if (!bytes.empty() && bytes.back() == '\n') bytes.remove_suffix(1);
@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<std::string>> ParseJson(std::string_view bytes) {
 std::string Escape(std::string_view token) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string line;
-  const bool utf8 = IsUtf8(token);
+  const bool utf8 = files::IsUtf8(token);
   for (const char c : token) {
     const auto byte = static_cast<uint8_t>(c);
     if (c == '\n') {
@@ -145,7 +145,7 @@ Vocabulary Vocabulary::Bytes() {
 }
 
 absl::StatusOr<Vocabulary> Vocabulary::OfCharacters(std::string_view text) {
-  if (!IsUtf8(text)) return absl::InvalidArgumentError("the text is not UTF-8");
+  if (!files::IsUtf8(text)) return absl::InvalidArgumentError("the text is not UTF-8");
   // Well-formed UTF-8 sorts by code points.
   std::set<std::string_view> characters;
   for (size_t i = 0; i < text.size();) {
@@ -165,14 +165,15 @@ absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string_view bytes) {
 }
 
 absl::StatusOr<Vocabulary> Vocabulary::Read(const std::string& path) {
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(path));
   absl::StatusOr<Vocabulary> made = Parse(file->bytes());
   if (!made.ok()) return Annotate(made.status(), absl::StrCat("'", path, "':"));
   return made;
 }
 
 absl::Status Vocabulary::Write(const std::string& path) const {
-  ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  ONWARD_ASSIGN_OR_RETURN(files::AtomicFile file, files::AtomicFile::Create(path));
   ONWARD_RETURN_IF_ERROR(file.Append(Text()));
   return file.Commit();
 }

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 // Names of unfinished files, where a signal handler may read them: no allocation, no lock. A file
@@ -149,4 +149,4 @@ void RemoveUnfinishedFiles() {
     if (slot.state == Slot::kNamed) unlink(slot.path.data());
 }
 
-}  // namespace onward
+}  // namespace onward::files

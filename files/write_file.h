@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::files {
 
 // Written under a temporary name in the same directory; Commit makes it durable and renames it. A
 // file that is not committed is removed. A symbolic link stays one: what it points to is replaced.
@@ -43,4 +43,4 @@ std::string SafeFileName(std::string name);
 // called from a signal handler that ends the process.
 void RemoveUnfinishedFiles();
 
-}  // namespace onward
+}  // namespace onward::files

@@ -161,7 +161,7 @@ absl::StatusOr<std::string> Serialize(const onnx::ModelProto& proto) {
 // Appends large tensors to the data file, each at a multiple of what maps it.
 class DataFile : public ExternalWriter {
  public:
-  DataFile(AtomicFile& file, std::string location, int64_t threshold)
+  DataFile(files::AtomicFile& file, std::string location, int64_t threshold)
       : file_(file), location_(std::move(location)), threshold_(threshold) {}
 
   bool Take(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto) override {
@@ -197,7 +197,7 @@ class DataFile : public ExternalWriter {
     entry->set_value(value);
   }
 
-  AtomicFile& file_;
+  files::AtomicFile& file_;
   const std::string location_;
   const int64_t threshold_;
   int64_t size_ = 0;
@@ -206,7 +206,7 @@ class DataFile : public ExternalWriter {
 
 // Whether the model that `path` holds may name the file `location`.
 bool Names(const std::string& path, const std::string& location) {
-  const auto present = MappedFile::Open(path);
+  const auto present = files::MappedFile::Open(path);
   return present.ok() && (*present)->bytes().find(location) != std::string_view::npos;
 }
 
@@ -216,12 +216,12 @@ absl::Status ExportWithData(const Model& model, const std::string& path, int64_t
                             const ExportOptions& options) {
   std::string data_path = path + ".data", other_path = path + ".2.data";
   if (Names(path, data_path.substr(data_path.rfind('/') + 1))) std::swap(data_path, other_path);
-  ONWARD_ASSIGN_OR_RETURN(AtomicFile data, AtomicFile::Create(data_path));
+  ONWARD_ASSIGN_OR_RETURN(files::AtomicFile data, files::AtomicFile::Create(data_path));
   DataFile writer(data, data_path.substr(data_path.rfind('/') + 1), threshold);
   ONWARD_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportModel(model, options, &writer));
   ONWARD_RETURN_IF_ERROR(writer.status());
   ONWARD_ASSIGN_OR_RETURN(const std::string bytes, Serialize(proto));
-  ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  ONWARD_ASSIGN_OR_RETURN(files::AtomicFile file, files::AtomicFile::Create(path));
   ONWARD_RETURN_IF_ERROR(file.Append(bytes));
   if (!writer.empty()) ONWARD_RETURN_IF_ERROR(data.Commit());
   ONWARD_RETURN_IF_ERROR(file.Commit());
@@ -260,7 +260,7 @@ absl::Status ExportFile(const Model& model, const std::string& path, const Expor
     if (threshold < 0 && WeightBytes(model.graph) > kLargestWeights) threshold = kForcedThreshold;
     if (threshold >= 0) return ExportWithData(model, path, threshold, options);
     ONWARD_ASSIGN_OR_RETURN(const std::string bytes, ExportBytes(model, options));
-    ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+    ONWARD_ASSIGN_OR_RETURN(files::AtomicFile file, files::AtomicFile::Create(path));
     ONWARD_RETURN_IF_ERROR(file.Append(bytes));
     return file.Commit();
   });

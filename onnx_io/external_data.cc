@@ -99,8 +99,8 @@ int OpenThroughLinks(const std::string& directory, const std::string& real_direc
 
 absl::Status CheckLocation(const std::string& location) {
   const auto refuse = [&](std::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("external data location '", PrintableUtf8(location), "' ", std::string(why)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "external data location '", files::PrintableUtf8(location), "' ", std::string(why)));
   };
   if (location.empty()) return absl::InvalidArgumentError("external data without a location");
   if (location.size() >= PATH_MAX) {
@@ -108,7 +108,7 @@ absl::Status CheckLocation(const std::string& location) {
                                                    " bytes is longer than a path can be"));
   }
   if (location.find('\0') != std::string::npos) return refuse("contains a NUL byte");
-  if (!IsUtf8(location)) return refuse("is not valid UTF-8");
+  if (!files::IsUtf8(location)) return refuse("is not valid UTF-8");
   if (location[0] == '/') return refuse("is absolute; it must be relative to the model");
   for (const auto part : absl::StrSplit(location, '/')) {
     if (part == "..") return refuse("leaves the model's directory with '..'");
@@ -119,15 +119,16 @@ absl::Status CheckLocation(const std::string& location) {
 absl::StatusOr<int64_t> ParseSize(const std::string& key, const std::string& text) {
   int64_t value = 0;
   if (!absl::SimpleAtoi(text, &value) || value < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("external data ", key, " '", PrintableUtf8(text), "' is not a size in bytes"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "external data ", key, " '", files::PrintableUtf8(text), "' is not a size in bytes"));
   }
   return value;
 }
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<MappedFile>> ExternalFiles::Open(const std::string& location) {
+absl::StatusOr<std::shared_ptr<files::MappedFile>> ExternalFiles::Open(
+    const std::string& location) {
   ONWARD_RETURN_IF_ERROR(CheckLocation(location));
   if (const auto it = open_.find(location); it != open_.end()) return it->second;
   const Descriptor root(open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -145,10 +146,10 @@ absl::StatusOr<std::shared_ptr<MappedFile>> ExternalFiles::Open(const std::strin
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot open external data '", location, "' in '", directory_, "'"));
   }
-  ONWARD_ASSIGN_OR_RETURN(
-      auto mapped, to_read_
-                       ? MappedFile::FromDescriptorToRead(file, location)
-                       : MappedFile::FromDescriptor(file, location, MappedFile::Writes::kPrivate));
+  ONWARD_ASSIGN_OR_RETURN(auto mapped,
+                          to_read_ ? files::MappedFile::FromDescriptorToRead(file, location)
+                                   : files::MappedFile::FromDescriptor(
+                                         file, location, files::MappedFile::Writes::kPrivate));
   return open_[location] = std::move(mapped);
 }
 
@@ -160,7 +161,7 @@ absl::StatusOr<ExternalBytes> FindExternalBytes(const onnx::TensorProto& proto, 
         *new std::set<std::string>{"location", "offset", "length", "checksum"};
     if (!allowed.contains(entry.key())) {
       return absl::InvalidArgumentError(
-          absl::StrCat("external data has the unknown key '", PrintableUtf8(entry.key()),
+          absl::StrCat("external data has the unknown key '", files::PrintableUtf8(entry.key()),
                        "' (known: location, offset, length, checksum)"));
     }
     if (!entries.emplace(entry.key(), entry.value()).second) {

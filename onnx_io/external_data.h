@@ -30,19 +30,19 @@ class ExternalFiles {
 
   // `location`: relative, without "..", NUL or invalid UTF-8. The file must be regular and lie
   // beneath one of the two directories, links followed: InvalidArgument, NotFound.
-  absl::StatusOr<std::shared_ptr<MappedFile>> Open(const std::string& location);
+  absl::StatusOr<std::shared_ptr<files::MappedFile>> Open(const std::string& location);
 
  private:
   std::string directory_;
   std::string real_directory_;
   bool to_read_;
-  std::map<std::string, std::shared_ptr<MappedFile>> open_;
+  std::map<std::string, std::shared_ptr<files::MappedFile>> open_;
 };
 
 // A tensor's bytes in an external file.
 struct ExternalBytes {
   std::string_view bytes;
-  std::shared_ptr<MappedFile> file;
+  std::shared_ptr<files::MappedFile> file;
 };
 
 // Reads the external_data entries (keys location, offset, length, checksum) and checks that the

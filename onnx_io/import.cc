@@ -177,7 +177,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   source.payloads = bytes;
   source.max_rank = options.max_rank;
   source.allow_missing_files = options.for_inspection;
-  if (source.mapped) ReleasePages(bytes);
+  if (source.mapped) files::ReleasePages(bytes);
 
   if (options.training && proto->has_graph()) {
     CombineTraining(*proto);
@@ -222,7 +222,7 @@ absl::StatusOr<Model> Guarded(F&& import) {
 }
 
 // ImportFile without a mapping that outlives the import, or that a file cut off meanwhile breaks.
-absl::StatusOr<Model> ImportCopy(const MappedFile& file, const std::string& path,
+absl::StatusOr<Model> ImportCopy(const files::MappedFile& file, const std::string& path,
                                  const ImportOptions& options) {
   const size_t size = file.bytes().size();
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<void> memory,
@@ -237,20 +237,21 @@ absl::StatusOr<Model> ImportCopy(const MappedFile& file, const std::string& path
     return ImportModel({bytes, size}, source, options);
   });
   if (model.ok()) return model;
-  return NameForeignFile(model.status(), {bytes, size}, WantedFile::kModel);
+  return files::NameForeignFile(model.status(), {bytes, size}, files::WantedFile::kModel);
 }
 
 }  // namespace
 
 absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& options) {
   if (options.copy_weights) {
-    ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::OpenToRead(path));
+    ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                            files::MappedFile::OpenToRead(path));
     absl::StatusOr<Model> model = ImportCopy(*file, path, options);
     return model.ok() ? std::move(model) : Annotate(model.status(), absl::StrCat("'", path, "':"));
   }
   // A training may write its steps where weights lay.
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file,
-                          MappedFile::Open(path, MappedFile::Writes::kPrivate));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(path, files::MappedFile::Writes::kPrivate));
   absl::StatusOr<Model> model = Guarded([&] {
     ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path));
     TensorSource source;
@@ -260,19 +261,21 @@ absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& o
     return ImportModel(file->bytes(), source, options);
   });
   if (!model.ok())
-    return Annotate(NameForeignFile(model.status(), file->bytes(), WantedFile::kModel),
-                    absl::StrCat("'", path, "':"));
+    return Annotate(
+        files::NameForeignFile(model.status(), file->bytes(), files::WantedFile::kModel),
+        absl::StrCat("'", path, "':"));
   return model;
 }
 
 absl::StatusOr<Metadata> ReadMetadata(const std::string& path) {
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(path));
   const std::string_view bytes = file->bytes();
   onnx::ModelProto proto;
   const absl::StatusOr<std::string> small = TakePayloadsOut(bytes, ImportOptions());
   const absl::Status status = small.ok() ? Parse(*small, proto) : small.status();
   if (!status.ok()) {
-    return Annotate(NameForeignFile(status, bytes, WantedFile::kModel),
+    return Annotate(files::NameForeignFile(status, bytes, files::WantedFile::kModel),
                     absl::StrCat("'", path, "':"));
   }
   return MetadataFrom(proto);

@@ -22,8 +22,8 @@ std::string Key(const std::string& domain, const std::string& name, const std::s
 }
 
 std::string FunctionName(const FunctionProto& function) {
-  return absl::StrCat("function '", PrintableUtf8(function.domain()), ".",
-                      PrintableUtf8(function.name()), "'");
+  return absl::StrCat("function '", files::PrintableUtf8(function.domain()), ".",
+                      files::PrintableUtf8(function.name()), "'");
 }
 
 // Finds a cycle among functions by depth-first search. `path` has the functions being visited.
@@ -163,7 +163,7 @@ void GraphImporter::ImportBody(const FunctionProto& function, const std::vector<
     const ValueId id = index < inputs.size() ? inputs[index] : ValueId();
     if (!scope.values.emplace(function.input(i), id).second) {
       problems_.Invalid(absl::StrCat(FunctionName(function), " has the input '",
-                                     PrintableUtf8(function.input(i)), "' twice"));
+                                     files::PrintableUtf8(function.input(i)), "' twice"));
     }
   }
   // An output that the body does not compute itself, because it is an input or listed twice, is a
@@ -187,7 +187,7 @@ void GraphImporter::ImportBody(const FunctionProto& function, const std::vector<
     const auto it = scope.values.find(name);
     if (it == scope.values.end() || !it->second.valid()) {
       problems_.Invalid(absl::StrCat(FunctionName(function), " has the output '",
-                                     PrintableUtf8(name), "', which nothing produces"));
+                                     files::PrintableUtf8(name), "', which nothing produces"));
       continue;
     }
     Node copy;

@@ -16,14 +16,15 @@ std::string Describe(const onnx::NodeProto& node) {
   std::string where = node.name();
   for (int i = 0; where.empty() && i < node.output_size(); ++i) where = node.output(i);
   const std::string domain = NormalDomain(node.domain());
-  return absl::StrCat("[", PrintableUtf8(domain), domain.empty() ? "" : ".",
-                      PrintableUtf8(node.op_type()), " '", PrintableUtf8(where), "'] ");
+  return absl::StrCat("[", files::PrintableUtf8(domain), domain.empty() ? "" : ".",
+                      files::PrintableUtf8(node.op_type()), " '", files::PrintableUtf8(where),
+                      "'] ");
 }
 
 namespace {
 
 std::string ValueContext(const std::string& name) {
-  return absl::StrCat("value '", PrintableUtf8(name), "': ");
+  return absl::StrCat("value '", files::PrintableUtf8(name), "': ");
 }
 
 }  // namespace
@@ -79,15 +80,16 @@ void GraphImporter::DeclareInputs(const onnx::GraphProto& proto, GraphFrame& fra
                                   NameScope& scope) {
   for (const auto& info : proto.input()) {
     if (info.name().empty()) {
-      problems_.Invalid(
-          absl::StrCat("graph '", PrintableUtf8(proto.name()), "' has an input without a name"));
+      problems_.Invalid(absl::StrCat("graph '", files::PrintableUtf8(proto.name()),
+                                     "' has an input without a name"));
       continue;
     }
     absl::StatusOr<Type> type = CheckedTypeFromProto(info.type(), options_.max_rank);
     if (!type.ok()) problems_.Add(ValueContext(info.name()), type.status());
     if (!CheckName("graph input: ", info.name())) continue;
     if (scope.values.contains(info.name())) {
-      problems_.Invalid(absl::StrCat("input '", PrintableUtf8(info.name()), "' is listed twice"));
+      problems_.Invalid(
+          absl::StrCat("input '", files::PrintableUtf8(info.name()), "' is listed twice"));
       continue;
     }
     const ValueId id =
@@ -117,7 +119,7 @@ void GraphImporter::DeclareInitializers(const onnx::GraphProto& proto, GraphFram
 void GraphImporter::DeclareInitializer(const std::string& name, absl::StatusOr<Tensor> tensor,
                                        GraphFrame& frame, NameScope& scope,
                                        bool fixed_initializers) {
-  const std::string where = absl::StrCat("initializer '", PrintableUtf8(name), "': ");
+  const std::string where = absl::StrCat("initializer '", files::PrintableUtf8(name), "': ");
   if (!tensor.ok()) return problems_.Add(where, tensor.status());
   if (name.empty()) return problems_.Invalid("an initializer has no name");
   if (!CheckName("initializer: ", name)) return;
@@ -147,7 +149,7 @@ void GraphImporter::DeclareNodes(const Nodes& nodes, const Targets& targets, con
     for (const std::string& name : node.output()) {
       if (name.empty() || !CheckName(Describe(node), name)) continue;
       if (scope.values.contains(name)) {
-        problems_.Invalid(absl::StrCat(Describe(node), "its output '", PrintableUtf8(name),
+        problems_.Invalid(absl::StrCat(Describe(node), "its output '", files::PrintableUtf8(name),
                                        "' is already defined: a value has one definition"));
         continue;
       }
@@ -173,8 +175,8 @@ bool GraphImporter::DeclareConstant(const onnx::NodeProto& proto, ValueId target
   }
   const BoundAttribute bound = Bind(proto.attribute(0), scope);
   if (bound.proto == nullptr) return false;
-  const std::string where =
-      absl::StrCat(Describe(proto), "attribute '", PrintableUtf8(proto.attribute(0).name()), "' ");
+  const std::string where = absl::StrCat(Describe(proto), "attribute '",
+                                         files::PrintableUtf8(proto.attribute(0).name()), "' ");
   absl::StatusOr<Tensor> tensor = ConstantFromAttribute(*bound.proto, source_);
   if (!tensor.ok()) {
     problems_.Add(where, tensor.status());
@@ -200,8 +202,9 @@ void GraphImporter::DeclareOutputs(const onnx::GraphProto& proto, GraphFrame& fr
     bool found = false;
     const ValueId id = Resolve(info.name(), scope, frame, found);
     if (!found || !id.valid()) {
-      problems_.Invalid(absl::StrCat("graph '", PrintableUtf8(proto.name()), "' has the output '",
-                                     PrintableUtf8(info.name()), "', which nothing produces"));
+      problems_.Invalid(absl::StrCat("graph '", files::PrintableUtf8(proto.name()),
+                                     "' has the output '", files::PrintableUtf8(info.name()),
+                                     "', which nothing produces"));
       continue;
     }
     GraphEdit(*frame.graph).AddOutput(id);

@@ -21,7 +21,7 @@ using onnx::OpSchemaRegistry;
 std::string WhyUnknown(const std::string& op, const std::string& domain, int64_t version) {
   const auto& domains = OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   if (domains.find(domain) == domains.end()) {
-    return absl::StrCat("its domain '", PrintableUtf8(domain), "' is not supported");
+    return absl::StrCat("its domain '", files::PrintableUtf8(domain), "' is not supported");
   }
   const std::string opset = absl::StrCat(DomainName(domain), " opset ", version);
   const OpSchema* newest = OpSchemaRegistry::Schema(op, domain);
@@ -56,7 +56,7 @@ void GraphImporter::FindSchema(const onnx::NodeProto& proto, const NameScope& sc
       return problems_.Unsupported(Describe(proto) + WhyUnknown(node.op_type, node.domain, 0));
     }
     return problems_.Invalid(absl::StrCat(Describe(proto), "its domain '",
-                                          PrintableUtf8(DomainName(node.domain)),
+                                          files::PrintableUtf8(DomainName(node.domain)),
                                           "' is not among the model's opset imports"));
   }
   const auto version = static_cast<int>(imported->second);
@@ -100,8 +100,9 @@ std::vector<ValueId> GraphImporter::ResolveInputs(const onnx::NodeProto& proto, 
     inputs.push_back(proto.input(i).empty() ? ValueId()
                                             : Resolve(proto.input(i), scope, frame, found));
     if (!found) {
-      problems_.Invalid(absl::StrCat(Describe(proto), "reads '", PrintableUtf8(proto.input(i)),
-                                     "' as input ", i, ", which nothing produces"));
+      problems_.Invalid(absl::StrCat(Describe(proto), "reads '",
+                                     files::PrintableUtf8(proto.input(i)), "' as input ", i,
+                                     ", which nothing produces"));
     }
   }
   return inputs;
@@ -160,7 +161,7 @@ void GraphImporter::ImportAttributes(const onnx::NodeProto& proto, Node& node, G
   for (const auto& attribute : proto.attribute()) {
     const std::string& name = attribute.name();
     const std::string where =
-        absl::StrCat(Describe(proto), "attribute '", PrintableUtf8(name), "' ");
+        absl::StrCat(Describe(proto), "attribute '", files::PrintableUtf8(name), "' ");
     if (!CheckName(where, name)) continue;
     if (!seen.insert(name).second) {
       problems_.Invalid(where + "is given twice");
@@ -207,7 +208,7 @@ void GraphImporter::ImportAttributes(const onnx::NodeProto& proto, Node& node, G
 void GraphImporter::ImportSubgraph(const onnx::GraphProto& proto, const std::string& attribute,
                                    Node& node, GraphFrame& frame, const NameScope& names) {
   if (frame.depth + 1 > options_.max_subgraph_depth) {
-    return problems_.Invalid(absl::StrCat("[", node.op_type, " '", PrintableUtf8(node.name),
+    return problems_.Invalid(absl::StrCat("[", node.op_type, " '", files::PrintableUtf8(node.name),
                                           "'] subgraphs are nested deeper than the limit of ",
                                           options_.max_subgraph_depth));
   }

@@ -42,9 +42,9 @@ std::vector<TrainingInitialization::Binding> InitializationBindings(
   std::vector<TrainingInitialization::Binding> bindings;
   for (const auto& binding : training.initialization_binding()) {
     if (!initializers.contains(binding.key()) || !outputs.contains(binding.value())) {
-      problems.Invalid(absl::StrCat("initialization binding of '", PrintableUtf8(binding.key()),
-                                    "' to '", PrintableUtf8(binding.value()),
-                                    "': there is no such initializer or output"));
+      problems.Invalid(absl::StrCat(
+          "initialization binding of '", files::PrintableUtf8(binding.key()), "' to '",
+          files::PrintableUtf8(binding.value()), "': there is no such initializer or output"));
       continue;
     }
     bindings.push_back({binding.key(), binding.value()});
@@ -81,8 +81,9 @@ void ImportUpdates(const onnx::ModelProto& proto,
       const auto input = values.find(binding.key());
       const auto output = values.find(binding.value());
       if (input == values.end() || output == values.end()) {
-        problems.Invalid(absl::StrCat("update binding of '", PrintableUtf8(binding.key()), "' to '",
-                                      PrintableUtf8(binding.value()), "': there is no such value"));
+        problems.Invalid(absl::StrCat("update binding of '", files::PrintableUtf8(binding.key()),
+                                      "' to '", files::PrintableUtf8(binding.value()),
+                                      "': there is no such value"));
         continue;
       }
       model.updates.push_back({input->second, output->second});

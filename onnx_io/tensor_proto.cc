@@ -190,7 +190,7 @@ absl::StatusOr<Tensor> FromBytes(DType dtype, DimsView dims, std::string_view by
   for (size_t i = 0; i < bytes.size(); i += kPiece) {
     const std::string_view piece = bytes.substr(i, kPiece);
     std::memcpy(to + i, piece.data(), piece.size());
-    if (mapped) ReleasePages(piece);
+    if (mapped) files::ReleasePages(piece);
   }
   if (!canonical) MakeCanonical(tensor);
   return tensor;

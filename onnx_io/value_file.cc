@@ -76,7 +76,7 @@ absl::StatusOr<Value> FromOptional(const onnx::OptionalProto& proto) {
 
 template <typename Proto, typename Convert>
 absl::StatusOr<Value> ReadAs(const std::string& path, Convert convert) {
-  ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
   const std::string_view bytes = file->bytes();
   Proto proto;
   if (bytes.size() > INT32_MAX ||

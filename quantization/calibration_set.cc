@@ -43,7 +43,7 @@ absl::StatusOr<CalibrationSet> CalibrationSet::Open(const std::string& directory
   for (const ValueId id : graph.inputs()) {
     const ValueData& value = graph.value(id);
     set.inputs_.push_back({value.name, value.type, value.constant.has_value()});
-    names.push_back(SafeFileName(value.name));
+    names.push_back(files::SafeFileName(value.name));
     required += value.constant ? 0 : 1;
   }
   std::error_code error;
@@ -80,21 +80,21 @@ absl::StatusOr<Session::Inputs> CalibrationSet::ReadAny(const std::string& path)
   std::map<std::string, Tensor> arrays;
   const bool is_directory = fs::is_directory(path);
   if (!is_directory && fs::path(path).extension() == ".npz") {
-    ONWARD_ASSIGN_OR_RETURN(arrays, ReadNpz(path));
+    ONWARD_ASSIGN_OR_RETURN(arrays, files::ReadNpz(path));
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];
     const std::string proto = absl::StrCat(path, "/input_", i, ".pb");
-    const std::string npy = absl::StrCat(path, "/", SafeFileName(input.name), ".npy");
+    const std::string npy = absl::StrCat(path, "/", files::SafeFileName(input.name), ".npy");
     if (const auto it = arrays.find(input.name); it != arrays.end()) {
       values[input.name] = Value(it->second);
     } else if (is_directory && fs::exists(npy)) {
-      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(npy, input.type.dtype));
+      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(npy, input.type.dtype));
       values[input.name] = Value(std::move(tensor));
     } else if (is_directory && fs::exists(proto)) {
       ONWARD_ASSIGN_OR_RETURN(values[input.name], ReadValueFile(proto, input.type));
     } else if (!is_directory && arrays.empty() && !input.optional) {
-      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(path, input.type.dtype));
+      ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(path, input.type.dtype));
       values[input.name] = Value(std::move(tensor));
     } else if (!input.optional) {
       std::vector<std::string> given;

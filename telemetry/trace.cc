@@ -50,7 +50,8 @@ absl::Status Trace::WriteChromeTrace(const std::string& path) const {
          {"args", {{"op", event.op}, {"kernel", event.kernel}, {"live_bytes", event.live_bytes}}}});
   }
   return Annotate(
-      WriteFile(path, trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"),
+      files::WriteFile(path,
+                       trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"),
       "the profile:");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 Value Missing(const Value& value, const std::string& name) {
   return Value::OfUndefined(
-      absl::StrCat("a ", value.TypeName(), " has no '", PrintableUtf8(name), "'"));
+      absl::StrCat("a ", value.TypeName(), " has no '", files::PrintableUtf8(name), "'"));
 }
 
 // What Python's types have beside our methods: such names must not pass for missing ones.
@@ -82,7 +82,7 @@ absl::StatusOr<std::optional<Value>> Member(Rendering& rendering, const Value& v
   if (value.is_undefined()) return UndefinedError(value);
   if (name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__")
     return absl::InvalidArgumentError(
-        absl::StrCat("the attribute '", PrintableUtf8(name), "' is not supported"));
+        absl::StrCat("the attribute '", files::PrintableUtf8(name), "' is not supported"));
   if (auto* const* space = value.As<Namespace*>()) {
     const Value* found = (*space)->attributes.Find(name);
     return found == nullptr ? std::optional<Value>() : *found;

@@ -34,7 +34,7 @@ absl::StatusOr<Bound> Bound::Bind(const std::string& name, std::string_view para
     const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), key) - names.begin());
     if (at == names.size())
       return absl::InvalidArgumentError(
-          absl::StrCat("'", name, "' has no parameter '", PrintableUtf8(key), "'"));
+          absl::StrCat("'", name, "' has no parameter '", files::PrintableUtf8(key), "'"));
     if (made.values_[at].has_value())
       return absl::InvalidArgumentError(absl::StrCat("'", name, "' is given '", key, "' twice"));
     made.values_[at] = value;
@@ -98,7 +98,7 @@ absl::StatusOr<Value> CallFilter(Rendering& rendering, const std::string& name, 
   const Builtin* filter = FindFilter(name);
   if (filter == nullptr)
     return absl::InvalidArgumentError(
-        absl::StrCat("the filter '", PrintableUtf8(name), "' is not supported"));
+        absl::StrCat("the filter '", files::PrintableUtf8(name), "' is not supported"));
   static constexpr const char* kPlain[] = {"center", "format", "reverse", "title", "truncate"};
   for (const char* plain : kPlain)
     if (self.is_markup() && name == plain)
@@ -112,7 +112,7 @@ absl::StatusOr<bool> CallTest(Rendering& rendering, const std::string& name, con
   const Builtin* test = FindBuiltin(Tests(), name);
   if (test == nullptr)
     return absl::InvalidArgumentError(
-        absl::StrCat("the test '", PrintableUtf8(name), "' is not supported"));
+        absl::StrCat("the test '", files::PrintableUtf8(name), "' is not supported"));
   ONWARD_ASSIGN_OR_RETURN(const Value value, CallBuiltin(rendering, *test, self, arguments));
   return value.IsTrue();
 }

@@ -8,7 +8,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using chat_template::Dict;
@@ -71,4 +71,4 @@ absl::StatusOr<std::string> ChatTemplate::Render(const ordered_json& variables,
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::files

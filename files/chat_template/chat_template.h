@@ -13,11 +13,11 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
-namespace onward {
-
-namespace chat_template {
+namespace onward::chat_template {
 struct Syntax;
 }
+
+namespace onward::files {
 
 // Immutable, so thread-safe. Copies share what was read.
 class ChatTemplate {
@@ -40,4 +40,4 @@ class ChatTemplate {
   std::shared_ptr<const chat_template::Syntax> syntax_;
 };
 
-}  // namespace onward
+}  // namespace onward::files

@@ -15,8 +15,9 @@ using Kind = Expr::Kind;
 absl::Status Evaluator::Located(int line, const absl::Status& status) {
   if (located_) return status;
   located_ = true;
-  return absl::Status(status.code(), absl::StrCat("line ", line, ": ",
-                                                  PrintableUtf8(std::string(status.message()))));
+  return absl::Status(
+      status.code(),
+      absl::StrCat("line ", line, ": ", files::PrintableUtf8(std::string(status.message()))));
 }
 
 absl::StatusOr<Value> Evaluator::Evaluate(const Expr& expr, Frame& frame) {

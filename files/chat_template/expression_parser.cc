@@ -56,7 +56,7 @@ std::string Parser::Found() const {
     case Token::Kind::kBlockEnd:
       return "'%}'";
     default:
-      return absl::StrCat("'", PrintableUtf8(Now().text), "'");
+      return absl::StrCat("'", files::PrintableUtf8(Now().text), "'");
   }
 }
 

@@ -239,9 +239,11 @@ class Lexer {
     for (const std::string_view op : kLong)
       if (Sees(op)) bytes = 2;
     if (bytes == 0)
-      return ErrorAt(line_,
-                     absl::StrCat("unexpected '",
-                                  PrintableUtf8(Rest().substr(0, FrontOfUtf8(Rest()).bytes)), "'"));
+      return ErrorAt(
+          line_,
+          absl::StrCat("unexpected '",
+                       files::PrintableUtf8(Rest().substr(0, files::FrontOfUtf8(Rest()).bytes)),
+                       "'"));
     const char c = Rest()[0];
     if (c == '(') brackets_ += ')';
     if (c == '[') brackets_ += ']';

@@ -56,8 +56,9 @@ absl::Status Evaluator::BindParameters(const Statement& macro, const Arguments& 
       ONWARD_RETURN_IF_ERROR(rest.Set(Value(entry.first), entry.second));
     ONWARD_ASSIGN_OR_RETURN(slot("kwargs"), rendering_.MakeDict(std::move(rest)));
   } else if (!named.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the macro '", macro.text, "' has no parameter '", PrintableUtf8(named[0].first), "'"));
+    return absl::InvalidArgumentError(absl::StrCat("the macro '", macro.text,
+                                                   "' has no parameter '",
+                                                   files::PrintableUtf8(named[0].first), "'"));
   }
   const bool more = arguments.positional.size() > parameters.size();
   if (macro.has_varargs) {

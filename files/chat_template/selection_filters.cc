@@ -70,7 +70,7 @@ Made MapAttribute(Rendering& rendering, const Values& items, const Arguments& al
       if (!value.is_none()) path.otherwise = value;
     } else if (name != "attribute") {
       return absl::InvalidArgumentError(
-          absl::StrCat("'map' has no parameter '", PrintableUtf8(name), "'"));
+          absl::StrCat("'map' has no parameter '", files::PrintableUtf8(name), "'"));
     } else if (value.text() != nullptr) {
       path.parts = AttributePath::Of(*value.text()).parts;
     } else if (!value.is_none()) {
@@ -140,7 +140,8 @@ Made Select(Rendering& rendering, const Value& self, const Bound& arguments) {
 Made Attr(Rendering& rendering, const Value& self, const Bound& arguments) {
   ONWARD_ASSIGN_OR_RETURN(const std::string name, arguments.Text(0));
   if (self.AsShared<Dict>() != nullptr && FindBuiltin(DictMethods(), name) == nullptr)
-    return Value::OfUndefined(absl::StrCat("a dict has no attribute '", PrintableUtf8(name), "'"));
+    return Value::OfUndefined(
+        absl::StrCat("a dict has no attribute '", files::PrintableUtf8(name), "'"));
   return Attribute(rendering, self, name);
 }
 

@@ -97,7 +97,8 @@ absl::Status Parser::One(Body& body) {
   const auto* tag = std::find_if(std::begin(kTags), std::end(kTags),
                                  [&](const Tag& row) { return name == row.name; });
   if (tag == std::end(kTags))
-    return ErrorAt(line, absl::StrCat("'{% ", PrintableUtf8(name), " %}' is not supported here"));
+    return ErrorAt(line,
+                   absl::StrCat("'{% ", files::PrintableUtf8(name), " %}' is not supported here"));
   auto made = NewStatement(tag->kind, line);
   switch (tag->kind) {
     case Kind::kIf:
@@ -300,7 +301,7 @@ absl::StatusOr<Syntax> Parse(std::string_view source) {
   if (source.size() > kLongest)
     return absl::InvalidArgumentError(
         absl::StrCat("the template has more than ", kLongest, " bytes"));
-  if (!IsUtf8(source)) return absl::InvalidArgumentError("the template is not UTF-8");
+  if (!files::IsUtf8(source)) return absl::InvalidArgumentError("the template is not UTF-8");
   ONWARD_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokens(source));
   std::set<std::string> names;
   for (const Token& token : tokens)

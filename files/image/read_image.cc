@@ -9,7 +9,7 @@
 
 namespace onward {
 absl::StatusOr<Tensor> ReadImage(const std::string& path, bool gray) {
-  ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
   const absl::StatusOr<image::Pixels> pixels = image::DecodeImage(file->bytes());
   if (!pixels.ok()) return Annotate(pixels.status(), absl::StrCat("'", path, "':"));
   const int64_t channels = gray ? 1 : 3;

@@ -60,7 +60,7 @@ absl::StatusOr<AddedTokens> AddedTokens::Read(const JsonField& list, const Token
     if (content.empty()) continue;
     const std::optional<int64_t> known = model.Find(content);
     if (known.has_value() && *known != token.id) {
-      return item.Error(absl::StrCat("'", PrintableUtf8(content), "' has the id ", token.id,
+      return item.Error(absl::StrCat("'", files::PrintableUtf8(content), "' has the id ", token.id,
                                      ", and in the model ", *known));
     }
     std::string key = content;

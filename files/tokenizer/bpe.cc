@@ -37,7 +37,7 @@ class Bpe : public Model {
   absl::Status Characters(std::string_view piece, std::vector<int64_t>& ids) const {
     std::optional<int64_t> unknown;
     for (size_t at = 0; at < piece.size();) {
-      const size_t bytes = FrontOfUtf8(piece.substr(at)).bytes;
+      const size_t bytes = files::FrontOfUtf8(piece.substr(at)).bytes;
       std::string symbol = at > 0 ? options_.prefix : "";
       symbol.append(piece.substr(at, bytes));
       at += bytes;
@@ -96,7 +96,7 @@ absl::StatusOr<BpeMerges> ReadMerges(const JsonField& model, const TokenTable& t
       const std::optional<int64_t> id = tokens.Find(*names[i]);
       if (!id.has_value())
         return rows[rank].Error(
-            absl::StrCat("'", PrintableUtf8(*names[i]), "' is not in the vocabulary"));
+            absl::StrCat("'", files::PrintableUtf8(*names[i]), "' is not in the vocabulary"));
       ids[i] = *id;
     }
     merges.Add(ids[0], ids[1], static_cast<uint32_t>(rank), ids[2]);

@@ -23,7 +23,7 @@ bool CharacterMap::Read(std::string_view bytes) {
   units_.resize(size / 4);
   std::memcpy(units_.data(), bytes.data() + 4, size);
   texts_ = bytes.substr(4 + size);
-  return IsUtf8(texts_);
+  return files::IsUtf8(texts_);
 }
 
 std::optional<std::string_view> CharacterMap::Mapped(size_t at) const {

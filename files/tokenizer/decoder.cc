@@ -35,7 +35,7 @@ Made Make(Function::Body body) { return std::make_shared<Function>(std::move(bod
 absl::Status DecodeByteLevel(Texts& texts, const DecodeOptions& options) {
   std::string bytes;
   for (const std::string& text : texts) bytes += FromByteAlphabet(text);
-  texts = {options.raw ? std::move(bytes) : ReplaceMalformed(bytes)};
+  texts = {options.raw ? std::move(bytes) : files::ReplaceMalformed(bytes)};
   return absl::OkStatus();
 }
 
@@ -56,7 +56,7 @@ absl::Status DecodeByteFallback(Texts& texts, const DecodeOptions& options) {
   std::string bytes;
   const auto flush = [&] {
     if (bytes.empty()) return;
-    if (options.raw || IsUtf8(bytes)) {
+    if (options.raw || files::IsUtf8(bytes)) {
       made.push_back(bytes);
     } else {
       made.insert(made.end(), bytes.size(), "\xef\xbf\xbd");
@@ -158,7 +158,7 @@ Made ReadReplaceDecoder(const JsonField& field) {
   ONWARD_ASSIGN_OR_RETURN(const std::string content, field.String("content"));
   return Make([=](Texts& texts, const DecodeOptions& options) -> absl::Status {
     for (std::string& text : texts) {
-      if (options.raw && pattern.is_regex()) text = ReplaceMalformed(text);
+      if (options.raw && pattern.is_regex()) text = files::ReplaceMalformed(text);
       ONWARD_ASSIGN_OR_RETURN(text, pattern.Replace(text, content, options.most));
     }
     return absl::OkStatus();
@@ -207,7 +207,7 @@ Made ReadDecoder(const JsonField& field) {
     });
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(field.path(), ".type: '", PrintableUtf8(type), "' is not supported"));
+      absl::StrCat(field.path(), ".type: '", files::PrintableUtf8(type), "' is not supported"));
 }
 
 }  // namespace onward::tokenizer

@@ -84,8 +84,8 @@ absl::Status JsonField::Only(std::initializer_list<std::string_view> names) cons
   if (!value_->is_object()) return Error("must be an object");
   for (const auto& [key, member] : value_->items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, path_.empty() ? "" : ".", PrintableUtf8(key), " is not supported"));
+    return absl::InvalidArgumentError(absl::StrCat(path_, path_.empty() ? "" : ".",
+                                                   files::PrintableUtf8(key), " is not supported"));
   }
   return absl::OkStatus();
 }

@@ -27,8 +27,8 @@ absl::StatusOr<Metaspace> Metaspace::Read(const JsonField& field) {
   } else if (scheme == "never") {
     made.prepend = Prepend::kNever;
   } else {
-    return absl::InvalidArgumentError(absl::StrCat(field.path(), ".prepend_scheme: '",
-                                                   PrintableUtf8(scheme), "' is not supported"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        field.path(), ".prepend_scheme: '", files::PrintableUtf8(scheme), "' is not supported"));
   }
   return made;
 }

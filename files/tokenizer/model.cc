@@ -8,13 +8,13 @@ namespace onward::tokenizer {
 
 absl::StatusOr<int64_t> Model::Unknown(const std::optional<std::string>& token,
                                        std::string_view piece) const {
-  const std::string what =
-      absl::StrCat("the vocabulary does not have '", PrintableUtf8(piece.substr(0, 40)), "'");
+  const std::string what = absl::StrCat("the vocabulary does not have '",
+                                        files::PrintableUtf8(piece.substr(0, 40)), "'");
   if (!token.has_value()) return absl::InvalidArgumentError(what + ", and there is no unk_token");
   const std::optional<int64_t> id = tokens_.Find(*token);
   if (!id.has_value()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ", and not the unk_token '", PrintableUtf8(*token), "' either"));
+        absl::StrCat(what, ", and not the unk_token '", files::PrintableUtf8(*token), "' either"));
   }
   return *id;
 }
@@ -36,7 +36,7 @@ absl::StatusOr<std::shared_ptr<const Model>> ReadModel(const JsonField& model) {
   if (type == "WordLevel") return ReadWordLevel(model);
   if (type == "Unigram") return ReadUnigram(model);
   return absl::InvalidArgumentError(
-      absl::StrCat("model.type: '", PrintableUtf8(type), "' is not supported"));
+      absl::StrCat("model.type: '", files::PrintableUtf8(type), "' is not supported"));
 }
 
 }  // namespace onward::tokenizer

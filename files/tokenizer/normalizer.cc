@@ -136,7 +136,7 @@ Made ReadNormalizer(const JsonField& field) {
   if (type == "BertNormalizer") return ReadBertNormalizer(field);
   if (type == "Precompiled") return ReadPrecompiled(field);
   return absl::InvalidArgumentError(
-      absl::StrCat(field.path(), ".type: '", PrintableUtf8(type), "' is not supported"));
+      absl::StrCat(field.path(), ".type: '", files::PrintableUtf8(type), "' is not supported"));
 }
 
 }  // namespace onward::tokenizer

@@ -119,7 +119,7 @@ absl::StatusOr<Cut> ReadCut(const JsonField& field) {
   for (const auto& [known, cut] : kCuts) {
     if (name == known) return cut;
   }
-  return field.Error(absl::StrCat("'", PrintableUtf8(name), "' is not supported"));
+  return field.Error(absl::StrCat("'", files::PrintableUtf8(name), "' is not supported"));
 }
 
 std::vector<Part> CutAt(std::vector<Part> parts, Cut cut) {

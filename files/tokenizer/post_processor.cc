@@ -38,7 +38,7 @@ absl::Status PostProcessor::Add(const JsonField& field) {
     return field.Only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
   if (type != "Sequence") {
     return absl::InvalidArgumentError(
-        absl::StrCat(field.path(), ".type: '", PrintableUtf8(type), "' is not supported"));
+        absl::StrCat(field.path(), ".type: '", files::PrintableUtf8(type), "' is not supported"));
   }
   ONWARD_RETURN_IF_ERROR(field.Only({"type", "processors"}));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> items, field.Items("processors"));
@@ -64,7 +64,7 @@ absl::Status PostProcessor::AddTemplate(const JsonField& field) {
     ONWARD_ASSIGN_OR_RETURN(const std::string name, token.String("id"));
     ONWARD_ASSIGN_OR_RETURN(const JsonField table, field.At("special_tokens"));
     if (!table.Has(name.c_str()))
-      return token.Error(absl::StrCat("special_tokens has no '", PrintableUtf8(name), "'"));
+      return token.Error(absl::StrCat("special_tokens has no '", files::PrintableUtf8(name), "'"));
     ONWARD_ASSIGN_OR_RETURN(const JsonField row, table.At(name.c_str()));
     ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> ids, row.Items("ids"));
     Item special = {false, {}};

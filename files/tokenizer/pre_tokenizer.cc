@@ -193,7 +193,7 @@ Made ReadPreTokenizer(const JsonField& field) {
     return ByCharacter(IsWhitespace, Cut::kRemoved);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(field.path(), ".type: '", PrintableUtf8(type), "' is not supported"));
+      absl::StrCat(field.path(), ".type: '", files::PrintableUtf8(type), "' is not supported"));
 }
 
 }  // namespace onward::tokenizer

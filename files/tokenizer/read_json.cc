@@ -41,7 +41,7 @@ absl::StatusOr<nlohmann::json> ReadJson(std::string_view bytes) {
     return nlohmann::json::parse(bytes);
   } catch (const nlohmann::json::exception& e) {
     return absl::InvalidArgumentError(
-        absl::StrCat("is not JSON: ", PrintableUtf8(std::string(e.what()))));
+        absl::StrCat("is not JSON: ", files::PrintableUtf8(std::string(e.what()))));
   }
 }
 
@@ -53,14 +53,14 @@ absl::StatusOr<nlohmann::json> ReadConfig(std::string_view bytes) {
 }
 
 absl::StatusOr<std::optional<int64_t>> NamedToken(const JsonField& config, const char* name,
-                                                  const Tokenizer& made) {
+                                                  const files::Tokenizer& made) {
   if (!config.Has(name)) return std::nullopt;
   ONWARD_ASSIGN_OR_RETURN(const JsonField token, config.At(name));
   ONWARD_ASSIGN_OR_RETURN(const std::string text,
                           token.value().is_object() ? token.String("content") : token.String());
   const std::optional<int64_t> id = made.IdOf(text);
   if (!id.has_value())
-    return token.Error(absl::StrCat("'", PrintableUtf8(text), "' is not a token"));
+    return token.Error(absl::StrCat("'", files::PrintableUtf8(text), "' is not a token"));
   return id;
 }
 

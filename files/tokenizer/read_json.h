@@ -21,6 +21,6 @@ absl::StatusOr<nlohmann::json> ReadConfig(std::string_view bytes);
 // The id of a token of the configuration, which is its text or an object that has it; nullopt: the
 // configuration does not name it.
 absl::StatusOr<std::optional<int64_t>> NamedToken(const JsonField& config, const char* name,
-                                                  const Tokenizer& made);
+                                                  const files::Tokenizer& made);
 
 }  // namespace onward::tokenizer

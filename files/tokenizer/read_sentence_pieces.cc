@@ -11,7 +11,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ absl::StatusOr<Tokenizer> Tokenizer::ParseSentencePiece(std::string_view model,
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::files

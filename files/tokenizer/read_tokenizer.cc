@@ -9,7 +9,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ bool Tokenizer::IsTokenizer(const std::string& path) {
   return false;
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -64,7 +64,7 @@ absl::StatusOr<Regex> Regex::Compile(std::string_view pattern) {
       PCRE2_UTF | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (code == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", PrintableUtf8(pattern.substr(0, 80)), "': ", MessageOf(error)));
+        absl::StrCat("'", files::PrintableUtf8(pattern.substr(0, 80)), "': ", MessageOf(error)));
   }
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // where that fails, matches are interpreted
   Regex made;

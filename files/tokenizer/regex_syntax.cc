@@ -28,8 +28,8 @@ class Translator {
 
  private:
   absl::Status Unsupported(const std::string& what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", PrintableUtf8(pattern_.substr(0, 80)), "': ", what, " is not supported"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", files::PrintableUtf8(pattern_.substr(0, 80)), "': ", what, " is not supported"));
   }
   bool Next(std::string_view text) const { return pattern_.substr(at_, text.size()) == text; }
 
@@ -64,7 +64,7 @@ class Translator {
       at_ += same.size();
       return absl::OkStatus();
     }
-    return Unsupported(absl::StrCat("'", PrintableUtf8(pattern_.substr(at_, 4)), "'"));
+    return Unsupported(absl::StrCat("'", files::PrintableUtf8(pattern_.substr(at_, 4)), "'"));
   }
 
   absl::Status InClass() {
@@ -93,7 +93,7 @@ class Translator {
     const bool anchor = std::string_view("AzZGKRX").find(c) != std::string_view::npos;
     if (kSame.find(c) == std::string_view::npos || (in_class_ && anchor))
       return Unsupported(
-          absl::StrCat("'\\", PrintableUtf8({&c, 1}), in_class_ ? "' in a class" : "'"));
+          absl::StrCat("'\\", files::PrintableUtf8({&c, 1}), in_class_ ? "' in a class" : "'"));
     made_ += {'\\', c};
     // Braces that belong to the escape, as of \p{L}, are no interval.
     if (std::string_view("pPx").find(c) == std::string_view::npos || !Next("{"))

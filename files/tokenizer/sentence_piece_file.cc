@@ -96,7 +96,8 @@ absl::Status ReadPiece(std::string_view message, SentencePieceFile& file) {
     }
     return absl::OkStatus();
   }));
-  if (piece.text.empty() || !IsUtf8(piece.text) || !std::isfinite(piece.score)) return Broken();
+  if (piece.text.empty() || !files::IsUtf8(piece.text) || !std::isfinite(piece.score))
+    return Broken();
   if (piece.text.size() > kMostPieceBytes)
     return absl::InvalidArgumentError(
         absl::StrCat("has a piece of more than ", kMostPieceBytes, " bytes"));
@@ -131,7 +132,7 @@ absl::Status CheckPieces(const SentencePieceFile& file) {
   for (const SentencePiece& piece : file.pieces) {
     if (!texts.insert(piece.text).second)
       return absl::InvalidArgumentError(
-          absl::StrCat("has the piece '", PrintableUtf8(piece.text), "' twice"));
+          absl::StrCat("has the piece '", files::PrintableUtf8(piece.text), "' twice"));
     unknown += static_cast<int>(piece.kind == SentencePiece::Kind::kUnknown);
   }
   if (unknown == 1) return absl::OkStatus();

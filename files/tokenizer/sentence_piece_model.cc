@@ -58,7 +58,7 @@ class SentencePieceModel : public Model {
     if (const size_t bytes = symbols_.Longest(text).bytes; bytes > 0)
       return {bytes, text.substr(0, bytes)};
     if (const auto match = file_.map.Longest(text)) return *match;
-    const size_t bytes = FrontOfUtf8(text).bytes;
+    const size_t bytes = files::FrontOfUtf8(text).bytes;
     return {bytes, text.substr(0, bytes)};
   }
 
@@ -117,7 +117,7 @@ class SentencePieceModel : public Model {
   void EncodeUnigram(std::string_view text, std::vector<int64_t>& ids) const {
     std::vector<Step> steps(text.size() + 1);
     for (size_t at = 0; at < text.size();) {
-      const size_t character = FrontOfUtf8(text.substr(at)).bytes;
+      const size_t character = files::FrontOfUtf8(text.substr(at)).bytes;
       const float here = steps[at].score;
       bool single = false;
       pieces_.Prefixes(text.substr(at), [&](size_t bytes, int64_t id) {
@@ -163,8 +163,8 @@ class SentencePieceModel : public Model {
       const SentencePiece& piece = file_.pieces[i];
       if (piece.kind != Kind::kNormal) continue;
       const std::string_view text = piece.text;
-      for (size_t at = FrontOfUtf8(text).bytes; at < text.size();
-           at += FrontOfUtf8(text.substr(at)).bytes) {
+      for (size_t at = files::FrontOfUtf8(text).bytes; at < text.size();
+           at += files::FrontOfUtf8(text.substr(at)).bytes) {
         const auto left = normal(text.substr(0, at)), right = normal(text.substr(at));
         if (left && right) merges_.Add(*left, *right, ranks[piece.score], static_cast<int64_t>(i));
       }
@@ -176,7 +176,7 @@ class SentencePieceModel : public Model {
     std::vector<std::string_view> unknown;
     while (!text.empty()) {
       size_t bytes = symbols_.Longest(text).bytes;
-      if (bytes == 0) bytes = FrontOfUtf8(text).bytes;
+      if (bytes == 0) bytes = files::FrontOfUtf8(text).bytes;
       const auto id = tokens().Find(text.substr(0, bytes));
       const Kind kind = id ? file_.pieces[static_cast<size_t>(*id)].kind : Kind::kUnknown;
       if (kind == Kind::kNormal || kind == Kind::kUserDefined) {

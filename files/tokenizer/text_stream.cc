@@ -4,7 +4,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 // The bytes before a character that only the end cuts off.
@@ -54,4 +54,4 @@ absl::StatusOr<std::string> TextStream::Finish() {
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -4,7 +4,7 @@
 #include "files/tokenizer/tokenizer.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr int kPairs = 256;  // that are looked at
@@ -38,4 +38,4 @@ absl::StatusOr<Tokenizer::TokenBytes> Tokenizer::Bytes() const {
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::files

@@ -17,13 +17,13 @@ absl::StatusOr<TokenTable> TokenTable::Read(const JsonField& vocabulary) {
   table.texts_.reserve(vocabulary.value().size());
   for (const auto& [token, number] : vocabulary.value().items()) {
     if (!number.is_number_unsigned() || number.get<uint64_t>() > INT32_MAX) {
-      return vocabulary.Error(absl::StrCat("the id of '", PrintableUtf8(token),
+      return vocabulary.Error(absl::StrCat("the id of '", files::PrintableUtf8(token),
                                            "' must be an integer from 0 to 2147483647"));
     }
     const auto id = number.get<int64_t>();
     if (const std::string* other = table.Text(id)) {
-      return vocabulary.Error(absl::StrCat("'", PrintableUtf8(*other), "' and '",
-                                           PrintableUtf8(token), "' both have the id ", id));
+      return vocabulary.Error(absl::StrCat("'", files::PrintableUtf8(*other), "' and '",
+                                           files::PrintableUtf8(token), "' both have the id ", id));
     }
     table.Add(token, id);
   }

@@ -9,7 +9,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using tokenizer::AddedTokens;
@@ -98,4 +98,4 @@ int64_t Tokenizer::size() const {
 std::optional<int64_t> Tokenizer::bos() const { return parts_->bos; }
 std::optional<int64_t> Tokenizer::eos() const { return parts_->eos; }
 
-}  // namespace onward
+}  // namespace onward::files

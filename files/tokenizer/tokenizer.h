@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-namespace onward {
+namespace onward::files {
 
 // Immutable, so thread-safe. Copies share what was read.
 class Tokenizer {
@@ -90,4 +90,4 @@ class TextStream {
   size_t sent_ = 0;           // bytes of their text that are out
 };
 
-}  // namespace onward
+}  // namespace onward::files

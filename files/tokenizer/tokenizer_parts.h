@@ -15,7 +15,7 @@
 #include "files/tokenizer/pre_tokenizer.h"
 #include "files/tokenizer/tokenizer.h"
 
-namespace onward {
+namespace onward::files {
 
 struct Tokenizer::Parts {
   std::shared_ptr<const tokenizer::Normalizer> normalizer;  // this and the next may be null
@@ -36,4 +36,4 @@ struct Tokenizer::Parts {
   }
 };
 
-}  // namespace onward
+}  // namespace onward::files

@@ -91,7 +91,7 @@ class Unigram : public Model {
   absl::StatusOr<std::vector<Step>> BestSteps(std::string_view piece) const {
     std::vector<Step> steps(piece.size() + 1);
     for (size_t at = 0; at < piece.size();) {
-      const size_t character = FrontOfUtf8(piece.substr(at)).bytes;
+      const size_t character = files::FrontOfUtf8(piece.substr(at)).bytes;
       const double score = steps[at].score;
       bool covered = false;
       tree_.Prefixes(piece.substr(at), [&](size_t bytes, int64_t id) {

@@ -57,7 +57,7 @@ absl::Status Only(const SchemaPlace& at, std::string_view keyword,
 
 SchemaPlace SchemaPlace::At(std::string_view keyword) const {
   const Json* inner = Find(keyword);
-  return {inner, absl::StrCat(path, ".", PrintableUtf8(keyword))};
+  return {inner, absl::StrCat(path, ".", files::PrintableUtf8(keyword))};
 }
 
 const Json* SchemaPlace::Find(std::string_view keyword) const {

@@ -88,7 +88,7 @@ class Parser {
   static absl::Status Error(std::string_view what) {
     return absl::InvalidArgumentError(std::string(what));
   }
-  std::string Front() const { return PrintableUtf8(rest_.substr(0, 8)); }
+  std::string Front() const { return files::PrintableUtf8(rest_.substr(0, 8)); }
   bool At(char c) const { return !rest_.empty() && rest_[0] == c; }
   bool Eat(char c) {
     if (!At(c)) return false;
@@ -97,7 +97,7 @@ class Parser {
   }
   // The first character, which there is.
   uint32_t Character() {
-    const size_t bytes = FrontOfUtf8(rest_).bytes;
+    const size_t bytes = files::FrontOfUtf8(rest_).bytes;
     uint32_t c = static_cast<uint8_t>(rest_[0]);
     if (bytes > 1) c &= 0xFFU >> (bytes + 1);
     for (size_t i = 1; i < bytes; ++i) c = c << 6 | (static_cast<uint8_t>(rest_[i]) & 0x3FU);
@@ -286,7 +286,7 @@ bool PatternTree::TakesNothing() const {
 absl::StatusOr<std::vector<PatternWay>> ParsePattern(std::string_view pattern) {
   if (pattern.size() > kMostBytes)
     return absl::InvalidArgumentError(absl::StrCat("has more than ", kMostBytes, " bytes"));
-  if (!IsUtf8(pattern)) return absl::InvalidArgumentError("is not UTF-8");
+  if (!files::IsUtf8(pattern)) return absl::InvalidArgumentError("is not UTF-8");
   return Parser(pattern).Parse();
 }
 

@@ -50,7 +50,7 @@ absl::Status AddRequired(const SchemaPlace& at, ObjectFacts& facts) {
     SchemaPlace schema = facts.others;
     if (at.Find("additionalProperties") == nullptr) schema = {&AnySchema(), at.path};
     if (schema.schema == nullptr)
-      return place.Error(absl::StrCat("'", PrintableUtf8(name.get<std::string>()),
+      return place.Error(absl::StrCat("'", files::PrintableUtf8(name.get<std::string>()),
                                       "' is not a property, and additionalProperties is false"));
     facts.properties.push_back({name.get<std::string>(), schema, true});
   }

@@ -54,7 +54,7 @@ absl::StatusOr<Grammar::Node> SchemaCompiler::BuildString(const SchemaPlace& at,
     const auto* const row = std::find_if(std::begin(kFormats), std::end(kFormats),
                                          [&](const auto& each) { return each.first == pattern; });
     if (row == std::end(kFormats))
-      return place.Error(absl::StrCat("'", PrintableUtf8(pattern), "' is not done here"));
+      return place.Error(absl::StrCat("'", files::PrintableUtf8(pattern), "' is not done here"));
     pattern = std::string(row->second);
   }
   GrammarBuilder& b = grammar_.builder();

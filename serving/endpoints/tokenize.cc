@@ -39,7 +39,7 @@ absl::Status TokenizeNow(const ServerState& state, const Call& call) {
 absl::Status DetokenizeNow(const ServerState& state, const Call& call) {
   ONWARD_ASSIGN_OR_RETURN(const Json body, ReadBody(call.request.body));
   ONWARD_ASSIGN_OR_RETURN(const auto model, TextModelOf(state, call, body));
-  const Tokenizer& tokenizer = model->text()->tokenizer();
+  const files::Tokenizer& tokenizer = model->text()->tokenizer();
   const auto given = body.find("tokens");
   std::vector<int64_t> tokens;
   if (given == body.end() || !given->is_array())

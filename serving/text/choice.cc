@@ -11,7 +11,7 @@ namespace onward::serving {
 
 using tokenizer::CountCharacters;
 
-Choice::Choice(const Tokenizer& tokenizer, ChoiceOptions options)
+Choice::Choice(const files::Tokenizer& tokenizer, ChoiceOptions options)
     : tokenizer_(tokenizer),
       options_(std::move(options)),
       stream_(tokenizer, /*skip_special=*/true),

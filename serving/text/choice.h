@@ -37,7 +37,7 @@ struct ChoiceOptions {
 
 class Choice {
  public:
-  Choice(const Tokenizer& tokenizer, ChoiceOptions options);
+  Choice(const files::Tokenizer& tokenizer, ChoiceOptions options);
 
   absl::StatusOr<ChoiceDelta> Take(const generation::TextToken& token);
   absl::StatusOr<ChoiceDelta> End(generation::Finish finish);
@@ -52,9 +52,9 @@ class Choice {
   // The text with the tokens that begin in it.
   ChoiceDelta Shown(std::string text);
 
-  Tokenizer tokenizer_;
+  files::Tokenizer tokenizer_;
   ChoiceOptions options_;
-  TextStream stream_;
+  files::TextStream stream_;
   StopText stop_text_;
   std::vector<ScoredToken> held_;
   int64_t tokens_ = 0;

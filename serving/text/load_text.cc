@@ -106,7 +106,7 @@ void ReadTemplate(const fs::path& directory, const json& config, const TextLoadC
   std::optional<std::string> text = Read(directory / "chat_template.jinja");
   if (!text) text = TemplateIn(config);
   if (!text) return;
-  facts.chat_template = ChatTemplate::Parse(*text);
+  facts.chat_template = files::ChatTemplate::Parse(*text);
   if (facts.chat_template.ok()) return;
   facts.chat_template = Annotate(facts.chat_template.status(), "its chat template:");
   WriteLog(context.log, LogLevel::kWarning, "model",
@@ -114,7 +114,7 @@ void ReadTemplate(const fs::path& directory, const json& config, const TextLoadC
                         "' cannot chat: ", std::string(facts.chat_template.status().message())));
 }
 
-absl::StatusOr<TextFacts> ReadFacts(const fs::path& directory, const Tokenizer& tokenizer,
+absl::StatusOr<TextFacts> ReadFacts(const fs::path& directory, const files::Tokenizer& tokenizer,
                                     const TextLoadContext& context) {
   ONWARD_ASSIGN_OR_RETURN(const json tokens, ReadObject(directory / "tokenizer_config.json"));
   ONWARD_ASSIGN_OR_RETURN(const json generation, ReadObject(directory / "generation_config.json"));
@@ -137,7 +137,7 @@ absl::StatusOr<TextFacts> ReadFacts(const fs::path& directory, const Tokenizer& 
 }
 
 // Whether the model has a score for each of the tokenizer's tokens.
-bool IsDecoder(const Session& session, const Tokenizer& tokenizer) {
+bool IsDecoder(const Session& session, const files::Tokenizer& tokenizer) {
   const auto signature = generation::FindSignature(session.inputs(), session.outputs());
   if (!signature.ok()) return false;
   return !signature->vocabulary || *signature->vocabulary + 1 >= tokenizer.size();
@@ -148,9 +148,9 @@ bool IsDecoder(const Session& session, const Tokenizer& tokenizer) {
 absl::StatusOr<std::shared_ptr<TextModel>> LoadText(const Session& session,
                                                     const TextLoadContext& context) {
   fs::path directory = fs::path(context.file).parent_path();
-  if (!Tokenizer::IsInDirectory(directory.string())) directory = context.directory;
-  if (!Tokenizer::IsInDirectory(directory.string())) return nullptr;
-  ONWARD_ASSIGN_OR_RETURN(Tokenizer tokenizer, Tokenizer::Read(directory.string()));
+  if (!files::Tokenizer::IsInDirectory(directory.string())) directory = context.directory;
+  if (!files::Tokenizer::IsInDirectory(directory.string())) return nullptr;
+  ONWARD_ASSIGN_OR_RETURN(files::Tokenizer tokenizer, files::Tokenizer::Read(directory.string()));
   ONWARD_ASSIGN_OR_RETURN(TextFacts facts, ReadFacts(directory, tokenizer, context));
   std::unique_ptr<generation::BatchGenerator> generator;
   if (context.load_generator != nullptr && IsDecoder(session, tokenizer)) {

@@ -24,7 +24,7 @@ absl::Status Only(const Json& object, const std::string& path,
                   std::initializer_list<std::string_view> names) {
   for (const auto& [name, value] : object.items())
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return Wrong(absl::StrCat(path, ".", PrintableUtf8(name)), "is not a member of this");
+      return Wrong(absl::StrCat(path, ".", files::PrintableUtf8(name)), "is not a member of this");
   return absl::OkStatus();
 }
 
@@ -53,7 +53,7 @@ absl::StatusOr<Grammar> SchemaGrammar(const Json& format, const generation::Toke
 absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> ResponseFormats::Tokens() {
   const std::lock_guard lock(mutex_);
   if (tokens_ != nullptr) return tokens_;
-  const absl::StatusOr<Tokenizer::TokenBytes> bytes = tokenizer_.Bytes();
+  const absl::StatusOr<files::Tokenizer::TokenBytes> bytes = tokenizer_.Bytes();
   if (!bytes.ok())
     return Wrong(kPath, absl::StrCat("JSON is not done for this model: ",
                                      std::string(bytes.status().message())));

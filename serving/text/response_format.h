@@ -17,7 +17,7 @@ namespace onward::serving {
 // The grammars of a model's last requests, with what was found out about them. Thread-safe.
 class ResponseFormats {
  public:
-  explicit ResponseFormats(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  explicit ResponseFormats(files::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   // Null where the format is text. InvalidArgument: "path: what", of what is wrong or not done.
   absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> Find(
@@ -28,7 +28,7 @@ class ResponseFormats {
 
   absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> Tokens();
 
-  const Tokenizer tokenizer_;
+  const files::Tokenizer tokenizer_;
   std::mutex mutex_;  // guards what follows
   std::shared_ptr<const generation::TokenOrder> tokens_;
   std::list<std::pair<std::string, Masks>> known_;  // the last one used first

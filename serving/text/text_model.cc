@@ -9,7 +9,7 @@ namespace onward::serving {
 
 constexpr size_t kMostWaiting = 256;  // texts without a row
 
-TextModel::TextModel(Tokenizer tokenizer, TextFacts facts,
+TextModel::TextModel(files::Tokenizer tokenizer, TextFacts facts,
                      std::unique_ptr<generation::BatchGenerator> generator)
     : tokenizer_(std::move(tokenizer)),
       facts_(std::move(facts)),

@@ -28,7 +28,7 @@ struct TextFacts {
   std::vector<int64_t> stop_tokens = {};
   generation::SamplingOptions sampling = {.greedy = false};  // where the request does not say
   // NotFound: the model has none.
-  absl::StatusOr<ChatTemplate> chat_template =
+  absl::StatusOr<files::ChatTemplate> chat_template =
       absl::NotFoundError("the model has no chat template");
   std::string bos_token = {}, eos_token = {};  // as templates know them
   Pooling pooling = Pooling::kMean;
@@ -38,11 +38,11 @@ struct TextFacts {
 class TextModel {
  public:
   // `generator` null: the model does not generate, but makes embeddings.
-  TextModel(Tokenizer tokenizer, TextFacts facts,
+  TextModel(files::Tokenizer tokenizer, TextFacts facts,
             std::unique_ptr<generation::BatchGenerator> generator);
   ~TextModel();  // after the texts under way, whose functions therefore must not own the model
 
-  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const files::Tokenizer& tokenizer() const { return tokenizer_; }
   const TextFacts& facts() const { return facts_; }
   ResponseFormats& formats() const { return *formats_; }
   bool generates() const { return generator_ != nullptr; }
@@ -58,7 +58,7 @@ class TextModel {
   double SecondsToWait() const;
   void Work();
 
-  const Tokenizer tokenizer_;
+  const files::Tokenizer tokenizer_;
   const TextFacts facts_;
   const std::unique_ptr<ResponseFormats> formats_;
   const std::unique_ptr<generation::BatchGenerator> generator_;

@@ -33,7 +33,7 @@ void ReadBias(TaskMembers& members, int64_t tokens, generation::SamplingOptions&
   for (const auto& [name, value] : bias->items()) {
     int64_t token = -1;
     if (!absl::SimpleAtoi(name, &token) || token < 0 || token >= tokens)
-      return members.Fail(absl::StrCat("logit_bias.", PrintableUtf8(name)),
+      return members.Fail(absl::StrCat("logit_bias.", files::PrintableUtf8(name)),
                           absl::StrCat("expected the number of a token, from 0 to ", tokens - 1));
     if (const auto added = values.Number(name, -100, 100))
       sampling.bias.emplace_back(token, *added);

@@ -47,7 +47,7 @@ class ClientTest : public testing::TrainCommandTest {
 
 TEST_F(ClientTest, InfersAsARunDoes) {
   const std::string url = Serve({"--http", "127.0.0.1:0"}), stored = Stored();
-  const auto expected = ReadNpy(stored + "/Plus214_Output_0.npy");
+  const auto expected = files::ReadNpy(stored + "/Plus214_Output_0.npy");
   ASSERT_TRUE(expected.ok()) << expected.status();
   for (const char* tensors : {"bytes", "json"}) {
     const std::string outputs = directory_.path(tensors);
@@ -56,7 +56,7 @@ TEST_F(ClientTest, InfersAsARunDoes) {
               0)
         << log_;
     EXPECT_THAT(log_, HasSubstr("Plus214_Output_0"));
-    const auto got = ReadNpy(outputs + "/Plus214_Output_0.npy");
+    const auto got = files::ReadNpy(outputs + "/Plus214_Output_0.npy");
     ASSERT_TRUE(got.ok()) << got.status();
     ASSERT_EQ(got->dims(), expected->dims());
     for (int64_t i = 0; i < 10; ++i)

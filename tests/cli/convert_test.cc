@@ -108,7 +108,7 @@ TEST_F(ConvertCommandTest, SamplesShowWhatLeavesTheRange) {
       "g (float[n,2] x) => (float[n,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }");
   std::filesystem::create_directory(directory_.path("samples"));
   ASSERT_TRUE(
-      WriteNpy(Tensor::Of<float>({1, 2}, {1e5f, 1}), directory_.path("samples/0.npy")).ok());
+      files::WriteNpy(Tensor::Of<float>({1, 2}, {1e5f, 1}), directory_.path("samples/0.npy")).ok());
   ASSERT_EQ(Call("--float16 --calibrate " + directory_.path("samples")), 0) << log_;
   EXPECT_THAT(log_, HasSubstr("0 nodes compute in float16, 1 stay in float32 for their range"));
 }
@@ -123,7 +123,7 @@ TEST_F(ConvertCommandTest, EightAndFourBits) {
   std::filesystem::create_directory(samples);
   Tensor x(DType::kFloat32, Dims{2, 64});
   for (int i = 0; i < 128; ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 7) - 3;
-  ASSERT_TRUE(WriteNpy(x, samples + "/0.npy").ok());
+  ASSERT_TRUE(files::WriteNpy(x, samples + "/0.npy").ok());
   ASSERT_EQ(Call("--int8 --calibration mse --calibrate " + samples), 0) << log_;
   EXPECT_THAT(log_, HasSubstr("1 products of int8 by 1 samples"));
   EXPECT_EQ(Opset(), 17);
@@ -161,7 +161,7 @@ TEST_F(ConvertCommandTest, SamplesThatDoNotFitAreNamed) {
   std::filesystem::create_directory(samples);
   EXPECT_EQ(Call("--float16 --calibrate " + samples), 1);
   EXPECT_THAT(log_, HasSubstr("has no samples for the inputs x: needs .npz files"));
-  ASSERT_TRUE(WriteNpy(Tensor::Of<float>({1, 3}, {1, 2, 3}), samples + "/0.npy").ok());
+  ASSERT_TRUE(files::WriteNpy(Tensor::Of<float>({1, 3}, {1, 2, 3}), samples + "/0.npy").ok());
   EXPECT_EQ(Call("--float16 --calibrate " + samples), 1);
   EXPECT_THAT(log_, HasSubstr("0.npy': input 'x': dimension 1 is 3"));
   EXPECT_THAT(log_, HasSubstr("(expected float32[n,64], got float32[1,3])"));

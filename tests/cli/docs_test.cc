@@ -120,7 +120,7 @@ class DocsTest : public ::testing::Test {
     ASSERT_TRUE(ExportFile(*model.Build(), directory_->path("model.onnx")).ok());
     Tensor cat(DType::kFloat32, {1, 3, 4, 4});
     std::fill_n(cat.mutable_data<float>(), cat.num_elements(), 0.5f);
-    ASSERT_TRUE(WriteNpy(cat, directory_->path("cat.npy")).ok());
+    ASSERT_TRUE(files::WriteNpy(cat, directory_->path("cat.npy")).ok());
     const auto gpt = BuildModel(
         "gpt", {{"vocabulary", 4000}, {"layers", 1}, {"width", 8}, {"heads", 2}, {"context", 32}});
     ASSERT_TRUE(gpt.ok()) << gpt.status();

@@ -8,7 +8,7 @@
 #include "onward/train_config.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using ::testing::AllOf;
@@ -86,4 +86,4 @@ TEST(FileKind, WhereAConfigIsRead) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -9,7 +9,7 @@
 #include "tests/cases/packed.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 // ml_dtypes stores elements of packed types as one byte each, under NumPy's name for raw bytes.
@@ -40,4 +40,4 @@ TEST(NpyTest, PackedFloatsAreOneByteEach) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using ::testing::HasSubstr;
@@ -195,4 +195,4 @@ TEST(SafetensorsTest, RefusesToWriteWhatTheFormatLacks) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

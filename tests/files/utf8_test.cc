@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 constexpr char kReplacement[] = "\xef\xbf\xbd";
@@ -30,4 +30,4 @@ TEST(Utf8Test, MalformedBytesAreReplaced) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using ::testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(VocabularyTest, WrittenIsRead) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

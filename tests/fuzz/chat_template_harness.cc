@@ -16,10 +16,10 @@ constexpr char kVariables[] = R"({"messages":[{"role":"system","content":"You ar
 
 void ChatTemplateText(const uint8_t* data, size_t size) {
   const auto made =
-      ChatTemplate::Parse(std::string_view(reinterpret_cast<const char*>(data), size));
+      files::ChatTemplate::Parse(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!made.ok()) return;
   const auto text = made->Render(nlohmann::ordered_json::parse(kVariables));
-  if (text.ok() && !IsUtf8(*text)) __builtin_trap();
+  if (text.ok() && !files::IsUtf8(*text)) __builtin_trap();
 }
 
 }  // namespace onward::fuzz

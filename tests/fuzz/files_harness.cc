@@ -18,14 +18,14 @@ std::string AsFile(const uint8_t* data, size_t size, std::string_view name) {
 
 void Npy(const uint8_t* data, size_t size) {
   const std::string path = AsFile(data, size, "x.npy");
-  (void)ReadNpy(path);
-  (void)ReadNpy(path, DType::kBFloat16);
+  (void)files::ReadNpy(path);
+  (void)files::ReadNpy(path, DType::kBFloat16);
 }
 
-void Npz(const uint8_t* data, size_t size) { (void)ReadNpz(AsFile(data, size, "x.npz")); }
+void Npz(const uint8_t* data, size_t size) { (void)files::ReadNpz(AsFile(data, size, "x.npz")); }
 
 void SafetensorsFile(const uint8_t* data, size_t size) {
-  (void)ReadSafetensors(AsFile(data, size, "x.safetensors"));
+  (void)files::ReadSafetensors(AsFile(data, size, "x.safetensors"));
 }
 
 void TensorFile(const uint8_t* data, size_t size) {

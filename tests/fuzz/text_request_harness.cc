@@ -21,8 +21,8 @@ TextModel& Model() {
   static const std::shared_ptr<TextModel> model = [] {
     TextFacts facts;
     facts.context = 64;
-    facts.chat_template =
-        ChatTemplate::Parse("{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}");
+    facts.chat_template = files::ChatTemplate::Parse(
+        "{% for m in messages %}{{ m.role }}{{ m.content }}{% endfor %}");
     return LettersTextModel(std::move(facts), 1);
   }();
   return *model;

@@ -48,17 +48,17 @@ constexpr char kAdded[] = R"([{"id":9,"content":"<s>","special":true,"lstrip":tr
     {"id":8,"content":"aa","single_word":true,"normalized":true}])";
 
 // Text there and back, whole and piece by piece.
-void Use(const Tokenizer& tokenizer, std::string_view text) {
+void Use(const files::Tokenizer& tokenizer, std::string_view text) {
   const auto encoded = tokenizer.Encode(text, true);
   std::vector<int64_t> ids = encoded.value_or(std::vector<int64_t>());
   for (const char c : text.substr(0, 200)) ids.push_back(static_cast<uint8_t>(c) % 16);
   const auto whole = tokenizer.Decode(ids, false);
-  if (whole.ok() && !IsUtf8(*whole)) __builtin_trap();
+  if (whole.ok() && !files::IsUtf8(*whole)) __builtin_trap();
   if (ids.size() > 2000) ids.resize(2000);
-  TextStream stream(tokenizer, true);
+  files::TextStream stream(tokenizer, true);
   for (const int64_t id : ids) {
     const auto piece = stream.Push(id);
-    if (piece.ok() && !IsUtf8(*piece)) __builtin_trap();
+    if (piece.ok() && !files::IsUtf8(*piece)) __builtin_trap();
   }
   (void)stream.Finish();
 }
@@ -69,14 +69,15 @@ void TokenizerBytes(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   // The text begins behind a zero byte, which JSON does not have.
   const size_t end = bytes.find('\0');
-  const auto made = Tokenizer::Parse(bytes.substr(0, end));
-  if (made.ok()) Use(*made, end == bytes.npos ? "ab a" : ReplaceMalformed(bytes.substr(end + 1)));
+  const auto made = files::Tokenizer::Parse(bytes.substr(0, end));
+  if (made.ok())
+    Use(*made, end == bytes.npos ? "ab a" : files::ReplaceMalformed(bytes.substr(end + 1)));
 }
 
 void SentencePieceBytes(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto made = Tokenizer::ParseSentencePiece(bytes);
-  if (made.ok()) Use(*made, ReplaceMalformed(bytes.substr(0, 2000)));
+  const auto made = files::Tokenizer::ParseSentencePiece(bytes);
+  if (made.ok()) Use(*made, files::ReplaceMalformed(bytes.substr(0, 2000)));
 }
 
 void TokenizerText(const uint8_t* data, size_t size) {
@@ -87,9 +88,9 @@ void TokenizerText(const uint8_t* data, size_t size) {
       bytes.OneIn(2) ? kAdded : "[]", R"(,"model":)", bytes.Pick(kModels), "}");
   std::string text;
   while (!bytes.empty()) text += static_cast<char>(bytes.Byte());
-  const auto made = Tokenizer::Parse(file);
+  const auto made = files::Tokenizer::Parse(file);
   if (!made.ok()) __builtin_trap();  // all of these are good
-  Use(*made, ReplaceMalformed(text));
+  Use(*made, files::ReplaceMalformed(text));
 }
 
 }  // namespace onward::fuzz

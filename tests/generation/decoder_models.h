@@ -42,7 +42,8 @@ inline Model GptModel(Form form) {
   options["cache"] = form != Form::kWhole;
   auto model = BuildModel("gpt", options);
   EXPECT_TRUE(model.ok()) << model.status();
-  const auto weights = ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/weights.npz"));
+  const auto weights =
+      files::ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/weights.npz"));
   EXPECT_TRUE(weights.ok()) << weights.status();
   LoadOptions load;
   load.renames = {{"^transformer\\.", ""}};

@@ -118,7 +118,7 @@ void RunCase(const TextCase& c, const std::map<std::string, Tensor>& arrays,
 class Microsoft : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Microsoft, AnswersWhatOnnxRuntimeAnswers) {
-  const auto arrays = ReadNpz((kCases / (GetParam() + ".npz")).string());
+  const auto arrays = files::ReadNpz((kCases / (GetParam() + ".npz")).string());
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   const std::vector<TextCase> cases = CasesOf(GetParam());
   ASSERT_FALSE(cases.empty());

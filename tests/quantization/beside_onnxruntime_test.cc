@@ -101,7 +101,7 @@ TEST(BesideOnnxRuntime, ConvolutionsOfASmallNet) {
     const std::string folder = directory.path(absl::StrCat("samples/", i));
     std::filesystem::create_directories(folder);
     const Tensor sample = Normal({2, 3, 12, 12}, 40 + static_cast<unsigned>(i));
-    ASSERT_TRUE(WriteNpy(sample, folder + "/x.npy").ok());
+    ASSERT_TRUE(files::WriteNpy(sample, folder + "/x.npy").ok());
   }
   ExpectNoGreaterLoss(directory.path("model.onnx"), directory.path("samples"));
 }

@@ -32,7 +32,7 @@ class CalibrationSetTest : public ::testing::Test {
     return path;
   }
   void WriteArray(const std::string& name, double element) {
-    EXPECT_TRUE(WriteNpy(Tensor::Of<double>({1}, {element}), Place(name)).ok());
+    EXPECT_TRUE(files::WriteNpy(Tensor::Of<double>({1}, {element}), Place(name)).ok());
   }
   static double ElementOf(const CalibrationSet& set, size_t i, const std::string& input) {
     const auto values = set.Read(i);

@@ -62,8 +62,8 @@ class StaticInt8 : public ::testing::Test {
  protected:
   void SetUp() override {
     for (int i = 0; i < 8; ++i)
-      ASSERT_TRUE(WriteNpy(Normal({4, 2, 8, 8}, 10 + static_cast<unsigned>(i)),
-                           directory_.path(absl::StrCat(i, ".npy")))
+      ASSERT_TRUE(files::WriteNpy(Normal({4, 2, 8, 8}, 10 + static_cast<unsigned>(i)),
+                                  directory_.path(absl::StrCat(i, ".npy")))
                       .ok());
   }
 
@@ -149,7 +149,7 @@ TEST_F(StaticInt8, RefusesWhatIsQuantizedAndWhatIsNotFinite) {
               HasSubstr("the model is quantized already"));
   Tensor bad = Normal({1, 2, 8, 8}, 1);
   bad.mutable_data<float>()[0] = NAN;
-  ASSERT_TRUE(WriteNpy(bad, directory_.path("bad.npy")).ok());
+  ASSERT_TRUE(files::WriteNpy(bad, directory_.path("bad.npy")).ok());
   const Model plain = SmallNet();
   const auto set = CalibrationSet::Open(directory_.path(), plain.graph);
   EXPECT_THAT(

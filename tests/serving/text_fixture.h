@@ -54,8 +54,8 @@ inline std::string LettersTokenizerJson() {
   return file.dump();
 }
 
-inline Tokenizer LettersTokenizer() {
-  auto tokenizer = Tokenizer::Parse(LettersTokenizerJson());
+inline files::Tokenizer LettersTokenizer() {
+  auto tokenizer = files::Tokenizer::Parse(LettersTokenizerJson());
   EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
   return *std::move(tokenizer);
 }

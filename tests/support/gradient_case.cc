@@ -94,7 +94,7 @@ std::vector<std::string> GradientFamilies(const std::string& folder) {
 absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
                                                         const std::string& family) {
   ONWARD_ASSIGN_OR_RETURN(const auto arrays,
-                          ReadNpz((fs::path(folder) / (family + ".npz")).string()));
+                          files::ReadNpz((fs::path(folder) / (family + ".npz")).string()));
   std::ifstream file(fs::path(folder) / (family + ".txt"));
   std::vector<GradientCase> cases;
   GradientCase c;

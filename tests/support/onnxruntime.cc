@@ -29,7 +29,8 @@ absl::Status WriteCall(const Model& model, const Session::Inputs& inputs,
       return absl::InvalidArgumentError(
           absl::StrCat("no input '", graph.value(graph.inputs()[i]).name, "'"));
     }
-    ONWARD_RETURN_IF_ERROR(WriteNpy(it->second.tensor(), directory.path(absl::StrCat(i, ".npy"))));
+    ONWARD_RETURN_IF_ERROR(
+        files::WriteNpy(it->second.tensor(), directory.path(absl::StrCat(i, ".npy"))));
   }
   return absl::OkStatus();
 }
@@ -41,7 +42,7 @@ absl::StatusOr<Session::Outputs> ReadOutputs(const Graph& graph,
   Session::Outputs outputs;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor,
-                            ReadNpy(directory.path(absl::StrCat("output_", i, ".npy"))));
+                            files::ReadNpy(directory.path(absl::StrCat("output_", i, ".npy"))));
     outputs[graph.value(graph.outputs()[i]).name] = Value(std::move(tensor));
   }
   return outputs;

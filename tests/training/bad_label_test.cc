@@ -103,9 +103,9 @@ TEST_F(BadLabelTest, OfJsonLines) {
 TEST_F(BadLabelTest, OfArrays) {
   WriteModel({"batch", 2}, 2);
   const std::string path = scratch_.path("data.safetensors");
-  Safetensors arrays;
+  files::Safetensors arrays;
   arrays.tensors = {{"x", Normal({4, 2}, 1, 5)}, {"label", Tensor::Of<int64_t>({4}, {0, 1, 5, 2})}};
-  ASSERT_TRUE(WriteSafetensors(arrays, path).ok());
+  ASSERT_TRUE(files::WriteSafetensors(arrays, path).ok());
   EXPECT_THAT(Error(Linear("safetensors { path: 'data.safetensors' }")),
               HasSubstr(absl::StrCat("; it is 'label' of row 2 of '", path, "'")));
 }

@@ -83,7 +83,7 @@ Tensor Transposed(const Tensor& tensor) {
 }
 
 void ExpectGradients(Restored restored, const std::string& network) {
-  const auto arrays = ReadNpz(absl::StrCat(kFolder, network, ".npz"));
+  const auto arrays = files::ReadNpz(absl::StrCat(kFolder, network, ".npz"));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   std::set<std::string> expected, found;
   Session::Inputs inputs;

@@ -70,7 +70,7 @@ absl::StatusOr<Network> Load(const std::string& name, DType dtype) {
   auto model = Import(name, dtype);
   if (!model.ok()) return model.status();
   network.model = *std::move(model);
-  const auto arrays = ReadNpz(absl::StrCat(kFolder, name, ".npz"));
+  const auto arrays = files::ReadNpz(absl::StrCat(kFolder, name, ".npz"));
   if (!arrays.ok()) return arrays.status();
   GradientModelOptions options;
   options.of = {"loss"};

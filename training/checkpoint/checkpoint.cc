@@ -35,7 +35,7 @@ absl::Status Lost(const std::string& file, std::string_view why) {
 
 absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
   const std::string file = absl::StrCat(path, "/", kManifest);
-  const auto mapped = MappedFile::Open(file);
+  const auto mapped = files::MappedFile::Open(file);
   if (!mapped.ok()) return absl::DataLossError(mapped.status().message());
   absl::StatusOr<Manifest> manifest = ParseManifest((*mapped)->bytes());
   if (!manifest.ok()) return Annotate(manifest.status(), absl::StrCat("'", file, "':"));
@@ -43,7 +43,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
 }
 
 // Which tensors of a file with a wrong checksum are damaged.
-std::string DamagedTensors(const Safetensors& file, const Manifest& manifest) {
+std::string DamagedTensors(const files::Safetensors& file, const Manifest& manifest) {
   std::vector<std::string> names;
   for (const auto& [name, crc] : manifest.tensors) {
     const auto tensor = file.tensors.find(name);
@@ -87,17 +87,18 @@ absl::Status WriteCheckpointFiles(const TrainingState& state, const std::string&
   Manifest manifest{state.step, state.metric, state.values, 0, 0, {}};
   for (const auto& [name, tensor] : state.tensors)
     if (tensor.dtype() != DType::kString) manifest.tensors[name] = Crc32c(BytesOf(tensor));
-  ONWARD_ASSIGN_OR_RETURN(AtomicFile tensors,
-                          AtomicFile::Create(absl::StrCat(path, "/", kTensors)));
+  ONWARD_ASSIGN_OR_RETURN(files::AtomicFile tensors,
+                          files::AtomicFile::Create(absl::StrCat(path, "/", kTensors)));
   const auto append = [&](std::string_view bytes) {
     manifest.size += static_cast<int64_t>(bytes.size());
     manifest.crc32c = Crc32c(bytes, manifest.crc32c);
     return tensors.Append(bytes);
   };
-  ONWARD_RETURN_IF_ERROR(WriteSafetensors({state.tensors, {{"format", "onward"}}}, append));
+  ONWARD_RETURN_IF_ERROR(files::WriteSafetensors({state.tensors, {{"format", "onward"}}}, append));
   ONWARD_RETURN_IF_ERROR(tensors.Commit());
   ONWARD_ASSIGN_OR_RETURN(const std::string text, ManifestText(manifest));
-  ONWARD_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(absl::StrCat(path, "/", kManifest)));
+  ONWARD_ASSIGN_OR_RETURN(files::AtomicFile file,
+                          files::AtomicFile::Create(absl::StrCat(path, "/", kManifest)));
   ONWARD_RETURN_IF_ERROR(file.Append(text));
   return file.Commit();
 }
@@ -105,13 +106,13 @@ absl::Status WriteCheckpointFiles(const TrainingState& state, const std::string&
 absl::StatusOr<TrainingState> LoadCheckpoint(const std::string& path) {
   ONWARD_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(path));
   const std::string file = absl::StrCat(path, "/", kTensors);
-  const auto mapped = MappedFile::Open(file);
+  const auto mapped = files::MappedFile::Open(file);
   if (!mapped.ok()) return absl::DataLossError(mapped.status().message());
   const auto size = static_cast<int64_t>((*mapped)->bytes().size());
   if (size != manifest.size)
     return Lost(file, absl::StrCat("has ", size, " bytes, was written with ", manifest.size));
   const bool damaged = Crc32c((*mapped)->bytes()) != manifest.crc32c;
-  absl::StatusOr<Safetensors> tensors = ReadSafetensors(file);
+  absl::StatusOr<files::Safetensors> tensors = files::ReadSafetensors(file);
   if (!tensors.ok()) return absl::DataLossError(tensors.status().message());
   if (damaged)
     return Lost(file, absl::StrCat("damaged: the checksum differs, of ",

@@ -50,9 +50,9 @@ absl::StatusOr<Manifest> FromJson(const json& document) {
 
 absl::StatusOr<std::string> ManifestText(const Manifest& manifest) {
   for (const auto& [name, value] : manifest.values) {
-    if (!IsUtf8(name) || !IsUtf8(value)) {
+    if (!files::IsUtf8(name) || !files::IsUtf8(value)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the value '", PrintableUtf8(name), "' is not UTF-8"));
+          absl::StrCat("the value '", files::PrintableUtf8(name), "' is not UTF-8"));
     }
   }
   Manifest finite = manifest;

@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   if (!file) return absl::NotFoundError(absl::StrCat("cannot open the config '", path, "'"));
   std::ostringstream text;
   text << file.rdbuf();
-  const std::string found = ForeignFile(text.str(), WantedFile::kConfig);
+  const std::string found = files::ForeignFile(text.str(), files::WantedFile::kConfig);
   if (!found.empty())
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a config but ", found));
   if (text.str().size() > (1 << 20))

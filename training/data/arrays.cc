@@ -18,7 +18,7 @@ namespace {
 using Arrays = std::map<std::string, Tensor>;
 
 absl::StatusOr<Arrays> ReadTensors(const std::string& path) {
-  ONWARD_ASSIGN_OR_RETURN(Safetensors file, ReadSafetensors(path));
+  ONWARD_ASSIGN_OR_RETURN(files::Safetensors file, files::ReadSafetensors(path));
   return std::move(file.tensors);
 }
 
@@ -37,9 +37,10 @@ OpenedDataset FromArrays(Arrays arrays, const ArrayData& config, const std::stri
 
 // A file of another format is named.
 absl::Status NameFormat(const absl::Status& status, const std::string& path) {
-  const auto file = MappedFile::Open(path);
+  const auto file = files::MappedFile::Open(path);
   if (!file.ok() || absl::StrContains(status.message(), " but ")) return status;
-  const absl::Status named = NameForeignFile(status, (*file)->bytes(), WantedFile::kArrays);
+  const absl::Status named =
+      files::NameForeignFile(status, (*file)->bytes(), files::WantedFile::kArrays);
   return named == status ? status : Annotate(named, absl::StrCat("'", path, "':"));
 }
 
@@ -62,7 +63,7 @@ OpenedDataset OpenArrays(const ArrayData& config, const std::string& directory,
 }  // namespace
 
 OpenedDataset OpenNpz(const ArrayData& config, const std::string& directory) {
-  return OpenArrays(config, directory, ReadNpz);
+  return OpenArrays(config, directory, files::ReadNpz);
 }
 
 OpenedDataset OpenSafetensors(const ArrayData& config, const std::string& directory) {

@@ -90,7 +90,7 @@ absl::StatusOr<Column> MakeColumn(const RecordField& field, const Values& header
 
 class Csv : public Dataset {
  public:
-  Csv(std::shared_ptr<MappedFile> file, std::string path, char delimiter)
+  Csv(std::shared_ptr<files::MappedFile> file, std::string path, char delimiter)
       : file_(std::move(file)), path_(std::move(path)), delimiter_(delimiter) {}
 
   absl::Status Open(const CsvData& config) {
@@ -163,7 +163,7 @@ class Csv : public Dataset {
     return example;
   }
 
-  std::shared_ptr<MappedFile> file_;
+  std::shared_ptr<files::MappedFile> file_;
   std::string path_;
   char delimiter_;
   Values header_;  // of the first record, which counts the values of all
@@ -180,7 +180,7 @@ OpenedDataset OpenCsv(const CsvData& config, const std::string& directory) {
     return absl::InvalidArgumentError("data.csv: the delimiter must be one character, no quote");
   if (config.field().empty()) return absl::InvalidArgumentError("data.csv: needs a field");
   const std::string path = PathBelow(directory, config.path());
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file, files::MappedFile::Open(path));
   auto csv = std::make_shared<Csv>(std::move(file), path, delimiter[0]);
   ONWARD_RETURN_IF_ERROR(Annotate(csv->Open(config), absl::StrCat("'", path, "':")));
   return csv;

@@ -114,14 +114,14 @@ absl::Status ImageFiles::FromFolders(const ImageData& config, const std::string&
 
 // As FromFolders, of the paths below config.directory() inside.
 absl::Status ImageFiles::FromArchive(const ImageData& config) {
-  ONWARD_ASSIGN_OR_RETURN(std::vector<TarEntry> entries, ListTar(archive_.bytes));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<files::TarEntry> entries, files::ListTar(archive_.bytes));
   ONWARD_ASSIGN_OR_RETURN(Classes classes, GivenClasses(config));
   const bool given = !classes.empty();
   const std::string root = config.directory().empty() ? "" : config.directory() + "/";
   std::sort(entries.begin(), entries.end(),
-            [](const TarEntry& a, const TarEntry& b) { return a.path < b.path; });
+            [](const files::TarEntry& a, const files::TarEntry& b) { return a.path < b.path; });
   // Numbers go by the folders' names alone, which sort otherwise than paths: "a b/" < "a/".
-  for (const TarEntry& entry : entries) {
+  for (const files::TarEntry& entry : entries) {
     if (given || !absl::StartsWith(entry.path, root) || !IsImage(entry.path)) continue;
     const size_t slash = entry.path.find('/', root.size());
     if (slash != entry.path.npos)
@@ -131,7 +131,7 @@ absl::Status ImageFiles::FromArchive(const ImageData& config) {
     int64_t number = 0;
     for (auto& [name, label] : classes) label = number++;
   }
-  for (const TarEntry& entry : entries) {
+  for (const files::TarEntry& entry : entries) {
     if (!absl::StartsWith(entry.path, root) || !IsImage(entry.path)) continue;
     const size_t slash = entry.path.find('/', root.size());
     if (slash == entry.path.npos) continue;
@@ -151,14 +151,16 @@ absl::Status ImageFiles::FromArchive(const ImageData& config) {
 absl::Status ImageFiles::FromList(const ImageData& config, const std::string& directory) {
   const std::string list = PathBelow(directory, config.list());
   ONWARD_ASSIGN_OR_RETURN(const Classes classes, GivenClasses(config));
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(list));
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(list));
   classes_ = NamesOf(classes);
   const bool archived = !archive_path_.empty();
   const std::string root = archived ? config.directory() : PathBelow(directory, config.directory());
-  std::map<std::string, TarEntry> inside;
+  std::map<std::string, files::TarEntry> inside;
   if (archived) {
-    ONWARD_ASSIGN_OR_RETURN(const std::vector<TarEntry> entries, ListTar(archive_.bytes));
-    for (const TarEntry& entry : entries) inside[entry.path] = entry;
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<files::TarEntry> entries,
+                            files::ListTar(archive_.bytes));
+    for (const files::TarEntry& entry : entries) inside[entry.path] = entry;
   }
   std::string_view rest = file->bytes();
   for (int64_t number = 1; !rest.empty(); ++number) {
@@ -190,11 +192,12 @@ absl::StatusOr<ImageFiles> ImageFiles::Find(const ImageData& config, const std::
   ImageFiles found;
   if (config.has_archive()) {
     found.archive_path_ = PathBelow(directory, config.archive());
-    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file,
-                            MappedFile::Open(found.archive_path_));
+    ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file,
+                            files::MappedFile::Open(found.archive_path_));
     found.archive_ = {file->bytes(), file};
     if (file->bytes().substr(0, 2) == "\x1f\x8b") {
-      ONWARD_ASSIGN_OR_RETURN(std::string bytes, ReadMaybeGzip(found.archive_path_, kMaxArchive));
+      ONWARD_ASSIGN_OR_RETURN(std::string bytes,
+                              files::ReadMaybeGzip(found.archive_path_, kMaxArchive));
       auto kept = std::make_shared<std::string>(std::move(bytes));
       ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> owner,
                               CountMemory(static_cast<int64_t>(kept->size()), kept));
@@ -214,7 +217,7 @@ absl::StatusOr<ImageFiles::Bytes> ImageFiles::Read(size_t index) const {
   const File& file = files_[index];
   if (!archive_path_.empty())
     return Bytes{archive_.bytes.substr(file.offset, file.size), archive_.owner};
-  const auto mapped = MappedFile::Open(file.path);
+  const auto mapped = files::MappedFile::Open(file.path);
   if (!mapped.ok()) return absl::DataLossError(mapped.status().message());
   return Bytes{(*mapped)->bytes(), *mapped};
 }

@@ -65,7 +65,7 @@ absl::Status Fill(const json& value, size_t axis, int64_t begin, const RecordEle
 
 class Jsonl : public Dataset {
  public:
-  Jsonl(std::shared_ptr<MappedFile> file, std::string path)
+  Jsonl(std::shared_ptr<files::MappedFile> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
 
   absl::Status Open(const JsonlData& config) {
@@ -136,7 +136,7 @@ class Jsonl : public Dataset {
     return tensor;
   }
 
-  std::shared_ptr<MappedFile> file_;
+  std::shared_ptr<files::MappedFile> file_;
   std::string path_;
   std::vector<Field> fields_;
   std::vector<Member> members_;
@@ -148,7 +148,7 @@ class Jsonl : public Dataset {
 OpenedDataset OpenJsonl(const JsonlData& config, const std::string& directory) {
   if (config.field().empty()) return absl::InvalidArgumentError("data.jsonl: needs a field");
   const std::string path = PathBelow(directory, config.path());
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file, files::MappedFile::Open(path));
   auto jsonl = std::make_shared<Jsonl>(std::move(file), path);
   ONWARD_RETURN_IF_ERROR(jsonl->Open(config));
   return jsonl;

@@ -56,7 +56,7 @@ absl::StatusOr<Idx> ParseIdx(std::string bytes) {
 }
 
 absl::StatusOr<Idx> ReadIdx(const std::string& path, size_t rank) {
-  ONWARD_ASSIGN_OR_RETURN(std::string bytes, ReadMaybeGzip(path, kMaxBytes));
+  ONWARD_ASSIGN_OR_RETURN(std::string bytes, files::ReadMaybeGzip(path, kMaxBytes));
   absl::StatusOr<Idx> idx = ParseIdx(std::move(bytes));
   if (idx.ok() && idx->dims.size() != rank) {
     idx = absl::InvalidArgumentError(

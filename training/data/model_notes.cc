@@ -169,7 +169,7 @@ absl::StatusOr<Notes> NotesOf(const TrainConfig& config, absl::Span<const Field>
   const Field* target = FindByName(fields, config.loss().target());
   if (HasClasses(config.loss()) && target != nullptr && !target->classes.empty() &&
       std::all_of(target->classes.begin(), target->classes.end(),
-                  [](const std::string& name) { return IsUtf8(name); })) {
+                  [](const std::string& name) { return files::IsUtf8(name); })) {
     notes[kClassesNote] = json{{"output", output}, {"names", target->classes}}.dump();
   }
   if (HasVocabulary(config.data())) {
@@ -177,7 +177,8 @@ absl::StatusOr<Notes> NotesOf(const TrainConfig& config, absl::Span<const Field>
                             VocabularyOf(config.data().text(), directory));
     std::string text =
         config.data().text().tokens() == TextData::BYTES ? "bytes" : vocabulary.Text();
-    if (text.size() <= kMaxVocabulary && IsUtf8(text)) notes[kVocabularyNote] = std::move(text);
+    if (text.size() <= kMaxVocabulary && files::IsUtf8(text))
+      notes[kVocabularyNote] = std::move(text);
   }
   return notes;
 }

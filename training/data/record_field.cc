@@ -41,7 +41,7 @@ std::optional<bool> ParseBool(std::string_view text) {
 
 absl::Status IsNot(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("'", PrintableUtf8(text.substr(0, 80)), "' is not ", std::string(what)));
+      absl::StrCat("'", files::PrintableUtf8(text.substr(0, 80)), "' is not ", std::string(what)));
 }
 
 }  // namespace

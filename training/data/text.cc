@@ -62,14 +62,14 @@ OpenedTokens Tokenized(const TextData& config, std::string_view text,
   if (config.tokenizer().empty())
     return absl::InvalidArgumentError(
         "data.text: tokens: TOKENIZER needs tokenizer: a tokenizer.json");
-  ONWARD_ASSIGN_OR_RETURN(const Tokenizer tokenizer,
-                          Tokenizer::Read(PathBelow(directory, config.tokenizer())));
+  ONWARD_ASSIGN_OR_RETURN(const files::Tokenizer tokenizer,
+                          files::Tokenizer::Read(PathBelow(directory, config.tokenizer())));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> ids,
                           tokenizer.Encode(text, /*add_special=*/false));
   return Narrowed(ids);
 }
 
-OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<MappedFile>& file,
+OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<files::MappedFile>& file,
                       const std::string& directory) {
   const std::string_view text = file->bytes();
   const auto bytes = static_cast<int64_t>(text.size());
@@ -159,7 +159,8 @@ absl::Status Check(const TextData& config) {
 OpenedDataset OpenText(const TextData& config, const std::string& directory) {
   ONWARD_RETURN_IF_ERROR(Check(config));
   const std::string path = PathBelow(directory, config.path());
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(path));
   absl::StatusOr<std::shared_ptr<const Tokens>> tokens = Tokenize(config, file, directory);
   if (!tokens.ok()) return Annotate(tokens.status(), absl::StrCat("'", path, "':"));
   const auto size = static_cast<double>((*tokens)->size());
@@ -187,7 +188,8 @@ absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::strin
     return absl::InvalidArgumentError(
         "data.text: a file of numbers has no vocabulary, and a tokenizer is its own");
   const std::string path = PathBelow(directory, config.path());
-  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
+                          files::MappedFile::Open(path));
   return Vocabulary::OfCharacters(file->bytes());
 }
 

@@ -19,7 +19,7 @@ constexpr const char* kColors[] = {"#1f77b4", "#d62728", "#2ca02c",
 
 std::string Escaped(const std::string& text) {
   std::string escaped;
-  for (const char c : PrintableUtf8(text)) {
+  for (const char c : files::PrintableUtf8(text)) {
     if (c == '<') {
       escaped += "&lt;";
     } else if (c == '>') {

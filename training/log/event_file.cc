@@ -170,7 +170,7 @@ size_t KeptBytes(std::string_view bytes, int64_t step, bool evaluated) {
 absl::Status CutOff(const std::string& path, int64_t step, bool evaluated) {
   size_t kept = 0;
   {
-    ONWARD_ASSIGN_OR_RETURN(const auto file, MappedFile::Open(path));
+    ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
     kept = KeptBytes(file->bytes(), step, evaluated);
     if (kept == file->bytes().size()) return absl::OkStatus();
   }

@@ -46,7 +46,7 @@ size_t KeptBytes(std::string_view bytes, int64_t step, bool evaluated) {
 
 std::vector<json> ReadMetrics(const std::string& path) {
   std::vector<json> lines;
-  const auto file = MappedFile::Open(path);
+  const auto file = files::MappedFile::Open(path);
   if (!file.ok()) return lines;
   std::string_view bytes = (*file)->bytes();
   for (size_t end = bytes.find('\n'); end != bytes.npos; end = bytes.find('\n')) {
@@ -74,7 +74,7 @@ absl::StatusOr<MetricsFile> MetricsFile::Continue(const std::string& path, int64
                                                   bool evaluated) {
   size_t kept = 0;
   {
-    const auto before = MappedFile::Open(path);
+    const auto before = files::MappedFile::Open(path);
     if (absl::IsNotFound(before.status())) return Create(path);
     if (!before.ok()) return before.status();
     kept = KeptBytes((*before)->bytes(), step, evaluated);

@@ -165,17 +165,17 @@ absl::StatusOr<LoadReport> LoadStateDict(Model& model, const StateDict& values,
 
 absl::StatusOr<LoadReport> LoadStateDict(Model& model, const std::string& path,
                                          const LoadOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(path));
+  ONWARD_ASSIGN_OR_RETURN(const files::Safetensors file, files::ReadSafetensors(path));
   absl::StatusOr<LoadReport> report = LoadStateDict(model, file.tensors, options);
   if (!report.ok()) return Annotate(report.status(), absl::StrCat(path, ":"));
   return report;
 }
 
 absl::Status SaveStateDict(const Model& model, const std::string& path) {
-  Safetensors file;
+  files::Safetensors file;
   file.tensors = StateDictOf(model);
   file.metadata["format"] = "pt";
-  return WriteSafetensors(file, path);
+  return files::WriteSafetensors(file, path);
 }
 
 }  // namespace onward

@@ -94,9 +94,9 @@ std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
   printer.SetSingleLineMode(true);
   printer.PrintToString(config, &values["config"]);
   const std::string absolute = AbsolutePath(directory);
-  if (IsUtf8(absolute)) values["directory"] = absolute;
+  if (files::IsUtf8(absolute)) values["directory"] = absolute;
   const std::string data = AbsolutePath(data_directory);
-  if (IsUtf8(data)) values["data_directory"] = data;
+  if (files::IsUtf8(data)) values["data_directory"] = data;
   const nlohmann::json contents = Contents(config, directory, data_directory);
   values["contents"] = contents.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   return values;

@@ -48,7 +48,7 @@ absl::Status TrainingLoop::WriteProfile(const std::string& path) const {
   for (const auto& event : (*update)["traceEvents"]) trace["traceEvents"].push_back(event);
   if (const auto peak = RecordedPeak())
     trace["otherData"] = {{"peak_live_bytes", peak->bytes}, {"peak_at", peak->node}};
-  return Annotate(WriteFile(path, trace.dump() + "\n"), "the profile:");
+  return Annotate(files::WriteFile(path, trace.dump() + "\n"), "the profile:");
 }
 
 }  // namespace onward

@@ -7,7 +7,7 @@
 #include "files/chat_template/chat_template.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using nlohmann::ordered_json;
@@ -38,4 +38,4 @@ TEST(ChatTemplateCasesTest, AreJinjas) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

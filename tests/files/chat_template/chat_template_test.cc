@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using nlohmann::ordered_json;
@@ -134,4 +134,4 @@ TEST(ChatTemplateTest, RefusesVariablesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -9,7 +9,7 @@
 #include "files/chat_template/chat_template.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using nlohmann::ordered_json;
@@ -67,4 +67,4 @@ TEST(RandomTemplatesTest, AreJinjas) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

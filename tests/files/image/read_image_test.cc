@@ -9,7 +9,7 @@
 
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using ::testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(ReadImage, FilesThatAreNotImagesAndMissingOnes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -13,7 +13,7 @@
 #include "files/tokenizer/tokenizer.h"
 #include "files/utf8.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ TEST(SentencePieces, IsReadFromADirectory) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

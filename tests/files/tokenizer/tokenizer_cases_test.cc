@@ -8,7 +8,7 @@
 #include "files/tokenizer/tokenizer.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(Files, TokenizerCasesTest, ::testing::ValuesIn(Names())
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::files {
 namespace {
 
 using ::testing::ElementsAre;
@@ -155,4 +155,4 @@ TEST(TokenizerTest, StreamsHoldBackPartsOfCharacters) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::files

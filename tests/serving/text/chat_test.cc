@@ -17,7 +17,7 @@ class ChatTest : public TextServerTest {
   // The prompt is what the messages say, one after the other.
   void StartChat(const std::string& text = "{% for m in messages %}{{ m.content }}{% endfor %}") {
     TextFacts facts;
-    facts.chat_template = ChatTemplate::Parse(text);
+    facts.chat_template = files::ChatTemplate::Parse(text);
     ASSERT_TRUE(facts.chat_template.ok()) << facts.chat_template.status();
     Start(std::move(facts));
   }

@@ -49,7 +49,7 @@ class ResponseFormatTest : public TextServerTest {
   // Scores that follow no rule: 8 sin(12.9898 (token + 1) (last token + 3)).
   void StartRandom(TextFacts facts = {}) {
     int64_t size = 0;
-    auto tokenizer = Tokenizer::Parse(JsonTokenizer(size));
+    auto tokenizer = files::Tokenizer::Parse(JsonTokenizer(size));
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
     auto model = onward::testing::ModelFromText(
         absl::StrCat("g (int64[n, t] input_ids) => (float[n, t, ", size, "] logits) {",
@@ -62,7 +62,8 @@ class ResponseFormatTest : public TextServerTest {
                      " eight = Constant <value_float = 8.0> () logits = Mul (wave, eight) }"));
     ASSERT_TRUE(model.ok()) << model.status();
     facts.stop_tokens = {size - 1};
-    facts.chat_template = ChatTemplate::Parse("{% for m in messages %}{{ m.content }}{% endfor %}");
+    facts.chat_template =
+        files::ChatTemplate::Parse("{% for m in messages %}{{ m.content }}{% endfor %}");
     auto generator = generation::BatchGenerator::Create(*std::move(model), {.num_threads = 1}, {});
     ASSERT_TRUE(generator.ok()) << generator.status();
     text_ =

@@ -64,7 +64,7 @@ std::vector<Case> Cases() {
 // Of one case, by the name in it ("x", "p/fc.weight").
 Arrays ArraysOf(const std::string& name) {
   static const auto* const all = new absl::StatusOr<Arrays>(
-      ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/built_models/cases.npz")));
+      files::ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/built_models/cases.npz")));
   EXPECT_TRUE(all->ok()) << all->status();
   Arrays arrays;
   for (const auto& [key, value] : **all) {

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using testing::ScratchDirectory;
 
 void Write(const std::string& path, int64_t rows, int64_t start) {
-  Safetensors file;
+  files::Safetensors file;
   Tensor x(DType::kFloat32, Dims{rows, 2}), y(DType::kInt64, Dims{rows});
   for (int64_t i = 0; i < rows; ++i) {
     x.mutable_data<float>()[2 * i] = static_cast<float>(start + i);
@@ -23,7 +23,7 @@ void Write(const std::string& path, int64_t rows, int64_t start) {
     y.mutable_data<int64_t>()[i] = start + i;
   }
   file.tensors = {{"x", x}, {"y", y}};
-  ASSERT_TRUE(WriteSafetensors(file, path).ok());
+  ASSERT_TRUE(files::WriteSafetensors(file, path).ok());
 }
 
 TEST(ArraysTest, FilesFollowEachOther) {

@@ -44,7 +44,7 @@ TEST(ImagesTest, FoldersAreClasses) {
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_EQ((*data)->size(), 3);
   EXPECT_EQ((*data)->fields()[0].type.ToString(), "float32[3,height,width]");
-  const auto decoded = ReadNpz(kFiles + "/decoded.npz");
+  const auto decoded = files::ReadNpz(kFiles + "/decoded.npz");
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   const std::pair<const char*, int64_t> expected[] = {
       {"cat/a.png", 0}, {"dog/b.jpg", 1}, {"dog/more/gray.png", 1}};

@@ -13,7 +13,7 @@ namespace {
 class PixelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/data/images/pixels.npz");
+    auto arrays = files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/data/images/pixels.npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = *std::move(arrays);
     const Tensor& image = arrays_.at("pixels");

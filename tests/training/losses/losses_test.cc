@@ -164,7 +164,7 @@ class LossTest : public testing::TestWithParam<std::string> {};
 
 void ExpectPyTorchs(const std::string& name, bool allow_onward_ops) {
   const std::string path = ONWARD_SOURCE_DIR "/tests/training/losses/cases/" + name + ".npz";
-  const auto data = ReadNpz(path);
+  const auto data = files::ReadNpz(path);
   ASSERT_TRUE(data.ok()) << data.status();
   Model model;
   model.opsets[""] = 28;

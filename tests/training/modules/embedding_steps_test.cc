@@ -16,12 +16,12 @@ using ::testing::HasSubstr;
 class EmbeddingStepsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/modules/embedding_steps.npz");
+    auto arrays = files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/modules/embedding_steps.npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = *std::move(arrays);
-    Safetensors data;
+    files::Safetensors data;
     data.tensors = {{"ids", arrays_.at("ids")}, {"c", arrays_.at("c")}};
-    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data")).ok());
     GraphBuilder builder("table");
     nn::Module root(builder);
     const Expr ids = builder.Input("ids", DType::kInt64, {"batch", 2});

@@ -28,7 +28,7 @@ constexpr double kRtol = 2e-6, kAtol = 2e-7;
 // Of one case, by the name in it ("x0", "p/weight").
 Arrays ArraysOf(const std::string& name) {
   static const auto* const all = new absl::StatusOr<Arrays>(
-      ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/modules/cases.npz")));
+      files::ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/modules/cases.npz")));
   EXPECT_TRUE(all->ok()) << all->status();
   Arrays arrays;
   for (const auto& [key, value] : **all) {

@@ -96,7 +96,7 @@ class LbfgsTest : public ::testing::TestWithParam<Case> {};
 TEST_P(LbfgsTest, IsPyTorchs) {
   const std::string name = GetParam().name;
   const auto arrays =
-      ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_" + name + ".npz");
+      files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_" + name + ".npz");
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   Lbfgs::Tensors parameters;
   for (const auto& [key, value] : *arrays)

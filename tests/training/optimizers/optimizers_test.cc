@@ -94,7 +94,7 @@ double Distance(const Tensor& got, const Tensor& want) {
 void RunCase(const Case& each, DType dtype, bool portable, double tolerance) {
   SCOPED_TRACE(each.name + (portable ? " in standard ops, " : ", ") +
                std::string(DTypeName(dtype)));
-  const auto data = ReadNpz(kFolder + each.name + ".npz");
+  const auto data = files::ReadNpz(kFolder + each.name + ".npz");
   ASSERT_TRUE(data.ok()) << data.status();
   OptimizerConfig config = each.config;
   config.portable = portable;
@@ -143,7 +143,7 @@ TEST(Optimizers, EveryOneHasACase) {
 TEST(Optimizers, AStepInStandardOpsIsExportedAndImported) {
   for (const Case& each : Cases()) {
     SCOPED_TRACE(each.name);
-    const auto data = ReadNpz(kFolder + each.name + ".npz");
+    const auto data = files::ReadNpz(kFolder + each.name + ".npz");
     ASSERT_TRUE(data.ok());
     OptimizerConfig config = each.config;
     config.portable = true;
@@ -159,7 +159,7 @@ TEST(Optimizers, AStepInStandardOpsIsExportedAndImported) {
 }
 
 std::string ErrorOf(const OptimizerConfig& config) {
-  const auto data = ReadNpz(kFolder + "sgd.npz");
+  const auto data = files::ReadNpz(kFolder + "sgd.npz");
   const auto model = StepModel(*data, DType::kFloat32, config);
   return model.ok() ? "" : std::string(model.status().message());
 }

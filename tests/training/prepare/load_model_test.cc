@@ -27,7 +27,7 @@ class LoadModelTest : public ::testing::Test {
   }
 
   absl::StatusOr<TrainableModel> Load(const std::string& weights) {
-    EXPECT_TRUE(WriteSafetensors(file_, directory_.path("weights.safetensors")).ok());
+    EXPECT_TRUE(files::WriteSafetensors(file_, directory_.path("weights.safetensors")).ok());
     TrainConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(absl::StrCat(R"(built { name: "mlp"
                                 options { key: "features" value: 4 }
@@ -43,7 +43,7 @@ class LoadModelTest : public ::testing::Test {
   }
 
   testing::ScratchDirectory directory_;
-  Safetensors file_;
+  files::Safetensors file_;
   std::vector<std::string> warnings_;
 };
 

@@ -18,7 +18,7 @@ using namespace expr;  // NOLINT
 
 TEST(LossScale, HistoryIsPyTorchs) {
   const auto arrays =
-      ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/scaler.npz");
+      files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/scaler.npz");
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   std::map<std::string, Tensor> history(arrays->begin(), arrays->end());
   PrecisionConfig config;

@@ -138,15 +138,15 @@ TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   }
   // A target: of a column, say, that is called so.
   Write("a", "loss", "logits", "c");
-  Safetensors data;
+  files::Safetensors data;
   data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
   for (const char* name : {"loss", "label", "fc2.bias"})
     data.tensors[name] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
   std::vector<double> rights, losses;
   for (const char* target : {"label", "loss", "fc2.bias"}) {
-    Safetensors fields;
+    files::Safetensors fields;
     for (const char* name : {"image", target}) fields.tensors[name] = data.tensors.at(name);
-    ASSERT_TRUE(WriteSafetensors(fields, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(fields, scratch_.path("data.safetensors")).ok());
     TrainConfig config = Detailed("logits");
     for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
       each->clear_mnist();
@@ -168,14 +168,14 @@ TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
 
 // A field that nobody asks for is not fed to the weight that has its name.
 TEST_F(TrainingNamesTest, AFieldNamedLikeAWeightFeedsNothing) {
-  Safetensors data;
+  files::Safetensors data;
   data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
   data.tensors["label"] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
   std::vector<std::vector<float>> weights;
   for (const char* extra : {"unused", "fc2.bias"}) {
     // A batch of it has the shape of the bias.
     data.tensors[extra] = Normal({12}, 1, 6);
-    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
     data.tensors.erase(extra);
     TrainConfig config = Config("epochs: 2");
     for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
@@ -198,10 +198,10 @@ TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
     const Expr x = builder.Input("x", DType::kFloat32, {shape, 2});
     builder.Output("y", MatMul(x, builder.Constant(Normal({2, 1}, 1, 4), "weight")));
     ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path("mlp.onnx")).ok());
-    Safetensors data;
+    files::Safetensors data;
     data.tensors["x"] = Normal({8, 2}, 1, 5);
     data.tensors["y"] = Normal({8}, 1, 6);
-    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
     TrainConfig config = Config("steps: 1");
     config.clear_evaluation();
     config.mutable_data()->clear_mnist();
@@ -212,7 +212,7 @@ TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
     EXPECT_THAT(Error(config), HasSubstr(absl::StrCat("the target 'y' has the shape [", shape,
                                                       "], output 'y' has [", shape, ",1]")));
     data.tensors["y"] = Normal({8, 1}, 1, 6);
-    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
     EXPECT_EQ(Error(config), "OK");
   }
 }

@@ -191,10 +191,10 @@ TEST_F(AccumulateTest, ALossOfTheModelCountsByExamplesWhateverItLeavesOut) {
   b.Output("error",
            Op("SoftmaxCrossEntropyLoss", {scores, label}, {{"ignore_index", int64_t{-1}}}));
   ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("model.onnx")).ok());
-  Safetensors data;
+  files::Safetensors data;
   data.tensors["x"] = Tensor::Of<double>({5, 1}, {1, 2, -1, 0.5, 3});
   data.tensors["label"] = Tensor::Of<int64_t>({5}, {0, 2, 1, -1, -1});
-  ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+  ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
   double loss = 0;
   TrainerOptions options;
   options.on_step = [&](const StepReport& report) { loss = report.loss; };

@@ -24,14 +24,15 @@ class TrainerCaseTest : public ::testing::Test {
  protected:
   // A case's arrays; its data become "data.safetensors".
   void Load(const std::string& name) {
-    auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/trainer/cases/" + name + ".npz");
+    auto arrays =
+        files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/trainer/cases/" + name + ".npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = {arrays->begin(), arrays->end()};
-    Safetensors data;
+    files::Safetensors data;
     for (const auto& [key, value] : arrays_) {
       if (absl::StartsWith(key, "data/")) data.tensors[key.substr(5)] = value;
     }
-    ASSERT_TRUE(WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
   }
 
   // make_cases.py's Net: one BatchNormalization, used twice.

@@ -97,7 +97,8 @@ TEST_F(StepwiseKindsTest, ABadBatchOfSeveralLeavesNothing) {
 }
 
 TEST_F(StepwiseKindsTest, LbfgsIsPyTorchs) {
-  auto arrays = ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_mlp_wolfe.npz");
+  auto arrays =
+      files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_mlp_wolfe.npz");
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   arrays_ = {arrays->begin(), arrays->end()};
   GraphBuilder b("mlp");

@@ -30,7 +30,7 @@ class LbfgsTrainerTest : public ::testing::Test {
   // A case's MLP as a file, and its data.
   void Write(const std::string& name) {
     auto arrays =
-        ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_" + name + ".npz");
+        files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_" + name + ".npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = Arrays(arrays->begin(), arrays->end());
     GraphBuilder b("mlp");
@@ -41,9 +41,9 @@ class LbfgsTrainerTest : public ::testing::Test {
     const Expr hidden = Tanh(MatMul(data, parameter("w1")) + parameter("b1"));
     b.Output("y", MatMul(hidden, parameter("w2")) + parameter("b2"));
     ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("mlp.onnx")).ok());
-    Safetensors file;
+    files::Safetensors file;
     file.tensors = {{"data", arrays_.at("data")}, {"target", arrays_.at("target")}};
-    ASSERT_TRUE(WriteSafetensors(file, scratch_.path("data.safetensors")).ok());
+    ASSERT_TRUE(files::WriteSafetensors(file, scratch_.path("data.safetensors")).ok());
   }
 
   static TrainConfig Config(const std::string& options, const std::string& more = "steps: 10") {

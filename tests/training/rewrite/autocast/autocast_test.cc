@@ -147,7 +147,7 @@ using Arrays = std::map<std::string, Tensor>;
 
 Arrays Case(const std::string& name) {
   auto arrays =
-      ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/" + name + ".npz");
+      files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/rewrite/autocast/cases/" + name + ".npz");
   EXPECT_TRUE(arrays.ok()) << arrays.status();
   return {arrays->begin(), arrays->end()};
 }
