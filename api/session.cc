@@ -13,13 +13,13 @@ namespace onward {
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
                                                          const SessionOptions& options) {
   ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
-  return CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
+  return executors::CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
                                                        const SessionOptions& options) {
   SessionOptions limited = options;
-  limited.memory = MemoryOf(options);
+  limited.memory = executors::MemoryOf(options);
   const MemoryScope scope(limited.memory);
   const auto import = [path, copy_weights = options.copy_weights](
                           bool separate_dim_names) -> absl::StatusOr<Model> {
@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
   ONWARD_ASSIGN_OR_RETURN(Model model, import(false));
   // The file may be another one by the time it would be read again.
   if (options.copy_weights)
-    return CreateSession(std::move(model), limited, {.expand_ops = ExpandFunctions});
-  return CreateSession(
+    return executors::CreateSession(std::move(model), limited, {.expand_ops = ExpandFunctions});
+  return executors::CreateSession(
       std::move(model), limited,
       {.expand_ops = ExpandFunctions, .import_again = [import] { return import(true); }});
 }

@@ -29,7 +29,7 @@ nlohmann::json Document(const Session& session, const PlannedRun& plan) {
                                  {"refusals", node.refusals},
                                  {"origin", node.origin}});
   }
-  const Crossings crossings = CountCrossings(session.graph());
+  const executors::Crossings crossings = executors::CountCrossings(session.graph());
   document["copies"] = {
       {"inputs", crossings.inputs}, {"outputs", crossings.outputs}, {"within", crossings.within}};
   const absl::Status rows = session.RowsAreIndependent();
@@ -61,7 +61,7 @@ void Print(const Session& session, const PlannedRun& plan) {
   }
   std::printf("kernels:\n");
   for (const auto& [kernel, count] : kernels) std::printf("  %-36s %d\n", kernel.c_str(), count);
-  const Crossings crossings = CountCrossings(session.graph());
+  const executors::Crossings crossings = executors::CountCrossings(session.graph());
   if (crossings.inputs + crossings.outputs + crossings.within > 0) {
     std::printf("copies between devices: %d of inputs, %d of outputs, %d within the model\n",
                 crossings.inputs, crossings.outputs, crossings.within);

@@ -83,7 +83,7 @@ std::vector<std::string> SymbolsWithoutSize(const Graph& graph, const SymbolSize
 int64_t PeakActivationBytes(const Graph& graph, const SymbolSizes& sizes) {
   const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
   if (!order.ok()) return 0;
-  std::map<int32_t, Lifetime> lifetimes;
+  std::map<int32_t, executors::Lifetime> lifetimes;
   const auto last = static_cast<int32_t>(order->size());
   for (int32_t step = 0; step < last; ++step) {
     const Node& node = graph.node((*order)[static_cast<size_t>(step)]);
@@ -98,9 +98,9 @@ int64_t PeakActivationBytes(const Graph& graph, const SymbolSizes& sizes) {
         it->second.last = std::max(it->second.last, step);
     }
   }
-  std::vector<Lifetime> all;
+  std::vector<executors::Lifetime> all;
   for (const auto& [id, lifetime] : lifetimes) all.push_back(lifetime);
-  return PlanArena(all).bytes;
+  return executors::PlanArena(all).bytes;
 }
 
 std::string TakenAsOne(const std::vector<std::string>& symbols) {

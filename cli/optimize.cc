@@ -21,7 +21,9 @@ absl::Status Optimize(const std::string& in, const std::string& out, const std::
     passes.insert(passes.end(), device.begin(), device.end());
   }
   PassOptions options;
-  options.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
+  options.evaluate = [](const Graph& graph, NodeId id) {
+    return executors::EvaluateOnCpu(graph, id);
+  };
   ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> reports, RunPasses(model, passes, options));
   ONWARD_RETURN_IF_ERROR(ExportFile(model, out));
   nlohmann::json document = {{"output", out},

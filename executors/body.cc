@@ -7,7 +7,7 @@
 #include "executors/run_state.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 constexpr size_t kMaxBindings = 16;
@@ -120,4 +120,4 @@ std::shared_ptr<const Body> MakeBody(std::shared_ptr<const Program> program) {
   return std::make_shared<CompiledBody>(std::move(program));
 }
 
-}  // namespace onward
+}  // namespace onward::executors

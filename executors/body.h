@@ -6,9 +6,9 @@
 #include "executors/plan/program.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::executors {
 
 // A body with its own bindings, cached per run state by the shapes of its inputs and captures.
 std::shared_ptr<const Body> MakeBody(std::shared_ptr<const Program> program);
 
-}  // namespace onward
+}  // namespace onward::executors

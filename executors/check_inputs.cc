@@ -95,6 +95,10 @@ std::string ClosestName(std::string_view name, absl::Span<const std::string> can
   return best;
 }
 
+}  // namespace onward
+
+namespace onward::executors {
+
 absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
                                                const std::map<std::string, Value>& named) {
   std::vector<std::string> names;
@@ -141,4 +145,4 @@ absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::executors

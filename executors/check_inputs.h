@@ -11,7 +11,7 @@
 #include "onward/kernel.h"
 #include "onward/value.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Values in the model's order. InvalidArgument: a missing input, an unknown name (with the closest
 // one).
@@ -22,4 +22,4 @@ absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& dec
 absl::Status CheckInputs(const std::vector<ValueInfo>& declared,
                          absl::Span<const SlotValue> inputs);
 
-}  // namespace onward
+}  // namespace onward::executors

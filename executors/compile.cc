@@ -10,7 +10,7 @@
 #include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 // Whether the entry takes the node: first without its constants, which a kernel may pack at once.
@@ -96,4 +96,4 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   return compiled;
 }
 
-}  // namespace onward
+}  // namespace onward::executors

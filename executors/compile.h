@@ -12,7 +12,7 @@
 #include "onward/graph.h"
 #include "onward/session_options.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Callers hand in what needs ONNX files and messages, which executors do not include.
 struct CompileHooks {
@@ -40,4 +40,4 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
                                       const KernelOptions& kernel_options,
                                       const CompileHooks& hooks);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -12,7 +12,7 @@
 #include "graph/infer/dim_names.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 SlotValue SlotOf(const Value& value) {
@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   try {
     return std::make_unique<CompiledSession>(
         Compiled{plan_.program, passes_, rows_}, shared, kernel_options_, hooks_, PoolOf(shared),
-        onward::MemoryOf(shared), updated_input_, metadata_, source_);
+        onward::executors::MemoryOf(shared), updated_input_, metadata_, source_);
   } catch (const std::exception& error) {
     return StatusOf(error);
   }
@@ -359,4 +359,4 @@ void CompiledSession::ReleaseIdle(std::chrono::steady_clock::time_point unused_s
   }
 }
 
-}  // namespace onward
+}  // namespace onward::executors

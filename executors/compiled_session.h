@@ -18,7 +18,7 @@
 #include "onward/session.h"
 #include "onward/trace.h"
 
-namespace onward {
+namespace onward::executors {
 
 class CompiledSession : public Session {
  public:
@@ -121,4 +121,4 @@ class CompiledSession : public Session {
 // Exceptions of libraries, and of constructors that find no memory, as statuses.
 absl::Status StatusOf(const std::exception& error);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -8,7 +8,7 @@
 #include "onward/graph.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::executors {
 
 // As Session::Create, with what the caller can do that executors cannot.
 absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const SessionOptions& options,
@@ -20,4 +20,4 @@ std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options);
 // The limit that a session with these options counts its memory against.
 std::shared_ptr<MemoryLimit> MemoryOf(const SessionOptions& options);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -54,7 +54,7 @@ absl::Status RegisterCustomOp(const CustomOp& op) {
   AddDomain(op.domain);
   onnx::RegisterSchema(std::move(schema));
   for (const CustomKernel& kernel : op.kernels) {
-    AddKernel(kernel.provider, op.domain, name, kernel.name, kernel.make);
+    executors::AddKernel(kernel.provider, op.domain, name, kernel.name, kernel.make);
   }
   return absl::OkStatus();
 }

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 // Kernels pack weights; a copy keeps what they packed.
@@ -90,4 +90,4 @@ std::optional<Graph> SourceWithoutNames(const Graph& graph, const SessionOptions
   return bytes <= kMostCopiedBytes ? std::optional<Graph>(graph) : std::nullopt;
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -14,7 +14,7 @@
 #include "onward/kernel.h"
 #include "onward/session_options.h"
 
-namespace onward {
+namespace onward::executors {
 
 // The model's inputs as its user sees them.
 std::vector<ValueInfo> InputsOf(const Graph& graph);
@@ -51,4 +51,4 @@ class DimNames {
 // to be kept a second time.
 std::optional<Graph> SourceWithoutNames(const Graph& graph, const SessionOptions& options);
 
-}  // namespace onward
+}  // namespace onward::executors

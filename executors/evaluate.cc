@@ -5,7 +5,7 @@
 #include "executors/plan/program.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 class TensorServices : public RunServices {
@@ -90,4 +90,4 @@ absl::StatusOr<std::vector<Tensor>> EvaluateOnCpu(const Graph& graph, NodeId id,
   return std::move(services.results());
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -7,7 +7,7 @@
 #include "onward/graph.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Every input of the node must be a constant with data and the node must have no subgraph. Runs the
 // first CPU kernel that takes it, in the calling thread. Omitted outputs are empty tensors.
@@ -15,4 +15,4 @@ namespace onward {
 absl::StatusOr<std::vector<Tensor>> EvaluateOnCpu(const Graph& graph, NodeId id,
                                                   const KernelOptions& options = {});
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace onward {
+namespace onward::executors {
 
 std::vector<int64_t> LiveBytes(const Program& program, const Binding& binding) {
   const size_t num_steps = program.steps.size();
@@ -26,4 +26,4 @@ std::vector<int64_t> LiveBytes(const Program& program, const Binding& binding) {
   return live;
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 #ifdef ONWARD_CUDA
@@ -112,4 +112,4 @@ absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name,
       absl::StrCat("unknown provider '", std::string(name), "'; known: cpu, cuda"));
 }
 
-}  // namespace onward
+}  // namespace onward::executors

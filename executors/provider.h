@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::executors {
 
 class ExecutionProvider {
  public:
@@ -50,4 +50,4 @@ std::vector<const KernelEntry*> FindKernels(const ExecutionProvider& provider,
 void AddKernel(std::string_view provider, std::string_view domain, std::string_view op,
                std::string_view name, MakeKernel make);
 
-}  // namespace onward
+}  // namespace onward::executors

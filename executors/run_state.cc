@@ -10,7 +10,7 @@
 #include "graph/base/checked.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Four classes per power of two: at most a fifth of a block is unused.
 int DynamicPool::ClassOf(int64_t bytes) {
@@ -373,4 +373,4 @@ void RunState::ReleaseAfter(int32_t s) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::executors

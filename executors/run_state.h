@@ -14,7 +14,7 @@
 #include "executors/trace_scope.h"
 #include "onward/run_options.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Memory in blocks of growing size classes, given back to free lists.
 class DynamicPool {
@@ -150,4 +150,4 @@ class RunState : public RunServices {
   std::vector<int64_t> live_bytes_;  // per step of the binding, once a trace asked
 };
 
-}  // namespace onward
+}  // namespace onward::executors

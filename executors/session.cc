@@ -32,6 +32,10 @@ std::vector<int32_t> UpdatedInputs(const Model& model) {
 
 }  // namespace
 
+}  // namespace onward
+
+namespace onward::executors {
+
 std::shared_ptr<ThreadPool> PoolOf(const SessionOptions& options) {
   if (options.pool != nullptr) return options.pool;
   return std::make_shared<ThreadPool>(options.num_threads > 0 ? options.num_threads
@@ -74,8 +78,13 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const Sessio
   }
 }
 
+}  // namespace onward::executors
+
+namespace onward {
+
 absl::StatusOr<Session::Outputs> Session::Run(const Inputs& inputs, const RunOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> ordered, OrderInputs(this->inputs(), inputs));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> ordered,
+                          executors::OrderInputs(this->inputs(), inputs));
   std::vector<Value> results(outputs().size());
   ONWARD_RETURN_IF_ERROR(Run(ordered, absl::MakeSpan(results), options));
   Outputs named;

@@ -6,7 +6,7 @@
 
 #include "onward/counters.h"
 
-namespace onward {
+namespace onward::executors {
 
 struct SessionCounters {
   explicit SessionCounters(Counters& counters)
@@ -41,4 +41,4 @@ class RunCount {
   Clock::time_point begin_;
 };
 
-}  // namespace onward
+}  // namespace onward::executors

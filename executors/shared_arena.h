@@ -8,7 +8,7 @@
 #include "executors/provider.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Not thread-safe.
 class SharedArena {
@@ -37,4 +37,4 @@ class SharedArena {
   int64_t capacity_ = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::executors

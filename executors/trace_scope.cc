@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-namespace onward {
+namespace onward::executors {
 
 void TraceScope::Record() {
   const auto end = std::chrono::steady_clock::now();
@@ -23,4 +23,4 @@ void TraceScope::Record() {
   trace_->Add(std::move(event));
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -7,7 +7,7 @@
 #include "executors/plan/program.h"
 #include "onward/trace.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Times a step from construction to destruction; does nothing without a trace.
 class TraceScope {
@@ -34,4 +34,4 @@ class TraceScope {
   std::chrono::steady_clock::time_point begin_;
 };
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -250,7 +250,7 @@ absl::StatusOr<bool> OptimizeAndUseFixedCaches(Model& model, const SessionOption
   PassOptions pass_options;
   pass_options.excess_precision = options.precision != Precision::kStrict;
   pass_options.evaluate = [&](const Graph& graph, NodeId id) {
-    return EvaluateOnCpu(graph, id, kernel_options);
+    return executors::EvaluateOnCpu(graph, id, kernel_options);
   };
   std::vector<Pass> passes = PortablePipeline();
   for (const Pass& pass : DevicePipeline(options.provider)) passes.push_back(pass);

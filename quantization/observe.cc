@@ -20,8 +20,9 @@ absl::Status ObserveSamples(
   observed.provider = "cpu";  // values on a device are not seen
   observed.optimize = false;
   observed.watch = see;
-  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          CreateSession(model, observed, {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      executors::CreateSession(model, observed, {.expand_ops = ExpandFunctions}));
   for (size_t i = 0; i < set.size(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs, set.Read(i));
     for (const auto& [name, value] : inputs)

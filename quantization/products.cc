@@ -78,7 +78,9 @@ absl::Status CheckNotQuantized(const Graph& graph) {
 absl::Status PrepareProducts(Model& model) {
   ONWARD_RETURN_IF_ERROR(CheckNotQuantized(model.graph));
   PassOptions options;
-  options.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
+  options.evaluate = [](const Graph& graph, NodeId id) {
+    return executors::EvaluateOnCpu(graph, id);
+  };
   const std::vector<Pass> passes = {{"fold_constants", FoldConstants},
                                     {"eliminate_identity", EliminateIdentity},
                                     {"fuse_batch_norm", FuseBatchNorm},

@@ -4,7 +4,7 @@
 #include "kernels/cpu/kernels.h"
 #include "onward/memory_limit.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 class Cpu : public ExecutionProvider {
@@ -28,4 +28,4 @@ const ExecutionProvider& CpuProvider() {
   return provider;
 }
 
-}  // namespace onward
+}  // namespace onward::executors

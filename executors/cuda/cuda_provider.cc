@@ -8,7 +8,7 @@
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 absl::Status FindDevice() {
@@ -62,9 +62,9 @@ class Cuda : public ExecutionProvider {
 
 }  // namespace
 
-}  // namespace onward
+}  // namespace onward::executors
 
-extern "C" const onward::ExecutionProvider* onward_cuda_provider() {
-  static const onward::Cuda provider;
+extern "C" const onward::executors::ExecutionProvider* onward_cuda_provider() {
+  static const onward::executors::Cuda provider;
   return &provider;
 }

@@ -10,7 +10,7 @@
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 // Larger values are computed while running even if shapes decide them.
@@ -359,4 +359,4 @@ absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(
   return Binder(program, num_workers, has_base ? similar->base : similar).Bind(inputs);
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
 
-namespace onward {
+namespace onward::executors {
 
 struct SlotPlan {
   enum class Place : uint8_t {
@@ -78,4 +78,4 @@ absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(
     const Program& program, absl::Span<const SlotValue> inputs, int num_workers,
     const std::shared_ptr<const Binding>& similar = nullptr);
 
-}  // namespace onward
+}  // namespace onward::executors

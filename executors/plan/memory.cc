@@ -9,7 +9,7 @@
 
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 struct Placed {
@@ -147,4 +147,4 @@ ArenaPlan PlanArena(absl::Span<const Lifetime> lifetimes) {
   return plan;
 }
 
-}  // namespace onward
+}  // namespace onward::executors

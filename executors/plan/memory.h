@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 
-namespace onward {
+namespace onward::executors {
 
 // A buffer that is needed from step `first` to step `last`, both included.
 struct Lifetime {
@@ -25,4 +25,4 @@ struct ArenaPlan {
 // never overlap; deterministic.
 ArenaPlan PlanArena(absl::Span<const Lifetime> lifetimes);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -13,7 +13,7 @@
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 class Placer {
@@ -199,4 +199,4 @@ absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOp
   return Placer(graph, device, options).Run();
 }
 
-}  // namespace onward
+}  // namespace onward::executors

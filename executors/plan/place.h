@@ -8,7 +8,7 @@
 #include "onward/graph.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Sets Node::provider to `device`'s name where it has a kernel that takes the node, else to "cpu";
 // subgraphs run on the host. Inputs and outputs of the graph are host values. Constants are copied
@@ -27,4 +27,4 @@ Crossings CountCrossings(const Graph& graph);
 // none.
 std::string HostNodesText(const Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -4,7 +4,7 @@
 
 #include "executors/plan/memory.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using Place = SlotPlan::Place;
@@ -211,4 +211,4 @@ void PlanArenas(const Program& program, Binding& binding) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -7,7 +7,7 @@
 
 #include "executors/plan/binding.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Sets `place`, `root` and `external` of every slot, `last` and `copied_outputs`: outputs of steps
 // live in an input's memory where the kernel allows it and nothing else would notice, and graph
@@ -25,4 +25,4 @@ bool KeepsSharing(const Binding& base, const Binding& binding, const std::vector
 // Last: offsets of all that is left in arenas.
 void PlanArenas(const Program& program, Binding& binding);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -9,7 +9,7 @@
 #include "graph/ir/graph_edit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 class Compiler {
@@ -250,4 +250,4 @@ absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
   return Compiler(options, kernel_options).Compile(std::move(graph));
 }
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -14,7 +14,7 @@
 #include "onward/kernel.h"
 #include "onward/session_options.h"
 
-namespace onward {
+namespace onward::executors {
 
 // Slots are values by index: slot i is ValueId{i} of the program's compacted graph.
 struct Slot {
@@ -77,4 +77,4 @@ struct KernelChoice {
 absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, const NodeSpec& spec,
                                           bool reference_only);
 
-}  // namespace onward
+}  // namespace onward::executors

@@ -19,7 +19,10 @@
 namespace onward {
 
 class Communicator;  // onward/communicator.h
-class SharedArena;   // executors/shared_arena.h
+
+namespace executors {
+class SharedArena;  // executors/shared_arena.h
+}
 
 struct SessionOptions {
   std::string provider = "cpu";  // "cpu" or "cuda"
@@ -49,7 +52,7 @@ struct SessionOptions {
   // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
   std::shared_ptr<MemoryLimit> memory = nullptr;
   // Where runs compute, for sessions of which one runs at a time; null: memory of its own.
-  std::shared_ptr<SharedArena> arena = nullptr;
+  std::shared_ptr<executors::SharedArena> arena = nullptr;
   // By which AllReduce nodes add up; null: there is one rank.
   std::shared_ptr<Communicator> communicator = nullptr;
   bool profile = false;  // record every step; see WriteProfile

@@ -10,9 +10,9 @@
 namespace onward {
 namespace {
 
-#define ONWARD_NEEDS_GPU()                                          \
-  if (const auto provider = FindProvider("cuda"); !provider.ok()) { \
-    GTEST_SKIP() << provider.status();                              \
+#define ONWARD_NEEDS_GPU()                                                     \
+  if (const auto provider = executors::FindProvider("cuda"); !provider.ok()) { \
+    GTEST_SKIP() << provider.status();                                         \
   }
 
 // Where the sources lie: on a machine that has only the tests, the environment says it.
@@ -28,8 +28,8 @@ SessionOptions On(const std::string& provider) {
 }
 
 TEST(Cuda, WithoutDeviceTheErrorSaysWhatToDo) {
-  if (FindProvider("cuda").ok()) GTEST_SKIP() << "a device is there";
-  const absl::Status status = FindProvider("cuda").status();
+  if (executors::FindProvider("cuda").ok()) GTEST_SKIP() << "a device is there";
+  const absl::Status status = executors::FindProvider("cuda").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("use --provider cpu"), std::string::npos) << status;
 }

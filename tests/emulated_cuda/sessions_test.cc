@@ -187,7 +187,7 @@ TEST(EmulatedCudaDeathTest, AMachineWithoutADeviceSaysWhatToDo) {
   EXPECT_EXIT(
       {
         Configure({.devices = 0});
-        const absl::Status status = FindProvider("cuda").status();
+        const absl::Status status = executors::FindProvider("cuda").status();
         std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
         std::exit(status.ok() ? 1 : 0);
       },
@@ -223,7 +223,7 @@ void ExpectPlanWithoutDevice() {
     EXPECT_EQ(node.refusals, std::vector<std::string>{"cuda: no kernel for this op"});
   }
   EXPECT_EQ(log, std::vector<std::string>{"nodes that run on the cpu, not on cuda: Hardmax 1"});
-  const Crossings crossings = CountCrossings((*session)->graph());
+  const executors::Crossings crossings = executors::CountCrossings((*session)->graph());
   EXPECT_EQ(crossings.inputs, 1);
   EXPECT_EQ(crossings.within, 2);
   EXPECT_EQ(crossings.outputs, 1);

@@ -6,7 +6,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 float RunOnce(const std::string& text, bool condition, bool optimize) {
@@ -85,4 +85,4 @@ TEST(ControlFlow, BodiesOfFlexAttentionCapture) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

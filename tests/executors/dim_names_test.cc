@@ -14,7 +14,7 @@
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST(DimNames, AStaleNumberOfAnInnerValueIsNotReliedUpon) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::HasSubstr;
@@ -375,4 +375,4 @@ INSTANTIATE_TEST_SUITE_P(Hostile, HostileIndicesTest, ::testing::ValuesIn(Cases(
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

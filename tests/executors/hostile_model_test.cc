@@ -4,7 +4,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(HostileModelTest, OmittedOutputsBeforeDeadOnes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -79,4 +79,4 @@ TEST(IdleRunsTest, ASessionThatIsGoneIsNotAsked) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

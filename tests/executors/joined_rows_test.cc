@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/test_data.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 constexpr int64_t kRows = 3;
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, JoinedRowsTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::HasSubstr;
@@ -91,4 +91,4 @@ TEST(LimitsTest, LoopsWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

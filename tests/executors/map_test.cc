@@ -7,7 +7,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST(ZipMapTest, RefusesAnotherNumberOfLabels) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

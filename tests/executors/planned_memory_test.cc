@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using testing::ModelFromText;
@@ -138,4 +138,4 @@ TEST(PlannedMemory, LargeKnownValuesAreNotComputedTwice) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -12,7 +12,7 @@
 #include "onward/gradient.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -164,4 +164,4 @@ TEST(BatchSliceTest, EachRowDrawsWhatItDrawsInTheWholeBatch) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -10,7 +10,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -90,4 +90,4 @@ TEST(RunOptionsTest, RunsOfOneNumberDrawTheSame) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -17,7 +17,7 @@
 #include "onward/read_image.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 const std::string kExamples = std::string(ONWARD_SOURCE_DIR) + "/examples/mnist/";
@@ -264,4 +264,4 @@ TEST(Session, ProfileCountsTheMemoryInUse) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -9,7 +9,7 @@
 #include "onward/thread_pool.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using testing::ModelFromText;
@@ -57,4 +57,4 @@ TEST(SharedPoolTest, SessionsThatRunAtATimeAreRight) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

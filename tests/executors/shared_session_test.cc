@@ -11,7 +11,7 @@
 #include "onward/functions.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 constexpr int64_t kSize = 512;  // weights of a megabyte
@@ -142,4 +142,4 @@ TEST(RunPriority, RunsInTheBackgroundTakeNoThreadsOfOthers) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

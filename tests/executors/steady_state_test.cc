@@ -5,7 +5,7 @@
 #include "onward/session.h"
 #include "tests/support/allocations.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 TEST(SteadyState, NoAllocationAndNoPageFault) {
@@ -43,4 +43,4 @@ TEST(SteadyState, NoAllocationAndNoPageFault) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

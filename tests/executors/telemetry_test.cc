@@ -10,7 +10,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::Contains;
@@ -71,4 +71,4 @@ TEST(Counters, SessionsCountRunsAndSizes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

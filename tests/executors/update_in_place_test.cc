@@ -5,7 +5,7 @@
 #include "onward/builder.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 using ::testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(UpdateInPlace, NotAnOutputThatUpdatesNothing) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -48,7 +48,8 @@ void CappedRun(Model model, FuzzBytes& bytes) {
   options.max_executed_nodes = 2000;
   options.optimize = !bytes.OneIn(4);
   options.reference_kernels = bytes.OneIn(3);
-  const auto session = CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
+  const auto session =
+      executors::CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
   if (!session.ok()) return;
   for (int run = 0; run < 2; ++run) {
     const int64_t open = bytes.Between(0, 4);

@@ -110,7 +110,7 @@ Graph Optimize(const std::string& text, const std::vector<Pass>& passes, double 
   EXPECT_TRUE(InferGraph(graph).ok());
   const Graph before = graph;
   PassOptions options;
-  options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
+  options.evaluate = [](const Graph& g, NodeId id) { return executors::EvaluateOnCpu(g, id); };
   const auto reports = RunPasses(graph, passes, options);
   EXPECT_TRUE(reports.ok()) << reports.status();
   EXPECT_TRUE(Verify(graph).ok()) << Verify(graph);

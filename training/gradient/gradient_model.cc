@@ -107,7 +107,9 @@ absl::Status Simplify(Model& model, const GradientModelOptions& options, int num
                                     {"common_subexpressions", CommonSubexpressions},
                                     {"eliminate_dead", EliminateDead}};
   PassOptions evaluating;
-  evaluating.evaluate = [](const Graph& graph, NodeId id) { return EvaluateOnCpu(graph, id); };
+  evaluating.evaluate = [](const Graph& graph, NodeId id) {
+    return executors::EvaluateOnCpu(graph, id);
+  };
   ONWARD_RETURN_IF_ERROR(RunPasses(model, passes, evaluating).status());
   for (const std::string& name : held)
     GraphEdit(model.graph).RemoveInput(model.graph.FindValue(name));

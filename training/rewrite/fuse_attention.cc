@@ -116,7 +116,7 @@ absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializ
   }
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));
   PassOptions options;
-  options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
+  options.evaluate = [](const Graph& g, NodeId id) { return executors::EvaluateOnCpu(g, id); };
   ONWARD_RETURN_IF_ERROR(RunPasses(fused, Passes(), options, budget).status());
   if (CountLong(graph) <= CountLong(model.graph)) return absl::OkStatus();
   for (const std::string& name : held) GraphEdit(graph).RemoveInput(graph.FindValue(name));

@@ -101,7 +101,7 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
-  CompileHooks hooks{.expand_ops = ExpandFunctions};
+  executors::CompileHooks hooks{.expand_ops = ExpandFunctions};
   // An output, by position: inside, a model may have given the name to anything.
   if (const std::optional<size_t> loss = LossOutput(model.graph)) {
     const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {
@@ -110,7 +110,8 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
     hooks.late_passes.push_back({"keep_narrow", keep_narrow, false});
   }
   hooks.late_passes.insert(hooks.late_passes.end(), late_passes.begin(), late_passes.end());
-  ONWARD_ASSIGN_OR_RETURN(phase.session, CreateSession(std::move(model), keeping, hooks));
+  ONWARD_ASSIGN_OR_RETURN(phase.session,
+                          executors::CreateSession(std::move(model), keeping, hooks));
   const std::vector<ValueInfo>& outputs = phase.session->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto update = updated.find(outputs[i].name);
@@ -263,8 +264,9 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
 
 absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,
                                          const SessionOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const auto session, CreateSession(initialization.model, options,
-                                                            {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(
+      const auto session,
+      executors::CreateSession(initialization.model, options, {.expand_ops = ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(Session::Inputs()));
   for (const auto& [initializer, output] : initialization.bindings) {
     const Value& value = outputs.at(output);

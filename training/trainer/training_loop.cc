@@ -80,7 +80,7 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   session.memory = memory_;
   session.log = options_.log;
   session.counters = options_.counters;
-  session.arena = arena_ = std::make_shared<SharedArena>();
+  session.arena = arena_ = std::make_shared<executors::SharedArena>();
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;

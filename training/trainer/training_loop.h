@@ -152,7 +152,7 @@ class TrainingLoop : public Trainer {
   int64_t saved_step_ = -1;
   absl::Status checkpoint_status_;
   std::shared_ptr<MemoryLimit> memory_;
-  std::shared_ptr<SharedArena> arena_;  // of the phases
+  std::shared_ptr<executors::SharedArena> arena_;  // of the phases
   // The best evaluation has these. They are kept where no checkpoints are written, and found once
   // Run ends elsewhere.
   struct BestWeights {

@@ -10,7 +10,7 @@
 #include "executors/compile.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 // Parts that depend on `past` beside parts that do not; shapes computed in the graph; memory shared
@@ -129,4 +129,4 @@ TEST(Binding, TakesStateFromItsBaseWhereNothingChanged) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

@@ -8,7 +8,7 @@
 
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 bool Meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
@@ -93,4 +93,4 @@ TEST(PlanArena, HundredThousandsOfBuffersTakeNoTime) {
 TEST(PlanArena, NothingNeedsNothing) { EXPECT_EQ(PlanArena({}).bytes, 0); }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

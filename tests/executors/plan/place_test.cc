@@ -12,7 +12,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
 
 // A device in host memory that computes one op.
@@ -105,4 +105,4 @@ TEST(Place, WhatABodyCapturesIsCopiedToTheHost) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::executors

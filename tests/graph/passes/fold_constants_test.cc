@@ -42,7 +42,7 @@ TEST(FoldConstants, HugeResultsAreComputedAtRunTime) {
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_TRUE(InferGraph(model->graph).ok());
   PassOptions options;
-  options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
+  options.evaluate = [](const Graph& g, NodeId id) { return executors::EvaluateOnCpu(g, id); };
   int budget = 100;
   EXPECT_EQ(*FoldConstants(model->graph, options, budget), 0);
 }
@@ -54,7 +54,7 @@ TEST(FoldConstants, ABudgetStopsIt) {
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_TRUE(InferGraph(model->graph).ok());
   PassOptions options;
-  options.evaluate = [](const Graph& g, NodeId id) { return EvaluateOnCpu(g, id); };
+  options.evaluate = [](const Graph& g, NodeId id) { return executors::EvaluateOnCpu(g, id); };
   options.stop_after_patches = 1;
   const auto reports = RunPasses(model->graph, {{"fold_constants", FoldConstants}}, options);
   ASSERT_TRUE(reports.ok());
