@@ -13,7 +13,8 @@ namespace onward {
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
                                                          const SessionOptions& options) {
   ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
-  return executors::CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
+  return executors::CreateSession(std::move(model), options,
+                                  {.expand_ops = onnx_io::ExpandFunctions});
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
@@ -33,10 +34,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
   ONWARD_ASSIGN_OR_RETURN(Model model, import(false));
   // The file may be another one by the time it would be read again.
   if (options.copy_weights)
-    return executors::CreateSession(std::move(model), limited, {.expand_ops = ExpandFunctions});
+    return executors::CreateSession(std::move(model), limited,
+                                    {.expand_ops = onnx_io::ExpandFunctions});
   return executors::CreateSession(
       std::move(model), limited,
-      {.expand_ops = ExpandFunctions, .import_again = [import] { return import(true); }});
+      {.expand_ops = onnx_io::ExpandFunctions, .import_again = [import] { return import(true); }});
 }
 
 }  // namespace onward

@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<Value>> ReadValues(const fs::path& data_set, const st
     if (i >= infos.size())
       return absl::InvalidArgumentError(
           absl::StrCat(file.string(), ": the model has only ", infos.size(), " ", prefix, "s"));
-    ONWARD_ASSIGN_OR_RETURN(Value value, ReadValueFile(file.string(), infos[i].type));
+    ONWARD_ASSIGN_OR_RETURN(Value value, onnx_io::ReadValueFile(file.string(), infos[i].type));
     values.push_back(std::move(value));
   }
 }

@@ -196,7 +196,7 @@ absl::Status Convert(const Options& options, const CommonOptions& common) {
   std::map<std::string, int64_t> opsets;
   ImportOptions import;
   import.opsets = &opsets;
-  if (options.to_opset) ONWARD_RETURN_IF_ERROR(CheckExportedOpset(*options.to_opset));
+  if (options.to_opset) ONWARD_RETURN_IF_ERROR(onnx_io::CheckExportedOpset(*options.to_opset));
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.in, import));
   if (options.float16 || options.bfloat16)
     ONWARD_RETURN_IF_ERROR(ToHalfFloats(model, options, common));

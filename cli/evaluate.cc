@@ -89,7 +89,8 @@ absl::Status ApplyImageNote(const Notes& metadata, DataConfig& data) {
 absl::StatusOr<std::vector<std::string>> ApplyNotes(const Options& options, TrainConfig& config) {
   if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
   ONWARD_ASSIGN_OR_RETURN(const Notes metadata, ReadMetadata(options.subject));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes, ReadClassesNote(metadata));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<onnx_io::ClassesNote> classes,
+                          onnx_io::ReadClassesNote(metadata));
   DataConfig& data = *config.mutable_data();
   if (data.has_images()) {
     ONWARD_RETURN_IF_ERROR(ApplyImageNote(metadata, data));

@@ -97,7 +97,7 @@ absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, 
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(text, info.type.dtype));
     return Value(std::move(tensor));
   }
-  if (absl::EndsWith(lower, ".pb")) return ReadValueFile(text, info.type);
+  if (absl::EndsWith(lower, ".pb")) return onnx_io::ReadValueFile(text, info.type);
   if (absl::EndsWith(lower, ".png") || absl::EndsWith(lower, ".jpg") ||
       absl::EndsWith(lower, ".jpeg")) {
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ReadImageInput(info, text, note));

@@ -36,8 +36,8 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
                           Session::Load(options.model, session_options));
   InputOptions input_options = options.inputs;
   ONWARD_ASSIGN_OR_RETURN(input_options.image, ImageNoteOf(options.image, session->metadata()));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ClassesNote> classes,
-                          ReadClassesNote(session->metadata()));
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<onnx_io::ClassesNote> classes,
+                          onnx_io::ReadClassesNote(session->metadata()));
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));

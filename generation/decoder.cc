@@ -57,8 +57,9 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const Sess
                                                          int64_t context) {
   if (HasCaches(model.graph))
     ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
-  ONWARD_ASSIGN_OR_RETURN(auto session, executors::CreateSession(std::move(model), options,
-                                                                 {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(auto session,
+                          executors::CreateSession(std::move(model), options,
+                                                   {.expand_ops = onnx_io::ExpandFunctions}));
   return Create(std::move(session), context);
 }
 

@@ -19,8 +19,9 @@ namespace {
 absl::StatusOr<std::unique_ptr<DecoderSlots>> Compile(Model model, const SessionOptions& options,
                                                       int64_t context, int64_t slots,
                                                       CacheForm form) {
-  ONWARD_ASSIGN_OR_RETURN(auto session, executors::CreateSession(std::move(model), options,
-                                                                 {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(auto session,
+                          executors::CreateSession(std::move(model), options,
+                                                   {.expand_ops = onnx_io::ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(DecoderSignature signature,
                           FindSignature(session->inputs(), session->outputs()));
   if (signature.caches.empty()) {

@@ -4,7 +4,7 @@
 #include "onnx/onnx_pb.h"
 #include "onnx_io/tensor_proto.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 void AttributeToProto(std::string_view name, const Attribute& attribute,
                       onnx::AttributeProto* proto) {
@@ -21,4 +21,4 @@ void AttributeToProto(std::string_view name, const Attribute& attribute,
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -10,9 +10,9 @@ namespace onnx {
 class AttributeProto;
 }  // namespace onnx
 
-namespace onward {
+namespace onward::onnx_io {
 
 void AttributeToProto(std::string_view name, const Attribute& attribute,
                       onnx::AttributeProto* proto);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -6,7 +6,7 @@
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // `proto`: TypeProto.Tensor or TypeProto.SparseTensor.
@@ -49,4 +49,4 @@ absl::StatusOr<Type> CheckedTypeFromProto(const onnx::TypeProto& proto, int64_t 
   return TypeFromProto(proto);
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 absl::StatusOr<std::optional<ClassesNote>> ReadClassesNote(const Metadata& metadata) {
   const auto found = metadata.find(kClassesNote);
@@ -22,4 +22,4 @@ absl::StatusOr<std::optional<ClassesNote>> ReadClassesNote(const Metadata& metad
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

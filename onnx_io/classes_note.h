@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 inline constexpr char kClassesNote[] = "onward.classes";
 
@@ -21,4 +21,4 @@ struct ClassesNote {
 // nullopt: the metadata says nothing. InvalidArgument names the key.
 absl::StatusOr<std::optional<ClassesNote>> ReadClassesNote(const Metadata& metadata);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

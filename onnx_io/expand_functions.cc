@@ -11,7 +11,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // Bodies of bodies of bodies: the standard's are three deep.
@@ -79,4 +79,4 @@ absl::Status ExpandFunctions(Graph& graph,
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

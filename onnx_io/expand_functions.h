@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // Every node for which `has_kernel` is false and whose op has a formula (onward/formula.h)
 // or whose schema has a function body becomes that body's nodes, recursively and in subgraphs. The
@@ -14,4 +14,4 @@ namespace onward {
 absl::Status ExpandFunctions(Graph& graph,
                              const std::function<bool(const Graph&, NodeId)>& has_kernel);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -62,11 +62,11 @@ int64_t WeightBytes(const Graph& graph) {
   return bytes;
 }
 
-absl::StatusOr<int64_t> ChooseOpset(const Graph& graph, const LocalFunctions& functions,
+absl::StatusOr<int64_t> ChooseOpset(const Graph& graph, const onnx_io::LocalFunctions& functions,
                                     int64_t wanted) {
-  int64_t opset = wanted == 0 ? OldestOpset(graph) : wanted;
+  int64_t opset = wanted == 0 ? onnx_io::OldestOpset(graph) : wanted;
   for (const Graph& body : functions.bodies) {
-    const int64_t oldest = OldestOpset(body);
+    const int64_t oldest = onnx_io::OldestOpset(body);
     if (wanted != 0 && oldest > wanted)
       return absl::UnimplementedError(absl::StrCat("its function '", body.name, "' needs opset ",
                                                    oldest, ", opset ", wanted, " is asked for"));
@@ -108,17 +108,18 @@ void ExportUpdates(const Model& model, onnx::ModelProto* proto) {
 }
 
 absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOptions& options,
-                                             ExternalWriter* external) {
+                                             onnx_io::ExternalWriter* external) {
   RegisterOnwardSchemas();
-  if (options.opset != 0) ONWARD_RETURN_IF_ERROR(CheckExportedOpset(options.opset));
+  if (options.opset != 0) ONWARD_RETURN_IF_ERROR(onnx_io::CheckExportedOpset(options.opset));
   std::optional<Graph> lowered;
   if (options.opset != 0 && options.opset < kOpset) {
     lowered = model.graph;
-    ONWARD_RETURN_IF_ERROR(LowerGraph(*lowered, options.opset));
+    ONWARD_RETURN_IF_ERROR(onnx_io::LowerGraph(*lowered, options.opset));
   }
   const Graph& graph = lowered ? *lowered : model.graph;
-  LocalFunctions functions;
-  if (!options.keep_onward_ops) ONWARD_RETURN_IF_ERROR(AddLocalFunctions(graph, functions));
+  onnx_io::LocalFunctions functions;
+  if (!options.keep_onward_ops)
+    ONWARD_RETURN_IF_ERROR(onnx_io::AddLocalFunctions(graph, functions));
   ONWARD_ASSIGN_OR_RETURN(const int64_t opset, ChooseOpset(graph, functions, options.opset));
   onnx::ModelProto proto;
   proto.set_ir_version(IrVersionOf(opset));
@@ -127,7 +128,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
   if (!model.domain.empty()) proto.set_domain(model.domain);
   if (model.model_version != 0) proto.set_model_version(model.model_version);
   if (!model.doc_string.empty()) proto.set_doc_string(model.doc_string);
-  MetadataToProto(model.metadata, &proto);
+  onnx_io::MetadataToProto(model.metadata, &proto);
   std::set<std::string> domains = {""};
   for (const auto& [domain, version] : model.opsets) domains.insert(domain);
   CollectDomains(graph, domains);
@@ -139,7 +140,7 @@ absl::StatusOr<onnx::ModelProto> ExportModel(const Model& model, const ExportOpt
     CollectDomains(functions.bodies[i], used);
     ImportOpsets(used, model.opsets, opset, function);
   }
-  GraphExporter exporter(&functions.overloads, external);
+  onnx_io::GraphExporter exporter(&functions.overloads, external);
   ONWARD_RETURN_IF_ERROR(exporter.ExportGraph(graph, {}, nullptr, proto.mutable_graph()));
   ExportUpdates(model, &proto);
   return proto;
@@ -159,7 +160,7 @@ absl::StatusOr<std::string> Serialize(const onnx::ModelProto& proto) {
 }
 
 // Appends large tensors to the data file, each at a multiple of what maps it.
-class DataFile : public ExternalWriter {
+class DataFile : public onnx_io::ExternalWriter {
  public:
   DataFile(files::AtomicFile& file, std::string location, int64_t threshold)
       : file_(file), location_(std::move(location)), threshold_(threshold) {}

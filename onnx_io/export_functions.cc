@@ -12,7 +12,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // Adds the node's formula as the rest of a function.
@@ -117,4 +117,4 @@ absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -10,7 +10,7 @@
 #include "onnx_io/export_graph.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // One function per op and distinct body; `overloads` tells them apart.
 struct LocalFunctions {
@@ -23,4 +23,4 @@ struct LocalFunctions {
 // neither formula nor body.
 absl::Status AddLocalFunctions(const Graph& graph, LocalFunctions& functions);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

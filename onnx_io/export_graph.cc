@@ -7,7 +7,7 @@
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // Values that the file mentions: not constants that nothing uses, nor outputs of removed nodes.
@@ -172,4 +172,4 @@ absl::Status GraphExporter::ExportFunction(const Graph& graph, onnx::FunctionPro
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

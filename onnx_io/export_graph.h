@@ -10,7 +10,7 @@
 #include "onnx/onnx_pb.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // Names that the values of a graph get in the file: their own, made different from all that are
 // visible, since the standard's subgraphs may not hide outer names.
@@ -69,4 +69,4 @@ void MetadataToProto(const Metadata& metadata, Proto* proto) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

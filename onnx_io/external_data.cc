@@ -21,7 +21,7 @@
 #include "onnx/onnx_pb.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 class Descriptor {
@@ -199,4 +199,4 @@ absl::StatusOr<ExternalBytes> FindExternalBytes(const onnx::TensorProto& proto, 
   return found;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

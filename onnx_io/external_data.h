@@ -14,7 +14,7 @@ namespace onnx {
 class TensorProto;
 }  // namespace onnx
 
-namespace onward {
+namespace onward::onnx_io {
 
 // The directories that a model's files may lie in, and the files opened so far. Not thread-safe.
 class ExternalFiles {
@@ -50,4 +50,4 @@ struct ExternalBytes {
 absl::StatusOr<ExternalBytes> FindExternalBytes(const onnx::TensorProto& proto, int64_t needed,
                                                 ExternalFiles* files);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

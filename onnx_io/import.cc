@@ -42,7 +42,8 @@ absl::Status Parse(std::string_view bytes, onnx::ModelProto& proto) {
   return absl::InvalidArgumentError("not a valid ONNX file: it is not a serialized ModelProto");
 }
 
-void CheckVersions(const onnx::ModelProto& proto, const Opsets& opsets, Problems& problems) {
+void CheckVersions(const onnx::ModelProto& proto, const onnx_io::Opsets& opsets,
+                   onnx_io::Problems& problems) {
   if (proto.ir_version() > kNewestIr) {
     problems.Unsupported(absl::StrCat("IR version ", proto.ir_version(),
                                       " is newer than the newest supported, ", kNewestIr));
@@ -54,17 +55,17 @@ void CheckVersions(const onnx::ModelProto& proto, const Opsets& opsets, Problems
   for (const auto& [domain, version] : opsets) {
     const auto known = domains.find(domain);
     if (version < 1 || version > INT_MAX) {
-      problems.Invalid(
-          absl::StrCat("opset ", version, " of ", DomainName(domain), " is not a version"));
+      problems.Invalid(absl::StrCat("opset ", version, " of ", onnx_io::DomainName(domain),
+                                    " is not a version"));
     } else if (known != domains.end() && domain != "onward" && version > known->second.second) {
-      problems.Unsupported(absl::StrCat("opset ", version, " of ", DomainName(domain),
+      problems.Unsupported(absl::StrCat("opset ", version, " of ", onnx_io::DomainName(domain),
                                         " is newer than the newest supported, ",
                                         known->second.second));
     }
   }
 }
 
-void ImportHeader(const onnx::ModelProto& proto, const Opsets& opsets, Model& model) {
+void ImportHeader(const onnx::ModelProto& proto, const onnx_io::Opsets& opsets, Model& model) {
   model.opsets.insert(opsets.begin(), opsets.end());
   model.ir_version = proto.ir_version();
   model.producer_name = proto.producer_name();
@@ -72,7 +73,7 @@ void ImportHeader(const onnx::ModelProto& proto, const Opsets& opsets, Model& mo
   model.domain = proto.domain();
   model.model_version = proto.model_version();
   model.doc_string = proto.doc_string();
-  model.metadata = MetadataFrom(proto);
+  model.metadata = onnx_io::MetadataFrom(proto);
 }
 
 absl::Status CheckAcyclic(const Graph& graph) {
@@ -87,7 +88,7 @@ absl::Status CheckAcyclic(const Graph& graph) {
 
 // Every node, so that all problems are reported: what follows a bad node has unknown types and is
 // passed over.
-void InferAll(Graph& graph, bool shapes_are_hints, Problems& problems) {
+void InferAll(Graph& graph, bool shapes_are_hints, onnx_io::Problems& problems) {
   for (const absl::Status& problem : InferGraphReportingAll(graph, shapes_are_hints))
     problems.Add("", problem);
 }
@@ -95,10 +96,10 @@ void InferAll(Graph& graph, bool shapes_are_hints, Problems& problems) {
 // Brings all nodes to the opset used inside and infers the types. Rules may read types, so old
 // nodes are inferred by their own opset first; what is wrong with them shows up again at the end.
 absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
-  Problems passing;
+  onnx_io::Problems passing;
   InferAll(model.graph, false, passing);
-  Problems problems;
-  const absl::StatusOr<bool> outdated = UpgradeGraph(model.graph);
+  onnx_io::Problems problems;
+  const absl::StatusOr<bool> outdated = onnx_io::UpgradeGraph(model.graph);
   problems.Add("", outdated.status());
   if (outdated.ok() && (*outdated || passing.count() > 0)) InferAll(model.graph, true, problems);
   model.opsets[""] = kOpset;
@@ -108,25 +109,25 @@ absl::Status UpgradeModel(Model& model, const ImportOptions& options) {
   return options.for_inspection ? absl::OkStatus() : problems.ToStatus();
 }
 
-absl::StatusOr<Model> ModelOf(std::unique_ptr<onnx::ModelProto> proto, const TensorSource& source,
-                              const ImportOptions& options) {
-  Problems problems;
+absl::StatusOr<Model> ModelOf(std::unique_ptr<onnx::ModelProto> proto,
+                              const onnx_io::TensorSource& source, const ImportOptions& options) {
+  onnx_io::Problems problems;
   Model model;
-  const Opsets opsets = OpsetsFrom(*proto);
+  const onnx_io::Opsets opsets = onnx_io::OpsetsFrom(*proto);
   CheckVersions(*proto, opsets, problems);
   if (!proto->has_graph()) problems.Invalid("the model has no graph (is the file cut off?)");
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   ImportHeader(*proto, opsets, model);
-  GraphImporter importer(options, source, problems);
+  onnx_io::GraphImporter importer(options, source, problems);
   importer.AddFunctions(*proto);
-  GraphFrame frame;
+  onnx_io::GraphFrame frame;
   frame.graph = &model.graph;
-  NameScope scope;
+  onnx_io::NameScope scope;
   scope.frame = &frame;
   scope.opsets = &opsets;
   importer.ImportGraph(proto->graph(), frame, scope, proto->ir_version() < 4,
                        proto->mutable_graph());
-  ImportUpdates(*proto, scope.values, model, problems);
+  onnx_io::ImportUpdates(*proto, scope.values, model, problems);
   if (problems.count() == 0) problems.Add("", CheckAcyclic(model.graph));
   ONWARD_RETURN_IF_ERROR(problems.ToStatus());
   proto.reset();
@@ -140,9 +141,9 @@ absl::StatusOr<Model> ModelOf(std::unique_ptr<onnx::ModelProto> proto, const Ten
 }
 
 // Takes the initialization graphs out of the model.
-absl::Status ImportInitializations(onnx::ModelProto& proto, const TensorSource& source,
+absl::Status ImportInitializations(onnx::ModelProto& proto, const onnx_io::TensorSource& source,
                                    const ImportOptions& options) {
-  Problems problems;
+  onnx_io::Problems problems;
   for (auto& training : *proto.mutable_training_info()) {
     if (training.initialization_binding_size() == 0) continue;
     if (options.initializations == nullptr) {
@@ -151,16 +152,16 @@ absl::Status ImportInitializations(onnx::ModelProto& proto, const TensorSource& 
           "(ImportOptions::initializations)");
       continue;
     }
-    auto own = std::make_unique<onnx::ModelProto>(TakeInitialization(proto, training));
+    auto own = std::make_unique<onnx::ModelProto>(onnx_io::TakeInitialization(proto, training));
     auto model = ModelOf(std::move(own), source, options);
     if (!model.ok()) return Annotate(model.status(), "the initialization graph:");
-    auto bindings = InitializationBindings(training, proto, model->graph, problems);
+    auto bindings = onnx_io::InitializationBindings(training, proto, model->graph, problems);
     options.initializations->push_back({*std::move(model), std::move(bindings)});
   }
   return problems.ToStatus();
 }
 
-absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
+absl::StatusOr<Model> ImportModel(std::string_view bytes, onnx_io::TensorSource source,
                                   const ImportOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError("the model is empty (0 bytes)");
   if (bytes.size() > INT_MAX) {
@@ -171,7 +172,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   RegisterOnwardSchemas();
   auto proto = std::make_unique<onnx::ModelProto>();
   {
-    ONWARD_ASSIGN_OR_RETURN(const std::string small, TakePayloadsOut(bytes, options));
+    ONWARD_ASSIGN_OR_RETURN(const std::string small, onnx_io::TakePayloadsOut(bytes, options));
     ONWARD_RETURN_IF_ERROR(Parse(small, *proto));
   }
   source.payloads = bytes;
@@ -180,7 +181,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
   if (source.mapped) files::ReleasePages(bytes);
 
   if (options.training && proto->has_graph()) {
-    CombineTraining(*proto);
+    onnx_io::CombineTraining(*proto);
     ONWARD_RETURN_IF_ERROR(ImportInitializations(*proto, source, options));
   }
   if (options.initializers != nullptr) {
@@ -188,7 +189,7 @@ absl::StatusOr<Model> ImportModel(std::string_view bytes, TensorSource source,
       options.initializers->push_back(tensor.name());
   }
   if (options.opsets != nullptr) {
-    const Opsets opsets = OpsetsFrom(*proto);
+    const onnx_io::Opsets opsets = onnx_io::OpsetsFrom(*proto);
     options.opsets->insert(opsets.begin(), opsets.end());
   }
   return ModelOf(std::move(proto), source, options);
@@ -230,8 +231,8 @@ absl::StatusOr<Model> ImportCopy(const files::MappedFile& file, const std::strin
   auto* const bytes = static_cast<char*>(memory.get());
   ONWARD_RETURN_IF_ERROR(file.Read(0, size, bytes));
   absl::StatusOr<Model> model = Guarded([&] {
-    ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path), true);
-    TensorSource source;
+    onnx_io::ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path), true);
+    onnx_io::TensorSource source;
     source.files = &files;
     source.read_files = true;
     return ImportModel({bytes, size}, source, options);
@@ -253,8 +254,8 @@ absl::StatusOr<Model> ImportFile(const std::string& path, const ImportOptions& o
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file,
                           files::MappedFile::Open(path, files::MappedFile::Writes::kPrivate));
   absl::StatusOr<Model> model = Guarded([&] {
-    ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path));
-    TensorSource source;
+    onnx_io::ExternalFiles files(DirectoryOf(path), RealDirectoryOf(path));
+    onnx_io::TensorSource source;
     source.files = &files;
     source.owner = file;
     source.mapped = true;
@@ -272,20 +273,20 @@ absl::StatusOr<Metadata> ReadMetadata(const std::string& path) {
                           files::MappedFile::Open(path));
   const std::string_view bytes = file->bytes();
   onnx::ModelProto proto;
-  const absl::StatusOr<std::string> small = TakePayloadsOut(bytes, ImportOptions());
+  const absl::StatusOr<std::string> small = onnx_io::TakePayloadsOut(bytes, ImportOptions());
   const absl::Status status = small.ok() ? Parse(*small, proto) : small.status();
   if (!status.ok()) {
     return Annotate(files::NameForeignFile(status, bytes, files::WantedFile::kModel),
                     absl::StrCat("'", path, "':"));
   }
-  return MetadataFrom(proto);
+  return onnx_io::MetadataFrom(proto);
 }
 
 absl::StatusOr<Model> ImportBytes(std::string_view bytes, const std::string& directory,
                                   const ImportOptions& options) {
   return Guarded([&] {
-    ExternalFiles files(directory, "");
-    TensorSource source;
+    onnx_io::ExternalFiles files(directory, "");
+    onnx_io::TensorSource source;
     if (!directory.empty()) source.files = &files;
     return ImportModel(bytes, source, options);
   });

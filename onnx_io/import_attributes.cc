@@ -6,7 +6,7 @@
 #include "onnx_io/check_type.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::AttributeProto;
@@ -126,4 +126,4 @@ absl::StatusOr<Tensor> ConstantFromAttribute(const AttributeProto& proto,
       absl::StrCat("of kind ", KindName(AttributeKind(proto)), " is not a constant"));
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -9,7 +9,7 @@
 #include "onward/attribute.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // The declared kind; where old files leave it open, the kind of the field that is set.
 onnx::AttributeProto::AttributeType AttributeKind(const onnx::AttributeProto& proto);
@@ -26,4 +26,4 @@ absl::Status CheckAttributeKind(const Node& node, const onnx::AttributeProto& pr
 absl::StatusOr<Tensor> ConstantFromAttribute(const onnx::AttributeProto& proto,
                                              const TensorSource& source);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -11,7 +11,7 @@
 #include "onnx_io/import_attributes.h"
 #include "onnx_io/import_graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::FunctionProto;
@@ -202,4 +202,4 @@ void GraphImporter::ImportBody(const FunctionProto& function, const std::vector<
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -6,7 +6,7 @@
 #include "onnx_io/check_type.h"
 #include "onnx_io/import_attributes.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -214,4 +214,4 @@ void GraphImporter::DeclareOutputs(const onnx::GraphProto& proto, GraphFrame& fr
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -14,7 +14,7 @@
 #include "onward/graph.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // "[Softmax 'sm_3'] "; a nameless node is described by its first output.
 std::string Describe(const onnx::NodeProto& node);
@@ -112,4 +112,4 @@ Opsets OpsetsFrom(const Proto& proto) {
   return opsets;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -11,7 +11,7 @@
 #include "onnx_io/import_graph.h"
 #include "onnx_io/upgrade/upgrade.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::OpSchema;
@@ -228,4 +228,4 @@ void GraphImporter::ImportSubgraph(const onnx::GraphProto& proto, const std::str
   node.subgraphs.push_back(std::move(subgraph));
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // Captures the value `id` of `from` through all graphs between it and `to`.
@@ -43,4 +43,4 @@ ValueId Resolve(const std::string& name, const NameScope& scope, GraphFrame& fra
   return {};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -15,7 +15,7 @@ class AttributeProto;
 class NodeProto;
 }  // namespace onnx
 
-namespace onward {
+namespace onward::onnx_io {
 
 // A graph under construction, and what it captured so far from the graph around it.
 struct GraphFrame {
@@ -57,4 +57,4 @@ struct NameScope {
 // found with an invalid id.
 ValueId Resolve(const std::string& name, const NameScope& scope, GraphFrame& frame, bool& found);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 void Append(onnx::GraphProto& algorithm, onnx::GraphProto& graph) {
@@ -91,4 +91,4 @@ void ImportUpdates(const onnx::ModelProto& proto,
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -10,7 +10,7 @@
 #include "onward/graph.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // Appends the algorithms to the model's graph, as the standard defines their meaning. Initializers
 // that a step updates, or an initialization graph sets, become inputs with a default.
@@ -32,4 +32,4 @@ void ImportUpdates(const onnx::ModelProto& proto,
                    const absl::flat_hash_map<std::string, ValueId>& values, Model& model,
                    Problems& problems);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -22,7 +22,7 @@
 #include "onnx_io/upgrade/rules.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::OpSchema;
@@ -225,4 +225,4 @@ absl::Status LowerGraph(Graph& graph, int64_t opset) {
   return problems.ToStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // No model is lowered beyond this opset of ai.onnx (IR 10) unless it is asked for.
 inline constexpr int64_t kOldestExportedOpset = 21;
@@ -27,4 +27,4 @@ int64_t OldestOpset(const Graph& graph);
 // the newest. Unimplemented names every node that is in the way, with the reason.
 absl::Status LowerGraph(Graph& graph, int64_t opset);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

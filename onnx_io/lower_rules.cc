@@ -12,7 +12,7 @@
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 void DropTrailingInputs(Graph& graph, NodeId id, size_t from) {
@@ -247,4 +247,4 @@ const LowerRule* FindLowerRule(std::string_view op, int64_t until) {
   return it == std::end(kRules) ? nullptr : it;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

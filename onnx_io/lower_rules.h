@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // `apply` turns a node with the meaning of version `until` into one with that of `until` - 1.
 // Unimplemented says what the older version cannot express.
@@ -21,4 +21,4 @@ struct LowerRule {
 // Null where there is none.
 const LowerRule* FindLowerRule(std::string_view op, int64_t until);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

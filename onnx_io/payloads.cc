@@ -9,7 +9,7 @@
 #include "onward/dtype.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // The messages that may hold tensors or many small parts.
@@ -321,4 +321,4 @@ absl::StatusOr<std::string> TakePayloadsOut(std::string_view model, const Import
   return out;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 void Problems::Add(std::string message, bool invalid) {
   ++count_;
@@ -31,4 +31,4 @@ absl::Status Problems::ToStatus() const {
   return invalid_ ? absl::InvalidArgumentError(text) : absl::UnimplementedError(text);
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 class Problems {
  public:
@@ -33,4 +33,4 @@ class Problems {
   std::string exhausted_;  // the first error of memory; "": none
 };
 
-}  // namespace onward
+}  // namespace onward::onnx_io

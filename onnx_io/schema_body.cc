@@ -13,7 +13,7 @@
 #include "onward/import.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::OpSchema;
@@ -144,4 +144,4 @@ GraphFrame FrameOf(Graph& graph) {
   return frame;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

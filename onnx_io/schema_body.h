@@ -10,7 +10,7 @@
 #include "onnx_io/import_scope.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 struct SchemaBody {
   onnx::FunctionProto function;
@@ -35,4 +35,4 @@ absl::Status AddBody(const SchemaBody& body, const std::vector<ValueId>& inputs,
 // A frame for adding to a finished graph.
 GraphFrame FrameOf(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

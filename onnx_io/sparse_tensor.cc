@@ -8,7 +8,7 @@
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // A few bytes of sparse proto may claim any dense size; real ones store at least about 1 %.
@@ -115,4 +115,4 @@ absl::StatusOr<Tensor> TensorFromSparseProto(const onnx::SparseTensorProto& prot
   return dense;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

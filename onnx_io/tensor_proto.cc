@@ -12,7 +12,7 @@
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::TensorProto;
@@ -285,4 +285,4 @@ void TensorToProto(const Tensor& tensor, std::string_view name, TensorProto* pro
   }
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

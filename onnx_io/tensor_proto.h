@@ -16,7 +16,7 @@ class TensorProto;
 class SparseTensorProto;
 }  // namespace onnx
 
-namespace onward {
+namespace onward::onnx_io {
 
 class ExternalFiles;
 
@@ -58,4 +58,4 @@ void TensorToProto(const Tensor& tensor, std::string_view name, onnx::TensorProt
 absl::StatusOr<Tensor> ReadTensorFile(const std::string& path);
 absl::StatusOr<Value> ReadValueFile(const std::string& path, const Type& expected);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -8,7 +8,7 @@
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 absl::StatusOr<Value> FromSequence(const onnx::SequenceProto& proto);
@@ -113,4 +113,4 @@ absl::StatusOr<Tensor> ReadTensorFile(const std::string& path) {
   return value.tensor();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -92,7 +92,7 @@ absl::StatusOr<Session::Inputs> CalibrationSet::ReadAny(const std::string& path)
       ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(npy, input.type.dtype));
       values[input.name] = Value(std::move(tensor));
     } else if (is_directory && fs::exists(proto)) {
-      ONWARD_ASSIGN_OR_RETURN(values[input.name], ReadValueFile(proto, input.type));
+      ONWARD_ASSIGN_OR_RETURN(values[input.name], onnx_io::ReadValueFile(proto, input.type));
     } else if (!is_directory && arrays.empty() && !input.optional) {
       ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(path, input.type.dtype));
       values[input.name] = Value(std::move(tensor));

@@ -22,7 +22,7 @@ absl::Status ObserveSamples(
   observed.watch = see;
   ONWARD_ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
-      executors::CreateSession(model, observed, {.expand_ops = ExpandFunctions}));
+      executors::CreateSession(model, observed, {.expand_ops = onnx_io::ExpandFunctions}));
   for (size_t i = 0; i < set.size(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs, set.Read(i));
     for (const auto& [name, value] : inputs)

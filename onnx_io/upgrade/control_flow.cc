@@ -10,7 +10,7 @@
 #include "onnx_io/upgrade/rules.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -151,4 +151,4 @@ absl::Status ScanOverBatch(NodeUpgrade& u) {
 
 UpgradeRules ControlFlowUpgrades() { return {{"", "Scan", 9, ScanOverBatch}}; }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

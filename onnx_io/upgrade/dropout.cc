@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -42,4 +42,4 @@ UpgradeRules DropoutUpgrades() {
           {"", "Dropout", 12, RatioAttributeToInput}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

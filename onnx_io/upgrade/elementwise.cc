@@ -6,7 +6,7 @@
 #include "onnx/onnx_pb.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -126,4 +126,4 @@ UpgradeRules ElementwiseUpgrades() {
   return rules;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -35,4 +35,4 @@ UpgradeRules GatherScatterUpgrades() {
           {"", "OneHot", 11, OneHotNegativesOff}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -77,4 +77,4 @@ UpgradeRules LayoutUpgrades() {
           {"", "Tile", 6, TilesToRepeats}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

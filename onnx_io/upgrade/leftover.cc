@@ -7,7 +7,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -169,4 +169,4 @@ UpgradeRules LeftoverUpgrades() {
           {"", "ThresholdedRelu", kLeftover, SameAsLater}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

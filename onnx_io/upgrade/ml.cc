@@ -4,7 +4,7 @@
 
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -37,4 +37,4 @@ absl::Status ClassesToKeysAndValues(NodeUpgrade& u) {
 
 UpgradeRules MlUpgrades() { return {{"ai.onnx.ml", "LabelEncoder", 2, ClassesToKeysAndValues}}; }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

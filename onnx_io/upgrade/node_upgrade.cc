@@ -9,7 +9,7 @@
 #include "onnx/defs/schema.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 NodeUpgrade::NodeUpgrade(Graph& graph, NodeId id) : graph_(graph), id_(id) {
   // The old node keeps what the graph's lists of users are made from.
@@ -156,4 +156,4 @@ void NodeUpgrade::Commit() {
   if (!dropped_) GraphEdit(graph_).AddNode(std::move(node));
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

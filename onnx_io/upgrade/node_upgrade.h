@@ -9,7 +9,7 @@
 
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 class NodeUpgrade {
  public:
@@ -76,4 +76,4 @@ class NodeUpgrade {
   bool dropped_ = false;
 };
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -128,4 +128,4 @@ UpgradeRules NormalizationUpgrades() {
           {"", "GroupNormalization", 21, GroupsToChannels}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

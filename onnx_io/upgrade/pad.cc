@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -28,4 +28,4 @@ UpgradeRules PadUpgrades() {
   return {{"", "Pad", 2, PaddingsToPads}, {"", "Pad", 11, PadsAndValueToInputs}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

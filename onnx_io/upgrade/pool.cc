@@ -5,7 +5,7 @@
 #include "graph/base/checked.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -63,4 +63,4 @@ UpgradeRules PoolUpgrades() {
   return {{"", "GlobalLpPool", 2, GlobalLpPoolPower}, {"", "LpPool", 2, LpPoolPower}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -26,4 +26,4 @@ UpgradeRules RecurrentUpgrades() {
           {"", "RNN", 7, DropOutputSequence}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

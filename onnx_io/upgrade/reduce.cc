@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -33,4 +33,4 @@ UpgradeRules ReduceUpgrades() {
   return rules;
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -117,4 +117,4 @@ UpgradeRules ResizeUpgrades() {
           {"", "GridSample", 20, GridSampleModes}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

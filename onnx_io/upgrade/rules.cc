@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -49,4 +49,4 @@ absl::Status DropConsumedInputs(NodeUpgrade& upgrade) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

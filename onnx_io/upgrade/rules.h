@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "onnx_io/upgrade/node_upgrade.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // Ops that no version of the standard's registry has any more (experiments of opsets 1 to 9) have
 // rules with this `until`.
@@ -51,4 +51,4 @@ absl::Span<const UpgradeRule> UpgradeRulesOf(std::string_view domain, std::strin
 // Opset 6 removed `consumed_inputs`, a hint about memory, from every op that had it.
 absl::Status DropConsumedInputs(NodeUpgrade& upgrade);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -1,6 +1,6 @@
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -14,4 +14,4 @@ absl::Status DftAxisToInput(NodeUpgrade& u) {
 
 UpgradeRules SignalUpgrades() { return {{"", "DFT", 20, DftAxisToInput}}; }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

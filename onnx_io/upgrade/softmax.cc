@@ -2,7 +2,7 @@
 
 #include "onnx_io/upgrade/rules.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -27,4 +27,4 @@ UpgradeRules SoftmaxUpgrades() {
           {"", "Hardmax", 13, FlattenToMatrix}};
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -13,7 +13,7 @@
 #include "onward/import.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 namespace {
 
@@ -136,4 +136,4 @@ bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t ops
   return AnyApplies(domain, op, schema == nullptr ? 0 : schema->since_version());
 }
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::onnx_io {
 
 // The importer calls this on the whole graph, subgraphs included, after model-local functions are
 // spliced in. Until then `node.schema` is the schema of the node's own opset (a function's may
@@ -25,4 +25,4 @@ absl::StatusOr<bool> UpgradeGraph(Graph& graph);
 bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,
                        const onnx::OpSchema* schema);
 
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -205,7 +205,7 @@ void CheckRun(const std::string& directory, bool optimize, size_t& sizes) {
   for (size_t i = 0; i < infos.size(); ++i) {
     const std::string file = absl::StrCat(directory, "/test_data_set_0/input_", i, ".pb");
     if (!fs::exists(file)) break;
-    absl::StatusOr<Value> value = ReadValueFile(file, infos[i].type);
+    absl::StatusOr<Value> value = onnx_io::ReadValueFile(file, infos[i].type);
     ASSERT_TRUE(value.ok()) << value.status();
     inputs[i] = *std::move(value);
     if (inputs[i].is_tensor()) {

@@ -30,14 +30,14 @@ void SafetensorsFile(const uint8_t* data, size_t size) {
 
 void TensorFile(const uint8_t* data, size_t size) {
   const std::string path = AsFile(data, size, "x.pb");
-  (void)ReadTensorFile(path);
+  (void)onnx_io::ReadTensorFile(path);
   for (const Type& type : {Type::Sequence(Type::Tensor(DType::kFloat32)),
                            Type::Optional(Type::Tensor(DType::kInt64))}) {
-    (void)ReadValueFile(path, type);
+    (void)onnx_io::ReadValueFile(path, type);
   }
   Type map;
   map.kind = Type::Kind::kMap;
-  (void)ReadValueFile(path, map);
+  (void)onnx_io::ReadValueFile(path, map);
 }
 
 void Image(const uint8_t* data, size_t size) {

@@ -106,7 +106,7 @@ class ModelMaker {
 
   std::string AddInitializer(DType dtype) {
     onnx::TensorProto* tensor = top_->add_initializer();
-    TensorToProto(RandomTensor(bytes_, dtype, RandomDims(bytes_)), NewName(), tensor);
+    onnx_io::TensorToProto(RandomTensor(bytes_, dtype, RandomDims(bytes_)), NewName(), tensor);
     known_.push_back({tensor->name(), dtype});
     return tensor->name();
   }
@@ -246,8 +246,8 @@ class ModelMaker {
         for (int64_t i = 0; i < count; ++i) attribute.add_strings(Word());
         break;
       case onnx::AttributeProto::TENSOR:
-        TensorToProto(RandomTensor(bytes_, RandomDType(bytes_), RandomDims(bytes_)), name,
-                      attribute.mutable_t());
+        onnx_io::TensorToProto(RandomTensor(bytes_, RandomDType(bytes_), RandomDims(bytes_)), name,
+                               attribute.mutable_t());
         break;
       case onnx::AttributeProto::GRAPH:
         if (depth >= 2) return;

@@ -49,7 +49,7 @@ void CappedRun(Model model, FuzzBytes& bytes) {
   options.optimize = !bytes.OneIn(4);
   options.reference_kernels = bytes.OneIn(3);
   const auto session =
-      executors::CreateSession(std::move(model), options, {.expand_ops = ExpandFunctions});
+      executors::CreateSession(std::move(model), options, {.expand_ops = onnx_io::ExpandFunctions});
   if (!session.ok()) return;
   for (int run = 0; run < 2; ++run) {
     const int64_t open = bytes.Between(0, 4);

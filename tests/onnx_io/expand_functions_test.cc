@@ -10,7 +10,7 @@
 #include "onward/session.h"
 #include "tests/support/proto_text.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::Contains;
@@ -114,4 +114,4 @@ TEST(ExpandFunctionsTest, ABodyMayInlineASubgraphWithItsCaptures) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -26,7 +26,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using testing::GraphDifference;
@@ -286,4 +286,4 @@ TEST(ExportTest, TheStandardsModelsRoundTrip) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -11,7 +11,7 @@
 #include "tests/support/proto_text.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::HasSubstr;
@@ -367,4 +367,4 @@ TEST(HostileTest, MutatedModelsDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

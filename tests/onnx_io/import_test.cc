@@ -13,7 +13,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::ElementsAre;
@@ -342,4 +342,4 @@ TEST(ImportTest, InspectionKeepsWhatIsUnknown) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

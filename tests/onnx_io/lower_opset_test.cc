@@ -13,7 +13,7 @@
 #include "onward/import.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(LowerOpsetErrors, EveryNodeInTheWayIsNamed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -7,7 +7,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 // Windows of 8 samples at steps of 4; the declared sizes of what they give are open.
@@ -49,4 +49,4 @@ TEST(MisreadDefaults, RunsGiveWhatTheTypeSays) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -6,7 +6,7 @@
 #include "onward/memory_limit.h"
 #include "tests/support/proto_text.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::AllOf;
@@ -35,4 +35,4 @@ TEST(OutOfMemory, WhileAModelIsReadIsOneError) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -18,7 +18,7 @@
 #include "onward/session.h"
 #include "tests/cases/cases.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::AttributeProto;
@@ -274,4 +274,4 @@ TEST(SchemaDefaults, HoldInTheOperatorsCases) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -10,7 +10,7 @@
 #include "onnx_io/external_data.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using onnx::TensorProto;
@@ -240,4 +240,4 @@ TEST(ValueFileTest, ReadsSequencesOptionalsAndTensors) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

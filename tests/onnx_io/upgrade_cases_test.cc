@@ -12,7 +12,7 @@
 #include "onward/import.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using nlohmann::json;
@@ -90,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(All, UpgradeCasesTest, ::testing::ValuesIn(Cases()), []
 });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -13,7 +13,7 @@
 #include "onnx_io/upgrade/rules.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 struct Unchanged {
@@ -285,4 +285,4 @@ TEST(UpgradeRulesTest, RulesAreSortedAndUnique) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

@@ -12,7 +12,7 @@
 #include "onnx/defs/schema.h"
 #include "onward/import.h"
 
-namespace onward {
+namespace onward::onnx_io {
 namespace {
 
 using ::testing::ElementsAre;
@@ -180,4 +180,4 @@ TEST(UpgradeTest, ListsAllThatItCannotUpgrade) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::onnx_io

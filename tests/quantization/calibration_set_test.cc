@@ -71,7 +71,7 @@ TEST_F(CalibrationSetTest, DirectoriesByNamesInOrder) {
 
 TEST_F(CalibrationSetTest, DataSetsOfTheStandard) {
   onnx::TensorProto proto;
-  TensorToProto(Tensor::Of<double>({1}, {5.0}), "any", &proto);
+  onnx_io::TensorToProto(Tensor::Of<double>({1}, {5.0}), "any", &proto);
   directory_.Write("test_data_set_0/input_0.pb", proto.SerializeAsString());
   directory_.Write("test_data_set_0/output_0.pb", "passed over");
   directory_.Write("model.onnx", "passed over");

@@ -37,11 +37,12 @@ TEST_P(ZooGradientTest, EqualsOnnxRuntime) {
   Graph& graph = model->graph;
   Session::Inputs inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const auto tensor = ReadTensorFile(absl::StrCat(folder, "test_data_set_0/input_", i, ".pb"));
+    const auto tensor =
+        onnx_io::ReadTensorFile(absl::StrCat(folder, "test_data_set_0/input_", i, ".pb"));
     ASSERT_TRUE(tensor.ok()) << tensor.status();
     inputs[graph.value(graph.inputs()[i]).name] = Value(*tensor);
   }
-  const auto y = ReadTensorFile(folder + "test_data_set_0/output_0.pb");
+  const auto y = onnx_io::ReadTensorFile(folder + "test_data_set_0/output_0.pb");
   ASSERT_TRUE(y.ok()) << y.status();
   options.of = {graph.value(graph.outputs()[0]).name};
   inputs["grad/" + options.of[0]] = Floats(y->dims(), 17);

@@ -170,7 +170,7 @@ absl::StatusOr<Notes> NotesOf(const TrainConfig& config, absl::Span<const Field>
   if (HasClasses(config.loss()) && target != nullptr && !target->classes.empty() &&
       std::all_of(target->classes.begin(), target->classes.end(),
                   [](const std::string& name) { return files::IsUtf8(name); })) {
-    notes[kClassesNote] = json{{"output", output}, {"names", target->classes}}.dump();
+    notes[onnx_io::kClassesNote] = json{{"output", output}, {"names", target->classes}}.dump();
   }
   if (HasVocabulary(config.data())) {
     ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary,

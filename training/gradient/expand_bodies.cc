@@ -80,7 +80,7 @@ absl::Status ExpandWhereNoRule(Graph& graph, absl::Span<const ValueId> sources,
     if (!formulas && !bodies) return absl::OkStatus();
     const int before = graph.num_nodes();
     if (bodies) {
-      ONWARD_RETURN_IF_ERROR(ExpandFunctions(graph, [&](const Graph& g, NodeId id) {
+      ONWARD_RETURN_IF_ERROR(onnx_io::ExpandFunctions(graph, [&](const Graph& g, NodeId id) {
         const auto i = static_cast<size_t>(id.index);
         return &g != &graph || i >= expand.size() || !expand[i];
       }));

@@ -101,7 +101,7 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
-  executors::CompileHooks hooks{.expand_ops = ExpandFunctions};
+  executors::CompileHooks hooks{.expand_ops = onnx_io::ExpandFunctions};
   // An output, by position: inside, a model may have given the name to anything.
   if (const std::optional<size_t> loss = LossOutput(model.graph)) {
     const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {
@@ -264,9 +264,9 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
 
 absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,
                                          const SessionOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(
-      const auto session,
-      executors::CreateSession(initialization.model, options, {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(const auto session,
+                          executors::CreateSession(initialization.model, options,
+                                                   {.expand_ops = onnx_io::ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(Session::Inputs()));
   for (const auto& [initializer, output] : initialization.bindings) {
     const Value& value = outputs.at(output);

@@ -55,9 +55,9 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
   options.seed = config.seed();
   options.deterministic = config.deterministic();
   options.precision = SessionPrecision(config);
-  ONWARD_ASSIGN_OR_RETURN(
-      const auto session,
-      executors::CreateSession(*std::move(phase), options, {.expand_ops = ExpandFunctions}));
+  ONWARD_ASSIGN_OR_RETURN(const auto session,
+                          executors::CreateSession(*std::move(phase), options,
+                                                   {.expand_ops = onnx_io::ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config.data(), data_directory));
   const auto run = [&](const Session::Inputs& inputs, Session::Outputs& outputs) -> absl::Status {
     ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));

@@ -76,7 +76,7 @@ absl::Status ToInferenceForm(Model& model) {
 void SetNotes(const TrainConfig& config, const std::map<std::string, std::string>& notes,
               Model& model) {
   // The names of a model's classes do not fit another head.
-  if (config.has_head()) model.metadata.erase(kClassesNote);
+  if (config.has_head()) model.metadata.erase(onnx_io::kClassesNote);
   for (const auto& [key, value] : notes) model.metadata[key] = value;
 }
 

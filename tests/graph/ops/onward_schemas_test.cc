@@ -20,7 +20,7 @@ std::string TypeOfBody(GraphBuilder& b, const Expr& y) {
   absl::StatusOr<Model> model = b.Build();
   EXPECT_TRUE(model.ok()) << model.status();
   if (!model.ok()) return "";
-  const absl::Status expanded = ExpandFunctions(
+  const absl::Status expanded = onnx_io::ExpandFunctions(
       model->graph, [](const Graph& graph, NodeId id) { return graph.node(id).domain.empty(); });
   EXPECT_TRUE(expanded.ok()) << expanded;
   EXPECT_TRUE(Verify(model->graph).ok()) << Verify(model->graph);
