@@ -47,7 +47,7 @@ int ThreadsOf(const CommonOptions& common) {
 
 absl::Status Peak(const CommonOptions& common) {
   const int threads = ThreadsOf(common);
-  const cpu::MachinePeak peak = cpu::MeasurePeak(threads);
+  const kernels::cpu::MachinePeak peak = kernels::cpu::MeasurePeak(threads);
   if (common.json) {
     std::printf("%s\n", PeakJson(peak, threads).dump(2).c_str());
   } else {

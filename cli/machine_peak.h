@@ -11,8 +11,8 @@
 
 namespace onward::cli {
 
-nlohmann::json PeakJson(const cpu::MachinePeak& peak, int threads);
-std::string PeakText(const cpu::MachinePeak& peak, int threads);
+nlohmann::json PeakJson(const kernels::cpu::MachinePeak& peak, int threads);
+std::string PeakText(const kernels::cpu::MachinePeak& peak, int threads);
 
 // The least time that a run can take on this machine: its arithmetic at the peak of its data types,
 // its bytes at the bandwidth of data as large as all that it touches, but for the part that a
@@ -40,10 +40,10 @@ class Ceiling {
   int64_t working_set_;
   int threads_;
   Precision precision_;
-  cpu::ArithmeticPeak arithmetic_;
-  cpu::Bandwidth bandwidth_;
-  int64_t faster_bytes_ = 0;  // of the largest cache that does not hold all; 0: there is none
-  cpu::Bandwidth faster_;     // of that cache
+  kernels::cpu::ArithmeticPeak arithmetic_;
+  kernels::cpu::Bandwidth bandwidth_;
+  int64_t faster_bytes_ = 0;        // of the largest cache that does not hold all; 0: there is none
+  kernels::cpu::Bandwidth faster_;  // of that cache
 };
 
 }  // namespace onward::cli

@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string> CpuKernelNames(const std::string& domain, const std::string& op) {
   std::vector<std::string> names;
-  for (const KernelEntry& entry : CpuKernels()) {
+  for (const KernelEntry& entry : kernels::CpuKernels()) {
     if (entry.op == op && entry.domain == domain) names.emplace_back(entry.name);
   }
   return names;

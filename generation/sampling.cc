@@ -152,8 +152,8 @@ int64_t ChooseToken(absl::Span<float> scores, absl::Span<const int64_t> before,
       scores[static_cast<size_t>(token)] += static_cast<float>(bias);
   if (options.greedy) return Best(scores);
   FilterScores(scores, options);
-  double units[UniformNumbers<double>::kPerBlock];
-  UniformNumbers<double>::Draw({seed, 0, 0}, step, units);
+  double units[kernels::UniformNumbers<double>::kPerBlock];
+  kernels::UniformNumbers<double>::Draw({seed, 0, 0}, step, units);
   return At(Probabilities(scores), units[0]);
 }
 

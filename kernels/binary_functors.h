@@ -3,7 +3,7 @@
 
 #include "kernels/elementwise_functors.h"
 
-namespace onward::functors {
+namespace onward::kernels::functors {
 
 // Integers wrap; floats follow IEEE 754.
 #define ONWARD_ARITHMETIC(name, op)                                                        \
@@ -189,4 +189,4 @@ struct SwiGlu {
   }
 };
 
-}  // namespace onward::functors
+}  // namespace onward::kernels::functors

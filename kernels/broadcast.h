@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 inline constexpr int kMaxLoopDims = 8;
 
@@ -122,4 +122,4 @@ void ForEachTile(const BroadcastLoop<N>& loop, int64_t begin, int64_t end, int64
   }
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

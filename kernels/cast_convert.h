@@ -11,7 +11,7 @@
 #include "kernels/elementwise_functors.h"
 #include "onward/small_float.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Nearest float with the sticky bit of the discarded part in its last place: rounding that to a
 // narrower format equals rounding the double once.
@@ -77,4 +77,4 @@ ONWARD_HOST_DEVICE To Convert(From value) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

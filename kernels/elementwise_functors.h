@@ -17,7 +17,7 @@
 #define ONWARD_HOST_DEVICE
 #endif
 
-namespace onward {
+namespace onward::kernels {
 
 // The type in which elements of storage type T are computed.
 template <typename T>
@@ -284,4 +284,4 @@ struct IsInf {
 };
 
 }  // namespace functors
-}  // namespace onward
+}  // namespace onward::kernels

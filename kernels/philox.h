@@ -8,7 +8,7 @@
 
 #include "kernels/elementwise_functors.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Names one stream of random numbers: a seed, the node that draws and the run of the session.
 struct RandomStream {
@@ -78,4 +78,4 @@ struct NormalNumbers {
   }
 };
 
-}  // namespace onward
+}  // namespace onward::kernels

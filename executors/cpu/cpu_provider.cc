@@ -10,7 +10,7 @@ namespace {
 class Cpu : public ExecutionProvider {
  public:
   std::string_view name() const override { return "cpu"; }
-  const std::vector<KernelEntry>& kernels() const override { return CpuKernels(); }
+  const std::vector<KernelEntry>& kernels() const override { return kernels::CpuKernels(); }
   bool is_host() const override { return true; }
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     return AllocateMemory(bytes);

@@ -23,7 +23,7 @@ absl::Status FindDevice() {
 class Cuda : public ExecutionProvider {
  public:
   std::string_view name() const override { return "cuda"; }
-  const std::vector<KernelEntry>& kernels() const override { return CudaKernels(); }
+  const std::vector<KernelEntry>& kernels() const override { return kernels::CudaKernels(); }
 
   absl::Status CheckDevice() const override {
     static const absl::Status found = FindDevice();
@@ -32,16 +32,16 @@ class Cuda : public ExecutionProvider {
 
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
     void* memory = nullptr;
-    ONWARD_RETURN_IF_ERROR(Annotate(
-        cuda::ToStatus(cudaMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
-        absl::StrCat(bytes, " bytes:")));
+    ONWARD_RETURN_IF_ERROR(Annotate(kernels::cuda::ToStatus(cudaMalloc(
+                                        &memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
+                                    absl::StrCat(bytes, " bytes:")));
     return std::shared_ptr<void>(memory, [](void* p) { cudaFree(p); });
   }
 
   absl::StatusOr<std::shared_ptr<void>> CreateStream() const override {
     cudaStream_t stream = nullptr;
     ONWARD_RETURN_IF_ERROR(
-        cuda::ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
+        kernels::cuda::ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
     return std::shared_ptr<void>(stream,
                                  [](void* p) { cudaStreamDestroy(static_cast<cudaStream_t>(p)); });
   }
@@ -50,13 +50,13 @@ class Cuda : public ExecutionProvider {
                     void* stream) const override {
     const auto kind = to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     if (stream == nullptr)
-      return cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
-    return cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
-                                          static_cast<cudaStream_t>(stream)));
+      return kernels::cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
+    return kernels::cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
+                                                   static_cast<cudaStream_t>(stream)));
   }
 
   absl::Status Synchronize(void* stream) const override {
-    return cuda::ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    return kernels::cuda::ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
   }
 };
 

@@ -6,7 +6,7 @@
 #include "onward/shape.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 absl::Status DoesNotFit(int i, DimsView dims, DimsView first, int64_t axis) {
@@ -99,4 +99,4 @@ absl::Status CheckSplit(const NodeSpec& spec) {
       absl::StrCat("num_outputs is ", parts, ", the node has ", spec.num_outputs(), " outputs"));
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Part i has elements [ends[i - 1], ends[i]) of each of the `rows` rows of the whole tensor.
 struct Parts {
@@ -26,4 +26,4 @@ absl::Status BindSplit(BindContext& context, int64_t attribute, Parts& parts);
 // InvalidArgument: num_outputs is not the node's number of outputs.
 absl::Status CheckSplit(const NodeSpec& spec);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -5,7 +5,7 @@
 #include "graph/base/checked.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::StatusOr<std::optional<StridedView>> ExpandView(const BindContext& context) {
   const TensorView* shape = context.input_value(1);
@@ -54,4 +54,4 @@ absl::StatusOr<std::optional<StridedView>> TileView(const BindContext& context) 
   return view;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

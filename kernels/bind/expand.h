@@ -7,7 +7,7 @@
 #include "kernels/bind/strided_view.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Input 1, a value of the host, is the shape that the input broadcasts to. Nullopt: it is not known
 // yet.
@@ -17,4 +17,4 @@ absl::StatusOr<std::optional<StridedView>> ExpandView(const BindContext& context
 // and the elements. Nullopt: as ExpandView.
 absl::StatusOr<std::optional<StridedView>> TileView(const BindContext& context);
 
-}  // namespace onward
+}  // namespace onward::kernels

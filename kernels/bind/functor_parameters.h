@@ -7,7 +7,7 @@
 #include "kernels/elementwise_functors.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Writes a value for each of F::kParameters, where F has any.
 template <typename F>
@@ -25,4 +25,4 @@ void ReadFunctorParameters(const Attributes& attributes, float* values) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -3,7 +3,7 @@
 #include "graph/base/checked.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::Status BindGather(BindContext& context, int64_t axis) {
   const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
@@ -19,4 +19,4 @@ absl::Status BindGather(BindContext& context, int64_t axis) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

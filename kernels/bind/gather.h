@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // data as [outer, dim, inner] with the axis in the middle; the output as [outer, count, inner],
 // `count` being the number of indices.
@@ -17,4 +17,4 @@ struct GatherSizes {
 // Keeps GatherSizes as the state and settles output 0. Inputs data, indices.
 absl::Status BindGather(BindContext& context, int64_t axis);
 
-}  // namespace onward
+}  // namespace onward::kernels

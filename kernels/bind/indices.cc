@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/bad_element.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim) {
   const int64_t index = IndexAt(indices, position);
@@ -13,4 +13,4 @@ absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim) 
       {position, indices.num_elements(), index});
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

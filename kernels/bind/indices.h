@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Element i of a tensor of int32 or int64.
 inline int64_t IndexAt(const TensorView& view, int64_t i) {
@@ -23,4 +23,4 @@ inline int64_t Wrapped(int64_t index, int64_t dim) {
 // `dim`.
 absl::Status BadIndex(const TensorView& indices, int64_t position, int64_t dim);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -5,7 +5,7 @@
 
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 // Whether `dims`, less leading ones, are `part`, less leading ones.
@@ -57,4 +57,4 @@ absl::Status BindLayerNormalization(BindContext& context, int64_t axis) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -8,7 +8,7 @@
 #include "kernels/broadcast.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // The axes of X from `axis` on are one row's columns, those before count the rows.
 struct LayerRows {
@@ -34,4 +34,4 @@ struct LayerPlan : LayerRows {
 // Keeps a LayerPlan as the state and settles all outputs. Inputs X, scale, bias (may be omitted).
 absl::Status BindLayerNormalization(BindContext& context, int64_t axis);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 int64_t IndexAt(const TensorView& view, int64_t i) {
@@ -71,4 +71,4 @@ absl::StatusOr<std::optional<StridedView>> SliceView(const BindContext& context)
   return view;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

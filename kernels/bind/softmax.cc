@@ -2,7 +2,7 @@
 
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::Status BindSoftmax(BindContext& context, int64_t axis) {
   const DimsView dims = context.input_dims(0);
@@ -17,4 +17,4 @@ absl::Status BindSoftmax(BindContext& context, int64_t axis) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // The input as [outer, count, inner] with the axis in the middle; a scalar is one row of one.
 struct AxisSplit {
@@ -17,4 +17,4 @@ struct AxisSplit {
 // input has no such axis.
 absl::Status BindSoftmax(BindContext& context, int64_t axis);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -4,7 +4,7 @@
 
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 struct StridedView {
   Dims output;         // the op's output dims
@@ -12,4 +12,4 @@ struct StridedView {
   int64_t offset = 0;  // of the box's first element in the input
 };
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::StatusOr<std::vector<int64_t>> TransposePerm(const NodeSpec& spec) {
   std::vector<int64_t> perm = spec.attributes().Ints("perm");
@@ -33,4 +33,4 @@ absl::StatusOr<StridedView> TransposeView(absl::Span<const int64_t> perm, DimsVi
   return view;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -7,7 +7,7 @@
 #include "kernels/bind/strided_view.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // The attribute perm, empty where it is not given. InvalidArgument: it is not a permutation.
 absl::StatusOr<std::vector<int64_t>> TransposePerm(const NodeSpec& spec);
@@ -15,4 +15,4 @@ absl::StatusOr<std::vector<int64_t>> TransposePerm(const NodeSpec& spec);
 // `perm` empty: the axes in reverse. InvalidArgument: it has another rank.
 absl::StatusOr<StridedView> TransposeView(absl::Span<const int64_t> perm, DimsView dims);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -2,7 +2,7 @@
 
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 absl::Status BindVariadic(BindContext& context, int num_inputs) {
   Dims dims(context.input_dims(0).begin(), context.input_dims(0).end());
@@ -23,4 +23,4 @@ absl::Status BindVariadic(BindContext& context, int num_inputs) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

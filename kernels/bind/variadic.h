@@ -6,10 +6,10 @@
 #include "kernels/broadcast.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Keeps as the state a pointer to loops: loop i, from 1 on, has operand i and what the output holds
 // (for loop 1: operand 0). Settles output 0, in place of operand 0 where that is possible.
 absl::Status BindVariadic(BindContext& context, int num_inputs);
 
-}  // namespace onward
+}  // namespace onward::kernels

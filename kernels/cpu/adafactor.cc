@@ -12,7 +12,7 @@
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kBlockColumns = 8192, kMostBlockRows = 1024;
@@ -324,4 +324,4 @@ KernelList AdafactorKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

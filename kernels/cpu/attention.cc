@@ -10,7 +10,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Products that one thread takes at a time at least: about 10 us.
@@ -331,4 +331,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList AttentionKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

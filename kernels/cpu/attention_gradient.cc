@@ -11,7 +11,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 128 * 1024;       // multiplications that one thread takes at least
@@ -366,4 +366,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList AttentionGradientKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

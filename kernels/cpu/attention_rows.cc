@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 AttentionRows::AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask,
                              int nonpad, InstructionSet set)
@@ -105,4 +105,4 @@ KeyRange AttentionRows::Softmax(const RunContext& context, const AttentionGeomet
   return keys;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/attention_row.h"
 #include "kernels/shapes/attention.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The keys of a block of query rows. Ranges of later rows begin and end later.
 struct BlockKeys {
@@ -59,4 +59,4 @@ class AttentionRows {
   const AttentionRowKernels& kernels_;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // elements that one thread takes at a time
@@ -244,4 +244,4 @@ KernelList BatchNormalizationKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <FloatBinary kOp, InstructionSet kSet>
@@ -51,4 +51,4 @@ KernelList BinaryKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kLine = 16;  // words; packed rows begin in different sets of the cache
@@ -83,4 +83,4 @@ void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

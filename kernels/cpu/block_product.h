@@ -7,7 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // B[k, n] in panels of tile_cols columns, [n / tile_cols][words][tile_cols], zero beyond n. A word
 // is one step of k, or two of them as a pair.
@@ -55,4 +55,4 @@ struct BlockProduct {
 void Multiply(const GemmTileKernels& tiles, const BlockProduct& product,
               absl::FunctionRef<BlockWindow(int64_t, int64_t)> window);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/half_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Null where the set has none.
@@ -52,4 +52,4 @@ KernelList CastKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
@@ -327,4 +327,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ConvKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

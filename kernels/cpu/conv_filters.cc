@@ -6,7 +6,7 @@
 #include "graph/base/conv_taps.h"
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Filters of a group as they are packed, those that fill the last panel included.
@@ -129,4 +129,4 @@ const float* LeaveDeadTapsOut(BindContext& context, const GemmTileKernels& tiles
   return live;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

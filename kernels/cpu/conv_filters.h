@@ -6,7 +6,7 @@
 #include "onward/kernel.h"
 #include "onward/tensor.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The constant filters of a convolution (input 1, [filters, k] of each group) in the order in which
 // `form` reads them; the constant's memory can then be given back. Empty where they are not
@@ -20,4 +20,4 @@ absl::StatusOr<Tensor> PackConstantFilters(const NodeSpec& spec, const GemmTileK
 const float* LeaveDeadTapsOut(BindContext& context, const GemmTileKernels& tiles, ConvForm form,
                               const Tensor& packed, ConvGeometry& geometry);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

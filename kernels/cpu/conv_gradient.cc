@@ -12,7 +12,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/small_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kPieceFloats = 384 * 1024;  // of the matrix: it stays in the second-level cache
@@ -281,4 +281,4 @@ Dims ConvWeightAttributes::OutputDims(DimsView x, DimsView dy) const {
 
 KernelList ConvGradientKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/shapes/window.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ConvWeightAttributes {
   Dims kernel, strides, dilations, pads;  // of one or two spatial axes; pads at the begin
@@ -18,4 +18,4 @@ struct ConvWeightAttributes {
   Dims OutputDims(DimsView x, DimsView dy) const;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/conv_pairs.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxChunkRows = 288;  // of a block of positions: half the second-level cache
@@ -266,4 +266,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ConvGradientPairsKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxBlockOfK = 512;  // words
@@ -318,4 +318,4 @@ void RunPairsConv(const PairsImages& images, const PairsConvPlan& plan, const Pa
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

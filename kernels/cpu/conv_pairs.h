@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/conv_pairs.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // X, rounded to planes of words (conv_tile.h), one for each pair of channels of a group.
 struct PairsImages {
@@ -80,4 +80,4 @@ void MakePlanes(const PairsImages& images, const PairsConvData& data, const RunC
 void RunPairsConv(const PairsImages& images, const PairsConvPlan& plan, const PairsConvData& data,
                   const RunContext& context);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

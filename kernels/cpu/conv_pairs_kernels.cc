@@ -9,7 +9,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Fewer filters in a group do not pay for rounding and packing their patches.
@@ -271,4 +271,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList PairsConvKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

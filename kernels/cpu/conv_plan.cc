@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxBlockOfK = 512;
@@ -138,4 +138,4 @@ ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometr
   return plan;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

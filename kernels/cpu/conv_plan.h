@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/shapes/conv.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Which operand lies along the vectors.
 enum class ConvForm : uint8_t {
@@ -72,4 +72,4 @@ ConvForm ChooseConvForm(const GemmTileKernels& tiles, const ConvGeometry& geomet
 
 ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometry& geometry);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

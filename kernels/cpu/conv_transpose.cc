@@ -10,7 +10,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/shapes/conv.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct ConvTransposeState {
@@ -165,4 +165,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ConvTransposeKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxBlockOfK = 512;
@@ -238,4 +238,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ConvVolumeKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

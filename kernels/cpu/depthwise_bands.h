@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 inline constexpr int64_t kBandFloats = 24 * 1024;        // of scratch: small against the L2 cache
 inline constexpr int64_t kMinChunkProducts = 60 * 1000;  // about 5 us
@@ -28,4 +28,4 @@ RowBands CutBands(int64_t rows, int64_t lanes, Scratch&& scratch) {
   return bands;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

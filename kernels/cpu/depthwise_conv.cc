@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct DepthwiseState {
@@ -125,4 +125,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList DepthwiseConvKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -10,7 +10,7 @@
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/depthwise_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kLeastChunks = 32;
@@ -226,4 +226,4 @@ KernelList DepthwiseGradientKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // The step between offsets that lie evenly; 1 for fewer than two.
@@ -191,4 +191,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList EinsumKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // An operand or intermediate while the steps are planned.
@@ -189,4 +189,4 @@ absl::StatusOr<EinsumPlan> PlanEinsum(BindContext& context, const EinsumTerms& t
                     planner.scratch()};
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -12,7 +12,7 @@
 #include "kernels/shapes/einsum.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Offsets of every index of some axes, row-major.
 using EinsumOffsets = absl::Span<int64_t>;
@@ -65,4 +65,4 @@ void RunEinsumSum(const RunContext& context, const EinsumSum& s, const In* from,
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/bind/indices.h"
 #include "onward/tensor.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // N bytes that are copied as one, at any alignment.
 template <size_t N>
@@ -57,4 +57,4 @@ constexpr int64_t CopyGrain() {
   return std::max<int64_t>(1, (int64_t{1} << 17) / static_cast<int64_t>(sizeof(T)));
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

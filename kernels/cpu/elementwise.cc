@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 absl::Status NoLoopFor(DType dtype) {
   return absl::UnimplementedError(
@@ -53,4 +53,4 @@ absl::Status BinaryKernel::Run(RunContext& context) const {
   return absl::OkStatus();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -14,7 +14,7 @@
 #include "kernels/elementwise_functors.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Elements per parallel chunk: of loops that memory bounds, and of loops that call a math function.
 inline constexpr int64_t kCheapGrain = 32768;
@@ -173,4 +173,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const NodeSpec& spec) {
   return kernel;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

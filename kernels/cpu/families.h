@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // SIMD kernels: kernels/cpu/<family>.cc
 KernelList BatchNormalizationKernels();
@@ -121,4 +121,4 @@ KernelList ReferenceVariadic();
 KernelList ReferenceWhere();
 KernelList ReferenceWindowFunctions();
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -10,7 +10,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved) {
   if (!Supports(set))
@@ -63,4 +63,4 @@ std::vector<KernelEntry> FastKernelEntries(absl::Span<const FastKernelRow> rows)
   return entries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/simd/cpu_features.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Unimplemented when this process may not use `set` or an input is not float32. Input `saved` may
 // be a float of 16 bits (saved_floats.h).
@@ -42,4 +42,4 @@ constexpr int64_t EvenPiece(int64_t count, int64_t most) {
   return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most));
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kBlockFloats = 128 * 1024;  // of A in one block of K: half the second-level cache
@@ -198,4 +198,4 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
   } while (k0 < plan.k);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "onward/tensor.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // How the second operand lies in memory.
 enum class ColumnsLayout : uint8_t {
@@ -87,4 +87,4 @@ GemmChunk GemmChunkAt(const GemmTileKernels& tiles, const GemmPlan& plan, int64_
 void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmArguments& args,
                   int64_t chunk, float* scratch);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

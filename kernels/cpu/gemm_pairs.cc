@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMinRows = 64;
@@ -215,4 +215,4 @@ void RunPairs(const GemmTileKernels& tiles, const PairsPlan& plan, const GemmArg
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

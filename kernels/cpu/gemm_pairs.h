@@ -6,7 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Depends on sizes alone.
 struct PairsPlan {
@@ -34,4 +34,4 @@ PairsPlan PlanPairs(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t 
 void RunPairs(const GemmTileKernels& tiles, const PairsPlan& plan, const GemmArguments& args,
               float* scratch, const RunContext& context);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Element as the tile reads it.
@@ -143,4 +143,4 @@ void PackBytePanel(const Int8TileKernels& tiles, const ByteSource& source, int64
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/simd/int8_tile.h"
 #include "onward/tensor.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Whether elements are shifted by 128 in packed form: unsigned bytes where the tile reads signed
 // ones, or the reverse. Zero points shift with them.
@@ -45,4 +45,4 @@ void PackByteRows(const Int8TileKernels& tiles, const ByteSource& source, int64_
 void PackBytePanel(const Int8TileKernels& tiles, const ByteSource& source, int64_t stride,
                    int64_t cols, int64_t k, void* to, int32_t* sums);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,8 +5,8 @@
 #include "absl/types/span.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 using KernelList = absl::Span<const KernelEntry>;
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/families.h"
 
-namespace onward {
+namespace onward::kernels {
 
 const std::vector<KernelEntry>& CpuKernels() {
   static const std::vector<KernelEntry> kernels = [] {
@@ -133,4 +133,4 @@ const std::vector<KernelEntry>& CpuKernels() {
   return kernels;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

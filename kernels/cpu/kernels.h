@@ -7,9 +7,9 @@
 #include "absl/types/span.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Every CPU kernel; for one op the entries stand in the order in which they are tried.
 const std::vector<KernelEntry>& CpuKernels();
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename T>
@@ -102,4 +102,4 @@ KernelList LambKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

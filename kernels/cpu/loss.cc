@@ -9,7 +9,7 @@
 #include "kernels/cpu/loss_plan.h"
 #include "kernels/cpu/simd/row_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <InstructionSet kSet>
@@ -124,4 +124,4 @@ KernelList LossKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

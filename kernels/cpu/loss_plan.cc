@@ -9,7 +9,7 @@
 #include "graph/base/bad_element.h"
 #include "kernels/cpu/elementwise.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class Reduction { kNone, kSum, kMean };
@@ -165,4 +165,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLossGradientKernel(LossGradientLoop 
   return std::make_unique<LossGradient>(loop);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

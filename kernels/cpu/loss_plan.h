@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Scores [batch, classes, positions], labels [batch, positions].
 struct LossPlan {
@@ -69,4 +69,4 @@ bool StoreLabelLoss(const LossPlan& plan, const LossData& data, int64_t i,
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLossKernel(const NodeSpec& spec, LossLoop loop);
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLossGradientKernel(LossGradientLoop loop);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

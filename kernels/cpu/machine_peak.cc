@@ -16,7 +16,7 @@
 #include "onward/memory_limit.h"
 #include "onward/thread_pool.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Seconds of processor time of the calling thread: other programs' turns do not count.
@@ -193,4 +193,4 @@ MachinePeak MeasurePeak(int threads) {
   return peak;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

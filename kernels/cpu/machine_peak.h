@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // 10^9 operations per second, two a multiply-add, of all threads together.
 struct ArithmeticPeak {
@@ -63,4 +63,4 @@ Bandwidth Largest(const Bandwidth& a, const Bandwidth& b);
 std::vector<MemoryLevel> MemoryLevels(int threads);
 std::string LevelOf(int threads, int64_t bytes);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/elements.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // sources[i][o] is the position along axis i of the input that position o of the output reads, or
 // -1 for the fill value. The axes after the first `rank` keep their size and are one block; the
@@ -88,4 +88,4 @@ void RunMappedCopy(const RunContext& context, const MappedCopy& copy, const T* i
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

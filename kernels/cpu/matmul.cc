@@ -11,7 +11,7 @@
 #include "kernels/cpu/gemm_pairs.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // What Bind keeps.
@@ -328,4 +328,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList MatMulKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/cpu/simd/nbits_rows.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kFewRows = 4;
@@ -210,4 +210,4 @@ KernelList MatMulNBitsKernels() {
   return entries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

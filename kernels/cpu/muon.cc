@@ -13,7 +13,7 @@
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int kIterations = 5;
@@ -183,4 +183,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList MuonKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

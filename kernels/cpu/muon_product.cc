@@ -5,7 +5,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Few rows do not pay for rounding and packing the other operand.
@@ -85,4 +85,4 @@ void MuonProduct::Run(const RunContext& context, const double* a, const double* 
       });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/gemm_pairs.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // C (m x n) = A B, each row by row without gaps; A, or B, may lie transposed.
 struct MuonProduct {
@@ -32,4 +32,4 @@ struct MuonProduct {
   bool packs_once = false, mirrors = false;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 8192;  // elements: about 5 us
@@ -245,4 +245,4 @@ KernelList NormalizationKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

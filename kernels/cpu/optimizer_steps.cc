@@ -10,7 +10,7 @@
 #include "kernels/cpu/simd/optimizer_steps.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 absl::Status CheckStep(const NodeSpec& spec, InstructionSet set, int states) {
   if (!Supports(set)) {
@@ -218,4 +218,4 @@ KernelList OptimizerSteps() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

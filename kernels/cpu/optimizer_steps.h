@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/cpu_features.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Elements that one thread takes at a time.
 inline constexpr int64_t kStepGrain = 8 * 1024;
@@ -22,4 +22,4 @@ absl::Status CheckStepDims(const BindContext& context, int input, DimsView dims)
 absl::Status BindStep(BindContext& context, int states, int settings);
 absl::Status CheckSettings(const BindContext& context, int settings);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class UnpackedElements : public Kernel {
@@ -69,4 +69,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> WithUnpackedElements(
   return std::make_unique<UnpackedElements>(*std::move(inner));
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Wraps `inner` so that it sees every packed tensor with one byte per element, under its own
 // dtype: inputs are unpacked before its Run and outputs packed after it. Outputs must not be
@@ -20,4 +20,4 @@ inline absl::StatusOr<std::unique_ptr<Kernel>> UnpackedWhereNeeded(
   return packed ? WithUnpackedElements(std::move(inner)) : std::move(inner);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

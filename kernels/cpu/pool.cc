@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/pool_plane.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Elements that one thread takes at a time: about 10 us.
@@ -162,4 +162,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList PoolKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/pool_plane.h"
 #include "kernels/shapes/pool.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 16 * 1024;  // window elements that one thread takes at a time
@@ -165,4 +165,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList PoolGradientKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

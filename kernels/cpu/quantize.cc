@@ -10,7 +10,7 @@
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/cpu/simd/quantize_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements
@@ -165,4 +165,4 @@ KernelList QuantizeKernels() {
   return entries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

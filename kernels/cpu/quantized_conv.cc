@@ -11,7 +11,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/requantize.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMostColumns = 32;         // of a tile; bytes that are copied as one
@@ -384,4 +384,4 @@ KernelList QuantizedConvKernels() {
   return entries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

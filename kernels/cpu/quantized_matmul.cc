@@ -11,7 +11,7 @@
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/shapes/matmul.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kChunkProducts = 2 * 1000 * 1000;  // about 10 us with VNNI
@@ -363,4 +363,4 @@ KernelList QuantizedMatMulKernels() {
   return entries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

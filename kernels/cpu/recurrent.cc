@@ -15,7 +15,7 @@
 #include "kernels/cpu/recurrent_weights.h"
 #include "kernels/cpu/simd/gates.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kLine = 16;         // words; packed rows begin in different sets of the cache
@@ -415,4 +415,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList RecurrentKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/gates.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMinParallelStep = 128 * 1024;  // products; less is done by one thread
@@ -233,4 +233,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList RecurrentGradientKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 WeightSizes SizesOf(const RecurrentAttributes& a, const GemmTileKernels& tiles, int64_t hidden,
                     int64_t input, bool has_bias) {
@@ -48,4 +48,4 @@ void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* f
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/shapes/recurrent.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Panels of tile_cols columns. Biases are null where there are none.
 struct PackedWeights {
@@ -52,4 +52,4 @@ void PackMatrix(const GemmTileKernels& tiles, const WeightSizes& s, const float*
 void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* from,
               const PackedWeights& to);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/simd/reduce_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class Reduction : uint8_t { kMax, kMin, kLogSumExp };
@@ -149,4 +149,4 @@ KernelList ReduceKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

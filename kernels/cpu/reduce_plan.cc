@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 absl::Status BuildReducePlan(DimsView dims, uint64_t reduced, ReducePlan* plan) {
   int64_t stride = 1;
@@ -88,4 +88,4 @@ absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes
   return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 inline constexpr int kMaxReduceDims = 8;
 
@@ -51,4 +51,4 @@ struct ReduceAttributes {
 // input 1, are not known.
 absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/half_loops.h"
 #include "onward/small_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 void WidenBFloats(const void* from, float* to, int64_t count) {
@@ -34,4 +34,4 @@ void SavedFloats::Widen(int64_t at, int64_t count, float* to) const {
   widen_(static_cast<const uint16_t*>(data_) + at, to, count);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

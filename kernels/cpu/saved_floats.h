@@ -3,7 +3,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 inline bool IsSavedNarrow(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
@@ -29,4 +29,4 @@ class SavedFloats {
   void (*widen_)(const void* from, float* to, int64_t count);  // null: float32
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/row_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kGrain = 4096;  // elements: about 5 us
@@ -85,4 +85,4 @@ KernelList SoftmaxKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

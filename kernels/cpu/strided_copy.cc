@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/elements.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kTileBytes = 1 << 16;
@@ -293,4 +293,4 @@ void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const vo
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // A prepared copy. Trivially destructible: part of a binding's state. Strides are in bytes.
 struct StridedCopy {
@@ -34,4 +34,4 @@ StridedCopy PlanStridedCopy(BindContext& context, DType dtype, DimsView dims, Di
 // `from` and `to` are the addresses of the box's first element.
 void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const void* from, void* to);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Names and defaults of an op's parameters.
@@ -113,4 +113,4 @@ KernelList UnaryKernels() {
   return kEntries;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

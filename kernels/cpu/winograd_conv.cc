@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/winograd.h"
 #include "kernels/cpu/winograd_plan.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct WinogradData {
@@ -256,4 +256,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList WinogradConvKernels() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kWantedChunks = 16;
@@ -82,4 +82,4 @@ WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeo
   return plan;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/conv_plan.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct WinogradPlan {
   int64_t m = 0;  // output pixels of a tile along an axis: 2 or 4
@@ -44,4 +44,4 @@ int64_t ChooseWinograd(int64_t lanes, int64_t channels, int64_t filters, int64_t
 
 WinogradPlan PlanWinograd(const GemmTileKernels& tiles, int64_t m, const ConvGeometry& geometry);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

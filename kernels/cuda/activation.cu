@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/unary.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 namespace f = functors;
@@ -37,4 +37,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ActivationKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -1,7 +1,7 @@
 // Arithmetic, comparisons and logic of two operands.
 #include "kernels/cuda/binary.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 namespace f = functors;
@@ -27,4 +27,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList BinaryKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -10,7 +10,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // f(a, b) for elements stored as A and B, with a result stored as R. A thread reads only what it
 // writes of an operand that has the output's shape, so that `out` may be that operand.
@@ -78,4 +78,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const NodeSpec& spec) {
   return kernel;
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -6,7 +6,7 @@
 #include "kernels/broadcast.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // Sets at[n] to the offset of operand n for element `index` of the output.
 template <int N>
@@ -21,4 +21,4 @@ __device__ inline void FindOperands(const BroadcastLoop<N>& loop, int64_t index,
   }
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

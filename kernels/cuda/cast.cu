@@ -4,7 +4,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 using CastTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, bool>>;
@@ -88,4 +88,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList CastKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

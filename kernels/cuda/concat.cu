@@ -6,7 +6,7 @@
 #include "kernels/cuda/kernels.h"
 #include "onward/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 // Rows of `columns` units; pitches from the beginning of a row to the next one, in units.
@@ -142,4 +142,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ConcatKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

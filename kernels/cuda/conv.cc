@@ -6,7 +6,7 @@
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/kernels.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 struct Geometry {
@@ -148,4 +148,4 @@ constexpr KernelEntry kKernels[] = {{"", "Conv", "conv_cudnn", MakeConv}};
 
 KernelList ConvKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -2,7 +2,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 class Copy : public Kernel {
@@ -41,4 +41,4 @@ constexpr KernelEntry kKernels[] = {{"onward", "Copy", "copy_cuda", MakeCopy}};
 
 KernelList CopyKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -6,7 +6,7 @@
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 constexpr int64_t kWorkspaceBytes = int64_t{4} << 20;
@@ -141,4 +141,4 @@ absl::Status LtProduct::Describe(const Product& p, const void* bias, Descriptors
   return layout(&out.d, p.m, p.n, p.m * p.n);
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "onward/kernel.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // D[i] = alpha * op(A[i]) * op(B[i]) + bias; op(A) is m x k, op(B) is k x n, neither is empty.
 struct Product {
@@ -48,4 +48,4 @@ class LtProduct {
   cublasComputeType_t compute_;
 };
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -7,7 +7,7 @@
 #include "onward/shape.h"
 #include "onward/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 template <typename T, cudnnStatus_t (*Create)(T*), cudnnStatus_t (*Destroy)(T)>
 class Descriptor {
@@ -88,4 +88,4 @@ inline absl::Status SetNchw(TensorDescriptor& descriptor, DType dtype, int64_t n
                                              static_cast<int>(h), static_cast<int>(w)));
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -11,7 +11,7 @@
 #include "kernels/elementwise_functors.h"
 #include "onward/dtype.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 template <typename T>
 __device__ inline ComputeType<T> Load(T element) {
@@ -46,4 +46,4 @@ __device__ inline T Rounded(C value) {
 #endif
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

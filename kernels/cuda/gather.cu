@@ -4,7 +4,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 // Rows of `inner` chunks; see GatherSizes.
@@ -88,4 +88,4 @@ constexpr KernelEntry kKernels[] = {{"", "Gather", "gather_cuda", MakeGather}};
 
 KernelList GatherKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

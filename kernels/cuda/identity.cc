@@ -4,7 +4,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 class SameElements : public Kernel {
@@ -48,4 +48,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList IdentityKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // Quotients by a divisor that a launch knows, for numbers below 2^31, by a product: Granlund and
 // Montgomery, "Division by Invariant Integers using Multiplication" (1994), figure 4.1.
@@ -33,4 +33,4 @@ struct WideDivisor {
   __device__ int64_t Quotient(int64_t n) const { return n / divisor; }
 };
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::kernels {
 
 const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
@@ -30,4 +30,4 @@ absl::Status cuda::NoLoopFor(DType dtype) {
       absl::StrCat("the device has no loop for dtype ", std::string(DTypeName(dtype))));
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -6,7 +6,7 @@
 #include "absl/types/span.h"
 #include "onward/kernel.h"
 
-namespace onward {
+namespace onward::kernels {
 
 const std::vector<KernelEntry>& CudaKernels();
 
@@ -36,4 +36,4 @@ KernelList VariadicKernels();
 KernelList WhereKernels();
 
 }  // namespace cuda
-}  // namespace onward
+}  // namespace onward::kernels

@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // An error is the launch's own, not one that an earlier call left in the thread.
 template <typename... Parameters, typename... Arguments>
@@ -35,4 +35,4 @@ __device__ inline int64_t GlobalIndex() {
 }
 __device__ inline int64_t GlobalSize() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

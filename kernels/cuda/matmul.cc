@@ -8,7 +8,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 cudaStream_t StreamOf(const RunContext& context) {
@@ -180,4 +180,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList MatMulKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -7,7 +7,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/rows.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 template <typename T>
@@ -125,4 +125,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList NormalizationKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -4,7 +4,7 @@
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/kernels.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 struct State {
@@ -125,4 +125,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList PoolKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

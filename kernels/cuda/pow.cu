@@ -1,7 +1,7 @@
 // Pow: base and exponent may have different types; the result has the base's.
 #include "kernels/cuda/binary.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 // As the reference: the exponents that one or two products give are products.
@@ -45,4 +45,4 @@ constexpr KernelEntry kKernels[] = {{"", "Pow", "pow_cuda", MakePow}};
 
 KernelList PowKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -7,7 +7,7 @@
 #include "kernels/binary_functors.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 inline constexpr int kWarp = 32;
 
@@ -63,4 +63,4 @@ inline unsigned RowBlocks(int64_t rows, bool wide) {
   return Blocks(wide ? rows * kThreads : rows * kWarp);
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

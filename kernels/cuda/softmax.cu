@@ -8,7 +8,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/rows.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 template <typename C>
@@ -140,4 +140,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList SoftmaxKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

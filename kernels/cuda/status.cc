@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 absl::Status ToStatus(cudaError_t error) {
   if (error == cudaSuccess) return absl::OkStatus();
@@ -48,4 +48,4 @@ absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle) {
   return ToStatus(cudnnSetStream(holder.handle, stream));
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 // OK, ResourceExhausted (no device memory) or Internal, with the library's own words.
 absl::Status ToStatus(cudaError_t error);
@@ -19,4 +19,4 @@ absl::Status ToStatus(cudnnStatus_t error);
 absl::Status GetCublasLt(cublasLtHandle_t* handle);
 absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle);
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

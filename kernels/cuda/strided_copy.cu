@@ -11,7 +11,7 @@
 #include "kernels/cuda/kernels.h"
 #include "onward/status.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 constexpr int kMostAxes = 12;
@@ -223,4 +223,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList StridedCopyKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -1,7 +1,7 @@
 // Elementwise math of one operand.
 #include "kernels/cuda/unary.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 namespace f = functors;
@@ -41,4 +41,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList UnaryKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -8,7 +8,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 
 struct UnaryParameters {
   float values[2];
@@ -67,4 +67,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const NodeSpec& spec) {
   return kernel;
 }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

@@ -2,7 +2,7 @@
 #include "kernels/bind/variadic.h"
 #include "kernels/cuda/binary.cuh"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 class Variadic : public Kernel {
@@ -56,4 +56,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList VariadicKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

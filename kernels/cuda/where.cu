@@ -2,7 +2,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/kernels.h"
 
-namespace onward::cuda {
+namespace onward::kernels::cuda {
 namespace {
 
 using Loop = BroadcastLoop<3>;
@@ -73,4 +73,4 @@ constexpr KernelEntry kKernels[] = {{"", "Where", "where_cuda", MakeWhere}};
 
 KernelList WhereKernels() { return kKernels; }
 
-}  // namespace onward::cuda
+}  // namespace onward::kernels::cuda

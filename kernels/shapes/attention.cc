@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 absl::Status CheckDims(const char* name, DimsView dims, DimsView expected) {
@@ -226,4 +226,4 @@ absl::StatusOr<RotaryGeometry> RotaryDims(const RotaryAttributes& attributes, Di
   return g;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

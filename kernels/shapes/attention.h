@@ -7,7 +7,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 struct AttentionAttributes {
   int64_t q_heads = 0;  // 0: absent, as rank-4 inputs have it
@@ -89,4 +89,4 @@ struct RotaryGeometry {
 absl::StatusOr<RotaryGeometry> RotaryDims(const RotaryAttributes& attributes, DimsView x,
                                           DimsView cos, DimsView sin, const DimsView* position_ids);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 // Checks what Conv and ConvTranspose share: ranks, channels of a group, bias length.
@@ -187,4 +187,4 @@ absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& at
                            context.has_input(2) ? &bias : nullptr);
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

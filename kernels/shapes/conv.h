@@ -3,7 +3,7 @@
 
 #include "kernels/shapes/window.h"
 
-namespace onward {
+namespace onward::kernels {
 
 struct ConvAttributes {
   WindowAttributes window;
@@ -49,4 +49,4 @@ absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& at
 absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& attributes,
                                                const BindContext& context);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -9,7 +9,7 @@
 #include "graph/base/checked.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 constexpr EinsumLabel kFirstEllipsis = 128;
@@ -191,4 +191,4 @@ absl::StatusOr<EinsumTerms> ParseEinsum(std::string_view text,
   return result;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

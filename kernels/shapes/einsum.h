@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // A named axis: a letter's code, or 128 + i for the i-th axis of the ellipsis.
 using EinsumLabel = int16_t;
@@ -33,4 +33,4 @@ struct EinsumTerms {
 absl::StatusOr<EinsumTerms> ParseEinsum(std::string_view equation,
                                         absl::Span<const DimsView> operands);
 
-}  // namespace onward
+}  // namespace onward::kernels

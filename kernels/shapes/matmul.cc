@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 absl::Status Mismatch(const char* what, DimsView a, DimsView b) {
@@ -104,4 +104,4 @@ absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, DimsView
   return g;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

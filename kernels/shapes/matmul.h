@@ -5,7 +5,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 // Y[b] = A[b] * B[b] over broadcast batches: A[b] is m x k, B[b] is k x n, all row-major. Batch
 // axes that can be are joined: most products have none (B shared: its batch is folded into m) or
@@ -58,4 +58,4 @@ struct GemmGeometry {
 absl::StatusOr<GemmGeometry> GemmDims(const GemmAttributes& attributes, DimsView a, DimsView b,
                                       const DimsView* c);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 
 int64_t PoolGeometry::input_size() const {
   int64_t size = 1;
@@ -76,4 +76,4 @@ absl::StatusOr<Dims> MaxUnpoolDims(const PoolAttributes& attributes, DimsView x)
   return output;
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -3,7 +3,7 @@
 
 #include "kernels/shapes/window.h"
 
-namespace onward {
+namespace onward::kernels {
 
 struct PoolAttributes {
   WindowAttributes window;
@@ -33,4 +33,4 @@ absl::StatusOr<Dims> GlobalPoolDims(DimsView x);
 // MaxUnpool's dims without its output_shape input.
 absl::StatusOr<Dims> MaxUnpoolDims(const PoolAttributes& attributes, DimsView x);
 
-}  // namespace onward
+}  // namespace onward::kernels

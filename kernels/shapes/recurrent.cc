@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 // Defaults are those of the ops of the same names. `parameters`: how many of alpha and beta it has.
@@ -175,4 +175,4 @@ absl::Status CheckSequenceLens(absl::Span<const int32_t> lens, int64_t steps) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

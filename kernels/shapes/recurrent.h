@@ -8,7 +8,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 enum class GateFunction : uint8_t {
   kRelu,
@@ -86,4 +86,4 @@ absl::StatusOr<RecurrentGeometry> BindRecurrent(const RecurrentAttributes& attri
 // InvalidArgument unless every length is in [0, steps].
 absl::Status CheckSequenceLens(absl::Span<const int32_t> lens, int64_t steps);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 absl::StatusOr<Dims> ParseList(const NodeSpec& spec, const char* name, int64_t least) {
@@ -117,4 +117,4 @@ void OutputsOfTap(const WindowAxis& axis, int64_t k, int64_t* begin, int64_t* en
   *begin = std::min(first, *end);
 }
 
-}  // namespace onward
+}  // namespace onward::kernels

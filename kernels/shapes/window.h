@@ -9,7 +9,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward {
+namespace onward::kernels {
 
 enum class AutoPad : uint8_t { kNotSet, kValid, kSameUpper, kSameLower };
 
@@ -62,4 +62,4 @@ void OutputsOfTap(const WindowAxis& axis, int64_t k, int64_t* begin, int64_t* en
 absl::StatusOr<WindowAxes> ResolveWindow(const WindowAttributes& attributes, DimsView input,
                                          DimsView kernel);
 
-}  // namespace onward
+}  // namespace onward::kernels

@@ -123,7 +123,7 @@ TEST_F(BenchCommand, PeaksByDataTypeAndLevel) {
   EXPECT_GT(float32, 1);
   EXPECT_NEAR(of_float32, 0.5, 0.15);
   EXPECT_GT(gflops["int8"].get<double>(), 0.9 * float32);
-  EXPECT_EQ(gflops.contains("bfloat16"), cpu::BFloat16Tiles() != nullptr);
+  EXPECT_EQ(gflops.contains("bfloat16"), kernels::cpu::BFloat16Tiles() != nullptr);
   const auto& levels = document["memory"];
   ASSERT_GE(levels.size(), 2u);
   EXPECT_EQ(levels.front()["level"], "L1");

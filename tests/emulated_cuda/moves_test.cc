@@ -171,7 +171,7 @@ TEST(DivisorTest, QuotientsAreExact) {
   for (int i = 0; i < 2000; ++i)
     divisors.push_back(1 + random() % (1u << (1 + random() % 31)) % 0x7fffffff);
   for (const uint32_t by : divisors) {
-    const cuda::Divisor divisor(by);
+    const kernels::cuda::Divisor divisor(by);
     std::vector<uint32_t> numbers = {0, 1, by - 1, by, 0x7ffffffe, 0x7fffffff};
     for (int i = 0; i < 100; ++i) numbers.push_back(random() >> 1);
     for (int i = 0; i < 20; ++i) {

@@ -49,7 +49,7 @@ TEST(Sampling, DrawsHaveTheProbabilities) {
   std::vector<int> counts(5, 0);
   for (int i = 0; i < kDraws; ++i) {
     double units[2];
-    UniformNumbers<double>::Draw({5, 0, 0}, static_cast<uint64_t>(i), units);
+    kernels::UniformNumbers<double>::Draw({5, 0, 0}, static_cast<uint64_t>(i), units);
     ++counts[static_cast<size_t>(At(p, units[0]))];
   }
   EXPECT_EQ(counts[2], 0);

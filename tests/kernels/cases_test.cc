@@ -6,7 +6,7 @@
 #include "kernels/cpu/kernels.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 TEST(Cases, EveryCpuKernelGivesTheExpectedValues) {
@@ -34,4 +34,4 @@ TEST(Cases, EveryCpuKernelGivesTheExpectedValues) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernels.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using ::testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(LayoutErrors, NameTheSizeThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

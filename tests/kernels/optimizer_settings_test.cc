@@ -10,7 +10,7 @@
 
 #include "graph/optimizers/optimizer_entry.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 TEST(OptimizerSettings, AreThoseOfTheEntries) {
@@ -27,4 +27,4 @@ TEST(OptimizerSettings, AreThoseOfTheEntries) {
 }
 
 }  // namespace
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernels.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 RandomStream Stream(uint32_t key0, uint32_t key1, uint32_t c2, uint32_t c3) {
@@ -142,4 +142,4 @@ TEST(Random, DropoutKeepsTheMeanAndTellsItsMask) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 TEST(ThreadPool, EveryChunkRunsOnce) {
@@ -67,4 +67,4 @@ TEST(ThreadPool, IdlePoolUsesNoCpu) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

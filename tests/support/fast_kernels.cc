@@ -46,7 +46,7 @@ int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, Take
   int ran = 0;
   KernelOptions options;
   options.precision = precision;
-  for (const KernelEntry& entry : CpuKernels()) {
+  for (const KernelEntry& entry : kernels::CpuKernels()) {
     if (entry.op != c.op || entry.domain != c.domain || !takes(entry.name)) continue;
     for (uint64_t mask : std::set<uint64_t>{0, constants}) {
       SCOPED_TRACE(std::string(entry.name) + " " + c.name);

@@ -18,8 +18,8 @@ class Draws {
  public:
   explicit Draws(uint64_t seed) : seed_(seed) {}
   double Uniform() {
-    const RandomBlock block = Philox({seed_, 0x494d4147, 0}, count_++);
-    return UniformDouble(block.word[0], block.word[1]);
+    const kernels::RandomBlock block = kernels::Philox({seed_, 0x494d4147, 0}, count_++);
+    return kernels::UniformDouble(block.word[0], block.word[1]);
   }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
   int64_t Below(int64_t end) {

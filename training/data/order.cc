@@ -14,7 +14,8 @@ namespace {
 enum Purpose : uint32_t { kShuffle = 0x4f524400, kDraw, kExample };
 
 uint64_t Word(uint64_t seed, Purpose purpose, int64_t epoch, uint64_t index) {
-  const RandomBlock block = Philox({seed, purpose, static_cast<uint32_t>(epoch)}, index);
+  const kernels::RandomBlock block =
+      kernels::Philox({seed, purpose, static_cast<uint32_t>(epoch)}, index);
   return uint64_t{block.word[0]} << 32 | block.word[1];
 }
 

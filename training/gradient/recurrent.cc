@@ -51,7 +51,7 @@ Expr StepsOf(const RecurrentDirection& direction, const Expr& y, bool batch_firs
   return Transpose(direction.Own(y, 2), {1, 0, 2});
 }
 
-Gradients FromStates(const GradientScope& s, const RecurrentAttributes& a) {
+Gradients FromStates(const GradientScope& s, const kernels::RecurrentAttributes& a) {
   std::vector<Expr> given, inputs, gradients = NoGradients(s);
   for (int i = 0; i < s.num_inputs(); ++i) {
     given.push_back(s.input(i));
@@ -95,7 +95,7 @@ Gradients FromStates(const GradientScope& s, const RecurrentAttributes& a) {
 }
 
 // A GRU that multiplies twice per step: through a Scan as long as the recurrence.
-Gradients ThroughScan(const GradientScope& s, const RecurrentAttributes& a) {
+Gradients ThroughScan(const GradientScope& s, const kernels::RecurrentAttributes& a) {
   const DType dtype = s.input(kX).dtype();
   return GradientsOf(s, [&](const std::vector<Expr>& given) {
     std::vector<Expr> inputs, ys, states;
@@ -125,19 +125,19 @@ Gradients ThroughScan(const GradientScope& s, const RecurrentAttributes& a) {
   });
 }
 
-template <RecurrentOp kOp>
+template <kernels::RecurrentOp kOp>
 Gradients RecurrentRule(const GradientScope& s) {
   const KernelOptions options;
   ONWARD_ASSIGN_OR_RETURN(
-      const RecurrentAttributes attributes,
-      RecurrentAttributes::Parse(NodeSpec(s.sink().graph(), s.id(), options), kOp));
-  const bool twice = kOp == RecurrentOp::kGru && !attributes.linear_before_reset;
+      const kernels::RecurrentAttributes attributes,
+      kernels::RecurrentAttributes::Parse(NodeSpec(s.sink().graph(), s.id(), options), kOp));
+  const bool twice = kOp == kernels::RecurrentOp::kGru && !attributes.linear_before_reset;
   return twice ? ThroughScan(s, attributes) : FromStates(s, attributes);
 }
 
-constexpr GradientEntry kRules[] = {{"GRU", RecurrentRule<RecurrentOp::kGru>},
-                                    {"LSTM", RecurrentRule<RecurrentOp::kLstm>},
-                                    {"RNN", RecurrentRule<RecurrentOp::kRnn>}};
+constexpr GradientEntry kRules[] = {{"GRU", RecurrentRule<kernels::RecurrentOp::kGru>},
+                                    {"LSTM", RecurrentRule<kernels::RecurrentOp::kLstm>},
+                                    {"RNN", RecurrentRule<kernels::RecurrentOp::kRnn>}};
 
 }  // namespace
 

@@ -10,30 +10,30 @@ namespace {
 
 using namespace expr;  // NOLINT: formulas
 
-Expr Apply(const RecurrentActivation& f, const Expr& x) {
+Expr Apply(const kernels::RecurrentActivation& f, const Expr& x) {
   const double alpha = f.alpha, beta = f.beta;
   switch (f.kind) {
-    case GateFunction::kRelu:
+    case kernels::GateFunction::kRelu:
       return Relu(x);
-    case GateFunction::kTanh:
+    case kernels::GateFunction::kTanh:
       return Tanh(x);
-    case GateFunction::kSigmoid:
+    case kernels::GateFunction::kSigmoid:
       return Sigmoid(x);
-    case GateFunction::kAffine:
+    case kernels::GateFunction::kAffine:
       return x * alpha + beta;
-    case GateFunction::kLeakyRelu:
+    case kernels::GateFunction::kLeakyRelu:
       return Op("LeakyRelu", {x}, {{"alpha", f.alpha}});
-    case GateFunction::kThresholdedRelu:
+    case kernels::GateFunction::kThresholdedRelu:
       return Where(GreaterOrEqual(x, ScalarLike(x, alpha)), x, ScalarLike(x, 0));
-    case GateFunction::kScaledTanh:
+    case kernels::GateFunction::kScaledTanh:
       return Tanh(x * beta) * alpha;
-    case GateFunction::kHardSigmoid:
+    case kernels::GateFunction::kHardSigmoid:
       return Op("HardSigmoid", {x}, {{"alpha", f.alpha}, {"beta", f.beta}});
-    case GateFunction::kElu:
+    case kernels::GateFunction::kElu:
       return Op("Elu", {x}, {{"alpha", f.alpha}});
-    case GateFunction::kSoftsign:
+    case kernels::GateFunction::kSoftsign:
       return Op("Softsign", {x});
-    case GateFunction::kSoftplus:
+    case kernels::GateFunction::kSoftplus:
       return Op("Softplus", {x});
   }
   return x;
@@ -45,7 +45,7 @@ std::vector<Expr> Parts(const Expr& x, int64_t axis, int count) {
   return Ops("Split", {x}, count, {{"axis", axis}, {"num_outputs", int64_t{count}}});
 }
 
-RecurrentDirection::RecurrentDirection(const RecurrentAttributes& attributes,
+RecurrentDirection::RecurrentDirection(const kernels::RecurrentAttributes& attributes,
                                        const std::vector<Expr>& inputs, int direction)
     : a_(attributes), inputs_(inputs), direction_(direction) {
   x_ = a_.batch_first ? Transpose(inputs[kX], {1, 0, 2}) : inputs[kX];
@@ -55,7 +55,7 @@ RecurrentDirection::RecurrentDirection(const RecurrentAttributes& attributes,
   if (Has(kPeepholes)) peepholes_ = Own(inputs[kPeepholes], 0);
   if (!Has(kB)) return;
   const std::vector<Expr> biases = Parts(Own(inputs[kB], 0), 0, 2);
-  if (a_.op != RecurrentOp::kGru || !a_.linear_before_reset) {
+  if (a_.op != kernels::RecurrentOp::kGru || !a_.linear_before_reset) {
     input_bias_ = biases[0] + biases[1];
     return;
   }
@@ -66,8 +66,8 @@ RecurrentDirection::RecurrentDirection(const RecurrentAttributes& attributes,
 }
 
 bool RecurrentDirection::is_plain_lstm() const {
-  constexpr GateFunction kDefaults[] = {GateFunction::kSigmoid, GateFunction::kTanh,
-                                        GateFunction::kTanh};
+  constexpr kernels::GateFunction kDefaults[] = {
+      kernels::GateFunction::kSigmoid, kernels::GateFunction::kTanh, kernels::GateFunction::kTanh};
   for (int i = 0; i < a_.functions() && is_lstm(); ++i) {
     if (a_.activations[static_cast<size_t>(direction_ * 3 + i)].kind != kDefaults[i]) return false;
   }
@@ -97,8 +97,8 @@ Expr RecurrentDirection::Activate(int function, const Expr& x) const {
 std::vector<Expr> RecurrentDirection::Cell(const Expr& x, const Expr& product,
                                            const std::vector<Expr>& states,
                                            const Expr& peepholes) const {
-  if (a_.op == RecurrentOp::kRnn) return {Activate(0, x + product)};
-  if (a_.op == RecurrentOp::kGru) {
+  if (a_.op == kernels::RecurrentOp::kRnn) return {Activate(0, x + product)};
+  if (a_.op == kernels::RecurrentOp::kGru) {
     const std::vector<Expr> own = Parts(x, 1, 3), r = Parts(product, 1, 3);
     const Expr update = Activate(0, own[0] + r[0]), reset = Activate(0, own[1] + r[1]);
     return {(1.0 - update) * Activate(1, own[2] + reset * r[2]) + update * states[0]};

@@ -13,16 +13,18 @@ enum RecurrentInput { kX, kW, kR, kB, kLens, kInitialH, kInitialC, kPeepholes };
 // The inputs of one direction; all expressions of one graph.
 class RecurrentDirection {
  public:
-  RecurrentDirection(const RecurrentAttributes& attributes, const std::vector<Expr>& inputs,
-                     int direction);
+  RecurrentDirection(const kernels::RecurrentAttributes& attributes,
+                     const std::vector<Expr>& inputs, int direction);
 
   bool Has(RecurrentInput i) const { return i < inputs_.size() && inputs_[i].valid(); }
-  bool is_lstm() const { return a_.op == RecurrentOp::kLstm; }
+  bool is_lstm() const { return a_.op == kernels::RecurrentOp::kLstm; }
   bool reversed() const { return a_.reversed(direction_); }
   // Whether it is an LSTM as onward.LstmGradient has it: default activations and nothing else.
   bool is_plain_lstm() const;
   // Whether the candidate needs a product of its own, of the reset state.
-  bool multiplies_twice() const { return a_.op == RecurrentOp::kGru && !a_.linear_before_reset; }
+  bool multiplies_twice() const {
+    return a_.op == kernels::RecurrentOp::kGru && !a_.linear_before_reset;
+  }
   // The direction's part of a value that has an axis of directions.
   Expr Own(const Expr& value, int64_t axis) const;
   const Expr& x() const { return x_; }                  // [steps, batch, input]
@@ -52,7 +54,7 @@ class RecurrentDirection {
  private:
   Expr Activate(int function, const Expr& x) const;
 
-  const RecurrentAttributes& a_;
+  const kernels::RecurrentAttributes& a_;
   const std::vector<Expr>& inputs_;
   const int direction_;
   Expr x_, w_, r_, r_rows_, input_bias_, late_bias_, peepholes_;

@@ -4,7 +4,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // dx[i] = dy[i] where the gradient passes at x[i], else 0. Bounds may be null.
@@ -97,4 +97,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ActivationGradients() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/communicator.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class AllReduce : public Kernel {
@@ -41,4 +41,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceAllReduce() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct ArgPlan {
@@ -151,4 +151,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceArgReduce() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

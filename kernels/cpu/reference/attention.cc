@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename Acc>
@@ -299,4 +299,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceAttention() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

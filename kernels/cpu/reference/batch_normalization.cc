@@ -4,7 +4,7 @@
 #include "kernels/cpu/reference/moments.h"
 #include "kernels/cpu/several_values.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct BatchPlan {
@@ -181,4 +181,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceBatchNormalization() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 namespace f = functors;
@@ -42,4 +42,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceBinary() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // RunContext's inputs are those of the node, then the captures of each of its bodies in their
 // order.
@@ -29,4 +29,4 @@ inline SlotValue InputOrAbsent(const RunContext& context, int i) {
   return context.has_input(i) ? context.input_slot(i) : SlotValue();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

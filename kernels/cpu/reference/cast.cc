@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/cast_string.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using PlainTypes = Concat<NumericTypes, TypeList<bool>>;
@@ -380,4 +380,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceCast() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

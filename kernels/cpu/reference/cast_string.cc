@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cast_convert.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Rounds to a format of `mantissa_bits` without bounds on the exponent.
@@ -134,4 +134,4 @@ absl::Status ParseBool(std::string_view text, bool* value) {
   return absl::OkStatus();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The shortest decimal that reads back as `value` in a format of `mantissa_bits` (counting the
 // implicit one) and that Python prints for it: "1.0", "0.1", "1e-05", "nan", "-inf".
@@ -20,4 +20,4 @@ absl::Status ParseInteger(std::string_view text, int64_t* bits);
 // "true", "false" in any case, or a number.
 absl::Status ParseBool(std::string_view text, bool* value);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

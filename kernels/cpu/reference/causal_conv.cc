@@ -6,7 +6,7 @@
 #include "graph/base/checked.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct CausalConvState {
@@ -102,4 +102,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceCausalConv() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Winitzki's approximation of the inverse error function with a = 0.147, as in the standard's
@@ -94,4 +94,4 @@ void StoreNumber(double value, const TensorView& out, int64_t i) {
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class PostTransform : uint8_t { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
 
@@ -38,4 +38,4 @@ ReadNumber ReaderOfNumbers(DType dtype);
 // Writes a double as element i of a float, double or float16 tensor.
 void StoreNumber(double value, const TensorView& out, int64_t i);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using ClipLoop = void (*)(const void* in, const void* low, const void* high, void* out,
@@ -80,4 +80,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceClip() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

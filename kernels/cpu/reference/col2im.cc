@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/elementwise_loops.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -269,4 +269,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceCol2Im() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

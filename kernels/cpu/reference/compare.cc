@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 namespace f = functors;
@@ -46,4 +46,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceCompare() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

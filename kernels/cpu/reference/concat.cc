@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -104,4 +104,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceConcat() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

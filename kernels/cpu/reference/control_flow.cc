@@ -7,7 +7,7 @@
 #include "kernels/cpu/reference/loop_values.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -167,4 +167,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceControlFlow() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

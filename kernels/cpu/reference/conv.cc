@@ -7,7 +7,7 @@
 #include "kernels/cpu/reference/conv_columns.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct ConvState {
@@ -155,4 +155,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceConv() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

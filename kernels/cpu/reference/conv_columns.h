@@ -9,7 +9,7 @@
 #include "kernels/cpu/reference/tiled_product.h"
 #include "kernels/shapes/window.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ConvColumns {
   absl::Span<const WindowAxis> axes;
@@ -95,4 +95,4 @@ void PackTransposedColumns(const ConvColumns& c, const T* image, int64_t p, int6
                output, to);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct CumulativePlan {
@@ -125,4 +125,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceCumulative() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

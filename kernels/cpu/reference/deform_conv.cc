@@ -7,7 +7,7 @@
 #include "kernels/cpu/reference/tiled_product.h"
 #include "kernels/shapes/conv.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct DeformState {
@@ -149,4 +149,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceDeformConv() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

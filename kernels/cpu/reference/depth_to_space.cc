@@ -5,7 +5,7 @@
 #include "kernels/cpu/strided_copy.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class BlockedTranspose : public Kernel {
@@ -88,4 +88,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceDepthToSpace() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -1,7 +1,7 @@
 // Det: by LU decomposition with partial pivoting, in double.
 #include "kernels/cpu/reference/square_matrices.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Destroys `a` (n x n).
@@ -51,4 +51,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceDet() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/reference/fourier.h"
 #include "kernels/cpu/reference/single_fourier.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxLength = int64_t{1} << 30;
@@ -282,4 +282,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceDft() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

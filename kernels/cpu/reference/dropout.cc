@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/random.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using DropoutTypes =
@@ -183,4 +183,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceDropout() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename Left, typename Right, typename Acc>
@@ -110,4 +110,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceEinsum() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

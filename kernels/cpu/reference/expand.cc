@@ -5,7 +5,7 @@
 #include "kernels/cpu/strided_copy.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using View = absl::StatusOr<std::optional<StridedView>> (*)(const BindContext& context);
@@ -50,4 +50,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceExpand() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

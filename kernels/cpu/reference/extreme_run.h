@@ -8,7 +8,7 @@
 
 #include "kernels/elementwise_functors.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 template <typename C>
 struct Extreme {
@@ -55,4 +55,4 @@ Extreme<ComputeType<T>> ExtremeOfRun(const T* x, int64_t count) {
   return result;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

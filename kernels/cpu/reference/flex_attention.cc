@@ -10,7 +10,7 @@
 #include "kernels/cpu/reference/captures.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct FlexState {
@@ -215,4 +215,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceFlexAttention() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -82,4 +82,4 @@ void InverseTransform(const FourierPlan& plan, Complex* data, Complex* work) {
   for (int64_t k = 0; k < plan.length; ++k) data[k] = std::conj(data[k]);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

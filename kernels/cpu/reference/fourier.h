@@ -7,7 +7,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 using Complex = std::complex<double>;
 
@@ -31,4 +31,4 @@ void Transform(const FourierPlan& plan, Complex* data, Complex* work);
 // The unscaled inverse.
 void InverseTransform(const FourierPlan& plan, Complex* data, Complex* work);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -241,4 +241,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceGather() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

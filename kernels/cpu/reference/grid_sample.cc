@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -391,4 +391,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceGridSample() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -199,4 +199,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceIdentity() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

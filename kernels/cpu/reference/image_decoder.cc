@@ -3,7 +3,7 @@
 #include "files/image/codec.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class PixelFormat : uint8_t { kRgb, kBgr, kGray };
@@ -73,4 +73,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceImageDecoder() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "kernels/cpu/reference/square_matrices.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Turns `a` into the unit matrix and the unit matrix `b` into its inverse; both n x n.
@@ -66,4 +66,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceInverse() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

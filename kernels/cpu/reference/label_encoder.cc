@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -150,4 +150,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceLabelEncoder() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "graph/base/checked.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct LinearAttentionAttributes {
@@ -226,4 +226,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceLinearAttention() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

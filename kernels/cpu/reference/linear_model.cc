@@ -6,7 +6,7 @@
 #include "kernels/cpu/reference/class_scores.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -151,4 +151,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceLinearModel() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/elements.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Outputs whose size is only promised are not allocated ahead beyond this.
@@ -166,4 +166,4 @@ absl::Status StackedOutput::CopyOut(RunContext& context, int64_t axis, bool reve
   return absl::OkStatus();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Gives a body's result out as an output of the node.
 absl::Status EmitOutput(RunContext& context, int output, const SlotValue& value);
@@ -63,4 +63,4 @@ class StackedOutput {
   std::vector<std::string> strings_;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/loss_plan.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // The largest score of one label and the logarithm of the sum of exp(score - largest).
@@ -94,4 +94,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceLoss() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // The input as [outer, count, inner] with the axis in the middle.
@@ -136,4 +136,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceLrn() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

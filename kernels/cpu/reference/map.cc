@@ -11,7 +11,7 @@
 #include "kernels/cpu/reference/cast_string.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -236,4 +236,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMap() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

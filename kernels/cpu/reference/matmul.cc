@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct MatMulState {
@@ -161,4 +161,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMatMul() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/shapes/pool.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Indices count elements of the tensor that MaxPool read, whose dims are the inferred ones; it lies
@@ -97,4 +97,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMaxUnpool() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

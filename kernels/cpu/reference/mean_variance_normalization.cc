@@ -3,7 +3,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reduce_plan.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using MvnLoop = void (*)(const ReducePlan& plan, const void* in, void* out, int64_t begin,
@@ -133,4 +133,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMeanVarianceNormalization() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

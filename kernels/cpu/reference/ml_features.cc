@@ -10,7 +10,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -371,4 +371,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMlFeatures() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

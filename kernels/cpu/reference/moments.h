@@ -6,7 +6,7 @@
 
 #include "kernels/elementwise_functors.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 template <typename C>
 struct Moments {
@@ -56,4 +56,4 @@ Moments<ComputeType<T>> ComputeSquare(const T* x, int64_t count) {
   return {C(0), static_cast<C>(squares / static_cast<double>(count))};
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

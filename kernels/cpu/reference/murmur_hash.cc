@@ -7,7 +7,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 uint32_t RotatedLeft(uint32_t x, int bits) { return (x << bits) | (x >> (32 - bits)); }
@@ -76,4 +76,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceMurmurHash() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

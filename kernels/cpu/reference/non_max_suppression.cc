@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct Box {
@@ -170,4 +170,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceNonMaxSuppression() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using NonZeroTypes = Concat<Concat<NumericTypes, ComplexTypes>, TypeList<bool, std::string>>;
@@ -129,4 +129,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceNonZero() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/reference/moments.h"
 #include "kernels/cpu/several_values.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // The type that statistics and the normalised value have before they are rounded to T: float, or
@@ -244,4 +244,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceNormalization() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using IndexTypes = Concat<FloatTypes, IntegerTypes>;
@@ -101,4 +101,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceOneHot() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -2,7 +2,7 @@
 // one that holds nothing is the empty Value.
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class AtRun : public Kernel {
@@ -67,4 +67,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceOptional() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

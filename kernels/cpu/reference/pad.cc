@@ -10,7 +10,7 @@
 #include "onward/memory_limit.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class Mode { kConstant, kReflect, kEdge, kWrap };
@@ -160,4 +160,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferencePad() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct PoolState {
@@ -320,4 +320,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferencePool() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

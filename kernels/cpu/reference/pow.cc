@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using BaseTypes = Concat<FloatTypes, TypeList<int32_t, int64_t>>;
@@ -81,4 +81,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferencePow() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

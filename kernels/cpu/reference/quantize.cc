@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/quantize_plan.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // How x / scale is rounded before it is rounded to the quantized type.
@@ -254,4 +254,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceQuantize() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

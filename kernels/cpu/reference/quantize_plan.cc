@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using LoadTypes = Concat<Concat<FloatTypes, Float8Types>,
@@ -116,4 +116,4 @@ QuantizeScratch PrepareScales(const RunContext& context, const QuantizePlan& pla
   return scratch;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

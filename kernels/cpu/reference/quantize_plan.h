@@ -8,7 +8,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct QuantizeAttributes {
   explicit QuantizeAttributes(const NodeSpec& spec)
@@ -78,4 +78,4 @@ void ForEachRow(const RunContext& context, const QuantizePlan& plan, const Body&
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

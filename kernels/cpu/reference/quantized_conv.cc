@@ -8,7 +8,7 @@
 #include "kernels/cpu/reference/tiled_product.h"
 #include "kernels/shapes/conv.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct ConvState {
@@ -166,4 +166,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceQuantizedConv() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/reference/tiled_product.h"
 #include "kernels/shapes/matmul.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct ProductState {
@@ -185,4 +185,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceQuantizedMatMul() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Elements [begin, end), of which the first one has number `at` of the stream.
@@ -253,4 +253,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceRandom() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/philox.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Where the elements of a tensor that has some rows of a batch stand in that of the whole batch.
 class BatchElements {
@@ -73,4 +73,4 @@ class RandomSource {
   int batch_axis_ = -1;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/tiled_product.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename A>
@@ -306,4 +306,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceRecurrent() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Elements summed into one partial value, and columns reduced side by side.
@@ -370,4 +370,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceReduce() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

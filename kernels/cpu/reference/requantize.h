@@ -8,7 +8,7 @@
 #include "onward/kernel.h"
 #include "onward/tensor.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 using QuantizedTypes =
     TypeList<int8_t, uint8_t, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>;
@@ -91,4 +91,4 @@ class Requantizer {
   double zero_;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

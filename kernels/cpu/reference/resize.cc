@@ -14,7 +14,7 @@
 #include "onward/memory_limit.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class AspectPolicy { kStretch, kNotLarger, kNotSmaller };
@@ -295,4 +295,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceResize() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

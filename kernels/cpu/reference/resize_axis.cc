@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Where output position x lies in the input.
@@ -105,4 +105,4 @@ void FillResizeTaps(const ResizeRule& rule, const ResizeAxis& axis, int64_t taps
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

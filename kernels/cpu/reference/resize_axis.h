@@ -5,7 +5,7 @@
 
 #include "absl/types/span.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic };
 enum class Coordinates : uint8_t {
@@ -43,4 +43,4 @@ int64_t ResizeTaps(const ResizeRule& rule, double scale);
 void FillResizeTaps(const ResizeRule& rule, const ResizeAxis& axis, int64_t taps,
                     absl::Span<int64_t> positions, absl::Span<double> weights);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Sums in double where float would not hold the integers.
@@ -145,4 +145,4 @@ void StoreExtrapolation(DType dtype, float value, void* element) {
   });
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

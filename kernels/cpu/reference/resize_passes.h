@@ -3,7 +3,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // One axis: `outer` slices of `in` positions of `inner` elements become `out` positions, each the
 // weighted sum of `taps` others; see FillResizeTaps.
@@ -31,4 +31,4 @@ RunResize InterpolationOf(DType dtype, int64_t* accumulator_size);
 // The extrapolation value as an element of `dtype`, into `element`; nothing for other than numbers.
 void StoreExtrapolation(DType dtype, float value, void* element);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // A coordinate of a sample between two neighbours of the map.
@@ -201,4 +201,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceRoiAlign() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/shapes/attention.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename T>
@@ -82,4 +82,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceRotaryEmbedding() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/reference/loop_values.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Slots = absl::InlinedVector<SlotValue, 16>;
@@ -190,4 +190,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceScan() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/packed.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -325,4 +325,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceScatter() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

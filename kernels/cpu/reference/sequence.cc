@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class AtRun : public Kernel {
@@ -126,4 +126,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceSequence() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -264,4 +264,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceShapeOps() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

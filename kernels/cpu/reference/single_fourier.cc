@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -143,4 +143,4 @@ void Transform(const SingleFourierPlan& plan, bool inverse, float scale, SingleC
   for (int64_t k = 0; k < plan.length; ++k) data[k] = in[k] * scale;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 using SingleComplex = std::complex<float>;
 
@@ -29,4 +29,4 @@ SingleFourierPlan MakeSingleFourierPlan(BindContext& context, int64_t length);
 void Transform(const SingleFourierPlan& plan, bool inverse, float scale, SingleComplex* data,
                SingleComplex* work);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

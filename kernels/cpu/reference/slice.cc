@@ -6,7 +6,7 @@
 #include "kernels/cpu/strided_copy.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 struct State {
@@ -49,4 +49,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceSlice() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class SoftmaxKind { kSoftmax, kLogSoftmax, kHardmax };
@@ -141,4 +141,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceSoftmax() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class AtRun : public Kernel {
@@ -152,4 +152,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceSplitSequence() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

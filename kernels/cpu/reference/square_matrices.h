@@ -7,7 +7,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Matrix `index` of `in`, n x n; `work` is scratch for as many matrices as the kernel asked for.
 using MatrixLoop = void (*)(const void* in, void* out, int64_t index, int64_t n, double* work);
@@ -52,4 +52,4 @@ class SquareMatrices : public Kernel {
   int64_t work_matrices_;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "onward/shape.h"
 #include "re2/re2.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -269,4 +269,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceString() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -11,7 +11,7 @@
 #include "kernels/cpu/reference/svm_model.h"
 #include "kernels/cpu/reference/svm_probability.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -244,4 +244,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceSvm() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

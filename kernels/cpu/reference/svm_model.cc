@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Products of one chunk of rows.
@@ -114,4 +114,4 @@ absl::StatusOr<SvmModel> ReadSvmModel(const NodeSpec& spec, int64_t num_vectors,
   return model;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

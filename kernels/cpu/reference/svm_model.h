@@ -8,7 +8,7 @@
 #include "kernels/cpu/reference/class_scores.h"
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class SvmKernel : uint8_t { kLinear, kPoly, kRbf, kSigmoid };
 
@@ -41,4 +41,4 @@ struct SvmModel {
 absl::StatusOr<SvmModel> ReadSvmModel(const NodeSpec& spec, int64_t num_vectors,
                                       int64_t linear_outputs);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // A square matrix.
@@ -68,4 +68,4 @@ void ClassProbabilities(absl::Span<const double> scores, const std::vector<float
   Couple(r, probabilities);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "absl/types/span.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Platt's sigmoid 1 / (1 + exp(a * score + b)) for each pair (i < j, in order), then the pairwise
 // coupling of Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by
@@ -14,4 +14,4 @@ namespace onward::cpu {
 void ClassProbabilities(absl::Span<const double> scores, const std::vector<float>& a,
                         const std::vector<float>& b, absl::Span<double> probabilities);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

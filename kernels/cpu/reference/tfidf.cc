@@ -8,7 +8,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 enum class Weighting { kTf, kIdf, kTfIdf };
@@ -184,4 +184,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTfidf() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

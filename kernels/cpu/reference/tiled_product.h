@@ -13,7 +13,7 @@
 #include "onward/kernel.h"
 #include "onward/small_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Where products of T are summed: float for the formats narrower than 32 bits, and unsigned for
 // integers, whose overflow wraps.
@@ -154,4 +154,4 @@ void PackRows(const T* data, int64_t row_stride, int64_t column_stride, int64_t 
   }
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

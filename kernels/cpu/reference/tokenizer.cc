@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "re2/re2.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Regexes = std::vector<std::unique_ptr<RE2>>;
@@ -177,4 +177,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTokenizer() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using TopKTypes = NumericTypes;
@@ -183,4 +183,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTopK() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

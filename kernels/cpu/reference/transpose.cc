@@ -9,7 +9,7 @@
 #include "kernels/cpu/strided_copy.h"
 #include "onward/status.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class Transpose : public Kernel {
@@ -47,4 +47,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTranspose() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "kernels/cpu/reference/tree_model.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
@@ -248,4 +248,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTreeEnsemble() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

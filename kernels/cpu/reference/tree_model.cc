@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 std::vector<double> Numbers(const Tensor* tensor) {
@@ -304,4 +304,4 @@ absl::StatusOr<TreeModel> ReadTreesById(const Attributes& attributes, const std:
   return model;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "onward/kernel.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class TreeTest : uint8_t {
   kLessOrEqual,
@@ -76,4 +76,4 @@ absl::StatusOr<TreeModel> ReadTreesById(const Attributes& attributes, const std:
 // The numbers of `name`, or of `name`_as_tensor.
 std::vector<double> FloatsOrTensor(const Attributes& attributes, const std::string& name);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 class Trilu : public Kernel {
@@ -146,4 +146,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceTrilu() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

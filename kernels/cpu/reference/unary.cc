@@ -2,7 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 namespace f = functors;
@@ -83,4 +83,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceUnary() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -9,7 +9,7 @@
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using UniqueTypes = Concat<NumericTypes, TypeList<bool, std::string>>;
@@ -237,4 +237,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceUnique() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

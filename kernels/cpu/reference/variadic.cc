@@ -4,7 +4,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 namespace f = functors;
@@ -86,4 +86,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceVariadic() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

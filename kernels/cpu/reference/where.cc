@@ -4,7 +4,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 using WhereLoop = void (*)(const BroadcastTile<3>& tile, const bool* condition, const void* x,
@@ -109,4 +109,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceWhere() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -172,4 +172,4 @@ constexpr KernelEntry kKernels[] = {
 
 KernelList ReferenceWindowFunctions() { return kKernels; }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include "graph/ops/activation_kind.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ActivationSpec {
   Activation kind = Activation::kNone;
@@ -11,4 +11,4 @@ struct ActivationSpec {
   float beta = 0;
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/math_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // Calls f with the function that `spec` names, so that the choice stands outside f's loop.
 template <typename F>
@@ -36,4 +36,4 @@ ONWARD_INLINE void WithActivation(const ActivationSpec& spec, F&& f) {
   }
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/simd/adafactor_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <typename T>
 struct Wide {
@@ -134,4 +134,4 @@ void BlockApply(const AdafactorBlock<T>& b, const AdafactorRoots<T>& roots, T sh
   }
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "kernels/cpu/simd/squares_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // The smaller; NaN if x is.
 template <typename T>
@@ -219,4 +219,4 @@ void TinyApply(const AdafactorNumbers<T>& n, T rate, const AdafactorArrays<T>& a
   }
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

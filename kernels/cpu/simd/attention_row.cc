@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/attention_row.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const AttentionRowKernels& AttentionRowsOf(InstructionSet set) {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ const AttentionRowKernels& AttentionRowsOf(InstructionSet set) {
   return baseline::AttentionRows();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct AttentionRowKernels {
   // scores[j] = sum over d of q[d] k[j * k_row + d], for j < keys.
@@ -32,4 +32,4 @@ const AttentionRowKernels& AttentionRows();
 // The kernels of `set`, which must be one that Supports().
 const AttentionRowKernels& AttentionRowsOf(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

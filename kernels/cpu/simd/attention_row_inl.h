@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/row_sums_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // One key per lane: sums of kLanes keys are kept apart and transposed at the end.
 inline void Dots(const float* q, const float* k, int64_t k_row, int64_t keys, int64_t depth,
@@ -138,4 +138,4 @@ const AttentionRowKernels& AttentionRows() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

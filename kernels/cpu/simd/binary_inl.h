@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/elementwise_loops.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <FloatBinary kOp>
 ONWARD_INLINE Vec Apply(Vec a, Vec b) {
@@ -45,4 +45,4 @@ FloatBinaryLoop Binary(FloatBinary op) {
   return BinaryOf(op, std::make_integer_sequence<int, kCount>());
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

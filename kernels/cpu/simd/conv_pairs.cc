@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/simd/gemm_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const ConvPairsKernels* BFloat16Conv() {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ const ConvPairsKernels* BFloat16Conv() {
   return nullptr;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/conv_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ConvPairsKernels {
   // Fills one channel's planes, which lie as those of conv_tile.h do.
@@ -35,4 +35,4 @@ const ConvPairsKernels& ConvPairs();
 // Null where the processor has no such instructions.
 const ConvPairsKernels* BFloat16Conv();
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

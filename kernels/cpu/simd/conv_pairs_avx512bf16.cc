@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/pairs_inl.h"
 #include "kernels/cpu/simd/patch_vec_inl.h"
 
-namespace onward::cpu::avx512bf16 {
+namespace onward::kernels::cpu::avx512bf16 {
 namespace {
 
 // Bit j: whether begin + j lies in [0, size).
@@ -157,4 +157,4 @@ const ConvPairsKernels& ConvPairs() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::avx512bf16

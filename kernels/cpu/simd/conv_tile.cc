@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/conv_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const ConvTileKernels& ConvTiles(InstructionSet set) {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ const ConvTileKernels& ConvTiles(InstructionSet set) {
   return baseline::ConvKernels();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The windows of a 2-D convolution over one image (1-D: height 1).
 struct PatchWindow {
@@ -83,4 +83,4 @@ const ConvTileKernels& ConvKernels();
 
 const ConvTileKernels& ConvTiles(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/patch_vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 ONWARD_INLINE void FillZero(float* p, int64_t count) {
   int64_t i = 0;
@@ -115,4 +115,4 @@ const ConvTileKernels& ConvKernels() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // a / b rounded up, 0 for negative a.
 ONWARD_INLINE int64_t CeilDivision(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
@@ -69,4 +69,4 @@ ONWARD_INLINE void CopyRun(const float* from, int64_t stride, int64_t count, flo
   for (; i < count; ++i) to[i] = from[i * stride];
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 InstructionSet Detect() {
@@ -49,4 +49,4 @@ InstructionSet BestInstructionSet() {
   return best;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

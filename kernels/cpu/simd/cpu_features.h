@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class InstructionSet : uint8_t {
   kBaseline,  // what every target of the compiler has: x86-64 with SSE2
@@ -32,4 +32,4 @@ T ForSet(InstructionSet set, T baseline, [[maybe_unused]] T avx2, [[maybe_unused
   return baseline;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

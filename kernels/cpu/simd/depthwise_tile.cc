@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/depthwise_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const DepthwiseKernels& DepthwiseTiles(InstructionSet set) {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ const DepthwiseKernels& DepthwiseTiles(InstructionSet set) {
   return baseline::Depthwise();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

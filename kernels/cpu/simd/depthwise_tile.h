@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/conv_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The rows of the image that the band reads are copied with their padding so that the channels of
 // one pixel form a vector; the sums are turned back when they are stored.
@@ -97,4 +97,4 @@ const DepthwiseKernels& Depthwise();
 
 const DepthwiseKernels& DepthwiseTiles(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

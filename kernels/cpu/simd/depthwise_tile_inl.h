@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/depthwise_tile.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 ONWARD_INLINE void FillZeroVecs(float* p, int64_t count) {
   for (int64_t i = 0; i < count; ++i) Store(p + i * kLanes, Vec{});
@@ -300,4 +300,4 @@ const DepthwiseKernels& Depthwise() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

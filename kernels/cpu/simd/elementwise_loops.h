@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // The values of an op's scalar attributes.
 struct LoopParameters {
@@ -69,4 +69,4 @@ UnaryLoop Unary(FloatUnary op);
 FloatBinaryLoop Binary(FloatBinary op);
 }  // namespace avx512
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/gates.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const GateKernels& GatesOf(InstructionSet set) {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ const GateKernels& GatesOf(InstructionSet set) {
   return baseline::Gates();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // `rows` sequences of one block of `units` hidden units; `units` is a multiple of the vector's
 // lanes. Sums hold the gates side by side: [row][gate][units].
@@ -63,4 +63,4 @@ const GateKernels& Gates();
 // The kernels of `set`, which must be one that Supports().
 const GateKernels& GatesOf(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // Calls cell(sums, state offset, x offset) for every vector of the block.
 template <typename F>
@@ -100,4 +100,4 @@ const GateKernels& Gates() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/simd/gemm_tile_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 inline void PackRows(const float* a, int64_t a_row, int rows, int64_t k, float* packed) {
   for (int64_t k0 = 0; k0 < k; k0 += kLanes) {
@@ -63,4 +63,4 @@ const GemmTileKernels& TileKernels() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

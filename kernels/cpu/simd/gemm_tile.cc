@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const GemmTileKernels* BFloat16Tiles() {
 #if defined(__x86_64__)
@@ -20,4 +20,4 @@ const GemmTileKernels& GemmTiles(InstructionSet set) {
   return baseline::TileKernels();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // One tile: C[r, c] = sum over k of A[r, k] B[k, c] for r < rows, c < cols. Where kernels multiply
 // pairs, `k` counts pairs, and each element of A and B is a word of two bfloat16, the one of the
@@ -80,4 +80,4 @@ const GemmTileKernels* BFloat16Tiles();
 // The kernels of `set`, which must be one that Supports().
 const GemmTileKernels& GemmTiles(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

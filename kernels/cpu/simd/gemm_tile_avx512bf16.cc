@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/gemm_tile_inl.h"
 #include "kernels/cpu/simd/pairs_inl.h"
 
-namespace onward::cpu::avx512bf16 {
+namespace onward::kernels::cpu::avx512bf16 {
 namespace {
 
 // n floats from p on, 0 <= n <= 2 kLanes, as words; zero beyond them.
@@ -91,4 +91,4 @@ const GemmTileKernels& TileKernels() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::avx512bf16

@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // Accumulators, two of B and one of A fill the registers: 32 with AVX-512, else 16.
 inline constexpr int kTileRows = kLanes == 16 ? 12 : 6;
@@ -188,4 +188,4 @@ inline void AnyTile(const GemmTile& t) {
   }
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

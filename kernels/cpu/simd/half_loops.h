@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/elementwise_loops.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct HalfLoops {
   UnaryLoop from_float;
@@ -23,4 +23,4 @@ const HalfLoops& Halves();
 const HalfLoops& BFloats();
 }  // namespace avx512
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/half_loops.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // `narrow` and `widen` convert kLanes elements, Half is a vector of as many of 16 bits.
 template <typename Half, Half (*narrow)(Vec)>
@@ -78,4 +78,4 @@ const HalfLoops& Halves() {
 }
 #endif
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

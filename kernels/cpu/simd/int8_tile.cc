@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/int8_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const Int8TileKernels& Int8TilesOf(InstructionSet set) {
 #if defined(__x86_64__)
@@ -12,4 +12,4 @@ const Int8TileKernels& Int8TilesOf(InstructionSet set) {
   return baseline::Int8Tiles();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -10,7 +10,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class ByteSigns : uint8_t { kRowsUnsigned, kVectorsUnsigned };
 
@@ -66,4 +66,4 @@ const Int8TileKernels& Int8Tiles();
 // The kernels of `set`, which must be one that Supports(); with VNNI where the processor has it.
 const Int8TileKernels& Int8TilesOf(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

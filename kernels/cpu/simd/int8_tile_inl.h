@@ -16,7 +16,7 @@
 #define ONWARD_INT8_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-namespace onward::cpu::ONWARD_INT8_TARGET {
+namespace onward::kernels::cpu::ONWARD_INT8_TARGET {
 
 #if defined(__AVX512VNNI__)
 using Sums = __m512i;
@@ -257,4 +257,4 @@ const Int8TileKernels& Int8Tiles() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_INT8_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_INT8_TARGET

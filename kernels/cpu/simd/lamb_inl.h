@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "kernels/cpu/simd/squares_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <typename T>
 ONWARD_INLINE T LambChange(const LambNumbers<T>& n, T p, T m, T v) {
@@ -49,4 +49,4 @@ void LambApply(const LambNumbers<T>& numbers, T rate, const LambArrays<T>& a, in
   for (int64_t i = begin; i < end; ++i) out[i] = p[i] - rate * LambChange(n, p[i], m[i], v[i]);
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // a0 + a1 x + a2 x^2 + ...
 ONWARD_INLINE Vec Polynomial(Vec, float a) { return Set(a); }
@@ -161,4 +161,4 @@ ONWARD_INLINE Vec HardSigmoid(Vec x, float alpha, float beta) {
 }
 ONWARD_INLINE Vec HardSwish(Vec x) { return x * HardSigmoid(x, 1.0f / 6.0f, 0.5f); }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

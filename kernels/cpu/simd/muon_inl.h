@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "kernels/cpu/simd/squares_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <typename T>
 double MuonDirection(T weight, T momentum, bool nesterov, T sign, const T* g, const T* state,
@@ -30,4 +30,4 @@ void MuonApply(const T* p, const T* x, T shrink, T rate, T* out, int64_t count) 
   for (int64_t i = 0; i < count; ++i) out[i] = p[i] * shrink - rate * x[i];
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // W [n, blocks * block]: codes packed in bytes, the first in the lowest bits.
 struct NBitsMatrix {
@@ -45,4 +45,4 @@ namespace avx512 {
 const NBitsKernels& NBits();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

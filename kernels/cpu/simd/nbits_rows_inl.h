@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/nbits_rows.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // kLanes bytes as integers. (Compilers convert vectors of bytes one by one.)
 ONWARD_INLINE IVec LoadBytes(const uint8_t* p) {
@@ -154,4 +154,4 @@ const NBitsKernels& NBits() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct AdadeltaSettings {
   enum : int { kLr, kRho, kEps, kWeightDecay, kCount };
@@ -68,4 +68,4 @@ inline constexpr StepSettings kStepSettings[] = {
     {"SgdStep", SgdSettings::kNames, SgdSettings::kCount},
 };
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

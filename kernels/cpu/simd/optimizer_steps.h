@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 enum class StepRule : uint8_t {
   kSgd,
@@ -57,4 +57,4 @@ namespace avx512 {
 const StepLoops& OptimizerStep(StepRule rule);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

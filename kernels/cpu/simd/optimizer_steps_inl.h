@@ -8,7 +8,7 @@
 #include "kernels/cpu/simd/optimizer_steps.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // A rule: what a step's numbers become in T, once, and how one element changes. `state` holds the
 // element's state and receives the next one.
@@ -288,4 +288,4 @@ const StepLoops& OptimizerStep(StepRule rule) {
   return kLoops[static_cast<int>(rule)];
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/conv_tile.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // A vector of output pixels as pieces of rows: those in `mask` are read at offset + lane.
 struct PatchPiece {
@@ -60,4 +60,4 @@ inline void SetPatchVecs(const PatchSource& source, int64_t pixel, int64_t count
   }
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/simd/gemm_tile.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 const PeakLoops& PeaksOf(InstructionSet set) {
   return ForSet(set, baseline::Peaks, avx2::Peaks, avx512::Peaks)();
@@ -15,4 +15,4 @@ ArithmeticLoop BFloat16Peak() {
   return {};
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // A loop of multiply-adds; null: the set has no such instruction.
 struct ArithmeticLoop {
@@ -45,4 +45,4 @@ const PeakLoops& PeaksOf(InstructionSet set);
 // The loop of the best set of this process; null: the processor has no products of bfloat16 pairs.
 ArithmeticLoop BFloat16Peak();
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

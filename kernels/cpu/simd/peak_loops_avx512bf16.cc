@@ -9,7 +9,7 @@
 #define ONWARD_UNROLL_CHAINS _Pragma("GCC unroll 24")
 #endif
 
-namespace onward::cpu::avx512bf16 {
+namespace onward::kernels::cpu::avx512bf16 {
 namespace {
 
 constexpr int kChains = 24;
@@ -33,4 +33,4 @@ void Rounds(int64_t rounds, float* sink) {
 
 ArithmeticLoop BFloat16() { return {Rounds, 2.0 * 2 * kChains * kLanes}; }
 
-}  // namespace onward::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::avx512bf16

@@ -10,7 +10,7 @@
 #define ONWARD_UNROLL_CHAINS _Pragma("GCC unroll 24")
 #endif
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // Registers of sums: enough to hide the latency of a multiply-add (4 or 5 cycles, two a cycle), few
 // enough to stay in registers beside two operands.
@@ -150,4 +150,4 @@ const PeakLoops& Peaks() {
   return kLoops;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

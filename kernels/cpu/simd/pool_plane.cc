@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 int64_t PoolScratch(const PoolPlane& plane) {
   const int64_t reach = (plane.out_columns - 1) * plane.stride_columns +
@@ -21,4 +21,4 @@ const PoolPlaneKernels& PoolsOf(InstructionSet set) {
   return baseline::Pools();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // A plane of rows x columns and its windows. All sizes are in elements; window taps outside the
 // plane are ignored.
@@ -49,4 +49,4 @@ const PoolPlaneKernels& Pools();
 // The kernels of `set`, which must be one that Supports().
 const PoolPlaneKernels& PoolsOf(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

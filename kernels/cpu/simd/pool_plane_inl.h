@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/pool_plane.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // NaN if either is.
 struct MaxOf {
@@ -167,4 +167,4 @@ const PoolPlaneKernels& Pools() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

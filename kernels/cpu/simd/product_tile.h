@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 inline constexpr int64_t kTileRows = 32;
 inline constexpr int64_t kTileColumns = 64;
@@ -34,4 +34,4 @@ namespace avx512 {
 const ProductTiles& Products();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/product_tile.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // kRows rows times two vectors of columns.
 template <int kRows, typename T>
@@ -49,4 +49,4 @@ const ProductTiles& Products() {
   return kTiles;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct QuantizeLoops {
   // The least and the greatest of 0 and x; NaN is left out.
@@ -28,4 +28,4 @@ namespace avx512 {
 const QuantizeLoops& Quantization();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/quantize_loops.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 inline void RangeOf(const float* x, int64_t count, float* low, float* high) {
   // Select leaves out NaN, which compares false.
@@ -57,4 +57,4 @@ const QuantizeLoops& Quantization() {
   return kLoops;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

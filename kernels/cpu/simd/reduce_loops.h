@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ReduceLoops {
   // The greatest or least element, NaN if one is; an infinity of none.
@@ -30,4 +30,4 @@ namespace avx512 {
 const ReduceLoops& Reductions();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/reduce_loops.h"
 #include "kernels/cpu/simd/row_sums_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <bool kMax>
 ONWARD_INLINE Vec Further(Vec a, Vec b) {
@@ -49,4 +49,4 @@ const ReduceLoops& Reductions() {
   return kLoops;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

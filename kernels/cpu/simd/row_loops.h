@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // y = (x + z - mean) / sqrt(variance + epsilon) * scale + bias over one row of `count` elements.
 struct NormalizedRow {
@@ -54,4 +54,4 @@ namespace avx512 {
 const RowLoops& Rows();
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

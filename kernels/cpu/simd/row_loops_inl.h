@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/row_loops.h"
 #include "kernels/cpu/simd/row_sums_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 inline void FindMoments(const float* x, int64_t count, float* mean, float* variance) {
   const double n = static_cast<double>(count);
@@ -201,4 +201,4 @@ const RowLoops& Rows() {
   return kLoops;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

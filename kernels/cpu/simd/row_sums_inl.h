@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 inline constexpr int kChains = 4;  // of additions in flight
 inline constexpr int64_t kSumBlock = 4096;
@@ -42,4 +42,4 @@ ONWARD_INLINE Vec MaxOrNan(Vec a, Vec b) { return Select(a != a, a, Max(a, b)); 
 // The smaller; NaN if either is.
 ONWARD_INLINE Vec MinOrNan(Vec a, Vec b) { return Select(a != a, a, Min(a, b)); }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Sums of squares.
 struct StepSums {
@@ -114,4 +114,4 @@ const ScaledStepLoops<float>& FloatSteps();
 const ScaledStepLoops<double>& DoubleSteps();
 }  // namespace avx512
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/lamb_inl.h"
 #include "kernels/cpu/simd/muon_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <typename T>
 constexpr ScaledStepLoops<T> ScaledStepLoopsOf() {
@@ -36,4 +36,4 @@ const ScaledStepLoops<double>& DoubleSteps() {
   return kLoops;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <typename T>
 ONWARD_INLINE double SquaresOf(const T* x, int64_t count) {
@@ -36,4 +36,4 @@ ONWARD_INLINE double SquaresOf(const T* x, int64_t count) {
   return total;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // n lanes, 0 <= n <= kLanes.
 ONWARD_INLINE Vec LoadLanes(const float* p, int n) { return n == kLanes ? Load(p) : LoadN(p, n); }
@@ -30,4 +30,4 @@ ONWARD_INLINE void LoadTransposed(const float* p, int64_t stride, int rows, int 
   Transpose(block);
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -6,7 +6,7 @@
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // log(1 + y) for 0 <= y <= 1.
 ONWARD_INLINE Vec Log1pOfUnit(Vec y) {
@@ -135,4 +135,4 @@ UnaryLoop Unary(FloatUnary op) {
   return UnaryOf(op, std::make_integer_sequence<int, kCount>());
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

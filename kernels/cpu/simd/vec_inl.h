@@ -33,7 +33,7 @@
 #define ONWARD_INLINE inline __attribute__((always_inline))
 #define ONWARD_LAMBDA_INLINE __attribute__((always_inline))
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 #if defined(ONWARD_TARGET_AVX512)
 inline constexpr int kLanes = 16;
@@ -165,4 +165,4 @@ ONWARD_INLINE void Transpose(Vec (&rows)[kLanes]) {
   if constexpr (kLanes >= 16) TransposeStage<8>(rows);
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/winograd.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // Frequency i of a row of three taps is (g[0] + g[1] p + g[2] p^2) / product over the other points
@@ -53,4 +53,4 @@ void TransformFilter(int64_t m, const float* g, float* u) {
   for (int64_t f = 0; f < window * window; ++f) u[f] = static_cast<float>(all[f]);
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

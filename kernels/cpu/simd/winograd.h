@@ -12,7 +12,7 @@
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 inline constexpr int64_t kMaxWinogradWindow = 6;
 inline constexpr int64_t kMaxWinogradFrequencies = kMaxWinogradWindow * kMaxWinogradWindow;
@@ -67,4 +67,4 @@ const WinogradKernels& WinogradOf(InstructionSet set, int64_t m);
 // u[f] = frequency f of the filter g[9], for f < (m + 2)^2.
 void TransformFilter(int64_t m, const float* g, float* u);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

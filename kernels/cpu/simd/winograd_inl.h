@@ -4,7 +4,7 @@
 #include "kernels/cpu/simd/copy_run_inl.h"
 #include "kernels/cpu/simd/winograd.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // v moved down by one lane, with `last` in the last one.
 template <int... I>
@@ -213,4 +213,4 @@ const WinogradKernels& Winograd4() {
   return kKernels;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -11,7 +11,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -327,4 +327,4 @@ TEST(AttentionGradientKernels, ShapesThatDoNotFitAreErrors) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

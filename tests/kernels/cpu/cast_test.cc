@@ -9,7 +9,7 @@
 #include "onward/small_float.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -110,4 +110,4 @@ TEST(HalfCast, EveryLength) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -7,7 +7,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -232,4 +232,4 @@ TEST(ConvTransposeKernels, DeepSumsAreCutIntoBlocks) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

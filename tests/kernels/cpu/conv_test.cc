@@ -9,7 +9,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -337,4 +337,4 @@ TEST(FusedConv, PairsOfBFloat16) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

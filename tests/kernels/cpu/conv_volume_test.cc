@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -116,4 +116,4 @@ TEST(ConvVolume, DeepSumsAndWidePlanes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -84,4 +84,4 @@ TEST(Einsum, SumsOuterProductsAndChains) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

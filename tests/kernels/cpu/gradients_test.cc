@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -210,4 +210,4 @@ TEST(GradientKernels, MaxPoolGradientOfSquares) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

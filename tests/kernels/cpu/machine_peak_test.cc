@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 // A clock that adds 10 us to every call; one time takes `per_time` seconds.
@@ -18,4 +18,4 @@ TEST(MachinePeak, AnInterruptedFirstRoundDoesNotFixTheLength) {
 }
 
 }  // namespace
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -274,4 +274,4 @@ TEST(Gemm, ErrorsAreOfTheArguments) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -13,7 +13,7 @@
 #include "kernels/cpu/kernels.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -316,4 +316,4 @@ TEST(PlainLoops, TreesOfAnyShape) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 template <typename T>
@@ -51,4 +51,4 @@ TEST(ProductTile, EverySizeAndInstructionSet) {
 }
 
 }  // namespace
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 #include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -126,4 +126,4 @@ TEST(LstmGradientKernels, ShapesThatDoNotFitAreErrors) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

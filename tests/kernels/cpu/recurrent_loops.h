@@ -7,7 +7,7 @@
 
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::kernels {
 
 inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -24,4 +24,4 @@ inline double Rounded(double value) {
 
 inline double At(const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); }
 
-}  // namespace onward
+}  // namespace onward::kernels

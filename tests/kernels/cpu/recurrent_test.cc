@@ -8,7 +8,7 @@
 #include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -133,4 +133,4 @@ TEST(RecurrentKernels, PairsOfBFloat16) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

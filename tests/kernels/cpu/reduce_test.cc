@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -102,4 +102,4 @@ TEST(Reduce, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -184,4 +184,4 @@ TEST(Binary, Broadcasts) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/fast_kernels.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using cases::OpCase;
@@ -146,4 +146,4 @@ TEST(Unary, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels

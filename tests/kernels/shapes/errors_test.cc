@@ -7,7 +7,7 @@
 #include "kernels/shapes/matmul.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::kernels {
 namespace {
 
 using ::testing::HasSubstr;
@@ -133,4 +133,4 @@ TEST(MatMulDims, JoinsBatchAxesAndFoldsThoseOfASharedOperand) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::kernels
