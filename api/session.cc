@@ -12,7 +12,7 @@ namespace onward {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(Model model,
                                                          const SessionOptions& options) {
-  ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+  ONWARD_RETURN_IF_ERROR(training::ExpandGradientNodes(model.graph));
   return executors::CreateSession(std::move(model), options,
                                   {.expand_ops = onnx_io::ExpandFunctions});
 }
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
     import_options.separate_dim_names = separate_dim_names;
     import_options.copy_weights = copy_weights;
     ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(path, import_options));
-    ONWARD_RETURN_IF_ERROR(ExpandGradientNodes(model.graph));
+    ONWARD_RETURN_IF_ERROR(training::ExpandGradientNodes(model.graph));
     return model;
   };
   ONWARD_ASSIGN_OR_RETURN(Model model, import(false));

@@ -31,17 +31,17 @@ absl::Status Measure(const std::string& path, const std::string& directory, int6
   ONWARD_ASSIGN_OR_RETURN(const auto data, onward::OpenDataset(config, directory));
   std::printf("%lld examples, opened in %.2f s\n", static_cast<long long>(data->size()),
               Seconds(opened));
-  ONWARD_ASSIGN_OR_RETURN(onward::LoaderOptions options,
-                          onward::OptionsOf(config, *data, /*training=*/true));
+  ONWARD_ASSIGN_OR_RETURN(onward::training::LoaderOptions options,
+                          onward::training::OptionsOf(config, *data, /*training=*/true));
   options.batch_size = batch;
   for (const int workers : {0, 1, 2, 4}) {
     options.workers = workers;
-    ONWARD_ASSIGN_OR_RETURN(const auto loader, onward::Loader::Create(data, options));
+    ONWARD_ASSIGN_OR_RETURN(const auto loader, onward::training::Loader::Create(data, options));
     ONWARD_RETURN_IF_ERROR(loader->Next().status());
     int64_t examples = 0;
     const auto begin = Clock::now();
     while (Seconds(begin) < seconds) {
-      ONWARD_ASSIGN_OR_RETURN(const onward::Batch got, loader->Next());
+      ONWARD_ASSIGN_OR_RETURN(const onward::training::Batch got, loader->Next());
       examples += got.begin()->second.dims()[0];
     }
     std::printf("%d workers: %8.0f examples/s\n", workers,

@@ -54,11 +54,11 @@ struct Wanted {
   std::vector<Dims> shapes;
 };
 
-absl::StatusOr<std::unique_ptr<TrainingSession>> MakeSession(const Wanted& wanted,
-                                                             Session::Inputs& gradients) {
+absl::StatusOr<std::unique_ptr<training::TrainingSession>> MakeSession(const Wanted& wanted,
+                                                                       Session::Inputs& gradients) {
   Model model;
   model.opsets[""] = 28;
-  ParameterGroup group;
+  training::ParameterGroup group;
   int count = 0;
   for (const Dims& dims : wanted.shapes) {
     const std::string name = std::to_string(count++);
@@ -67,11 +67,11 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> MakeSession(const Wanted& wante
         GraphEdit(model.graph).AddInput("g" + name, Type::Tensor(DType::kFloat32, dims)));
     gradients["g" + name] = Filled(dims, 0.01f);
   }
-  const OptimizerConfig config = {wanted.optimizer, {{"lr", 1e-3}}, wanted.formula};
-  ONWARD_RETURN_IF_ERROR(AddOptimizer(model, config, {group}).status());
+  const training::OptimizerConfig config = {wanted.optimizer, {{"lr", 1e-3}}, wanted.formula};
+  ONWARD_RETURN_IF_ERROR(training::AddOptimizer(model, config, {group}).status());
   SessionOptions options;
   options.num_threads = wanted.threads;
-  return TrainingSession::Create(std::move(model), options);
+  return training::TrainingSession::Create(std::move(model), options);
 }
 
 // p, and each of `states` arrays beside it, plus g.

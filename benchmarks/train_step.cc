@@ -21,7 +21,7 @@
 namespace onward {
 namespace {
 
-absl::Status Measure(TrainingSession& session, const Session::Inputs& batch, bool apply,
+absl::Status Measure(training::TrainingSession& session, const Session::Inputs& batch, bool apply,
                      int steps) {
   std::printf("{\"ms\": [");
   float loss = 0;
@@ -51,21 +51,22 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
     fields.push_back({name, Type::Tensor(tensor.dtype(), tensor.dims().subspan(1))});
     batch[name] = tensor;
   }
-  TrainableModel trained;
+  training::TrainableModel trained;
   ImportOptions import;
   import.initializers = &trained.initializers;
   const std::filesystem::path directory = std::filesystem::path(config_path).parent_path();
   ONWARD_ASSIGN_OR_RETURN(trained.model, ImportFile(directory / config.model(), import));
-  ONWARD_ASSIGN_OR_RETURN(TrainingPhases phases, MakeTrainingPhases(trained, config, fields));
+  ONWARD_ASSIGN_OR_RETURN(training::TrainingPhases phases,
+                          training::MakeTrainingPhases(trained, config, fields));
   trained = {};
   phases.models.resize(phases.apply ? 2 : 1);  // no evaluation
   SessionOptions options;
   options.num_threads = threads;
-  options.precision = SessionPrecision(config);
+  options.precision = training::SessionPrecision(config);
   options.profile = !profile.empty();
   const std::vector<SessionOptions> of_phases(phases.models.size(), options);
   ONWARD_ASSIGN_OR_RETURN(const auto session,
-                          TrainingSession::Create(std::move(phases.models), of_phases));
+                          training::TrainingSession::Create(std::move(phases.models), of_phases));
   for (int steps; std::cin >> steps;)
     ONWARD_RETURN_IF_ERROR(Measure(*session, batch, phases.apply.has_value(), steps));
   return profile.empty() ? absl::OkStatus() : session->session().WriteProfile(profile);

@@ -27,10 +27,11 @@ struct Options {
 };
 
 absl::Status SetLoss(const std::string& kind, TrainConfig& config) {
-  for (const auto* each : KindsOf(*LossConfig::descriptor()))
-    if (each->name() == kind) return SetField(config, "loss." + kind, "{}");
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--loss: there is no loss '", kind, "'; there are ", KindNames(*LossConfig::descriptor())));
+  for (const auto* each : training::KindsOf(*LossConfig::descriptor()))
+    if (each->name() == kind) return training::SetField(config, "loss." + kind, "{}");
+  return absl::InvalidArgumentError(absl::StrCat("--loss: there is no loss '", kind,
+                                                 "'; there are ",
+                                                 training::KindNames(*LossConfig::descriptor())));
 }
 
 // A config whose only data are those of the evaluation, and whose only purpose it is.
@@ -55,7 +56,8 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   }
   if (!options.data.empty())
     ONWARD_RETURN_IF_ERROR(Annotate(
-        SetField(config, "evaluation.data", absl::StrCat("{", options.data, "}")), "--data:"));
+        training::SetField(config, "evaluation.data", absl::StrCat("{", options.data, "}")),
+        "--data:"));
   if (!config.has_evaluation())
     return absl::InvalidArgumentError(absl::StrCat(options.subject, " has no evaluation"));
   if (options.batch_size > 0) config.mutable_evaluation()->set_batch_size(options.batch_size);
@@ -67,8 +69,9 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
 }
 
 // Images as the model was trained on them, where `data` says nothing of its own.
-absl::Status ApplyImageNote(const Notes& metadata, DataConfig& data) {
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<ImageNote> note, ReadImageNote(metadata));
+absl::Status ApplyImageNote(const training::Notes& metadata, DataConfig& data) {
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<training::ImageNote> note,
+                          training::ReadImageNote(metadata));
   if (!note) return absl::OkStatus();
   ImageData& images = *data.mutable_images();
   const bool own = images.step_size() > 0 || images.mean_size() > 0 || images.deviation_size() > 0;
@@ -81,14 +84,14 @@ absl::Status ApplyImageNote(const Notes& metadata, DataConfig& data) {
   std::fprintf(stderr,
                own ? "note: images are prepared as --data says; the model was trained on: %s\n"
                    : "note: images are prepared as the model says: %s\n",
-               DescribeImage(note->image).c_str());
+               training::DescribeImage(note->image).c_str());
   return absl::OkStatus();
 }
 
 // The model's notes on its data stand for what --data leaves out. Returns its classes.
 absl::StatusOr<std::vector<std::string>> ApplyNotes(const Options& options, TrainConfig& config) {
   if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
-  ONWARD_ASSIGN_OR_RETURN(const Notes metadata, ReadMetadata(options.subject));
+  ONWARD_ASSIGN_OR_RETURN(const training::Notes metadata, ReadMetadata(options.subject));
   ONWARD_ASSIGN_OR_RETURN(const std::optional<onnx_io::ClassesNote> classes,
                           onnx_io::ReadClassesNote(metadata));
   DataConfig& data = *config.mutable_data();
@@ -134,7 +137,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   if (accuracy) std::printf(", accuracy %.2f %%", 100 * *accuracy);
   std::printf(", %lld examples\n", static_cast<long long>(evaluation.examples));
   if (!evaluation.confusion.empty() && ShowsConfusion(config))
-    std::printf("%s", ConfusionTable(evaluation.confusion, classes).c_str());
+    std::printf("%s", training::ConfusionTable(evaluation.confusion, classes).c_str());
   return absl::OkStatus();
 }
 

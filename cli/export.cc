@@ -23,7 +23,7 @@ struct Options {
 // Where the checkpoints of a training are, and its config where it is named.
 struct Subject {
   std::vector<std::string> directories;
-  std::optional<CheckpointConfigOf> config;
+  std::optional<training::CheckpointConfigOf> config;
 };
 
 absl::StatusOr<Subject> Open(const Options& options) {
@@ -49,30 +49,34 @@ absl::StatusOr<Subject> Open(const Options& options) {
 bool LargestIsBest(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
 
 absl::Status Export(const Options& options, const CommonOptions& common) {
-  CheckpointChoice choice;
+  training::CheckpointChoice choice;
   if (!options.checkpoint.empty()) {
-    ONWARD_ASSIGN_OR_RETURN(choice, ParseCheckpointChoice(options.checkpoint));
+    ONWARD_ASSIGN_OR_RETURN(choice, training::ParseCheckpointChoice(options.checkpoint));
   }
   ONWARD_ASSIGN_OR_RETURN(Subject subject, Open(options));
   if (!subject.config) {
     // Which metric is better is for the config to say, which any checkpoint has.
     ONWARD_ASSIGN_OR_RETURN(
-        const LoadedCheckpoint newest,
-        ChooseCheckpoint(subject.directories, {CheckpointChoice::kLast, 0}, false));
-    ONWARD_ASSIGN_OR_RETURN(subject.config, ConfigOfCheckpoint(newest));
+        const training::LoadedCheckpoint newest,
+        training::ChooseCheckpoint(subject.directories, {training::CheckpointChoice::kLast, 0},
+                                   false));
+    ONWARD_ASSIGN_OR_RETURN(subject.config, training::ConfigOfCheckpoint(newest));
   }
   // By default what the training itself exports.
   const TrainConfig& config = subject.config->config;
   const bool best = config.has_evaluation() && config.export_().weights() == ExportConfig::BEST;
-  if (options.checkpoint.empty() && !best) choice.kind = CheckpointChoice::kLast;
-  ONWARD_ASSIGN_OR_RETURN(const LoadedCheckpoint chosen,
-                          ChooseCheckpoint(subject.directories, choice, LargestIsBest(config)));
+  if (options.checkpoint.empty() && !best) choice.kind = training::CheckpointChoice::kLast;
+  ONWARD_ASSIGN_OR_RETURN(
+      const training::LoadedCheckpoint chosen,
+      training::ChooseCheckpoint(subject.directories, choice, LargestIsBest(config)));
   for (const std::string& damaged : chosen.damaged)
-    std::fprintf(stderr, "warning: %s; %s is exported\n", damaged.c_str(),
-                 choice.kind == CheckpointChoice::kBest ? "the next best one" : "an older one");
-  ONWARD_ASSIGN_OR_RETURN(Model model, ModelOfCheckpoint(config, subject.config->directory, chosen,
-                                                         options.data_dir, LogToStandardError()));
-  ONWARD_RETURN_IF_ERROR(ExportTrainedModel(std::move(model), config, options.out));
+    std::fprintf(
+        stderr, "warning: %s; %s is exported\n", damaged.c_str(),
+        choice.kind == training::CheckpointChoice::kBest ? "the next best one" : "an older one");
+  ONWARD_ASSIGN_OR_RETURN(Model model,
+                          training::ModelOfCheckpoint(config, subject.config->directory, chosen,
+                                                      options.data_dir, LogToStandardError()));
+  ONWARD_RETURN_IF_ERROR(training::ExportTrainedModel(std::move(model), config, options.out));
   const std::string& metric = config.evaluation().metric();
   if (common.json) {
     nlohmann::json document = {

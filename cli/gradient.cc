@@ -51,8 +51,8 @@ absl::StatusOr<std::vector<std::string>> WithTrainable(
     }
     const size_t before = result.size();
     ONWARD_ASSIGN_OR_RETURN(const std::vector<WeightChoice> choices,
-                            ChooseTrainable(model, initializers, ValueId(), {}, {}));
-    const bool says = TorchExport(graph).speaks();
+                            training::ChooseTrainable(model, initializers, ValueId(), {}, {}));
+    const bool says = training::TorchExport(graph).speaks();
     for (const WeightChoice& choice : choices)
       if (choice.trained || choice.ground == Ground::kGuess) result.push_back(choice.name);
     if (result.size() == before)
@@ -70,12 +70,14 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   import.initializers = &initializers;
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.in, import));
   if (!model.graph.metadata.contains(nn::kModulesKey)) {
-    RestoreOptions restore;
+    training::RestoreOptions restore;
     restore.kept = options.wrt;
-    ONWARD_RETURN_IF_ERROR(RestoreSource(model.graph, initializers, restore, LogToStandardError()));
+    ONWARD_RETURN_IF_ERROR(
+        training::RestoreSource(model.graph, initializers, restore, LogToStandardError()));
   }
-  ONWARD_RETURN_IF_ERROR(StopGradientsAt(model.graph, options.stop_gradient, "--stop-gradient"));
-  GradientModelOptions gradient;
+  ONWARD_RETURN_IF_ERROR(
+      training::StopGradientsAt(model.graph, options.stop_gradient, "--stop-gradient"));
+  training::GradientModelOptions gradient;
   gradient.of = SplitNames(model.graph, options.of);
   gradient.allow_onward_ops = options.allow_onward_ops;
   gradient.initializers = initializers;
@@ -84,7 +86,8 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   if (gradient.of.empty()) return absl::InvalidArgumentError("--of names no tensor");
   if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt names no tensor");
   const size_t before = model.graph.node_ids().size();
-  ONWARD_ASSIGN_OR_RETURN(const GradientNames names, MakeGradientModel(model, gradient));
+  ONWARD_ASSIGN_OR_RETURN(const training::GradientNames names,
+                          training::MakeGradientModel(model, gradient));
   ExportOptions written;
   written.keep_onward_ops = options.allow_onward_ops;
   ONWARD_RETURN_IF_ERROR(ExportFile(model, options.out, written));

@@ -80,16 +80,16 @@ bool TakesImages(const ValueInfo& info) {
 
 // As the note says, or as pixels of 0 to 255 with a word about them.
 absl::StatusOr<Tensor> ReadImageInput(const ValueInfo& info, const std::string& path,
-                                      const std::optional<ImageNote>& note) {
+                                      const std::optional<training::ImageNote>& note) {
   const bool noted =
       note && (note->inputs.empty() || std::find(note->inputs.begin(), note->inputs.end(),
                                                  info.name) != note->inputs.end());
   if (noted && TakesImages(info)) {
     ONWARD_ASSIGN_OR_RETURN(const auto file, files::MappedFile::Open(path));
-    const absl::StatusOr<Tensor> image = PrepareImage(file->bytes(), note->image);
+    const absl::StatusOr<Tensor> image = training::PrepareImage(file->bytes(), note->image);
     if (!image.ok()) return Annotate(image.status(), absl::StrCat("'", path, "':"));
     std::fprintf(stderr, "note: '%s' is prepared for input '%s': %s\n", path.c_str(),
-                 info.name.c_str(), DescribeImage(note->image).c_str());
+                 info.name.c_str(), training::DescribeImage(note->image).c_str());
     return AsInput(info, *image);
   }
   ONWARD_ASSIGN_OR_RETURN(Tensor image, ImageInput(info, path));
@@ -105,16 +105,16 @@ absl::StatusOr<Tensor> ReadImageInput(const ValueInfo& info, const std::string& 
   return image;
 }
 
-absl::StatusOr<std::optional<ImageNote>> ImageNoteOf(const std::string& option,
-                                                     const Notes& metadata) {
-  if (option.empty()) return ReadImageNote(metadata);
-  ImageNote note;
+absl::StatusOr<std::optional<training::ImageNote>> ImageNoteOf(const std::string& option,
+                                                               const training::Notes& metadata) {
+  if (option.empty()) return training::ReadImageNote(metadata);
+  training::ImageNote note;
   if (!google::protobuf::TextFormat::ParseFromString(option, &note.image)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--image '", option, "' is not an onward.ImageData, such as 'mean: 0.5 deviation: 0.5'"));
   }
-  ONWARD_RETURN_IF_ERROR(Annotate(CheckImages(note.image), "--image:"));
-  return std::optional<ImageNote>(std::move(note));
+  ONWARD_RETURN_IF_ERROR(Annotate(training::CheckImages(note.image), "--image:"));
+  return std::optional<training::ImageNote>(std::move(note));
 }
 
 }  // namespace onward::cli

@@ -14,11 +14,11 @@ namespace onward::cli {
 // else as pixels of 0 to 255. Says on stderr what was done to a float input. InvalidArgument: not
 // an input of images, or a file that cannot be read.
 absl::StatusOr<Tensor> ReadImageInput(const ValueInfo& info, const std::string& path,
-                                      const std::optional<ImageNote>& note);
+                                      const std::optional<training::ImageNote>& note);
 
 // The note of --image, onward.ImageData in text format, or of the model's metadata where that is
 // empty.
-absl::StatusOr<std::optional<ImageNote>> ImageNoteOf(const std::string& option,
-                                                     const Notes& metadata);
+absl::StatusOr<std::optional<training::ImageNote>> ImageNoteOf(const std::string& option,
+                                                               const training::Notes& metadata);
 
 }  // namespace onward::cli

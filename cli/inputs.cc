@@ -91,7 +91,7 @@ absl::StatusOr<Tensor> ParseInline(const ValueInfo& info, const std::string& tex
 }
 
 absl::StatusOr<Value> ReadInput(const ValueInfo& info, const std::string& text, const Dims* shape,
-                                const std::optional<ImageNote>& note) {
+                                const std::optional<training::ImageNote>& note) {
   const std::string lower = absl::AsciiStrToLower(text);
   if (absl::EndsWith(lower, ".npy")) {
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(text, info.type.dtype));

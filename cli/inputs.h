@@ -17,7 +17,8 @@ struct InputOptions {
   std::vector<std::string> shapes;  // NAME=1x3x224x224
   bool random = false;
   uint64_t seed = 0;
-  std::optional<ImageNote> image;  // how image files become inputs; none: as pixels of 0 to 255
+  // How image files become inputs; none: as pixels of 0 to 255.
+  std::optional<training::ImageNote> image;
 };
 
 // Reads, parses or draws every input of the model. An input that is neither given nor optional is

@@ -47,7 +47,7 @@ std::vector<nn::ParameterInfo> ParametersOf(const Model& model,
                                             const std::vector<std::string>& initializers) {
   std::vector<nn::ParameterInfo> parameters = nn::Parameters(model);
   if (model.graph.metadata.contains(nn::kModulesKey)) return parameters;
-  const auto choices = ChooseTrainable(model, initializers, ValueId(), {}, {});
+  const auto choices = training::ChooseTrainable(model, initializers, ValueId(), {}, {});
   if (choices.ok()) ShowChoices(*choices, parameters);
   return parameters;
 }

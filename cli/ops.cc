@@ -29,7 +29,7 @@ std::vector<std::string> CpuKernelNames(const std::string& domain, const std::st
 }
 
 std::string GradientOf(const std::string& domain, const std::string& op) {
-  for (const GradientEntry& entry : GradientRules()) {
+  for (const training::GradientEntry& entry : training::GradientRules()) {
     if (entry.domain == domain && entry.op == op)
       return entry.rule == nullptr ? "none by nature" : "rule";
   }
@@ -51,7 +51,7 @@ nlohmann::json Document() {
                    {"op", key.second},
                    {"since", schema->SinceVersion()},
                    {"body", schema->HasFunction() || schema->HasContextDependentFunction() ||
-                                HasFormula(*schema) || IsGradient(key.first, key.second)},
+                                HasFormula(*schema) || training::IsGradient(key.first, key.second)},
                    {"cpu", CpuKernelNames(key.first, key.second)},
                    {"gradient", GradientOf(key.first, key.second)}});
   }

@@ -100,7 +100,7 @@ absl::StatusOr<fs::path> OutputDirectoryOf(const TrainConfig& config,
 
 std::vector<std::string> TrainingFilesIn(const fs::path& output) {
   std::vector<std::string> names;
-  const auto checkpoints = ListCheckpoints(output / kCheckpoints);
+  const auto checkpoints = training::ListCheckpoints(output / kCheckpoints);
   if (checkpoints.ok() && !checkpoints->empty()) {
     names.push_back(absl::StrCat(checkpoints->size(), " checkpoint",
                                  checkpoints->size() == 1 ? "" : "s", " up to step ",
@@ -118,7 +118,7 @@ absl::Status CheckOutputDirectory(const fs::path& output, const TrainConfig& con
     return absl::InvalidArgumentError(
         absl::StrCat("the output directory '", output.string(), "' is a file"));
   }
-  ONWARD_RETURN_IF_ERROR(CheckNotInUse(output / kCheckpoints));
+  ONWARD_RETURN_IF_ERROR(training::CheckNotInUse(output / kCheckpoints));
   const std::string input = ReadAndReplaced(output, config, options);
   if (!input.empty() && !options.resume) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -133,7 +133,7 @@ absl::Status CheckOutputDirectory(const fs::path& output, const TrainConfig& con
         absl::StrJoin(names, ", "),
         "): --resume continues it, --overwrite replaces it, --output-dir names another directory"));
   }
-  const auto checkpoints = ListCheckpoints(output / kCheckpoints);
+  const auto checkpoints = training::ListCheckpoints(output / kCheckpoints);
   if (!checkpoints.ok()) return checkpoints.status();
   if (checkpoints->empty() && IsThere(output / "model.onnx")) {
     return absl::NotFoundError(absl::StrCat("--resume: the output directory '", output.string(),
@@ -145,7 +145,7 @@ absl::Status CheckOutputDirectory(const fs::path& output, const TrainConfig& con
 }
 
 absl::Status CheckSecondDirectory(const fs::path& second, const OutputOptions& options) {
-  ONWARD_RETURN_IF_ERROR(CheckNotInUse(second / kCheckpoints));
+  ONWARD_RETURN_IF_ERROR(training::CheckNotInUse(second / kCheckpoints));
   const std::vector<std::string> names = TrainingFilesIn(second);
   if (names.empty() || options.overwrite || options.resume) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat("the second directory '", second.string(),

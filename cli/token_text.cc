@@ -11,11 +11,12 @@ namespace onward::cli {
 
 absl::StatusOr<TokenText> TokenText::Create(const std::string& file, const Metadata& metadata) {
   TokenText made;
-  const auto noted = metadata.find(kVocabularyNote);
+  const auto noted = metadata.find(training::kVocabularyNote);
   if (file.empty() && noted != metadata.end() && noted->second != "bytes") {
     absl::StatusOr<Vocabulary> read = Vocabulary::Parse(noted->second);
     if (!read.ok())
-      return Annotate(read.status(), absl::StrCat("the model's '", kVocabularyNote, "':"));
+      return Annotate(read.status(),
+                      absl::StrCat("the model's '", training::kVocabularyNote, "':"));
     made.vocabulary_ = std::make_shared<Vocabulary>(*std::move(read));
   } else if (file == "bytes" || (file.empty() && noted != metadata.end())) {
     made.vocabulary_ = std::make_shared<Vocabulary>(Vocabulary::Bytes());

@@ -105,7 +105,7 @@ absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const O
         "kernels run without this option\n");
   }
   if (config.precision().autocast() == PrecisionConfig::FLOAT16 &&
-      SessionPrecision(config) != Precision::kStrict) {
+      training::SessionPrecision(config) != Precision::kStrict) {
     std::fprintf(stderr,
                  "float16: the cpu computes in float32 between what autocast rounds, so that "
                  "nothing overflows where a GPU's float16 would; --precision strict computes in "

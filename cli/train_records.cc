@@ -60,29 +60,31 @@ absl::Status TrainRecords::Open(const std::filesystem::path& output, const LogCo
   output_ = output;
   config_ = config;
   const std::string path = output / "metrics.jsonl";
-  absl::StatusOr<MetricsFile> metrics =
-      done > 0 ? MetricsFile::Continue(path, done, evaluated) : MetricsFile::Create(path);
+  absl::StatusOr<training::MetricsFile> metrics =
+      done > 0 ? training::MetricsFile::Continue(path, done, evaluated)
+               : training::MetricsFile::Create(path);
   if (!metrics.ok()) return metrics.status();
-  metrics_ = std::make_unique<MetricsFile>(*std::move(metrics));
+  metrics_ = std::make_unique<training::MetricsFile>(*std::move(metrics));
   if (done > 0) ReadHistory(path);
   if (!config.tensorboard()) return absl::OkStatus();
   const std::string events = output / "tensorboard";
   // A training that was killed before its first checkpoint left events too.
-  absl::StatusOr<std::unique_ptr<EventFile>> made = EventFile::Continue(events, done, evaluated);
+  absl::StatusOr<std::unique_ptr<training::EventFile>> made =
+      training::EventFile::Continue(events, done, evaluated);
   if (!made.ok()) return made.status();
   events_ = *std::move(made);
   return absl::OkStatus();
 }
 
 void TrainRecords::ReadHistory(const std::string& path) {
-  for (nlohmann::json& line : ReadMetrics(path)) {
+  for (nlohmann::json& line : training::ReadMetrics(path)) {
     if (!line.contains("step") || !line["step"].is_number()) continue;
     const auto step = line["step"].get<double>();
     if (line.contains("evaluation")) {
-      evaluation_.points.emplace_back(step, MetricOf(line["evaluation"]["loss"]));
+      evaluation_.points.emplace_back(step, training::MetricOf(line["evaluation"]["loss"]));
       last_evaluation_ = std::move(line);
     } else if (line.contains("loss")) {
-      loss_.points.emplace_back(step, MetricOf(line["loss"]));
+      loss_.points.emplace_back(step, training::MetricOf(line["loss"]));
       last_step_ = std::move(line);
     }
   }
@@ -145,13 +147,13 @@ absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
 }
 
 absl::Status TrainRecords::Close() {
-  CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
-  ONWARD_RETURN_IF_ERROR(files::WriteFile(output_ / "loss.svg", DrawSvg(plot)));
+  training::CurvePlot plot{"loss", "step", "loss", {loss_, evaluation_}};
+  ONWARD_RETURN_IF_ERROR(files::WriteFile(output_ / "loss.svg", training::DrawSvg(plot)));
   return events_ == nullptr ? absl::OkStatus() : events_->Flush();
 }
 
 void TrainRecords::PrintConfusion(const std::vector<std::string>& classes) const {
-  if (!confusion_.empty()) std::printf("%s", ConfusionTable(confusion_, classes).c_str());
+  if (!confusion_.empty()) std::printf("%s", training::ConfusionTable(confusion_, classes).c_str());
 }
 
 nlohmann::json TrainRecords::ConfusionSummary(const std::vector<std::string>& classes) const {
@@ -162,10 +164,11 @@ nlohmann::json TrainRecords::ConfusionSummary(const std::vector<std::string>& cl
 }
 
 bool ShowsConfusion(const TrainConfig& config) {
-  return !config.data().has_text() && ClassAxis(config.loss()) != -1;
+  return !config.data().has_text() && training::ClassAxis(config.loss()) != -1;
 }
 
-nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::string>& classes) {
+nlohmann::json ConfusionJson(const training::Confusion& confusion,
+                             const std::vector<std::string>& classes) {
   const auto named = [&](int64_t label) -> nlohmann::json {
     if (label >= 0 && label < static_cast<int64_t>(classes.size()))
       return classes[static_cast<size_t>(label)];

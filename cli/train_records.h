@@ -43,10 +43,10 @@ class TrainRecords {
 
   std::filesystem::path output_;
   LogConfig config_;
-  std::unique_ptr<MetricsFile> metrics_;
-  std::unique_ptr<EventFile> events_;
-  Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
-  Confusion confusion_;
+  std::unique_ptr<training::MetricsFile> metrics_;
+  std::unique_ptr<training::EventFile> events_;
+  training::Curve loss_{"training", {}}, evaluation_{"evaluation", {}};
+  training::Confusion confusion_;
   // As metrics.jsonl has them; null where there is none.
   nlohmann::json last_step_, last_evaluation_;
 };
@@ -54,6 +54,7 @@ class TrainRecords {
 // Whether confusions tell something: of classes of examples, not of the tokens of a language.
 bool ShowsConfusion(const TrainConfig& config);
 // [{"target", "prediction", "count"}, ...]: classes by name where they have names, else by number.
-nlohmann::json ConfusionJson(const Confusion& confusion, const std::vector<std::string>& classes);
+nlohmann::json ConfusionJson(const training::Confusion& confusion,
+                             const std::vector<std::string>& classes);
 
 }  // namespace onward::cli

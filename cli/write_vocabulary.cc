@@ -37,9 +37,9 @@ absl::Status WriteVocabulary(const TrainConfig& config, const std::string& direc
                              const std::filesystem::path& output) {
   const TextData& text = config.data().text();
   if (config.data().has_text() && text.tokens() == TextData::TOKENIZER)
-    return CopyTokenizer(PathBelow(directory, text.tokenizer()), output);
-  if (!HasVocabulary(config.data())) return absl::OkStatus();
-  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, VocabularyOf(text, directory));
+    return CopyTokenizer(training::PathBelow(directory, text.tokenizer()), output);
+  if (!training::HasVocabulary(config.data())) return absl::OkStatus();
+  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, training::VocabularyOf(text, directory));
   return vocabulary.Write(output / "vocabulary.txt");
 }
 

@@ -70,7 +70,7 @@ class ModelNotesTest : public ::testing::Test {
                      "} } }"));
     log_ = Output(absl::StrCat("train ", config, " --output-dir ", directory_.path("out")));
   }
-  Notes Metadata(const std::string& path) {
+  training::Notes Metadata(const std::string& path) {
     const auto metadata = ReadMetadata(path);
     EXPECT_TRUE(metadata.ok()) << metadata.status();
     return *metadata;
@@ -122,7 +122,7 @@ TEST_F(ModelNotesTest, StepsThatDrawAreLeftOut) {
 
 TEST_F(ModelNotesTest, OptimizeAndGradientKeepThem) {
   Train("mean: 0.5 deviation: 0.25");
-  const Notes notes = Metadata(model_);
+  const training::Notes notes = Metadata(model_);
   EXPECT_EQ(json::parse(notes.at("onward.classes")),
             json::parse(R"({"output": "logits", "names": ["cat", "dog"]})"));
   const std::string optimized = directory_.path("optimized.onnx");

@@ -27,7 +27,7 @@ void DataFile(const uint8_t* data, size_t size) {
   static const auto* directory = new testing::ScratchDirectory();
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string path = directory->Write("x", bytes);
-  (void)ParseManifest(bytes);
+  (void)training::ParseManifest(bytes);
   (void)files::ListTar(bytes);
   if (const auto vocabulary = Vocabulary::Read(path); vocabulary.ok())
     (void)vocabulary->Encode(bytes);

@@ -39,7 +39,7 @@ std::vector<std::string> PickFloats(FuzzBytes& bytes, const Graph& graph, bool l
 void GradientOfModel(const uint8_t* data, size_t size) {
   FuzzBytes bytes(data, size);
   const bool concrete = !bytes.OneIn(3);
-  GradientModelOptions options;
+  training::GradientModelOptions options;
   options.allow_onward_ops = bytes.OneIn(2);
   const std::string serialized = RandomModel(bytes, concrete).SerializeAsString();
   ImportOptions import;
@@ -48,7 +48,7 @@ void GradientOfModel(const uint8_t* data, size_t size) {
   if (!model.ok()) return;
   options.of = PickFloats(bytes, model->graph, true);
   options.wrt = PickFloats(bytes, model->graph, false);
-  if (options.of.empty() || !MakeGradientModel(*model, options).ok()) return;
+  if (options.of.empty() || !training::MakeGradientModel(*model, options).ok()) return;
   ExportOptions written;
   written.keep_onward_ops = options.allow_onward_ops;
   (void)ExportBytes(*model, written);

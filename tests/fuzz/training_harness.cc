@@ -140,7 +140,7 @@ void TrainConfigBytes(const uint8_t* data, size_t size) {
   google::protobuf::TextFormat::ParseFromString(kConfigs[1], &config);
   const size_t equals = text.find('=');
   if (equals != std::string_view::npos)
-    (void)SetField(config, text.substr(0, equals), std::string(text.substr(equals + 1)));
+    (void)training::SetField(config, text.substr(0, equals), std::string(text.substr(equals + 1)));
 }
 
 void TrainConfigured(const uint8_t* data, size_t size) {
@@ -180,13 +180,13 @@ void Checkpoint(const uint8_t* data, size_t size) {
     options.checkpoint_directory = path;
     const std::unique_ptr<Trainer> trainer = Make(*config, options);
     (void)trainer->Run();
-    return new TrainingState(LoadNewestCheckpoint(path)->state);
+    return new training::TrainingState(training::LoadNewestCheckpoint(path)->state);
   }();
   FuzzBytes bytes(data, size);
   const std::string path = Directory().path("changed"), inner = path + "/000001-step-1";
   std::filesystem::remove_all(path);
   std::filesystem::create_directories(inner);
-  TrainingState state = *whole;
+  training::TrainingState state = *whole;
   for (auto& [name, tensor] : state.tensors) tensor = tensor.Clone();
   const bool as_bytes = bytes.OneIn(3);
   for (int64_t changes = as_bytes ? 0 : bytes.Between(1, 4); changes > 0; --changes) {
@@ -212,7 +212,7 @@ void Checkpoint(const uint8_t* data, size_t size) {
           value->second = bytes.OneIn(3) ? bytes.Pick(kWords) : absl::StrCat(bytes.Integer());
     }
   }
-  if (!WriteCheckpointFiles(state, inner).ok()) return;
+  if (!training::WriteCheckpointFiles(state, inner).ok()) return;
   if (as_bytes) {
     const std::string file = inner + (bytes.OneIn(2) ? "/manifest.json" : "/state.safetensors");
     std::ifstream in(file, std::ios::binary);
@@ -222,7 +222,7 @@ void Checkpoint(const uint8_t* data, size_t size) {
     if (bytes.OneIn(4)) content.resize(bytes.Below(content.size() + 1));
     std::ofstream(file, std::ios::binary) << content;
   }
-  (void)ListCheckpoints(path);
+  (void)training::ListCheckpoints(path);
   TrainerOptions options;
   options.checkpoint_directory = path;
   options.resume = true;

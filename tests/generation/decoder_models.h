@@ -45,10 +45,10 @@ inline Model GptModel(Form form) {
   const auto weights =
       files::ReadNpz(absl::StrCat(ONWARD_SOURCE_DIR, "/tests/generation/weights.npz"));
   EXPECT_TRUE(weights.ok()) << weights.status();
-  LoadOptions load;
+  training::LoadOptions load;
   load.renames = {{"^transformer\\.", ""}};
   load.transposed = {"*.c_attn.weight", "*.c_proj.weight", "*.c_fc.weight"};
-  const auto loaded = LoadStateDict(*model, *weights, load);
+  const auto loaded = training::LoadStateDict(*model, *weights, load);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
   if (form == Form::kOneByOne || form == Form::kFixedOneByOne) MakeOneByOne(model->graph);
   return *std::move(model);

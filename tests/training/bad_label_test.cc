@@ -3,7 +3,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -138,4 +138,4 @@ TEST_F(BadLabelTest, OfText) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "tests/support/test_data.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 TrainConfig Example(const std::string& path) {
@@ -77,4 +77,4 @@ TEST(ExamplesMemory, FineTuning) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

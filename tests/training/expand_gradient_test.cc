@@ -9,7 +9,7 @@
 #include "onward/import.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(ExpandGradient, Errors) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

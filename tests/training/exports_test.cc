@@ -24,7 +24,7 @@
 #include "training/source/stop_gradients.h"
 #include "training/source/torch_export.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -158,4 +158,4 @@ INSTANTIATE_TEST_SUITE_P(Networks, ExportsTest,
                                            "straight_through"));
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "tests/support/test_data.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(FineTuneTest, Bert) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

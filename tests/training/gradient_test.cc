@@ -13,7 +13,7 @@
 #include "onward/functions.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -240,4 +240,4 @@ TEST(Gradient, OfASharedMatrixIsOneProduct) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

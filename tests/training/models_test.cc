@@ -17,7 +17,7 @@
 #include "tests/training/gradient/finite_differences.h"
 #include "training/gradient/gradient_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ INSTANTIATE_TEST_SUITE_P(Networks, SecondOrderTest, ::testing::ValuesIn(Differen
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

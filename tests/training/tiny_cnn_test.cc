@@ -13,7 +13,7 @@
 #include "onward/session.h"
 #include "training/optimizers/optimizer.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -111,4 +111,4 @@ TEST(TinyCnn, LossFallsThroughTheWholeCircle) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

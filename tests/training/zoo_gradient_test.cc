@@ -11,7 +11,7 @@
 #include "tests/support/test_data.h"
 #include "tests/training/gradient/gradient_checks.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 double LargestOf(const Tensor& tensor) {
@@ -74,4 +74,4 @@ INSTANTIATE_TEST_SUITE_P(Zoo, ZooGradientTest,
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -17,7 +17,7 @@
 #include "onward/status.h"
 #include "training/checkpoint/manifest.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ absl::Status CheckSameTensors(const TrainingState& state,
       absl::StrCat("the checkpoint is of another model: ", absl::StrJoin(differences, "; ")));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::training {
 
 struct TrainingState {
   int64_t step = 0;              // steps that are done
@@ -65,4 +65,4 @@ absl::StatusOr<LoadedCheckpoint> LoadNewestCheckpoint(const std::vector<std::str
 absl::Status CheckSameTensors(const TrainingState& state,
                               const std::map<std::string, Tensor>& expected);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -311,4 +311,4 @@ absl::StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Open(
   return writer;
 }
 
-}  // namespace onward
+}  // namespace onward::training

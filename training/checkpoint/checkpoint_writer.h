@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "training/checkpoint/checkpoint.h"
 
-namespace onward {
+namespace onward::training {
 
 struct CheckpointOptions {
   std::string directory;  // made when it is not there, or no longer
@@ -50,4 +50,4 @@ class CheckpointWriter {
   virtual std::string TakeNotice() = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

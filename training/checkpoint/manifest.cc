@@ -8,7 +8,7 @@
 #include "graph/base/crc32c.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using nlohmann::json;
@@ -74,4 +74,4 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   return manifest;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::training {
 
 struct Manifest {
   int64_t step = 0;
@@ -25,4 +25,4 @@ absl::StatusOr<std::string> ManifestText(const Manifest& manifest);
 // DataLoss: not to the byte what ManifestText wrote.
 absl::StatusOr<Manifest> ParseManifest(std::string_view text);
 
-}  // namespace onward
+}  // namespace onward::training

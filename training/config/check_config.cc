@@ -9,7 +9,7 @@
 #include "training/config/make_optimizer.h"
 #include "training/config/unused_fields.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Whether a schedule that cycles the momentum finds one: beta1 of Adam's kin, or a momentum that is
@@ -149,14 +149,18 @@ ConfigProblem CheckTrainConfig(const TrainConfig& config, bool has_model) {
   return problem.field.empty() ? UnusedField(config) : problem;
 }
 
-absl::Status ValidateTrainConfig(const TrainConfig& config) {
-  return StatusOf(CheckTrainConfig(config));
-}
-
 absl::Status StatusOf(const ConfigProblem& problem) {
   if (problem.field.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the configuration: ", problem.field, " ", problem.reason));
+}
+
+}  // namespace onward::training
+
+namespace onward {
+
+absl::Status ValidateTrainConfig(const TrainConfig& config) {
+  return training::StatusOf(training::CheckTrainConfig(config));
 }
 
 }  // namespace onward

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 struct ConfigProblem {
   std::string field;   // "batch_size", "schedule.warmup"; "" when the config is sound
@@ -21,4 +21,4 @@ ConfigProblem CheckTrainConfig(const TrainConfig& config, bool has_model = false
 // InvalidArgument, for configurations that are made in C++ and have no line to name.
 absl::Status StatusOf(const ConfigProblem& problem);
 
-}  // namespace onward
+}  // namespace onward::training

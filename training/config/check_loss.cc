@@ -3,7 +3,7 @@
 #include "training/config/kinds.h"
 #include "training/config/make_loss.h"
 
-namespace onward {
+namespace onward::training {
 
 void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
   if (KindOf(loss) == nullptr) {
@@ -29,4 +29,4 @@ void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
                "does nothing: it is added to outputs that are no logarithms (log_input: false)");
 }
 
-}  // namespace onward
+}  // namespace onward::training

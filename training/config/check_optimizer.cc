@@ -3,7 +3,7 @@
 #include "training/config/kinds.h"
 #include "training/config/make_optimizer.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 void CheckKind(const OptimizerSettings& optimizer, const OptimizerOptions& options,
@@ -63,4 +63,4 @@ void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem) 
   for (int i = 0; i < optimizer.group_size(); ++i) CheckGroup(optimizer, i, problem);
 }
 
-}  // namespace onward
+}  // namespace onward::training

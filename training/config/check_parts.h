@@ -6,11 +6,11 @@
 
 #include "training/config/check_config.h"
 
-namespace onward {
+namespace onward::training {
 
 void CheckLoss(const LossConfig& loss, ConfigProblem& problem);
 void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem);
 void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
                    ConfigProblem& problem);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -2,7 +2,7 @@
 #include "training/config/checks.h"
 #include "training/config/kinds.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 template <typename Milestones>
@@ -128,4 +128,4 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

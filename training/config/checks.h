@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "training/config/check_config.h"
 
-namespace onward {
+namespace onward::training {
 
 // Fields of the message whose path is `prefix` ("schedule.", "" for the outermost), by their names;
 // keeps the first problem.
@@ -46,4 +46,4 @@ class Checks {
   ConfigProblem& problem_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -83,4 +83,4 @@ std::vector<std::string> DifferencesOf(const std::map<std::string, std::string>&
   return differences;
 }
 
-}  // namespace onward
+}  // namespace onward::training

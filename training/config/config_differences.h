@@ -7,7 +7,7 @@
 
 #include "google/protobuf/message.h"
 
-namespace onward {
+namespace onward::training {
 
 // The fields that are set to something else than their default, by their path as SetField takes it
 // ("optimizer.adamw.lr", "data.npz.path.0"), each with its value as in the text format.
@@ -17,4 +17,4 @@ std::map<std::string, std::string> FieldsOf(const google::protobuf::Message& mes
 std::vector<std::string> DifferencesOf(const std::map<std::string, std::string>& before,
                                        const std::map<std::string, std::string>& now);
 
-}  // namespace onward
+}  // namespace onward::training

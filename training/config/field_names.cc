@@ -11,7 +11,7 @@
 #include "onward/session.h"
 #include "training/config/kinds.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -147,4 +147,4 @@ absl::StatusOr<const proto::FieldDescriptor*> FindField(const proto::Descriptor&
   return field;
 }
 
-}  // namespace onward
+}  // namespace onward::training

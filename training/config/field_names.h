@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/descriptor.h"
 
-namespace onward {
+namespace onward::training {
 
 // "optimizer", "lr" -> "optimizer.lr"; "", "seed" -> "seed".
 std::string FieldPath(const std::string& message, const std::string& name);
@@ -18,4 +18,4 @@ absl::StatusOr<const google::protobuf::FieldDescriptor*> FindField(
     const google::protobuf::Descriptor& type, const std::string& path, const std::string& name,
     const std::string& value = "");
 
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include "onward/status.h"
 #include "training/config/field_names.h"
 
-namespace onward {
+namespace onward::training {
 
 namespace proto = google::protobuf;
 
@@ -44,4 +44,4 @@ absl::Status ErrorAt(const std::string& file, FieldPlaces::Place place,
       absl::StrCat(file, ":", place.line + 1, ":", place.column + 1, ": ", message));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/descriptor.h"
 
-namespace onward {
+namespace onward::training {
 
 class FieldPlaces {
  public:
@@ -43,4 +43,4 @@ absl::Status ScanJson(const std::string& file, std::string_view text,
 absl::Status ScanText(const std::string& file, std::string_view text,
                       const google::protobuf::Descriptor& type, FieldPlaces& places);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -143,4 +143,4 @@ absl::Status ScanJson(const std::string& file, std::string_view text, const prot
   return Scanner(file, text, places).Value(&type, "", 0);
 }
 
-}  // namespace onward
+}  // namespace onward::training

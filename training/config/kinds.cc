@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 
-namespace onward {
+namespace onward::training {
 
 namespace proto = google::protobuf;
 
@@ -32,4 +32,4 @@ std::string KindNames(const proto::Descriptor& type) {
   return names;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 
 #include "google/protobuf/message.h"
 
-namespace onward {
+namespace onward::training {
 
 // Null where none is set.
 const google::protobuf::FieldDescriptor* KindOf(const google::protobuf::Message& message);
@@ -18,4 +18,4 @@ std::vector<const google::protobuf::FieldDescriptor*> KindsOf(
     const google::protobuf::Descriptor& type);
 std::string KindNames(const google::protobuf::Descriptor& type);  // "adam, adamw, ..."
 
-}  // namespace onward
+}  // namespace onward::training

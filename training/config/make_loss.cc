@@ -9,7 +9,7 @@
 #include "training/config/kinds.h"
 #include "training/losses/loss.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -263,4 +263,4 @@ absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOper
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 #include "onward/expr.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // What a loss is of: the model's output and fields of the data.
 struct LossOperands {
@@ -35,4 +35,4 @@ int64_t IgnoredTarget(const LossConfig& config);  // a target that does not coun
 // The class with the highest score: int64, the scores' shape without the class axis.
 Expr PredictedClass(const LossConfig& config, const Expr& scores);
 
-}  // namespace onward
+}  // namespace onward::training

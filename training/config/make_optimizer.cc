@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "training/config/kinds.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -56,4 +56,4 @@ Lbfgs::Options MakeLbfgsOptions(const OptimizerSettings::LBFGS& settings) {
   return options;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "training/optimizers/lbfgs.h"
 #include "training/optimizers/optimizer.h"
 
-namespace onward {
+namespace onward::training {
 
 // "AdamW", "LBFGS"; "" where the configuration names none.
 std::string OptimizerName(const OptimizerSettings& settings);
@@ -19,4 +19,4 @@ OptimizerOptions GroupOptions(const ParameterGroupConfig& group);
 
 Lbfgs::Options MakeLbfgsOptions(const OptimizerSettings::LBFGS& settings);
 
-}  // namespace onward
+}  // namespace onward::training

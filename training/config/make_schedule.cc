@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // What the kind says, else what is left.
@@ -109,4 +109,4 @@ PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize) {
   return options;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "training/schedules/plateau.h"
 #include "training/schedules/schedule.h"
 
-namespace onward {
+namespace onward::training {
 
 // The configuration is one that CheckTrainConfig accepts. `rate`: the optimizer's; `steps`: of the
 // whole training. A plateau is constant here (see PlateauOf).
@@ -15,4 +15,4 @@ Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps);
 
 PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize);
 
-}  // namespace onward
+}  // namespace onward::training

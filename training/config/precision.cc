@@ -1,6 +1,6 @@
 #include "training/config/precision.h"
 
-namespace onward {
+namespace onward::training {
 
 bool ScalesLoss(const TrainConfig& config) {
   return config.precision().autocast() == PrecisionConfig::FLOAT16;
@@ -15,4 +15,4 @@ Precision SessionPrecision(const TrainConfig& config) {
   return fast ? Precision::kFast : Precision::kDefault;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include "onward/kernel.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // Float16 scales the loss; bfloat16 has the range of float32.
 bool ScalesLoss(const TrainConfig& config);
@@ -13,4 +13,4 @@ bool ScalesLoss(const TrainConfig& config);
 // its products.
 Precision SessionPrecision(const TrainConfig& config);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -229,4 +229,4 @@ absl::Status ApplyOverride(proto::Message& root, std::string_view override_text)
   return Put(*place.message, place.field, value);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
 
-namespace onward {
+namespace onward::training {
 
 // Sets one field: names joined by dots, an element of a repeated field by its index
 // ("optimizer.group.0.adamw.lr"), an entry of a map by its key ("built.options.width"). `value`
@@ -23,4 +23,4 @@ absl::Status SetField(google::protobuf::Message& message, std::string_view path,
 // "path=value" as SetField; "path+=value" adds an element to a repeated field.
 absl::Status ApplyOverride(google::protobuf::Message& message, std::string_view override_text);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -125,4 +125,4 @@ absl::Status ScanText(const std::string& file, std::string_view text, const prot
   return Scanner(file, tokenizer, places).Fields(&type, "", "", 0);
 }
 
-}  // namespace onward
+}  // namespace onward::training

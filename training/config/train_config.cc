@@ -29,7 +29,7 @@ class FirstError : public proto::io::ErrorCollector {
  public:
   explicit FirstError(std::string path) : path_(std::move(path)) {}
   void AddError(int line, int column, const std::string& message) override {
-    if (status_.ok()) status_ = ErrorAt(path_, {line, column}, message);
+    if (status_.ok()) status_ = training::ErrorAt(path_, {line, column}, message);
   }
   const absl::Status& status() const { return status_; }
 
@@ -52,13 +52,13 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 }
 
 absl::Status ReadJson(const std::string& path, const std::string& text, TrainConfig& config,
-                      FieldPlaces& places) {
+                      training::FieldPlaces& places) {
   try {
     const auto checked = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {  // says line and column
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
   }
-  ONWARD_RETURN_IF_ERROR(ScanJson(path, text, *TrainConfig::descriptor(), places));
+  ONWARD_RETURN_IF_ERROR(training::ScanJson(path, text, *TrainConfig::descriptor(), places));
   const auto status = proto::util::JsonStringToMessage(text, &config);
   if (status.ok()) return absl::OkStatus();
   // "(loss.delta): what is wrong", "(data.mnist): missing field images".
@@ -66,12 +66,12 @@ absl::Status ReadJson(const std::string& path, const std::string& text, TrainCon
   const size_t end = message.find("):");
   std::string field;
   if (message.starts_with("(") && end != message.npos) field = message.substr(1, end - 1);
-  return ErrorAt(path, places.Of(field), std::string(absl::StripPrefix(message, ": ")));
+  return training::ErrorAt(path, places.Of(field), std::string(absl::StripPrefix(message, ": ")));
 }
 
 absl::Status ReadTextFormat(const std::string& path, const std::string& text, TrainConfig& config,
-                            FieldPlaces& places) {
-  ONWARD_RETURN_IF_ERROR(ScanText(path, text, *TrainConfig::descriptor(), places));
+                            training::FieldPlaces& places) {
+  ONWARD_RETURN_IF_ERROR(training::ScanText(path, text, *TrainConfig::descriptor(), places));
   FirstError error(path);
   proto::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
@@ -84,7 +84,7 @@ absl::Status ReadTextFormat(const std::string& path, const std::string& text, Tr
 
 absl::StatusOr<TrainConfig> ParseTrainConfig(const std::string& text) {
   TrainConfig config;
-  FieldPlaces places;
+  training::FieldPlaces places;
   ONWARD_RETURN_IF_ERROR(ReadTextFormat("", text, config, places));
   return config;
 }
@@ -93,7 +93,7 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
                                             const std::vector<std::string>& overrides) {
   ONWARD_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   TrainConfig config;
-  FieldPlaces places;
+  training::FieldPlaces places;
   if (absl::EndsWith(path, ".json")) {
     ONWARD_RETURN_IF_ERROR(ReadJson(path, text, config, places));
   } else {
@@ -101,15 +101,16 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(const std::string& path,
   }
   for (const std::string& each : overrides) {
     ONWARD_RETURN_IF_ERROR(
-        Annotate(ApplyOverride(config, each), absl::StrCat("--set ", each, ":")));
+        Annotate(training::ApplyOverride(config, each), absl::StrCat("--set ", each, ":")));
   }
-  const ConfigProblem problem = CheckTrainConfig(config);
+  const training::ConfigProblem problem = training::CheckTrainConfig(config);
   if (problem.field.empty()) return config;
   if (!overrides.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " with --set: ", problem.field, " ", problem.reason));
   }
-  return ErrorAt(path, places.Of(problem.field), absl::StrCat(problem.field, " ", problem.reason));
+  return training::ErrorAt(path, places.Of(problem.field),
+                           absl::StrCat(problem.field, " ", problem.reason));
 }
 
 }  // namespace onward

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -135,4 +135,4 @@ ConfigProblem UnusedField(const TrainConfig& config) {
   return problem;
 }
 
-}  // namespace onward
+}  // namespace onward::training

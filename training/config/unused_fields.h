@@ -3,10 +3,10 @@
 
 #include "training/config/check_config.h"
 
-namespace onward {
+namespace onward::training {
 
 // The first field that is set and would do nothing, such as precision.loss_scale where no loss is
 // scaled. Losses, optimizers and schedules have just their own fields; check_parts.h has the rest.
 ConfigProblem UnusedField(const TrainConfig& config);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "onward/status.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Arrays = std::map<std::string, Tensor>;
@@ -70,4 +70,4 @@ OpenedDataset OpenSafetensors(const ArrayData& config, const std::string& direct
   return OpenArrays(config, directory, ReadTensors);
 }
 
-}  // namespace onward
+}  // namespace onward::training

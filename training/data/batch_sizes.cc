@@ -7,7 +7,7 @@
 
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr size_t kMostRead = 50000;
@@ -232,4 +232,4 @@ absl::StatusOr<BatchSizes> SizesOfBatches(const Dataset& data, const LoaderOptio
   return simulation.Run(count, ahead);
 }
 
-}  // namespace onward
+}  // namespace onward::training

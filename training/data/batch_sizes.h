@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "training/data/loader.h"
 
-namespace onward {
+namespace onward::training {
 
 // A batch without elements in memory, and where it first comes; none: nowhere that is known.
 struct SizedBatch {
@@ -37,4 +37,4 @@ struct BatchSizes {
 absl::StatusOr<BatchSizes> SizesOfBatches(const Dataset& data, const LoaderOptions& options,
                                           const Batch& first, int64_t count, int64_t ahead = 0);
 
-}  // namespace onward
+}  // namespace onward::training

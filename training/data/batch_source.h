@@ -7,7 +7,7 @@
 #include "onward/kernel.h"
 #include "training/data/places.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class BatchSource {
@@ -30,4 +30,4 @@ class BatchSource {
   virtual const BatchSlice& slice() const = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

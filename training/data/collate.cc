@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<Dims> LargestDims(const std::vector<Tensor>& tensors, bool pad) {
@@ -130,4 +130,4 @@ Tensor RowsOf(const Tensor& batch, int64_t begin, int64_t rows) {
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/data/record_field.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Values = std::vector<std::string>;
@@ -186,4 +186,4 @@ OpenedDataset OpenCsv(const CsvData& config, const std::string& directory) {
   return csv;
 }
 
-}  // namespace onward
+}  // namespace onward::training

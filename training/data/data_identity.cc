@@ -15,7 +15,7 @@
 #include "graph/base/crc32c.h"
 #include "training/config/config_differences.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ std::map<std::string, std::string> DataIdentity(const DataConfig& config,
   return identity;
 }
 
-}  // namespace onward
+}  // namespace onward::training

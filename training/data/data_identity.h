@@ -6,7 +6,7 @@
 
 #include "onward/data_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // The fields of `config` that decide what the examples are, by their paths; files and directories
 // by their contents, so that data that were only moved stay the same. Files up to 4 GiB and
@@ -19,4 +19,4 @@ std::map<std::string, std::string> DataIdentity(const DataConfig& config,
 // The contents of one file or directory, in words: "9912422 bytes, checksum 7f3a09c1".
 std::string ContentsOf(const std::string& path);
 
-}  // namespace onward
+}  // namespace onward::training

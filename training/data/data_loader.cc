@@ -11,10 +11,10 @@ namespace {
 
 class LoaderOfBatches : public DataLoader {
  public:
-  explicit LoaderOfBatches(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
+  explicit LoaderOfBatches(std::unique_ptr<training::Loader> loader) : loader_(std::move(loader)) {}
 
   int64_t batches_per_epoch() const override { return loader_->batches_per_epoch(); }
-  absl::StatusOr<Batch> Next() override { return loader_->Next(); }
+  absl::StatusOr<training::Batch> Next() override { return loader_->Next(); }
   absl::Status Seek(int64_t epoch, int64_t batch) override {
     if (epoch < 0 || batch < 0 || batch >= batches_per_epoch()) {
       return absl::OutOfRangeError(absl::StrCat("there is no batch ", batch, " of epoch ", epoch,
@@ -27,7 +27,7 @@ class LoaderOfBatches : public DataLoader {
   int64_t batch() const override { return loader_->position().batch; }
 
  private:
-  const std::unique_ptr<Loader> loader_;
+  const std::unique_ptr<training::Loader> loader_;
 };
 
 }  // namespace
@@ -35,7 +35,7 @@ class LoaderOfBatches : public DataLoader {
 absl::StatusOr<std::unique_ptr<DataLoader>> DataLoader::Create(std::shared_ptr<const Dataset> data,
                                                                const DataLoaderOptions& options) {
   if (data == nullptr) return absl::InvalidArgumentError("DataLoader: no data set is given");
-  LoaderOptions made;
+  training::LoaderOptions made;
   made.batch_size = options.batch_size;
   made.shuffle = options.shuffle;
   made.drop_last = options.drop_last;
@@ -45,7 +45,8 @@ absl::StatusOr<std::unique_ptr<DataLoader>> DataLoader::Create(std::shared_ptr<c
   made.skip_broken = options.skip_broken;
   made.pad = options.pad;
   made.weights = options.weights;
-  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Create(std::move(data), made));
+  ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<training::Loader> loader,
+                          training::Loader::Create(std::move(data), made));
   return std::make_unique<LoaderOfBatches>(std::move(loader));
 }
 

@@ -12,29 +12,29 @@
 namespace onward {
 namespace {
 
-OpenedDataset OpenSource(const DataConfig& config, const std::string& directory) {
+training::OpenedDataset OpenSource(const DataConfig& config, const std::string& directory) {
   switch (config.source_case()) {
     case DataConfig::kMnist:
-      return OpenMnist(config.mnist(), directory);
+      return training::OpenMnist(config.mnist(), directory);
     case DataConfig::kText:
-      return OpenText(config.text(), directory);
+      return training::OpenText(config.text(), directory);
     case DataConfig::kImages:
-      return OpenImages(config.images(), directory);
+      return training::OpenImages(config.images(), directory);
     case DataConfig::kCsv:
-      return OpenCsv(config.csv(), directory);
+      return training::OpenCsv(config.csv(), directory);
     case DataConfig::kJsonl:
-      return OpenJsonl(config.jsonl(), directory);
+      return training::OpenJsonl(config.jsonl(), directory);
     case DataConfig::kNpz:
-      return OpenNpz(config.npz(), directory);
+      return training::OpenNpz(config.npz(), directory);
     case DataConfig::kSafetensors:
-      return OpenSafetensors(config.safetensors(), directory);
+      return training::OpenSafetensors(config.safetensors(), directory);
     case DataConfig::SOURCE_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError("data: no source is given, such as mnist { ... }");
 }
 
-OpenedDataset TakePart(std::shared_ptr<const Dataset> data, const Part& part) {
+training::OpenedDataset TakePart(std::shared_ptr<const Dataset> data, const Part& part) {
   const int64_t size = data->size();
   if (!(part.from() >= 0 && part.from() < part.to() && part.to() <= 1)) {
     return absl::InvalidArgumentError(
@@ -44,7 +44,8 @@ OpenedDataset TakePart(std::shared_ptr<const Dataset> data, const Part& part) {
     return static_cast<size_t>(std::llround(share * static_cast<double>(size)));
   };
   std::vector<int64_t> order =
-      part.has_seed() ? ShuffledOrder(size, part.seed(), kSplitEpoch) : InOrder(size);
+      part.has_seed() ? training::ShuffledOrder(size, part.seed(), training::kSplitEpoch)
+                      : training::InOrder(size);
   std::vector<int64_t> taken(order.begin() + bound(part.from()), order.begin() + bound(part.to()));
   if (part.has_limit() && part.limit() < static_cast<int64_t>(taken.size()))
     taken.resize(static_cast<size_t>(std::max<int64_t>(0, part.limit())));
@@ -74,10 +75,18 @@ absl::StatusOr<size_t> FindField(const Dataset& data, std::string_view name) {
                                                  "'; it has ", absl::StrJoin(names, ", ")));
 }
 
+}  // namespace onward
+
+namespace onward::training {
+
 std::string PathBelow(const std::string& directory, const std::string& path) {
   if (directory.empty() || (!path.empty() && path[0] == '/')) return path;
   return absl::StrCat(directory, "/", path);
 }
+
+}  // namespace onward::training
+
+namespace onward {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> OpenDataset(const DataConfig& config,
                                                            const std::string& directory) {

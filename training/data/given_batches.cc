@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Names the rows of a batch; nobody reads it.
@@ -45,4 +45,4 @@ absl::StatusOr<Batch> GivenBatches::Next() {
   return batch;
 }
 
-}  // namespace onward
+}  // namespace onward::training

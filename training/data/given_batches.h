@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "training/data/batch_source.h"
 
-namespace onward {
+namespace onward::training {
 
 class GivenBatches : public BatchSource {
  public:
@@ -36,4 +36,4 @@ class GivenBatches : public BatchSource {
   BatchPlaces places_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

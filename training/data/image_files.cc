@@ -16,7 +16,7 @@
 #include "onward/status.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -222,4 +222,4 @@ absl::StatusOr<ImageFiles::Bytes> ImageFiles::Read(size_t index) const {
   return Bytes{(*mapped)->bytes(), *mapped};
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "onward/data_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // Immutable, so thread-safe.
 class ImageFiles {
@@ -48,4 +48,4 @@ class ImageFiles {
   Bytes archive_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

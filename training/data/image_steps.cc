@@ -8,7 +8,7 @@
 #include "kernels/philox.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int64_t kMaxSide = 1 << 14;
@@ -222,4 +222,4 @@ absl::StatusOr<Pixels> Apply(const ImageSteps& steps, Pixels pixels, uint64_t ra
   return pixels;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "onward/data_config.pb.h"
 #include "training/data/pixels.h"
 
-namespace onward {
+namespace onward::training {
 
 using ImageSteps = google::protobuf::RepeatedPtrField<ImageStep>;
 
@@ -24,4 +24,4 @@ std::optional<std::pair<int64_t, int64_t>> SizeAfter(const ImageSteps& steps);
 // checked.
 absl::StatusOr<Pixels> Apply(const ImageSteps& steps, Pixels pixels, uint64_t random);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "training/data/pixels.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 class Images : public Dataset {
@@ -87,4 +87,4 @@ OpenedDataset OpenImages(const ImageData& config, const std::string& directory) 
   return std::make_shared<Images>(std::move(files), config);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/data/record_field.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using nlohmann::json;
@@ -154,4 +154,4 @@ OpenedDataset OpenJsonl(const JsonlData& config, const std::string& directory) {
   return jsonl;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "training/data/collate.h"
 #include "training/data/order.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Order = std::shared_ptr<const std::vector<int64_t>>;
@@ -348,4 +348,4 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
   return std::make_unique<PrefetchingLoader>(std::move(data), options);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "onward/kernel.h"
 #include "training/data/batch_source.h"
 
-namespace onward {
+namespace onward::training {
 
 struct LoaderOptions {
   int64_t batch_size = 1;
@@ -80,4 +80,4 @@ class Loader : public BatchSource {
   virtual int64_t broken_examples() const = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "onward/status.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 36;
@@ -125,4 +125,4 @@ OpenedDataset OpenMnist(const MnistData& config, const std::string& directory) {
                                  config.deviation());
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@
 #include "training/data/pixels.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using nlohmann::json;
@@ -221,4 +221,4 @@ std::string DescribeImage(const ImageData& image) {
                       absl::StrJoin(image.deviation(), ", "), "]");
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -17,7 +17,7 @@
 #include "onward/tensor.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 inline constexpr char kImageNote[] = "onward.image";
 inline constexpr char kVocabularyNote[] = "onward.vocabulary";
@@ -47,4 +47,4 @@ absl::StatusOr<Tensor> PrepareImage(std::string_view bytes, const ImageData& ima
 // "resize to 32 x 32, (x / 255 - [0.5]) / [0.25], gray".
 std::string DescribeImage(const ImageData& image);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/philox.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // What a stream of random numbers is for; the streams of one seed differ by it.
@@ -70,4 +70,4 @@ uint64_t ExampleRandom(uint64_t seed, int64_t epoch, int64_t index) {
   return Word(seed, kExample, epoch, static_cast<uint64_t>(index));
 }
 
-}  // namespace onward
+}  // namespace onward::training

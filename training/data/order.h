@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-namespace onward {
+namespace onward::training {
 
 std::vector<int64_t> InOrder(int64_t size);
 
@@ -27,4 +27,4 @@ absl::Status CheckWeights(absl::Span<const double> weights);
 // The number that example `index` draws its augmentation from.
 uint64_t ExampleRandom(uint64_t seed, int64_t epoch, int64_t index);
 
-}  // namespace onward
+}  // namespace onward::training

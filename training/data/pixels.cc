@@ -8,7 +8,7 @@
 
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 Pixels Blank(int64_t height, int64_t width) {
@@ -193,4 +193,4 @@ absl::StatusOr<Tensor> ToTensor(const Pixels& pixels, bool gray, const ChannelTa
   return tensor;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "files/image/codec.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::training {
 
 using image::Pixels;
 
@@ -38,4 +38,4 @@ ChannelTable NormalizedChannels(absl::Span<const float> mean, absl::Span<const f
 // by the table's first row.
 absl::StatusOr<Tensor> ToTensor(const Pixels& pixels, bool gray, const ChannelTable& table);
 
-}  // namespace onward
+}  // namespace onward::training

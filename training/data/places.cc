@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/bad_element.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsNumber(const Tensor& tensor, int64_t position, double number) {
@@ -84,4 +84,4 @@ std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places) {
   return "";
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "onward/dataset.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::training {
 
 using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
 
@@ -34,4 +34,4 @@ absl::Status NamePlace(const absl::Status& status, const Batch& batch, const Bat
 // infinity counts as finite: masks hold it.
 std::string NonFinitePlace(const Batch& batch, const BatchPlaces& places);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "files/utf8.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64, DType::kInt64,
@@ -170,4 +170,4 @@ int64_t LineOf(std::string_view bytes, size_t offset) {
   return 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
 }
 
-}  // namespace onward
+}  // namespace onward::training

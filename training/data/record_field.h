@@ -14,7 +14,7 @@
 #include "onward/tensor.h"
 #include "onward/type.h"
 
-namespace onward {
+namespace onward::training {
 
 // Immutable, so thread-safe. Errors say what the value is and what it should be.
 class RecordElements {
@@ -46,4 +46,4 @@ SymbolicDims RecordDims(const RecordField& field);
 // 1, 2, ...: the line of `bytes` that `offset` is in.
 int64_t LineOf(std::string_view bytes, size_t offset);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "onward/dataset.h"
 #include "onward/vocabulary.h"
 
-namespace onward {
+namespace onward::training {
 
 using OpenedDataset = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
@@ -30,4 +30,4 @@ absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::strin
 // `path` itself when it is absolute, else below `directory`.
 std::string PathBelow(const std::string& directory, const std::string& path);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "onward/vocabulary.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // The tokens [begin, begin + count) of a text as int64.
@@ -193,4 +193,4 @@ absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::strin
   return Vocabulary::OfCharacters(file->bytes());
 }
 
-}  // namespace onward
+}  // namespace onward::training

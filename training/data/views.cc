@@ -189,7 +189,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Subset(std::shared_ptr<const Data
 
 absl::StatusOr<std::vector<std::shared_ptr<const Dataset>>> RandomSplit(
     const std::shared_ptr<const Dataset>& data, const std::vector<int64_t>& sizes, uint64_t seed) {
-  const std::vector<int64_t> order = ShuffledOrder(data->size(), seed, kSplitEpoch);
+  const std::vector<int64_t> order =
+      training::ShuffledOrder(data->size(), seed, training::kSplitEpoch);
   std::vector<std::shared_ptr<const Dataset>> parts;
   size_t begin = 0;
   for (const int64_t size : sizes) {

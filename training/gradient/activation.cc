@@ -102,7 +102,7 @@ Result GeluRule(const GradientScope& s) {
   return {{s.upstream(0) * (cumulative + x * density)}};
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"Celu", CeluRule},
     {"Elu", EluRule},
     {"Gelu", GeluRule},

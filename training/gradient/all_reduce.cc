@@ -11,7 +11,7 @@ Gradients AllReduceRule(const GradientScope& s) {
   return std::vector<Expr>{expr::Op("AllReduce", {s.upstream(0)}, {}, kOnwardDomain)};
 }
 
-constexpr GradientEntry kRules[] = {{"AllReduce", AllReduceRule, "onward"}};
+constexpr training::GradientEntry kRules[] = {{"AllReduce", AllReduceRule, "onward"}};
 
 }  // namespace
 

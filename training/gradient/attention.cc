@@ -57,7 +57,7 @@ Gradients AttentionRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Attention", AttentionRule}};
+constexpr training::GradientEntry kRules[] = {{"Attention", AttentionRule}};
 
 }  // namespace
 

@@ -128,7 +128,7 @@ Gradients BatchNormalizationRule(const GradientScope& s) {
   return training ? WithOwnStatistics(batch) : WithGivenStatistics(batch);
 }
 
-constexpr GradientEntry kRules[] = {{"BatchNormalization", BatchNormalizationRule}};
+constexpr training::GradientEntry kRules[] = {{"BatchNormalization", BatchNormalizationRule}};
 
 }  // namespace
 

@@ -179,7 +179,7 @@ Result ClipRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"Add", AddRule},     {"Clip", ClipRule},   {"Div", DivRule}, {"Max", ExtremeRule},
     {"Mean", MeanRule},   {"Min", ExtremeRule}, {"Mod", ModRule}, {"Mul", MulRule},
     {"PRelu", PReluRule}, {"Pow", PowRule},     {"Sub", SubRule}, {"Sum", SumRule},

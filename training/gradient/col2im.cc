@@ -42,7 +42,7 @@ Gradients Col2ImRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Col2Im", Col2ImRule}};
+constexpr training::GradientEntry kRules[] = {{"Col2Im", Col2ImRule}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace onward::gradient {
 namespace {
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"And", nullptr},
     {"ArgMax", nullptr},
     {"ArgMin", nullptr},

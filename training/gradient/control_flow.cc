@@ -173,7 +173,8 @@ Result IfRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"If", IfRule}, {"Loop", LoopRule}, {"Scan", ScanRule}};
+constexpr training::GradientEntry kRules[] = {
+    {"If", IfRule}, {"Loop", LoopRule}, {"Scan", ScanRule}};
 
 }  // namespace
 

@@ -112,7 +112,8 @@ Gradients ConvTransposeRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Conv", ConvRule}, {"ConvTranspose", ConvTransposeRule}};
+constexpr training::GradientEntry kRules[] = {{"Conv", ConvRule},
+                                              {"ConvTranspose", ConvTransposeRule}};
 
 }  // namespace
 

@@ -37,7 +37,7 @@ Gradients CumProdRule(const GradientScope& s) {
   return {{Where(factors.at_zero, at_zero, sum(with(0) + one * zeros) / factors.nonzero), Expr()}};
 }
 
-constexpr GradientEntry kRules[] = {{"CumProd", CumProdRule}, {"CumSum", CumSumRule}};
+constexpr training::GradientEntry kRules[] = {{"CumProd", CumProdRule}, {"CumSum", CumSumRule}};
 
 }  // namespace
 

@@ -86,7 +86,7 @@ Gradients DeformConvRule(const GradientScope& s) {
   });
 }
 
-constexpr GradientEntry kRules[] = {{"DeformConv", DeformConvRule}};
+constexpr training::GradientEntry kRules[] = {{"DeformConv", DeformConvRule}};
 
 }  // namespace
 

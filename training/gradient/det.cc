@@ -55,7 +55,8 @@ Gradients InverseRule(const GradientScope& s) {
   return {{-MatMul(MatMul(transposed, s.upstream(0)), transposed)}};
 }
 
-constexpr GradientEntry kRules[] = {{"Det", DetRule}, {"Inverse", InverseRule, "com.microsoft"}};
+constexpr training::GradientEntry kRules[] = {{"Det", DetRule},
+                                              {"Inverse", InverseRule, "com.microsoft"}};
 
 }  // namespace
 

@@ -74,7 +74,7 @@ class ReverseWalk {
   absl::Status Apply(NodeId id, const std::vector<Expr>& upstream,
                      const std::vector<ValueId>& operands, const std::vector<bool>& wanted) {
     const std::optional<GradientRule> rule =
-        FindGradient(graph_.node(id).domain, graph_.node(id).op_type);
+        training::FindGradient(graph_.node(id).domain, graph_.node(id).op_type);
     if (!rule) return absl::UnimplementedError("has no gradient and lies on the path");
     if (*rule == nullptr) return absl::OkStatus();
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> gradients,

@@ -53,7 +53,7 @@ Gradients DropoutRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Dropout", DropoutRule}};
+constexpr training::GradientEntry kRules[] = {{"Dropout", DropoutRule}};
 
 }  // namespace
 

@@ -181,7 +181,7 @@ Gradients EinsumRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Einsum", EinsumRule}};
+constexpr training::GradientEntry kRules[] = {{"Einsum", EinsumRule}};
 
 }  // namespace
 

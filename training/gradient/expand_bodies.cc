@@ -18,7 +18,9 @@
 namespace onward::gradient {
 namespace {
 
-bool HasRule(const Node& node) { return FindGradient(node.domain, node.op_type).has_value(); }
+bool HasRule(const Node& node) {
+  return training::FindGradient(node.domain, node.op_type).has_value();
+}
 
 bool HasBody(const Node& node) {
   return node.schema != nullptr &&

@@ -9,7 +9,7 @@
 #include "onward/gradient.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 
 bool IsGradient(std::string_view domain, std::string_view op) {
   return domain == "ai.onnx.preview.training" && op == "Gradient";
@@ -91,4 +91,4 @@ absl::Status ExpandGradientNodes(Graph& graph) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

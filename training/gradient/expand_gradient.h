@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 bool IsGradient(std::string_view domain, std::string_view op);
 
@@ -17,4 +17,4 @@ bool IsGradient(std::string_view domain, std::string_view op);
 // tensors that xs and zs name, an op without gradient rule.
 absl::Status ExpandGradientNodes(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

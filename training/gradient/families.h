@@ -6,7 +6,7 @@
 
 namespace onward::gradient {
 
-using GradientList = absl::Span<const GradientEntry>;
+using GradientList = absl::Span<const training::GradientEntry>;
 
 GradientList ActivationGradients();
 GradientList AllReduceGradients();

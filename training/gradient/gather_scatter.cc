@@ -148,7 +148,7 @@ Gradients OneHotRule(const GradientScope& s) {
   return {{Expr(), Expr(), expr::Concat({Unsqueeze(all - on, {0}), Unsqueeze(on, {0})}, 0)}};
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"Gather", GatherRule},
     {"GatherElements", GatherElementsRule},
     {"GatherND", GatherNDRule},

@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<ValueId>> AddGradients(Graph& graph,
                                                   absl::Span<const GradientTarget> targets,
                                                   absl::Span<const ValueId> wrt,
                                                   const GradientOptions& options) {
-  StopDetached(graph);
+  training::StopDetached(graph);
   GraphSink sink(graph, FreePrefix(graph));
   ONWARD_RETURN_IF_ERROR(CheckSources(graph, wrt));
   std::vector<GradientTarget> given;

@@ -15,7 +15,7 @@
 #include "training/gradient/plain_identities.h"
 #include "training/source/stop_gradients.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<std::vector<ValueId>> Find(const Graph& graph,
@@ -148,4 +148,4 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
   return names;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "onward/gradient.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct GradientModelOptions {
   std::vector<std::string> of;   // what is differentiated: any float tensors
@@ -36,4 +36,4 @@ absl::StatusOr<GradientNames> MakeGradientModel(Model& model, const GradientMode
 // computed twice. Everything that is left computes what it did; inner values may go.
 absl::Status SimplifyShapeArithmetic(Model& model);
 
-}  // namespace onward
+}  // namespace onward::training

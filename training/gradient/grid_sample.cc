@@ -112,7 +112,8 @@ Gradients AffineGridRule(const GradientScope& s) {
   return {{MatMul(rows, expr::Concat({flat, ones}, 2)), Expr()}};
 }
 
-constexpr GradientEntry kRules[] = {{"AffineGrid", AffineGridRule}, {"GridSample", GridSampleRule}};
+constexpr training::GradientEntry kRules[] = {{"AffineGrid", AffineGridRule},
+                                              {"GridSample", GridSampleRule}};
 
 }  // namespace
 

@@ -143,7 +143,7 @@ Gradients CenterCropPadRule(const GradientScope& s) {
   return First(s, Op("CenterCropPad", {s.upstream(0), expr::Concat(sizes, 0)}, s.attributes()));
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"CenterCropPad", CenterCropPadRule},
     {"Compress", PickRule},
     {"Concat", ConcatRule},

@@ -88,7 +88,7 @@ Gradients SoftmaxCrossEntropyLossRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodLossRule},
     {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLossRule},
 };

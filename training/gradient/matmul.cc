@@ -51,7 +51,7 @@ Gradients GemmRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Gemm", GemmRule}, {"MatMul", MatMulRule}};
+constexpr training::GradientEntry kRules[] = {{"Gemm", GemmRule}, {"MatMul", MatMulRule}};
 
 }  // namespace
 

@@ -176,7 +176,7 @@ Gradients LRNRule(const GradientScope& s) {
   return {{dy * power - x * back * (2 * alpha * beta)}};
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"GroupNormalization", GroupNormalizationRule},
     {"InstanceNormalization", InstanceNormalizationRule},
     {"LRN", LRNRule},

@@ -21,7 +21,7 @@ size_t At(ValueId id) { return static_cast<size_t>(id.index); }
 
 // Whether the op has no gradient by its nature.
 bool Blocks(const Node& node) {
-  const std::optional<GradientRule> rule = FindGradient(node.domain, node.op_type);
+  const std::optional<GradientRule> rule = training::FindGradient(node.domain, node.op_type);
   return rule && *rule == nullptr;
 }
 

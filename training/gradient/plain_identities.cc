@@ -4,7 +4,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "training/source/stop_gradients.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 void MakeRequirementsPlain(Graph& graph) {
@@ -32,4 +32,4 @@ void MakePlainIdentities(Graph& graph) {
   MakeRequirementsPlain(graph);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -3,10 +3,10 @@
 
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // StopGradient, RequireShape and RequireRange become Identity, in bodies too: for graphs that other
 // runtimes run, after their gradients are made.
 void MakePlainIdentities(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -143,7 +143,7 @@ Gradients MaxUnpoolRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"AveragePool", AveragePoolRule},
     {"GlobalAveragePool", GlobalAveragePoolRule},
     {"GlobalLpPool", GlobalLpPoolRule},

@@ -114,8 +114,8 @@ Gradients QuantizeLinearRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"DequantizeLinear", DequantizeLinearRule},
-                                    {"QuantizeLinear", QuantizeLinearRule}};
+constexpr training::GradientEntry kRules[] = {{"DequantizeLinear", DequantizeLinearRule},
+                                              {"QuantizeLinear", QuantizeLinearRule}};
 
 }  // namespace
 

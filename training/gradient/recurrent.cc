@@ -135,9 +135,9 @@ Gradients RecurrentRule(const GradientScope& s) {
   return twice ? ThroughScan(s, attributes) : FromStates(s, attributes);
 }
 
-constexpr GradientEntry kRules[] = {{"GRU", RecurrentRule<kernels::RecurrentOp::kGru>},
-                                    {"LSTM", RecurrentRule<kernels::RecurrentOp::kLstm>},
-                                    {"RNN", RecurrentRule<kernels::RecurrentOp::kRnn>}};
+constexpr training::GradientEntry kRules[] = {{"GRU", RecurrentRule<kernels::RecurrentOp::kGru>},
+                                              {"LSTM", RecurrentRule<kernels::RecurrentOp::kLstm>},
+                                              {"RNN", RecurrentRule<kernels::RecurrentOp::kRnn>}};
 
 }  // namespace
 

@@ -70,7 +70,7 @@ Expr ProdSlope(const GradientScope& s, const Expr& x, const Expr&, const Expr& d
                         OverAxes(s, "ReduceSum", factors.zeros), product);
 }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"ReduceL1", Rule<L1Slope>},         {"ReduceL2", Rule<L2Slope>},
     {"ReduceLogSum", Rule<LogSumSlope>}, {"ReduceLogSumExp", Rule<LogSumExpSlope>},
     {"ReduceMax", Rule<ExtremeSlope>},   {"ReduceMean", Rule<MeanSlope>},

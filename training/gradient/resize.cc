@@ -122,7 +122,7 @@ Gradients ResizeRule(const GradientScope& s) {
   return gradients;
 }
 
-constexpr GradientEntry kRules[] = {{"Resize", ResizeRule}};
+constexpr training::GradientEntry kRules[] = {{"Resize", ResizeRule}};
 
 }  // namespace
 

@@ -151,7 +151,8 @@ Gradients MaxRoiPoolRule(const GradientScope& s) {
   });
 }
 
-constexpr GradientEntry kRules[] = {{"MaxRoiPool", MaxRoiPoolRule}, {"RoiAlign", RoiAlignRule}};
+constexpr training::GradientEntry kRules[] = {{"MaxRoiPool", MaxRoiPoolRule},
+                                              {"RoiAlign", RoiAlignRule}};
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 
 #include "training/gradient/families.h"
 
-namespace onward {
+namespace onward::training {
 
 const std::vector<GradientEntry>& GradientRules() {
   static const std::vector<GradientEntry> rules = [] {
@@ -66,8 +66,12 @@ std::optional<GradientRule> FindGradient(std::string_view domain, std::string_vi
   return it == index.rules.end() ? std::nullopt : std::optional(it->second);
 }
 
+}  // namespace onward::training
+
+namespace onward {
+
 void RegisterGradient(std::string_view domain, std::string_view op, GradientRule rule) {
-  RuleIndex& index = RuleIndex::Get();
+  training::RuleIndex& index = training::RuleIndex::Get();
   std::lock_guard lock(index.mutex);
   index.rules[{std::string(domain), std::string(op)}] = rule;
 }

@@ -7,7 +7,7 @@
 
 #include "onward/gradient.h"
 
-namespace onward {
+namespace onward::training {
 
 struct GradientEntry {
   std::string_view op;
@@ -23,4 +23,4 @@ const std::vector<GradientEntry>& GradientRules();
 // Thread-safe.
 std::optional<GradientRule> FindGradient(std::string_view domain, std::string_view op);
 
-}  // namespace onward
+}  // namespace onward::training

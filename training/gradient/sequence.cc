@@ -82,7 +82,7 @@ Result ConcatFromSequenceRule(const GradientScope& s) {
 
 Result PassRule(const GradientScope& s) { return {{s.upstream(0)}}; }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"ConcatFromSequence", ConcatFromSequenceRule},
     {"Optional", PassRule},
     {"OptionalGetElement", PassRule},

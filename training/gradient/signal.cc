@@ -80,7 +80,7 @@ Gradients STFTRule(const GradientScope& s) {
   });
 }
 
-constexpr GradientEntry kRules[] = {{"DFT", DFTRule}, {"STFT", STFTRule}};
+constexpr training::GradientEntry kRules[] = {{"DFT", DFTRule}, {"STFT", STFTRule}};
 
 }  // namespace
 

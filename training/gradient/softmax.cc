@@ -18,7 +18,8 @@ Result LogSoftmaxRule(const GradientScope& s) {
   return {{s.upstream(0) - Exp(s.output(0)) * ReduceSum(s.upstream(0), {axis}, true)}};
 }
 
-constexpr GradientEntry kRules[] = {{"LogSoftmax", LogSoftmaxRule}, {"Softmax", SoftmaxRule}};
+constexpr training::GradientEntry kRules[] = {{"LogSoftmax", LogSoftmaxRule},
+                                              {"Softmax", SoftmaxRule}};
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 namespace onward::gradient {
 namespace {
 
-constexpr GradientEntry kRules[] = {{"StopGradient", nullptr, "onward"}};
+constexpr training::GradientEntry kRules[] = {{"StopGradient", nullptr, "onward"}};
 
 }  // namespace
 

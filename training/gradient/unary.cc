@@ -44,7 +44,7 @@ Result SqrtRule(const GradientScope& s) { return {{s.upstream(0) / (s.output(0) 
 Result TanRule(const GradientScope& s) { return {{s.upstream(0) * (Square(s.output(0)) + 1.0)}}; }
 Result TanhRule(const GradientScope& s) { return {{s.upstream(0) * (1.0 - Square(s.output(0)))}}; }
 
-constexpr GradientEntry kRules[] = {
+constexpr training::GradientEntry kRules[] = {
     {"Abs", AbsRule},       {"Acos", AcosRule},
     {"Acosh", AcoshRule},   {"Asin", AsinRule},
     {"Asinh", AsinhRule},   {"Atan", AtanRule},

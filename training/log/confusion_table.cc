@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 std::string NameOf(int64_t label, const std::vector<std::string>& names) {
@@ -84,4 +84,4 @@ std::string ConfusionTable(const Confusion& confusion, const std::vector<std::st
   return text + "\n";
 }
 
-}  // namespace onward
+}  // namespace onward::training

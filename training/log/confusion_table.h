@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace onward {
+namespace onward::training {
 
 // (target, prediction) -> how often.
 using Confusion = std::map<std::pair<int64_t, int64_t>, int64_t>;
@@ -18,4 +18,4 @@ using Confusion = std::map<std::pair<int64_t, int64_t>, int64_t>;
 std::string ConfusionTable(const Confusion& confusion, const std::vector<std::string>& names = {},
                            size_t most = 24);
 
-}  // namespace onward
+}  // namespace onward::training

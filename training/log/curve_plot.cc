@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "files/utf8.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr double kWidth = 800, kHeight = 480;
@@ -178,4 +178,4 @@ std::string DrawSvg(const CurvePlot& plot) {
   return svg + "</svg>\n";
 }
 
-}  // namespace onward
+}  // namespace onward::training

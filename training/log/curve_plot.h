@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace onward {
+namespace onward::training {
 
 struct Curve {
   std::string name;
@@ -22,4 +22,4 @@ struct CurvePlot {
 // some 100 kB at most.
 std::string DrawSvg(const CurvePlot& plot);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -17,7 +17,7 @@
 #include "training/log/event.pb.h"
 #include "training/log/log_file.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Histogram = log::Histogram;
@@ -211,4 +211,4 @@ absl::StatusOr<std::unique_ptr<EventFile>> EventFile::Continue(const std::string
   return Make(directory, step);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class EventFile {
@@ -37,4 +37,4 @@ class EventFile {
   virtual const std::string& path() const = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

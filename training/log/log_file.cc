@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::Status CannotWrite(const std::string& path) {
@@ -93,4 +93,4 @@ absl::Status LogFile::Restore() {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

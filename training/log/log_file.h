@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class LogFile {
@@ -34,4 +34,4 @@ class LogFile {
   std::string path_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

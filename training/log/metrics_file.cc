@@ -9,7 +9,7 @@
 #include "files/mapped_file.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using nlohmann::json;
@@ -87,4 +87,4 @@ absl::Status MetricsFile::Write(const json& line) {
   return file_.Append(Finite(line).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-}  // namespace onward
+}  // namespace onward::training

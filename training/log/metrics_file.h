@@ -11,7 +11,7 @@
 #include "nlohmann/json_fwd.hpp"
 #include "training/log/log_file.h"
 
-namespace onward {
+namespace onward::training {
 
 // The lines of such a file, as far as they are whole; none where there is no file.
 std::vector<nlohmann::json> ReadMetrics(const std::string& path);
@@ -40,4 +40,4 @@ class MetricsFile {
   LogFile file_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@ namespace {
 
 using expr::Shape;
 
-std::string Name(const Expr& x) { return QuotedUserName(x.sink()->NameOf(x.id())); }
+std::string Name(const Expr& x) { return training::QuotedUserName(x.sink()->NameOf(x.id())); }
 
 std::string DimsText(const SymbolicDims& dims) {
   return absl::StrCat(

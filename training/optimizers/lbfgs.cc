@@ -9,7 +9,7 @@
 #include "onward/shape.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Vector = CountedRow;
@@ -227,4 +227,4 @@ absl::StatusOr<double> Lbfgs::Step(Tensors& parameters, const Closure& closure) 
   return loss;
 }
 
-}  // namespace onward
+}  // namespace onward::training

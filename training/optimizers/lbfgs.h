@@ -17,7 +17,7 @@
 #include "onward/tensor.h"
 #include "training/optimizers/strong_wolfe.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class Lbfgs {
@@ -89,4 +89,4 @@ class Lbfgs {
   int64_t iterations_ = 0, evaluations_ = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

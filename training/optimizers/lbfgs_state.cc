@@ -6,7 +6,7 @@
 #include "onward/status.h"
 #include "training/optimizers/lbfgs.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kNumbers[] = "numbers", kDirection[] = "direction", kGradient[] = "gradient",
@@ -109,4 +109,4 @@ void Lbfgs::Restart() {
   iterations_ = 0;
 }
 
-}  // namespace onward
+}  // namespace onward::training

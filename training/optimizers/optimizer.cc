@@ -12,7 +12,7 @@
 #include "onward/expr.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Every option of the entry, switches too.
@@ -222,4 +222,4 @@ absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const Opti
   return added;
 }
 
-}  // namespace onward
+}  // namespace onward::training

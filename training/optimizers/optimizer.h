@@ -13,7 +13,7 @@
 #include "graph/optimizers/optimizer_entry.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // The first option that the optimizer does not have, or a value that it does not take.
 struct OptionProblem {
@@ -53,4 +53,4 @@ struct GroupSettings {
 absl::StatusOr<std::vector<GroupSettings>> AddOptimizer(Model& model, const OptimizerConfig& config,
                                                         absl::Span<const ParameterGroup> groups);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Where the cubic through both points and their slopes is least, within the bounds.
@@ -118,4 +118,4 @@ absl::StatusOr<LinePoint> StrongWolfe(const LineFunction& at, const LinePoint& s
   return Search(at, start, options).Run(t);
 }
 
-}  // namespace onward
+}  // namespace onward::training

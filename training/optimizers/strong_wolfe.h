@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/counted_allocator.h"
 
-namespace onward {
+namespace onward::training {
 
 // Elements of all parameters in a row.
 using CountedRow = std::vector<double, CountedAllocator<double>>;
@@ -34,4 +34,4 @@ struct WolfeOptions {
 absl::StatusOr<LinePoint> StrongWolfe(const LineFunction& at, const LinePoint& start, double t,
                                       const WolfeOptions& options);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "onward/dtype.h"
 #include "training/source/merged_weights.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Whether `test(all elements as they are, their number)` holds.
@@ -232,4 +232,4 @@ std::map<ValueId, std::string> FormulaConstants(const Graph& graph,
   return found;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Guesses for files that do not say which initializers are parameters: those of `initializers`
 // (floats) that a source would not have as parameters, each with the reason, by their values:
@@ -26,4 +26,4 @@ namespace onward {
 std::map<ValueId, std::string> FormulaConstants(const Graph& graph,
                                                 absl::Span<const ValueId> initializers);
 
-}  // namespace onward
+}  // namespace onward::training

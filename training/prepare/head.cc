@@ -11,7 +11,7 @@
 #include "onward/session.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<ValueId> FindBase(const Graph& graph, const std::string& name) {
@@ -75,4 +75,4 @@ absl::StatusOr<std::vector<std::string>> AddHead(const HeadConfig& config, uint6
   return names;
 }
 
-}  // namespace onward
+}  // namespace onward::training

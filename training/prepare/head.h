@@ -9,7 +9,7 @@
 #include "onward/graph.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // Puts a linear layer on the value that `config` names, drawn from `seed` as torch.nn.Linear is.
 // It becomes the model's only output; what nothing needs any more falls. Answers the names of the
@@ -18,4 +18,4 @@ namespace onward {
 absl::StatusOr<std::vector<std::string>> AddHead(const HeadConfig& config, uint64_t seed,
                                                  Model& model);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "onward/functions.h"
 #include "onward/nn/normalization.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kMeanKey[] = "onward.running_mean", kVarianceKey[] = "onward.running_var",
@@ -78,4 +78,4 @@ InferredInstanceNorm InferInstanceNorm(GraphSink& sink, NodeId id) {
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 #include "onward/expr.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Whether the node is such a normalization in its training form.
 bool IsTrainingInstanceNorm(const Node& node);
@@ -29,4 +29,4 @@ struct InferredInstanceNorm {
 };
 InferredInstanceNorm InferInstanceNorm(GraphSink& sink, NodeId id);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -22,7 +22,7 @@
 #include "training/prepare/trainable.h"
 #include "training/source/stop_gradients.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::Status LoadWeights(const WeightsConfig& config, const std::string& directory, Model& model,
@@ -190,4 +190,4 @@ absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::s
   return loaded;
 }
 
-}  // namespace onward
+}  // namespace onward::training

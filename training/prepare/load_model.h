@@ -10,7 +10,7 @@
 #include "onward/train_config.pb.h"
 #include "training/prepare/trainable_model.h"
 
-namespace onward {
+namespace onward::training {
 
 // From the file, built, or `given`, where it is one. Relative paths are below `directory`. `log`
 // hears what a partial load of weights left out, what of a file's source came back or
@@ -20,4 +20,4 @@ absl::StatusOr<TrainableModel> LoadModel(const TrainConfig& config, const std::s
                                          const LogSink& log = nullptr,
                                          std::optional<Model> given = std::nullopt);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "graph/rewrite/match.h"
 #include "onward/dtype.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // In the metadata of the Cast behind a master: its dtype.
@@ -78,4 +78,4 @@ void RoundMasterWeights(Graph& graph) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

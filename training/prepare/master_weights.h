@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Makes each of the constants `names` that is float16 or bfloat16 a float32 one of the same name,
 // which the graph reads through one Cast: steps of an optimizer that are smaller than a rounding of
@@ -23,4 +23,4 @@ MasterWeights AddMasterWeights(Graph& graph, absl::Span<const std::string> names
 // weights that it has now.
 void RoundMasterWeights(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

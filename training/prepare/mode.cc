@@ -20,7 +20,7 @@
 #include "training/prepare/several_values.h"
 #include "training/prepare/spectral_norm.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsFrozen(const Graph& graph, const Node& node, const TrainingModeOptions& options) {
@@ -381,4 +381,4 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
   return change;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct TrainingModeOptions {
   // Nodes that stay as they are: patterns (graph/base/name_pattern.h) of a node's name or of the
@@ -40,4 +40,4 @@ absl::StatusOr<ModeChange> SetTrainingMode(Model& model, const TrainingModeOptio
 // value that they have as inputs; their updates go. Ids of values change.
 absl::StatusOr<ModeChange> SetInferenceMode(Model& model);
 
-}  // namespace onward
+}  // namespace onward::training

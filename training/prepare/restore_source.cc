@@ -11,7 +11,7 @@
 #include "training/source/stop_gradients.h"
 #include "training/source/tied_weights.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kAdvice[] = "torch.onnx.export(..., optimize=False) keeps all parameters";
@@ -99,4 +99,4 @@ absl::Status RestoreSource(Graph& graph, std::vector<std::string>& initializers,
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

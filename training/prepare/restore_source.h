@@ -8,7 +8,7 @@
 #include "onward/graph.h"
 #include "onward/log.h"
 
-namespace onward {
+namespace onward::training {
 
 struct RestoreOptions {
   std::vector<std::string> shared = {};  // see SeparateMergedWeights
@@ -24,4 +24,4 @@ struct RestoreOptions {
 absl::Status RestoreSource(Graph& graph, std::vector<std::string>& initializers,
                            const RestoreOptions& options, const LogSink& log);
 
-}  // namespace onward
+}  // namespace onward::training

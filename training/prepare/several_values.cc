@@ -4,7 +4,7 @@
 #include "graph/ops/require.h"
 #include "graph/rewrite/match.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool AreAll(const Graph& graph, ValueId id, double value) {
@@ -48,4 +48,4 @@ void AllowOneValue(Graph& graph) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // InstanceNormalizations and GroupNormalizations refuse such inputs where PyTorch's do, in bodies
 // too; BatchNormalizations are marked where they are made to train (training/prepare/mode.h).
@@ -15,4 +15,4 @@ void RequireSeveralValues(Graph& graph,
 // Takes the marks away, those of BatchNormalizations too.
 void AllowOneValue(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

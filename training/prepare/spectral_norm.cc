@@ -9,7 +9,7 @@
 #include "onward/nn/spectral_norm.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -98,4 +98,4 @@ int InferSpectralNorms(Graph& graph, std::vector<ValueId>& states) {
   return count;
 }
 
-}  // namespace onward
+}  // namespace onward::training

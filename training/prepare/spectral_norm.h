@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Each spectral norm for whose node `left_out` is false takes its vectors some iterations on, which
 // become state that each run updates. Answers how many there are.
@@ -17,4 +17,4 @@ absl::StatusOr<int> TrainSpectralNorms(Model& model,
 // They take the vectors of the state again, which `states` gets. Answers how many there are.
 int InferSpectralNorms(Graph& graph, std::vector<ValueId>& states);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "onward/nn/parameters.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<StateDict> Renamed(const StateDict& values, const LoadOptions& options) {
@@ -178,4 +178,4 @@ absl::Status SaveStateDict(const Model& model, const std::string& path) {
   return files::WriteSafetensors(file, path);
 }
 
-}  // namespace onward
+}  // namespace onward::training

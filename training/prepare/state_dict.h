@@ -12,7 +12,7 @@
 #include "onward/graph.h"
 #include "onward/tensor.h"
 
-namespace onward {
+namespace onward::training {
 
 using StateDict = std::map<std::string, Tensor>;
 
@@ -54,4 +54,4 @@ absl::StatusOr<LoadReport> LoadStateDict(Model& model, const std::string& path,
                                          const LoadOptions& options = {});
 absl::Status SaveStateDict(const Model& model, const std::string& path);
 
-}  // namespace onward
+}  // namespace onward::training

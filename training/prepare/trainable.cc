@@ -17,7 +17,7 @@
 #include "training/prepare/formula_constants.h"
 #include "training/source/torch_export.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool HasWildcard(const std::string& pattern) {
@@ -193,4 +193,4 @@ std::vector<std::string> MayBeTrained(const Model& model,
   return names;
 }
 
-}  // namespace onward
+}  // namespace onward::training

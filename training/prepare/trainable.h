@@ -9,7 +9,7 @@
 #include "onward/graph.h"
 #include "onward/weight_choice.h"
 
-namespace onward {
+namespace onward::training {
 
 // InvalidArgument: one of the patterns matches none of the names; `field` is the setting's name.
 absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::string& field,
@@ -34,4 +34,4 @@ std::vector<std::string> MayBeTrained(const Model& model,
                                       absl::Span<const std::string> initializers,
                                       absl::Span<const std::string> trainable);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // In inference form; its metadata, notes and outputs are those of the source.
 struct TrainableModel {
@@ -14,4 +14,4 @@ struct TrainableModel {
   std::vector<std::string> initializers;  // names of its weights
 };
 
-}  // namespace onward
+}  // namespace onward::training

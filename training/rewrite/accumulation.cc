@@ -8,7 +8,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -98,4 +98,4 @@ bool IsAccumulated(std::string_view state) {
   return state.starts_with(kSumPrefix) || state == kCount || state == kReference;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "onward/expr.h"
 #include "training/config/make_loss.h"
 
-namespace onward {
+namespace onward::training {
 
 // The count of a batch's targets (LossParts::count), an output; absent where losses are summed.
 inline constexpr char kLossCount[] = "loss_count";
@@ -39,4 +39,4 @@ absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums);
 // Whether a state is a sum over the batches of a step.
 bool IsAccumulated(std::string_view state);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 
 using namespace expr;  // NOLINT: reads as formulas
 
@@ -116,4 +116,4 @@ absl::Status AllReduceUpdates(Model& model) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "onward/expr.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // An input, float64: the rank's share of the rows of a batch, 1 by default. 0: its rows count for
 // nothing, they are there for their shape alone.
@@ -38,4 +38,4 @@ void MarkBatchAxes(Graph& graph);
 // DistributedDataParallel, which takes the running ones of rank 0.
 absl::Status AllReduceUpdates(Model& model);
 
-}  // namespace onward
+}  // namespace onward::training

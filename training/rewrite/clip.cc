@@ -4,7 +4,7 @@
 
 #include "onward/functions.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -55,4 +55,4 @@ std::vector<Expr> ClipByValue(const std::vector<Expr>& gradients, double most) {
   return clipped;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 
 #include "onward/expr.h"
 
-namespace onward {
+namespace onward::training {
 
 struct ClippedGradients {
   std::vector<Expr> gradients;
@@ -25,4 +25,4 @@ std::vector<Expr> ClipEachByNorm(const std::vector<Expr>& gradients, double most
 // Elements into [-most, most].
 std::vector<Expr> ClipByValue(const std::vector<Expr>& gradients, double most);
 
-}  // namespace onward
+}  // namespace onward::training

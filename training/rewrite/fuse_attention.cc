@@ -14,7 +14,7 @@
 #include "onward/dtype.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Whether a row may have no key left, by a number in place of its scores, which then get no
@@ -124,4 +124,4 @@ absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializ
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

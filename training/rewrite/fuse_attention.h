@@ -8,11 +8,11 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Fuses what graph/passes fuse into Attention; a model without such parts of some length stays as
 // it is, and so do the initializers of these names, outputs and updates. A row whose keys are all
 // masked by -inf gives zeros, not NaN: not for strict arithmetic. `budget` as a pass's.
 absl::Status FuseAttention(Model& model, absl::Span<const std::string> initializers, int& budget);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@
 #include "onward/status.h"
 #include "training/rewrite/recompute.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int64_t kLeastBytes = 64 * 1024;  // less does not pay for the rounding
@@ -117,4 +117,4 @@ absl::StatusOr<int> KeepNarrow(Graph& graph, ValueId loss, int& budget) {
   return patches;
 }
 
-}  // namespace onward
+}  // namespace onward::training

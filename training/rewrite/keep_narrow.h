@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // For an optimised graph with gradients (CompileHooks::late_passes): values of the forward pass to
 // `loss` that the rest of the graph reads only through ops that take them narrow
@@ -14,4 +14,4 @@ namespace onward {
 // `budget` as a pass's: each rounded value is a patch; returns how many there are.
 absl::StatusOr<int> KeepNarrow(Graph& graph, ValueId loss, int& budget);
 
-}  // namespace onward
+}  // namespace onward::training

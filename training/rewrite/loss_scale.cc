@@ -8,7 +8,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 
 using namespace expr;  // NOLINT: reads as formulas
 
@@ -45,4 +45,4 @@ UnscaledGradients Unscale(GraphSink& sink, const std::vector<Expr>& gradients) {
   return unscaled;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "onward/train_config.pb.h"
 #include "training/config/precision.h"
 
-namespace onward {
+namespace onward::training {
 
 inline constexpr char kLossScaleInput[] = "scaler/scale";       // float32 scalar
 inline constexpr char kGradientsFinite[] = "gradients_finite";  // bool scalar
@@ -39,4 +39,4 @@ struct UnscaledGradients {
 
 UnscaledGradients Unscale(expr::GraphSink& sink, const std::vector<expr::Expr>& gradients);
 
-}  // namespace onward
+}  // namespace onward::training

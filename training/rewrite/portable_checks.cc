@@ -10,7 +10,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -124,4 +124,4 @@ absl::Status CheckNamedDims(Graph& graph) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

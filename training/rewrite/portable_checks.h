@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // onward.RequireShape becomes such a check, in bodies too.
 absl::Status CheckRequiredShapes(Graph& graph);
@@ -14,4 +14,4 @@ absl::Status CheckRequiredShapes(Graph& graph);
 // losses take them for equal.
 absl::Status CheckNamedDims(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

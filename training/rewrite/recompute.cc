@@ -14,7 +14,7 @@
 #include "onward/expr.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int64_t kOpenDim = 32;
@@ -332,4 +332,4 @@ Pass RecomputePass(std::vector<std::string> patterns, int count) {
   return pass;
 }
 
-}  // namespace onward
+}  // namespace onward::training

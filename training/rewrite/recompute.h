@@ -11,7 +11,7 @@
 #include "graph/passes/pass.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Nodes of the forward pass that are computed again together.
 using Segment = std::vector<NodeId>;
@@ -41,4 +41,4 @@ absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segme
 // whose loss is the value "loss".
 Pass RecomputePass(std::vector<std::string> patterns, int count);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr std::string_view kNames[] = {
@@ -66,4 +66,4 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
   return score;
 }
 
-}  // namespace onward
+}  // namespace onward::training

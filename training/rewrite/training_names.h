@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // "loss", "gradient_norm", "optimizer/step": one value in all phases (training/step/phases.h).
 bool IsTrainingName(std::string_view name);
@@ -28,4 +28,4 @@ std::string QuotedUserName(std::string_view name);
 absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
                                               absl::Span<const std::string> initializers);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsBetter(const PlateauOptions& options, double best, double metric) {
@@ -36,4 +36,4 @@ PlateauState NextPlateau(const PlateauOptions& options, PlateauState state, doub
   return state;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace onward {
+namespace onward::training {
 
 struct PlateauOptions {
   bool maximize = false;  // the metric is better when it is larger
@@ -28,4 +28,4 @@ struct PlateauState {
 // The state after an evaluation gave `metric`; NaN is no progress.
 PlateauState NextPlateau(const PlateauOptions& options, PlateauState state, double metric);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace onward {
+namespace onward::training {
 
 // What a group's settings become for the coming step; `momentum` is given by one-cycle alone (beta1
 // for optimizers of Adam's kind).
@@ -71,4 +71,4 @@ Schedule LambdaSchedule(double rate, std::function<double(int64_t steps)> factor
 // Chained: the factors that the parts put on `rate` multiply.
 Schedule ProductSchedule(double rate, std::vector<Schedule> parts);
 
-}  // namespace onward
+}  // namespace onward::training

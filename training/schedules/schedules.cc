@@ -5,7 +5,7 @@
 
 #include "training/schedules/schedule.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Half a cosine from `from` (at 0) to `to` (at 1).
@@ -141,4 +141,4 @@ Schedule ProductSchedule(double rate, std::vector<Schedule> parts) {
   };
 }
 
-}  // namespace onward
+}  // namespace onward::training

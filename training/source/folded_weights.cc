@@ -10,7 +10,7 @@
 #include "training/source/torch_export.h"
 #include "training/source/torch_operands.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 void AddFxNodes(const Graph& graph, std::set<std::string>& names) {
@@ -67,4 +67,4 @@ FoldedWeights FindFoldedWeights(const Graph& graph, absl::Span<const std::string
   return found;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct FoldedWeight {
   std::string name;  // of the initializer
@@ -29,4 +29,4 @@ struct FoldedWeights {
 // Finds them in a file of dynamo=True, and nothing in others. `initializers` are the model's.
 FoldedWeights FindFoldedWeights(const Graph& graph, absl::Span<const std::string> initializers);
 
-}  // namespace onward
+}  // namespace onward::training

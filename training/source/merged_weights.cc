@@ -15,7 +15,7 @@
 #include "onward/dtype.h"
 #include "training/source/operand_weights.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -178,4 +178,4 @@ std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
   return separated;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct SeparatedWeight {
   std::string name;  // of the new initializer
@@ -33,4 +33,4 @@ std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
 // "/norm/Constant_1_output_0".
 bool IsGeneratedName(const std::string& name);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/source/torch_export.h"
 #include "training/source/torch_operands.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // What reads an initializer, by the parameter that it reads there: "" is a number of the source.
@@ -135,4 +135,4 @@ std::vector<SeparatedWeight> SeparateByOperands(Graph& graph,
   return separator.speaks() ? separator.Run(shared, settled) : std::vector<SeparatedWeight>();
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "onward/graph.h"
 #include "training/source/merged_weights.h"
 
-namespace onward {
+namespace onward::training {
 
 // Gives each parameter that PyTorch's exporter (dynamo=True) merged with an initializer of equal
 // values an initializer of its own, under the parameter's name (or, of a folded one, under one made
@@ -22,4 +22,4 @@ std::vector<SeparatedWeight> SeparateByOperands(Graph& graph,
                                                 absl::Span<const std::string> shared,
                                                 std::set<std::string>& settled);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "onward/session.h"
 #include "training/source/torch_operands.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // In the metadata of a graph whose inputs have been looked at. Rewrites may change later what the
@@ -181,4 +181,4 @@ void StopGradientsToIdentities(Graph& graph) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

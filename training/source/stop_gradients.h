@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct DetachReport {
   int stopped = 0;  // places where a StopGradient stands now
@@ -34,4 +34,4 @@ absl::Status StopGradientsAt(Graph& graph, absl::Span<const std::string> pattern
 // Its metadata say what it was, so that StopDetached finds it again.
 void StopGradientsToIdentities(Graph& graph);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "onward/functions.h"
 #include "training/source/torch_export.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsOp(const Node& node, const char* op) { return node.domain.empty() && node.op_type == op; }
@@ -136,4 +136,4 @@ std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::stri
   return tied;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 struct TiedWeight {
   std::string name;       // was an initializer
@@ -26,4 +26,4 @@ struct TiedWeight {
 std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::string>& initializers,
                                              absl::Span<const std::string> untied);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "graph/rewrite/match.h"
 #include "training/source/merged_weights.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kSignatureKey[] = "pkg.torch.export.ExportedProgram.graph_signature";
@@ -160,4 +160,4 @@ bool TorchExport::IsParameter(std::string_view name) const {
   return it != kinds_.end() && it->second == TorchKind::kParameter;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 
 #include "onward/graph.h"
 
-namespace onward {
+namespace onward::training {
 
 // Keys of the metadata of initializers.
 inline constexpr char kTorchKindKey[] = "pkg.torch.export.graph_signature.InputSpec.kind";
@@ -63,4 +63,4 @@ class TorchExport {
 // "view_3" -> "view", "detach" -> "detach": the op in the name of a node of torch.export's graph.
 std::string_view WithoutNumber(std::string_view name);
 
-}  // namespace onward
+}  // namespace onward::training

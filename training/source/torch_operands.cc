@@ -11,7 +11,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "onward/dtype.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kFxNodeKey[] = "pkg.torch.onnx.fx_node";
@@ -301,4 +301,4 @@ bool IsDetach(const Node& node) {
   return names != node.metadata.end() && absl::EndsWith(names->second, "aten.detach.default");
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "onward/graph.h"
 #include "training/source/torch_export.h"
 
-namespace onward {
+namespace onward::training {
 
 struct TorchOperand {
   NodeId node;
@@ -41,4 +41,4 @@ std::string FxNodeOf(const Node& node);
 // Whether the node is a `detach()` of the source.
 bool IsDetach(const Node& node);
 
-}  // namespace onward
+}  // namespace onward::training

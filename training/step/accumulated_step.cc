@@ -7,7 +7,7 @@
 #include "training/rewrite/accumulation.h"
 #include "training/rewrite/loss_scale.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<bool> AccumulatedStep::Make(StepReport& report) {
   const int64_t epoch = context_.batches.position().epoch;
@@ -69,4 +69,4 @@ absl::StatusOr<std::map<std::string, Tensor>> BatchState(const StepContext& cont
   return state;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 
 #include "training/step/graph_step.h"
 
-namespace onward {
+namespace onward::training {
 
 class AccumulatedStep : public GraphStep {
  public:
@@ -29,4 +29,4 @@ absl::Status ClearAccumulated(TrainingSession& session);
 // are zeros at its start.
 absl::StatusOr<std::map<std::string, Tensor>> BatchState(const StepContext& context);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::Status RefuseNonFinite(std::string_view name, const TensorView& value) {
   int64_t at = -1;
@@ -24,4 +24,4 @@ absl::Status RefuseNonFinite(std::string_view name, const TensorView& value) {
                                                     at, " of ", value.num_elements()));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -3,7 +3,7 @@
 #include "onward/tensor.h"
 #include "training/step/phases.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::Status SetAverageWeight(const TrainConfig& config, TrainingProgress& progress,
                               TrainingSession& session) {
@@ -21,4 +21,4 @@ absl::Status SetAverageWeight(const TrainConfig& config, TrainingProgress& progr
   return session.Set(kAverageWeight, Tensor::Scalar(weight));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "training/rewrite/training_names.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, const Batch& batch,
                                          const DataConfig& data) {
@@ -31,4 +31,4 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
   return given;
 }
 
-}  // namespace onward
+}  // namespace onward::training

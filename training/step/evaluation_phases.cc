@@ -15,7 +15,7 @@
 #include "training/step/phase_loss.h"
 #include "training/step/running_statistics.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision, int& budget) {
   if (precision.autocast() == PrecisionConfig::FLOAT32) return absl::OkStatus();
@@ -92,4 +92,4 @@ absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& train
   return model;
 }
 
-}  // namespace onward
+}  // namespace onward::training

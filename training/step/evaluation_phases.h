@@ -10,7 +10,7 @@
 #include "training/step/phase_update.h"
 #include "training/step/phases.h"
 
-namespace onward {
+namespace onward::training {
 
 // To what `precision` asks for, before the loss is added: that one is float32. `budget` as a
 // pass's.
@@ -32,4 +32,4 @@ absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& train
                                                      const std::vector<std::string>& averaged,
                                                      int& budget);
 
-}  // namespace onward
+}  // namespace onward::training

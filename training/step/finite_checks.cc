@@ -7,7 +7,7 @@
 #include "onward/status.h"
 #include "training/step/anomaly.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::Status FiniteChecks::CheckState(const TrainingSession& session) const {
   if (!config_.log().detect_anomaly()) return absl::OkStatus();
@@ -70,4 +70,4 @@ void FiniteChecks::EndStep(bool skipped) {
        absl::StrCat("step ", progress_.step + 1, " is skipped: the data are not finite, ", where));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class FiniteChecks {
@@ -55,4 +55,4 @@ class FiniteChecks {
   bool warned_ = false;
 };
 
-}  // namespace onward
+}  // namespace onward::training

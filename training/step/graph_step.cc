@@ -5,7 +5,7 @@
 #include "onward/status.h"
 #include "training/step/batch_inputs.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<bool> GraphStep::RunBatch(StepReport& report, LossMean& mean) {
   // Only a training that skips steps keeps the state before one: two tensors of each.
@@ -40,4 +40,4 @@ absl::StatusOr<bool> GraphStep::Make(StepReport& report) {
   return finite && std::isfinite(report.loss);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include "training/step/step.h"
 #include "training/step/step_outputs.h"
 
-namespace onward {
+namespace onward::training {
 
 class GraphStep : public TrainingStep {
  public:
@@ -23,4 +23,4 @@ class GraphStep : public TrainingStep {
   Session::Outputs outputs_;  // their memory is used again in each step
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "training/step/batch_inputs.h"
 #include "training/step/step_outputs.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool AllFinite(const Lbfgs::Tensors& tensors) {
@@ -143,4 +143,4 @@ absl::Status LbfgsStep::Undo() {
   return context_.phases.apply ? ClearAccumulated(context_.session) : absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

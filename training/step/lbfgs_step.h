@@ -8,7 +8,7 @@
 #include "training/optimizers/lbfgs.h"
 #include "training/step/step.h"
 
-namespace onward {
+namespace onward::training {
 
 class LbfgsStep : public TrainingStep {
  public:
@@ -48,4 +48,4 @@ class LbfgsStep : public TrainingStep {
   Tensors before_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

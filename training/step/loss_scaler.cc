@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "training/rewrite/loss_scale.h"
 
-namespace onward {
+namespace onward::training {
 
 LossScaler::LossScaler(const TrainConfig& config, TrainingProgress& progress, const LogSink& log)
     : config_(config), progress_(progress), log_(log) {
@@ -41,4 +41,4 @@ void LossScaler::WarnOfLeast() {
                     progress_.loss_scale, " (log.detect_anomaly names the node)"));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // Does nothing for trainings whose loss is not scaled. Not thread-safe.
 class LossScaler {
@@ -38,4 +38,4 @@ class LossScaler {
   bool warned_ = false;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "training/rewrite/all_reduce.h"
 #include "training/rewrite/training_names.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -141,4 +141,4 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   return made;
 }
 
-}  // namespace onward
+}  // namespace onward::training

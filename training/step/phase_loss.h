@@ -11,7 +11,7 @@
 #include "onward/train_config.pb.h"
 #include "training/step/phase_update.h"
 
-namespace onward {
+namespace onward::training {
 
 // The name of the output that the loss is of, or is. InvalidArgument: the model has no such output,
 // or several and the config names none.
@@ -34,4 +34,4 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
                                absl::Span<const Field> fields, const LossForm& form,
                                PhaseOutputs& outputs);
 
-}  // namespace onward
+}  // namespace onward::training

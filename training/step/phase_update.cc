@@ -14,7 +14,7 @@
 #include "training/rewrite/clip.h"
 #include "training/rewrite/loss_scale.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -173,4 +173,4 @@ absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
   return UpdateWriter(model, config, portable, outputs).Write(parameters, gradients, phases);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "onward/expr.h"
 #include "training/step/phases.h"
 
-namespace onward {
+namespace onward::training {
 
 // The values that a phase gives its caller, in the order in which they became outputs.
 using PhaseOutputs = std::vector<ValueId>;
@@ -26,4 +26,4 @@ absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& gradients, TrainingPhases& phases,
                          PhaseOutputs& outputs);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -24,7 +24,7 @@
 #include "training/step/phase_loss.h"
 #include "training/step/phase_update.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -223,4 +223,4 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
   return PhaseMaker(trained, config, fields, options).Run();
 }
 
-}  // namespace onward
+}  // namespace onward::training

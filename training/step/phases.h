@@ -14,7 +14,7 @@
 #include "training/prepare/trainable.h"
 #include "training/prepare/trainable_model.h"
 
-namespace onward {
+namespace onward::training {
 
 // LBFGS evaluates the loss as often as it likes: its step is not a graph. A phase then computes
 // loss and gradients at the state's parameters, which it leaves as they are.
@@ -66,4 +66,4 @@ absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& model,
                                                   absl::Span<const Field> fields,
                                                   const PhaseOptions& options = {});
 
-}  // namespace onward
+}  // namespace onward::training

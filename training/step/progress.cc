@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kPlateauPrefix[] = "plateau.";
@@ -80,4 +80,4 @@ absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::str
                                           "' is missing or no number that a training writes"));
 }
 
-}  // namespace onward
+}  // namespace onward::training

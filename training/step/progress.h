@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "training/schedules/plateau.h"
 
-namespace onward {
+namespace onward::training {
 
 struct TrainingProgress {
   int64_t step = 0;              // steps that are done
@@ -32,4 +32,4 @@ struct TrainingProgress {
 std::map<std::string, std::string> TextOf(const TrainingProgress& progress);
 absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::string>& values);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model) {
   Graph& graph = model.graph;
@@ -70,4 +70,4 @@ std::map<std::string, Tensor> StatisticsMean::Means() const {
   return means;
 }
 
-}  // namespace onward
+}  // namespace onward::training

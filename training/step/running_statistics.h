@@ -8,7 +8,7 @@
 #include "onward/graph.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::training {
 
 inline constexpr char kStatisticPrefix[] = "statistic/";
 
@@ -33,4 +33,4 @@ class StatisticsMean {
   std::map<std::string, Mean> means_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "training/step/graph_step.h"
 #include "training/step/lbfgs_step.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<std::unique_ptr<TrainingStep>> TrainingStep::Create(const StepContext& context) {
   if (IsLbfgs(context.config)) return LbfgsStep::Create(context);
@@ -36,4 +36,4 @@ absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status
   return Annotate(status, absl::StrCat("step ", progress.step + 1, ":"));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -18,7 +18,7 @@
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // What steps work on. All of it outlives them.
 struct StepContext {
@@ -72,4 +72,4 @@ absl::Status SetSlice(const StepContext& context, const BatchSlice& slice);
 // Names the step that runs.
 absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status);
 
-}  // namespace onward
+}  // namespace onward::training

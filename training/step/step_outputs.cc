@@ -8,7 +8,7 @@
 #include "training/rewrite/loss_scale.h"
 #include "training/step/phases.h"
 
-namespace onward {
+namespace onward::training {
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -43,4 +43,4 @@ void ReadGradients(const Session::Outputs& outputs, StepReport& report) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include "onward/session.h"
 #include "onward/training_report.h"
 
-namespace onward {
+namespace onward::training {
 
 double Now();  // seconds of a steady clock
 
@@ -28,4 +28,4 @@ class LossMean {
 // Norms and values of gradients, where the phase has them.
 void ReadGradients(const Session::Outputs& outputs, StepReport& report);
 
-}  // namespace onward
+}  // namespace onward::training

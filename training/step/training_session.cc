@@ -11,7 +11,7 @@
 #include "onward/status.h"
 #include "training/rewrite/keep_narrow.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::Status CheckFits(const ValueInfo& input, const Tensor& value) {
@@ -279,4 +279,4 @@ absl::Status TrainingSession::Initialize(const TrainingInitialization& initializ
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "onward/import.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class TrainingSession {
@@ -118,4 +118,4 @@ class TrainingSession {
   std::vector<Value> state_;
 };
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "training/step/running_statistics.h"
 #include "training/trainer/evaluation.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<std::map<std::string, Tensor>> StatisticsOverEpoch(
     const TrainConfig& config, const std::shared_ptr<const Dataset>& data,
@@ -70,4 +70,4 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

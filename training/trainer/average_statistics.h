@@ -15,7 +15,7 @@
 #include "training/step/phases.h"
 #include "training/step/progress.h"
 
-namespace onward {
+namespace onward::training {
 
 // Runs TrainingPhases::statistics on one batch.
 using RunStatistics = std::function<absl::Status(const Session::Inputs&, Session::Outputs&)>;
@@ -36,4 +36,4 @@ absl::StatusOr<bool> HasStaleStatistics(const TrainConfig& config, const Trainin
 absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_directory,
                              TrainableModel& model);
 
-}  // namespace onward
+}  // namespace onward::training

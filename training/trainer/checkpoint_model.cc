@@ -15,7 +15,7 @@
 #include "training/trainer/same_training.h"
 #include "training/trainer/trained_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // "step 60 (0.4213), step 40", the newest first.
@@ -163,4 +163,4 @@ absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::st
   return std::move(loaded.model);
 }
 
-}  // namespace onward
+}  // namespace onward::training

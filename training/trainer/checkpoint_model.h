@@ -11,7 +11,7 @@
 #include "onward/train_config.pb.h"
 #include "training/checkpoint/checkpoint.h"
 
-namespace onward {
+namespace onward::training {
 
 // Begins the keys of a checkpoint's values that are notes on the data, for the model's metadata.
 inline constexpr char kCheckpointNotePrefix[] = "note/";
@@ -54,4 +54,4 @@ absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::st
                                         const std::string& data_directory = "",
                                         const LogSink& log = nullptr);
 
-}  // namespace onward
+}  // namespace onward::training

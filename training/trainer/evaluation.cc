@@ -10,7 +10,7 @@
 #include "training/rewrite/accumulation.h"
 #include "training/rewrite/training_names.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Targets and predictions as int64, in the order of their elements.
@@ -90,4 +90,4 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
   return evaluation;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "training/data/loader.h"
 #include "training/step/batch_inputs.h"
 
-namespace onward {
+namespace onward::training {
 
 // Runs the phase `evaluate` of MakeTrainingPhases on one batch.
 using RunBatch = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs& inputs)>;
@@ -24,4 +24,4 @@ using RunBatch = std::function<absl::StatusOr<Session::Outputs>(const Session::I
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
                                     const std::vector<ValueInfo>& inputs, const RunBatch& run);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "onward/status.h"
 #include "training/config/make_schedule.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool IsPlateau(const ScheduleConfig* schedule) {
@@ -92,4 +92,4 @@ void Rates::NotePlateaus(double metric, bool maximize) {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

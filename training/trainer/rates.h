@@ -13,7 +13,7 @@
 #include "training/step/progress.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // The rate that the config gives a group.
 double BaseRate(const GroupSettings& group);
@@ -53,4 +53,4 @@ class Rates {
   int64_t late_warmup_ = 0;
 };
 
-}  // namespace onward
+}  // namespace onward::training

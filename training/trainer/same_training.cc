@@ -16,7 +16,7 @@
 #include "training/config/make_optimizer.h"
 #include "training/data/data_identity.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Fields = std::map<std::string, std::string>;
@@ -149,4 +149,4 @@ absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

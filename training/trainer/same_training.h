@@ -8,7 +8,7 @@
 #include "onward/log.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // What a checkpoint says of its training, as TrainingState::values: "config" (text format, in one
 // line), "directory" and "data_directory" (below which relative paths of its model and its data
@@ -25,4 +25,4 @@ absl::Status CheckSameTraining(const std::map<std::string, std::string>& before,
                                const std::map<std::string, std::string>& now, bool allow_other_data,
                                const LogSink& log);
 
-}  // namespace onward
+}  // namespace onward::training

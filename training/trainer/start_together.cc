@@ -5,7 +5,7 @@
 #include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Leaves out the fields that may differ: how a rank computes, and where it writes.
@@ -58,4 +58,4 @@ absl::Status StartTogether(Communicator& communicator, const TrainConfig& config
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

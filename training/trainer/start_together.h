@@ -10,7 +10,7 @@
 #include "onward/train_config.pb.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // Refuses ranks that are not alike before they exchange a tensor, and gives all of them the state
 // of rank 0. `phases`: the first so many of the session make a step. `more`: what must be alike
@@ -20,4 +20,4 @@ absl::Status StartTogether(Communicator& communicator, const TrainConfig& config
                            const std::vector<std::pair<std::string, std::string>>& more,
                            TrainingSession& session);
 
-}  // namespace onward
+}  // namespace onward::training

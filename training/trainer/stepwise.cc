@@ -20,7 +20,7 @@
 #include "training/trainer/trained_model.h"
 #include "training/trainer/training_state.h"
 
-namespace onward {
+namespace onward::training {
 
 Stepwise::Stepwise(TrainConfig config, StepwiseOptions options)
     : config_(std::move(config)),
@@ -278,4 +278,4 @@ absl::Status Stepwise::Export(const std::string& path) const {
   return ExportTrainedModel(std::move(model), config_, path);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "training/step/step.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 class Stepwise : public StepwiseTrainer {
  public:
@@ -71,4 +71,4 @@ class Stepwise : public StepwiseTrainer {
   double rate_factor_ = 1;
 };
 
-}  // namespace onward
+}  // namespace onward::training

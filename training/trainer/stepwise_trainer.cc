@@ -49,10 +49,11 @@ absl::StatusOr<std::unique_ptr<StepwiseTrainer>> StepwiseTrainer::Create(
   complete.mutable_data();
   TrainConfig checked = complete;
   checked.set_steps(1);
-  ONWARD_RETURN_IF_ERROR(StatusOf(CheckTrainConfig(checked, /*has_model=*/true)));
+  ONWARD_RETURN_IF_ERROR(
+      training::StatusOf(training::CheckTrainConfig(checked, /*has_model=*/true)));
   if (options.communicator != nullptr && options.communicator->size() == 1)
     options.communicator = nullptr;
-  auto made = std::make_unique<Stepwise>(std::move(complete), std::move(options));
+  auto made = std::make_unique<training::Stepwise>(std::move(complete), std::move(options));
   try {
     ONWARD_RETURN_IF_ERROR(made->Open(std::move(model), fields));
   } catch (const std::bad_alloc& error) {  // tensors that find no memory throw

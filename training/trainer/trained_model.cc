@@ -15,7 +15,7 @@
 #include "training/source/stop_gradients.h"
 #include "training/step/phases.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 std::string TypeOf(const Tensor& tensor) {
@@ -89,4 +89,4 @@ absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const st
   return ExportFile(model, path);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "onward/graph.h"
 #include "onward/train_config.pb.h"
 
-namespace onward {
+namespace onward::training {
 
 // Puts the values of `state`, such as a checkpoint's tensors, into the constants of `model` of the
 // same names; `averaged`: their averages, where there are some. InvalidArgument: a value of another
@@ -37,4 +37,4 @@ void SetNotes(const TrainConfig& config, const std::map<std::string, std::string
 // Writes a model in inference form as ONNX, as `config.export` says.
 absl::Status ExportTrainedModel(Model model, const TrainConfig& config, const std::string& path);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "training/trainer/average_statistics.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 
 void TrainingLoop::WarnOfLateAverage() const {
   if (!config_.has_average() || total_steps_ == 0 || config_.average().start() < total_steps_)
@@ -39,4 +39,4 @@ absl::Status TrainingLoop::UpdateAverageStatistics() const {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@
 #include "training/trainer/training_loop.h"
 #include "training/trainer/training_state.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // "a checkpoint needs about 12.3 MB, the disk of 'out/checkpoints' has 0.1 MB free".
@@ -209,4 +209,4 @@ absl::Status TrainingLoop::SaveLastCheckpoint() {
   return status;
 }
 
-}  // namespace onward
+}  // namespace onward::training

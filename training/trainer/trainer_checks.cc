@@ -7,7 +7,7 @@
 #include "training/rewrite/training_names.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Images whose size the data leave open have the one that the model takes.
@@ -104,4 +104,4 @@ void TrainingLoop::WarnOfEmptyGroups() const {
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 #include "onward/status.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<std::shared_ptr<const Dataset>> Opened(const DataConfig& config,
@@ -57,4 +57,4 @@ absl::Status TrainingLoop::OpenData() {
                   "evaluation.data:");
 }
 
-}  // namespace onward
+}  // namespace onward::training

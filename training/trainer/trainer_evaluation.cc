@@ -6,7 +6,7 @@
 #include "onward/status.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
@@ -35,14 +35,14 @@ absl::StatusOr<Evaluation> TrainingLoop::EvaluateAlone() {
     return absl::FailedPreconditionError("the config has no evaluation");
   ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
-  absl::StatusOr<Evaluation> evaluation =
-      onward::Evaluate(*evaluation_loader_, config_.evaluation().data(), config_.loss(),
-                       session_->data_inputs(phase),
-                       [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
-                         interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
-                         if (interrupted_) return absl::CancelledError("interrupted");
-                         return session_->Step(inputs, phase);
-                       });
+  absl::StatusOr<Evaluation> evaluation = onward::training::Evaluate(
+      *evaluation_loader_, config_.evaluation().data(), config_.loss(),
+      session_->data_inputs(phase),
+      [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
+        interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
+        if (interrupted_) return absl::CancelledError("interrupted");
+        return session_->Step(inputs, phase);
+      });
   evaluation_loader_->Rest();
   if (evaluation.ok() && !evaluation->not_finite.empty())
     Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
@@ -84,4 +84,4 @@ absl::StatusOr<EvaluationReport> TrainingLoop::EvaluateNow() {
   return report;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/trainer/training_loop.h"
 #include "training/trainer/training_state.h"
 
-namespace onward {
+namespace onward::training {
 
 absl::StatusOr<Model> TrainingLoop::CurrentModel(bool averaged) const {
   ONWARD_ASSIGN_OR_RETURN(const TrainingState state, ReadState(*session_, *step_, progress_));
@@ -62,4 +62,4 @@ absl::Status TrainingLoop::ExportStep(const std::string& path) const {
   return ExportFile(step, path);
 }
 
-}  // namespace onward
+}  // namespace onward::training

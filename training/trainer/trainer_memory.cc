@@ -13,7 +13,7 @@
 #include "training/data/batch_sizes.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int kMostSegments = 64;
@@ -286,4 +286,4 @@ absl::Status TrainingLoop::CheckLimit() const {
                    " (a smaller batch_size and recompute.memory_budget need less)"));
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "onward/status.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<nlohmann::json> TraceOf(const Session& session, const std::string& path) {
@@ -51,4 +51,4 @@ absl::Status TrainingLoop::WriteProfile(const std::string& path) const {
   return Annotate(files::WriteFile(path, trace.dump() + "\n"), "the profile:");
 }
 
-}  // namespace onward
+}  // namespace onward::training

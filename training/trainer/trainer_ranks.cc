@@ -5,7 +5,7 @@
 #include "training/trainer/start_together.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 
 int TrainingLoop::rank() const { return options_.communicator ? options_.communicator->rank() : 0; }
 int TrainingLoop::ranks() const {
@@ -19,7 +19,7 @@ void TrainingLoop::SetActivity(const std::string& activity) const {
 absl::Status TrainingLoop::StartTogether() {
   if (ranks() == 1) return absl::OkStatus();
   const std::map<std::string, std::string> progress = TextOf(progress_);
-  return onward::StartTogether(
+  return onward::training::StartTogether(
       *options_.communicator, config_, phases_.evaluate,
       {{"the number of examples", absl::StrCat(data_->size())},
        {"the checkpoint that is resumed", absl::StrJoin(progress, "\n", absl::PairFormatter("="))}},
@@ -64,4 +64,4 @@ absl::StatusOr<Evaluation> TrainingLoop::EvaluateTogether() {
   return evaluation;
 }
 
-}  // namespace onward
+}  // namespace onward::training

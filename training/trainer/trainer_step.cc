@@ -7,7 +7,7 @@
 #include "training/step/step_outputs.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 
 int64_t TrainingLoop::steps_per_epoch() const {
   return (loader_->batches_per_epoch() + config_.accumulate() - 1) / config_.accumulate();
@@ -80,4 +80,4 @@ absl::StatusOr<StepReport> TrainingLoop::MakeStep() {
   return report;
 }
 
-}  // namespace onward
+}  // namespace onward::training

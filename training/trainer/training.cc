@@ -8,7 +8,7 @@ namespace onward {
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const TrainConfig& config,
                                                          TrainerOptions options) {
-  return TrainingLoop::Create(config, std::move(options));
+  return training::TrainingLoop::Create(config, std::move(options));
 }
 
 }  // namespace onward

@@ -14,7 +14,7 @@
 #include "training/rewrite/recompute.h"
 #include "training/trainer/trained_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Tensors that find no memory throw.
@@ -179,4 +179,4 @@ absl::Status TrainingLoop::AfterStep(int64_t epoch_before) {
   return absl::OkStatus();
 }
 
-}  // namespace onward
+}  // namespace onward::training

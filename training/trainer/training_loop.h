@@ -24,7 +24,7 @@
 #include "training/trainer/evaluation.h"
 #include "training/trainer/rates.h"
 
-namespace onward {
+namespace onward::training {
 
 // Not thread-safe.
 class TrainingLoop : public Trainer {
@@ -167,4 +167,4 @@ class TrainingLoop : public Trainer {
   bool stop_ = false, interrupted_ = false;
 };
 
-}  // namespace onward
+}  // namespace onward::training

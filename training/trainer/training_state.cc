@@ -7,7 +7,7 @@
 
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr char kLbfgsPrefix[] = "lbfgs/";
@@ -52,4 +52,4 @@ absl::StatusOr<TrainingProgress> RestoreState(TrainingState state, const std::st
   return progress;
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "training/step/step.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 
 // The session's state, what `step` keeps beside it, and `progress`. Shares the tensors' memory.
 absl::StatusOr<TrainingState> ReadState(const TrainingSession& session, const TrainingStep& step,
@@ -20,4 +20,4 @@ absl::StatusOr<TrainingState> ReadState(const TrainingSession& session, const Tr
 absl::StatusOr<TrainingProgress> RestoreState(TrainingState state, const std::string& path,
                                               TrainingSession& session, TrainingStep& step);
 
-}  // namespace onward
+}  // namespace onward::training

@@ -18,7 +18,7 @@
 #include "training/prepare/mode.h"
 #include "training/prepare/state_dict.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Arrays = std::map<std::string, Tensor>;
@@ -204,4 +204,4 @@ TEST(BuiltModels, RunInOnnxRuntime) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -18,7 +18,7 @@
 #include "training/step/training_session.h"
 #include "training/trainer/checkpoint_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -321,4 +321,4 @@ TEST(CheckpointTest, WhatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

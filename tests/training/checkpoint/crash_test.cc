@@ -16,7 +16,7 @@
 #include "training/checkpoint/checkpoint.h"
 #include "training/checkpoint/checkpoint_writer.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ TEST(CrashTest, WhatAKilledProcessLeftIsRemoved) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -50,7 +50,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
 }
 }
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 TrainingState State(int64_t step) {
@@ -176,4 +176,4 @@ TEST_F(SecondDirectoryTest, TakesWhatFindsNoRoom) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "tests/support/scratch_directory.h"
 #include "training/config/config_differences.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -285,4 +285,4 @@ TEST(Kinds, DifferencesNameTheKind) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "onward/status.h"
 #include "training/config/kinds.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 LossConfig Parsed(const std::string& text) {
@@ -161,4 +161,4 @@ TEST(MakeLoss, WhatAConfigSaysOfItsLoss) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -18,7 +18,7 @@
 #include "training/config/kinds.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace proto = google::protobuf;
@@ -183,4 +183,4 @@ TEST(MakeOptimizer, LbfgsHasEveryOption) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

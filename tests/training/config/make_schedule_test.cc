@@ -11,7 +11,7 @@
 #include "google/protobuf/text_format.h"
 #include "training/config/kinds.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 ScheduleConfig Parsed(const std::string& text) {
@@ -129,4 +129,4 @@ TEST(MakeSchedule, TheDefaultTotalIsWhatTheWarmUpLeaves) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

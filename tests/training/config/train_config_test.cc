@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST(ReadTrainConfig, WrongOverrides) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(UnusedField, IsNamed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "tests/support/scratch_directory.h"
 #include "training/data/loader.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(ArraysTest, Npz) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

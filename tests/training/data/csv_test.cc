@@ -6,7 +6,7 @@
 #include "tests/support/scratch_directory.h"
 #include "training/data/loader.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -134,4 +134,4 @@ TEST_F(CsvTest, BadFilesAndConfigs) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

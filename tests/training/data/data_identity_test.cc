@@ -10,7 +10,7 @@
 
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ TEST(DataIdentityTest, EachByteOfADirectoryCounts) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

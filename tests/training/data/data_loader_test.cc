@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST(DataLoaderTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

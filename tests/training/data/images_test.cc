@@ -13,7 +13,7 @@
 #include "tests/support/test_data.h"
 #include "training/data/loader.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -255,4 +255,4 @@ TEST(ImagesTest, BadConfigs) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -6,7 +6,7 @@
 #include "tests/support/scratch_directory.h"
 #include "training/data/loader.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST_F(JsonlTest, BrokenLinesAreNamed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

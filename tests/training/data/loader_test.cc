@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "onward/dataset.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -256,4 +256,4 @@ TEST(LoaderTest, SlicesOfRanksMakeTheBatch) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -10,7 +10,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/test_data.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(MnistTest, TheRealFiles) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

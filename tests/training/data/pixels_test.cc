@@ -7,7 +7,7 @@
 #include "files/npy.h"
 #include "gtest/gtest.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 class PixelsTest : public ::testing::Test {
@@ -97,4 +97,4 @@ TEST_F(PixelsTest, Tensors) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

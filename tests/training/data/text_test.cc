@@ -7,7 +7,7 @@
 #include "tests/support/test_data.h"
 #include "training/data/sources.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -164,4 +164,4 @@ TEST(TextTest, Tinyshakespeare) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

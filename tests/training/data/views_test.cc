@@ -3,7 +3,7 @@
 #include "onward/dataset.h"
 #include "training/data/collate.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(ViewsTest, StackPadsToTheLargest) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "tests/support/gradient_case.h"
 #include "tests/support/kernel_runner.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using testing::GradientCase;
@@ -303,4 +303,4 @@ INSTANTIATE_TEST_SUITE_P(Families, GradientCasesTest,
                          [](const auto& param) { return param.param; });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 
 #include "tests/training/gradient/gradient_checks.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 TEST(ControlFlowGradient, IfWithCaptures) {
@@ -203,4 +203,4 @@ TEST(ControlFlowGradient, SecondOrder) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "tests/support/gradient_case.h"
 #include "training/gradient/rules.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 const std::string kFolder = absl::StrCat(ONWARD_SOURCE_DIR, "/tests/training/gradient/cases");
@@ -133,4 +133,4 @@ TEST(GradientCoverage, EveryRuleHasACase) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

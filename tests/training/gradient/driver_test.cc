@@ -12,7 +12,7 @@
 #include "onward/import.h"
 #include "tests/training/gradient/finite_differences.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -190,4 +190,4 @@ TEST(GradientDriver, AChainOfFiveThousandNodes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 constexpr int64_t kCount = 1000;
@@ -75,4 +75,4 @@ TEST(DropoutGradient, FollowsAModeThatIsAnInput) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

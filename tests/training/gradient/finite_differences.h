@@ -15,7 +15,7 @@
 #include "onward/graph.h"
 #include "onward/session.h"
 
-namespace onward {
+namespace onward::training {
 
 inline Tensor RandomDoubles(DimsView dims, unsigned seed, double low = -1, double high = 1) {
   Tensor tensor(DType::kFloat64, dims);
@@ -103,4 +103,4 @@ inline void ExpectFiniteDifferences(const Model& forward, const Session::Inputs&
   }
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "tests/training/gradient/finite_differences.h"
 #include "training/gradient/gradient_model.h"
 
-namespace onward {
+namespace onward::training {
 
 inline Model ParsedModel(const std::string& text) {
   auto model = testing::ModelFromText(text);
@@ -70,4 +70,4 @@ inline void CheckGradients(const std::string& text, const Session::Inputs& input
   if (in_onnxruntime) ExpectSameInOnnxRuntime(model, inputs);
 }
 
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@
 #include "tests/support/text_model.h"
 #include "tests/training/gradient/finite_differences.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -313,4 +313,4 @@ TEST(GradientModel, SecondDerivativesAtKinks) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "onward/functions.h"
 #include "training/gradient/gradient_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -94,4 +94,4 @@ TEST(MobileNetGradient, TakesAtMost700Nodes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

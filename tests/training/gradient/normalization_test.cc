@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/training/gradient/gradient_checks.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 void CheckWindow(int64_t size, int64_t channels, double alpha) {
@@ -27,4 +27,4 @@ TEST(LrnGradient, OfWindowsOfManyChannels) {
 TEST(LrnGradient, OfTheLargestWindow) { CheckWindow(std::numeric_limits<int64_t>::max(), 4, 1e18); }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "onward/functions.h"
 #include "tests/training/gradient/gradient_checks.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -135,4 +135,4 @@ TEST(RecurrentGradient, RunsInOnnxRuntime) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -3,7 +3,7 @@
 
 #include "tests/training/gradient/gradient_checks.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 TEST(SequenceGradient, SplitIntoPartsByConstants) {
@@ -111,4 +111,4 @@ TEST(SequenceGradient, MapIsExpanded) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "training/log/event_file.h"
 #include "training/log/metrics_file.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using nlohmann::json;
@@ -173,4 +173,4 @@ TEST(ConfusionTableTest, CountsRecallAndPrecision) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "onward/session.h"
 #include "training/losses/loss.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using loss::ClassOptions;
@@ -286,4 +286,4 @@ INSTANTIATE_TEST_SUITE_P(Losses, LossTest, testing::ValuesIn(Names()),
                          [](const auto& each) { return each.param; });
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

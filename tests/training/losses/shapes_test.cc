@@ -10,7 +10,7 @@
 #include "onward/session.h"
 #include "training/losses/loss.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using loss::Reduction;
@@ -245,4 +245,4 @@ TEST(LossShapes, ProbabilitiesAreBetween0And1) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
@@ -77,4 +77,4 @@ TEST(EmbeddingNorm, Refusals) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -17,7 +17,7 @@
 #include "training/prepare/mode.h"
 #include "training/prepare/state_dict.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using Arrays = std::map<std::string, Tensor>;
@@ -186,4 +186,4 @@ TEST(Modules, RunInOnnxRuntime) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -16,7 +16,7 @@
 #include "training/gradient/gradient_model.h"
 #include "training/prepare/mode.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 Tensor Normal(DimsView dims) {
@@ -200,4 +200,4 @@ TEST(RandomModules, SpectralNormGoesBackToInference) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 Tensor Random(DType dtype, DimsView dims, uint32_t seed) {
@@ -138,4 +138,4 @@ TEST(FusedSteps, MuonOfPairsIsClose) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

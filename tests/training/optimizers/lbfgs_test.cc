@@ -12,7 +12,7 @@
 #include "onward/session.h"
 #include "training/losses/loss.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -159,4 +159,4 @@ TEST(LbfgsErrorTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 const std::string kFolder = ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/";
@@ -191,4 +191,4 @@ TEST(Optimizers, RefuseWhatIsNoParameter) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

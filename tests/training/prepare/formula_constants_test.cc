@@ -12,7 +12,7 @@
 #include "tests/support/text_model.h"
 #include "training/prepare/trainable.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST_F(Tables, OfMasksAndDistances) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "tests/support/scratch_directory.h"
 #include "training/prepare/state_dict.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -125,4 +125,4 @@ TEST_F(HeadTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -111,4 +111,4 @@ TEST_F(MasterWeightsTest, FrozenWeightsStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "tests/support/text_model.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -241,4 +241,4 @@ TEST(TrainingMode, BodiesOfControlFlowDropToo) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -13,7 +13,7 @@
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/prepare/mode.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -114,4 +114,4 @@ TEST_F(SeveralValuesInTraining, TheNodeAndItsShapeAreNamed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

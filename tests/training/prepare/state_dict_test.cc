@@ -9,7 +9,7 @@
 #include "onward/nn/normalization.h"
 #include "tests/support/scratch_directory.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(StateDict, Files) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

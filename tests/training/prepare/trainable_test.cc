@@ -9,7 +9,7 @@
 #include "graph/ir/graph_edit.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST_F(TrainableTest, FilesThatSayNothingAreGuessed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -17,7 +17,7 @@
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 // Causal attention of four heads as PyTorch's exporter writes it: with arithmetic of shapes.
@@ -208,4 +208,4 @@ TEST(FuseAttentionForTraining, OtherModelsStayAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -15,7 +15,7 @@
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 absl::StatusOr<int> Keep(Graph& graph, const PassOptions&, int& budget) {
@@ -141,4 +141,4 @@ TEST(KeepNarrow, WhatIsComputedAgainIsRoundedToo) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "tests/support/text_model.h"
 #include "training/step/step_outputs.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -63,4 +63,4 @@ TEST(LossScale, UnscalesAndTellsWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -11,7 +11,7 @@
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST(Recompute, NamedSegments) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -14,7 +14,7 @@
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 struct Trained {
@@ -108,4 +108,4 @@ TEST(StopAfterPatches, TheFirstRewritesOfATrainingAreMade) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -218,4 +218,4 @@ TEST_F(TrainingNamesTest, AnOutputNamedLikeTheTarget) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "training/schedules/plateau.h"
 #include "training/schedules/schedule.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 std::map<std::string, std::vector<double>> Expected() {
@@ -119,4 +119,4 @@ TEST(Schedules, APlateauLowersTheRateAsPyTorchDoes) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

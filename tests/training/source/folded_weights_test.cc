@@ -10,7 +10,7 @@
 #include "tests/support/text_model.h"
 #include "training/prepare/restore_source.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::AllOf;
@@ -105,4 +105,4 @@ TEST_F(FoldedWeightsTest, SilentFilesHaveNone) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -12,7 +12,7 @@
 #include "graph/ir/verify.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST_F(MergedWeightsTest, TheVarianceIsNotTheScale) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

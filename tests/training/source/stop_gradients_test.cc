@@ -9,7 +9,7 @@
 #include "onward/gradient.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(StopGradients, WhatCannotBeToldIsSaid) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(TiedWeights, OthersAreNot) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

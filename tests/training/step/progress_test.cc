@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -35,4 +35,4 @@ TEST(Progress, NumbersThatNoTrainingWritesAreRefused) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

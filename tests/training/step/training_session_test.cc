@@ -13,7 +13,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/rewrite/clip.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -223,4 +223,4 @@ TEST(Clip, BoundsNormsAndElements) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -4,7 +4,7 @@
 #include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/cases.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -255,4 +255,4 @@ TEST_F(AccumulateTest, RecomputedBatchesAreOneStep) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -5,7 +5,7 @@
 #include "tests/training/trainer/cases.h"
 #include "training/trainer/checkpoint_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -208,4 +208,4 @@ TEST_F(AverageTest, ABatchWithOneValueForEachChannelIsRefused) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

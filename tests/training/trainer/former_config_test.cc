@@ -6,7 +6,7 @@
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/same_training.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::AllOf;
@@ -64,4 +64,4 @@ TEST(FormerConfig, AnExportWantsTheConfigNamed) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

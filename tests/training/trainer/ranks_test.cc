@@ -6,7 +6,7 @@
 #include "collectives/in_process.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -288,4 +288,4 @@ TEST_F(RanksTest, ARankThatFailsEndsTheOthers) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

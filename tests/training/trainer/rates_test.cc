@@ -3,7 +3,7 @@
 
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -151,4 +151,4 @@ TEST_F(RatesTest, FieldsWithoutEffectAreRefused) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -9,7 +9,7 @@
 #include "tests/training/trainer/cases.h"
 #include "training/data/collate.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -282,4 +282,4 @@ TEST_F(StepwiseKindsTest, CheckpointsContinueBitForBit) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -8,7 +8,7 @@
 #include "training/data/collate.h"
 #include "training/trainer/checkpoint_model.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -242,4 +242,4 @@ TEST_F(StepwiseTrainerTest, RatesStatesAndPredictions) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

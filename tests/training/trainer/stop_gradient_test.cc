@@ -2,7 +2,7 @@
 #include "tests/support/proto_text.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST_F(StopGradientTest, AMisspeltNameIsRefused) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -2,7 +2,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -177,4 +177,4 @@ TEST_F(RowsTest, AnomaliesNameTheStep) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -7,7 +7,7 @@
 #include "training/rewrite/portable_checks.h"
 #include "training/trainer/training_loop.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -190,4 +190,4 @@ TEST_F(TrainerTest, BatchNormalizationsFoldIntoTheExportedModel) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

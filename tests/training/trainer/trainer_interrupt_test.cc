@@ -6,7 +6,7 @@
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/checkpoint/checkpoint.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using testing::TrainerTest;
@@ -165,4 +165,4 @@ TEST_F(TrainerInterruptTest, CheckpointsOfAnotherTrainingAreNotReplaced) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

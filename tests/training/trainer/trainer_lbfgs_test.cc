@@ -16,7 +16,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -160,4 +160,4 @@ TEST_F(LbfgsTrainerTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

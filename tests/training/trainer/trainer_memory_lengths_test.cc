@@ -3,7 +3,7 @@
 #include "tests/training/trainer_memory_fixture.h"
 #include "training/data/batch_sizes.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using testing::Parsed;
@@ -110,4 +110,4 @@ TEST_F(TrainerMemoryTest, SizesOfBatchesAreThoseOfTheLoader) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

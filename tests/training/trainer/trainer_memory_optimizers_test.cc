@@ -4,7 +4,7 @@
 
 #include "tests/training/trainer_memory_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using testing::Parsed;
@@ -155,4 +155,4 @@ TEST_F(TrainerMemoryTest, MasterWeights) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

@@ -3,7 +3,7 @@
 #include "graph/base/byte_text.h"
 #include "tests/training/trainer_memory_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST_F(TrainerMemoryTest, TheLeastBudgetIsKept) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

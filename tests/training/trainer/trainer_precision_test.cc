@@ -6,7 +6,7 @@
 #include "tests/training/trainer/trainer_fixture.h"
 #include "training/rewrite/loss_scale.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -142,4 +142,4 @@ TEST_F(TrainerTest, ArithmeticIsWhatTheConfigSays) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

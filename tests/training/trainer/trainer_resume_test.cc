@@ -2,7 +2,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,4 +45,4 @@ TEST_F(TrainerTest, GoesOnBitForBit) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

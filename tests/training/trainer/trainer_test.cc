@@ -4,7 +4,7 @@
 #include "onward/training.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -232,4 +232,4 @@ TEST_F(TrainerTest, HistogramsHaveTheGradientsAndWeightsOfTheirStep) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training

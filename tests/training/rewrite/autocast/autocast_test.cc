@@ -19,7 +19,7 @@
 #include "training/step/phases.h"
 #include "training/step/training_session.h"
 
-namespace onward {
+namespace onward::training {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -276,4 +276,4 @@ INSTANTIATE_TEST_SUITE_P(All, BesidePyTorch,
                                                               Precision::kFast)));
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::training
