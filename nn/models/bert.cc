@@ -8,7 +8,7 @@
 #include "onward/nn/linear.h"
 #include "onward/nn/normalization.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 constexpr double kEps = 1e-12;
@@ -106,7 +106,7 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
   }
   // Of the first token.
   const Expr first = Squeeze(Slice(x, {0}, {1}, {1}), {1});
-  const Expr pooled = Tanh(nn::Linear(root, "bert.pooler.dense", width, width)(first));
+  const Expr pooled = expr::Tanh(nn::Linear(root, "bert.pooler.dense", width, width)(first));
   nn::Linear classifier(root, "classifier", width, options.size("classes"));
   builder.Output("logits", classifier(dropout(pooled)));
 }
@@ -129,4 +129,4 @@ ModelEntry BertEntry() {
           Build};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

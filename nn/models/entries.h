@@ -3,7 +3,7 @@
 
 #include "onward/models.h"
 
-namespace onward {
+namespace onward::nn {
 
 ModelEntry MlpEntry();
 ModelEntry MnistCnnEntry();
@@ -15,4 +15,4 @@ ModelEntry GptEntry();
 ModelEntry LstmLmEntry();
 ModelEntry UnetEntry();
 
-}  // namespace onward
+}  // namespace onward::nn

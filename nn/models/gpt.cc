@@ -11,7 +11,7 @@
 #include "onward/nn/linear.h"
 #include "onward/nn/normalization.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 struct Shape {
@@ -156,4 +156,4 @@ ModelEntry GptEntry() {
           Build};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

@@ -6,7 +6,7 @@
 #include "onward/nn/linear.h"
 #include "onward/nn/recurrent.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options) {
@@ -36,4 +36,4 @@ ModelEntry LstmLmEntry() {
           Build};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

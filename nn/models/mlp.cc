@@ -6,7 +6,7 @@
 #include "onward/nn/dropout.h"
 #include "onward/nn/linear.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options) {
@@ -45,4 +45,4 @@ ModelEntry MlpEntry() {
           Build};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

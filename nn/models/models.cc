@@ -49,8 +49,9 @@ absl::StatusOr<ModelOptions> Complete(const ModelEntry& entry,
 
 const std::vector<ModelEntry>& Models() {
   static const auto* const models = new std::vector<ModelEntry>{
-      MlpEntry(),  MnistCnnEntry(), CifarResNetEntry(), ResNet18Entry(), ResNet50Entry(),
-      BertEntry(), GptEntry(),      LstmLmEntry(),      UnetEntry(),
+      nn::MlpEntry(),      nn::MnistCnnEntry(), nn::CifarResNetEntry(),
+      nn::ResNet18Entry(), nn::ResNet50Entry(), nn::BertEntry(),
+      nn::GptEntry(),      nn::LstmLmEntry(),   nn::UnetEntry(),
   };
   return *models;
 }

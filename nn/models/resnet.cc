@@ -7,7 +7,7 @@
 #include "onward/nn/normalization.h"
 #include "onward/nn/pool.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 nn::ConvOptions Window(int64_t stride, int64_t padding) {
@@ -159,4 +159,4 @@ ModelEntry ResNet50Entry() {
   return {"resnet50", "ResNet-50 (version 1.5)", LargeOptions(), BuildResNet50};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

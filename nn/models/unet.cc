@@ -6,7 +6,7 @@
 #include "onward/nn/normalization.h"
 #include "onward/nn/pool.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 struct DoubleConv : nn::Layer {
@@ -72,4 +72,4 @@ ModelEntry UnetEntry() {
           Build};
 }
 
-}  // namespace onward
+}  // namespace onward::nn

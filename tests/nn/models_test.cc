@@ -6,7 +6,7 @@
 
 #include "onward/nn/parameters.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 using ::testing::HasSubstr;
@@ -72,4 +72,4 @@ TEST(Models, SayWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::nn

@@ -5,7 +5,7 @@
 #include "onward/nn/conv.h"
 #include "onward/nn/linear.h"
 
-namespace onward {
+namespace onward::nn {
 namespace {
 
 using namespace expr;  // NOLINT
@@ -115,4 +115,4 @@ TEST(ShapeErrors, NameTheModule) {
 }
 
 }  // namespace
-}  // namespace onward
+}  // namespace onward::nn
