@@ -73,7 +73,7 @@ absl::StatusOr<serving::ClientRequest> RequestFor(const ClientFlags& flags, bool
                                                   serving::HttpClient& client) {
   const std::string path = serving::ModelPath(flags.model, flags.version);
   ONWARD_ASSIGN_OR_RETURN(const serving::ServerReply reply, client.Ask({"GET", path}));
-  ONWARD_RETURN_IF_ERROR(serving::StatusOf(reply));
+  ONWARD_RETURN_IF_ERROR(serving::StatusOfServer(reply));
   absl::StatusOr<std::vector<ValueInfo>> declared = serving::ReadModelInputs(reply.body);
   if (!declared.ok()) return Annotate(declared.status(), absl::StrCat("GET ", path, ":"));
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs, InputsFor(*declared, flags.inputs, draw));
@@ -81,7 +81,7 @@ absl::StatusOr<serving::ClientRequest> RequestFor(const ClientFlags& flags, bool
 }
 
 absl::StatusOr<serving::NamedTensors> OutputsOf(const serving::ServerReply& reply) {
-  ONWARD_RETURN_IF_ERROR(serving::StatusOf(reply));
+  ONWARD_RETURN_IF_ERROR(serving::StatusOfServer(reply));
   absl::StatusOr<serving::NamedTensors> outputs = serving::ReadInferOutputs(reply);
   return outputs.ok() ? outputs : Annotate(outputs.status(), "the reply is not the protocol's:");
 }

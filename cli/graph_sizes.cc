@@ -89,7 +89,7 @@ int64_t PeakActivationBytes(const Graph& graph, const SymbolSizes& sizes) {
     const Node& node = graph.node((*order)[static_cast<size_t>(step)]);
     for (ValueId id : node.outputs) {
       if (!id.valid() || !graph.type(id).is_tensor()) continue;
-      const double count = std::min(ElementsOf(graph.type(id), sizes), 0x1p56);
+      const double count = std::min(CountElements(graph.type(id), sizes), 0x1p56);
       lifetimes[id.index] = {ByteSize(graph.type(id).dtype, static_cast<int64_t>(count)), step,
                              graph.is_output(id) ? last : step};
     }

@@ -28,8 +28,9 @@ Dim Combine(const Dim& a, const Dim& b, F&& combine) {
 }
 
 Dim CombineBy(std::string_view function, const Dim& a, const Dim& b) {
-  return Combine(
-      a, b, [&](const DimPolynomial& x, const DimPolynomial& y) { return Apply(function, x, y); });
+  return Combine(a, b, [&](const DimPolynomial& x, const DimPolynomial& y) {
+    return ApplyFunction(function, x, y);
+  });
 }
 
 // A symbol's name without backquotes.

@@ -69,7 +69,7 @@ class Parser {
         product = right ? FloorDivide(*product, *right) : std::nullopt;
       } else if (Take("%")) {
         const MaybePolynomial right = Power();
-        product = right ? Apply("mod", *product, *right) : std::nullopt;
+        product = right ? ApplyFunction("mod", *product, *right) : std::nullopt;
       } else {
         break;
       }
@@ -153,10 +153,10 @@ class Parser {
     if (!Take(",")) return std::nullopt;
     const MaybePolynomial second = Sum();
     if (!second || !Take(")")) return std::nullopt;
-    if (name == "min" || name == "Min") return Apply("min", *first, *second);
-    if (name == "max" || name == "Max") return Apply("max", *first, *second);
-    if (name == "mod" || name == "Mod") return Apply("mod", *first, *second);
-    if (name == "trunc" || name == "broadcast") return Apply(name, *first, *second);
+    if (name == "min" || name == "Min") return ApplyFunction("min", *first, *second);
+    if (name == "max" || name == "Max") return ApplyFunction("max", *first, *second);
+    if (name == "mod" || name == "Mod") return ApplyFunction("mod", *first, *second);
+    if (name == "trunc" || name == "broadcast") return ApplyFunction(name, *first, *second);
     return std::nullopt;
   }
 

@@ -261,7 +261,8 @@ MaybePolynomial FloorDivide(const DimPolynomial& a, const DimPolynomial& b) {
   return AtomOf(absl::StrCat(AsOperand(a), "/", AsOperand(b)));
 }
 
-MaybePolynomial Apply(std::string_view function, const DimPolynomial& a, const DimPolynomial& b) {
+MaybePolynomial ApplyFunction(std::string_view function, const DimPolynomial& a,
+                              const DimPolynomial& b) {
   if (a.number() && b.number()) {
     const std::optional<int64_t> result = ApplyToNumbers(function, *a.number(), *b.number());
     return result ? MaybePolynomial(DimPolynomial(*result)) : std::nullopt;

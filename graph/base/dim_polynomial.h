@@ -62,7 +62,8 @@ MaybePolynomial Subtract(const DimPolynomial& a, const DimPolynomial& b);
 MaybePolynomial Multiply(const DimPolynomial& a, const DimPolynomial& b);
 MaybePolynomial FloorDivide(const DimPolynomial& a, const DimPolynomial& b);
 // `function`: "min", "max", "mod", "trunc" or "broadcast".
-MaybePolynomial Apply(std::string_view function, const DimPolynomial& a, const DimPolynomial& b);
+MaybePolynomial ApplyFunction(std::string_view function, const DimPolynomial& a,
+                              const DimPolynomial& b);
 
 // The symbol's canonical text: backquoted unless it is an identifier.
 std::string SymbolText(std::string_view name);

@@ -33,7 +33,7 @@ class Estimator {
     for (const std::string& symbol : DimSymbols(dim)) {
       if (!sizes_.contains(symbol)) cost_.assumed.insert(symbol);
     }
-    return ElementsOf(Type::Tensor(DType::kFloat32, SymbolicDims{dim}), sizes_);
+    return CountElements(Type::Tensor(DType::kFloat32, SymbolicDims{dim}), sizes_);
   }
 
   const SymbolSizes& sizes_;
@@ -43,7 +43,7 @@ class Estimator {
 
 }  // namespace
 
-double ElementsOf(const Type& type, const SymbolSizes& sizes) {
+double CountElements(const Type& type, const SymbolSizes& sizes) {
   double count = 1;
   for (const Dim& dim : type.shape.value_or(SymbolicDims())) {
     const std::optional<int64_t> size =
@@ -77,7 +77,7 @@ GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes) {
     for (ValueId id : *values) {
       const Type& type = graph.type(id);
       if (type.is_tensor() && !graph.is_constant(id))
-        cost.bytes += ElementsOf(type, sizes) * BitSize(type.dtype) / 8;
+        cost.bytes += CountElements(type, sizes) * BitSize(type.dtype) / 8;
     }
   }
   return cost;

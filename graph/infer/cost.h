@@ -31,7 +31,7 @@ GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs)
 void AddSymbolSizes(const Type& type, DimsView dims, SymbolSizes& sizes);
 
 // Elements of a value of the type. Symbols without a size and unknown dims count as 1.
-double ElementsOf(const Type& type, const SymbolSizes& sizes);
+double CountElements(const Type& type, const SymbolSizes& sizes);
 
 // Bytes of all constants, subgraphs included.
 int64_t ConstantBytes(const Graph& graph);

@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Create(const HttpClientO
   return std::make_unique<AsioClient>(std::move(url), options, std::move(place));
 }
 
-absl::Status StatusOf(const ServerReply& reply) {
+absl::Status StatusOfServer(const ServerReply& reply) {
   if (reply.status == 200) return absl::OkStatus();
   const std::string text = absl::StrCat(reply.status, ": ", ErrorTextOf(reply.body));
   switch (reply.status) {

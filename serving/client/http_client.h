@@ -40,6 +40,6 @@ class HttpClient {
 // OK for 200. Else what the server says of it, by its status: "404: there is no model 'x'";
 // Unavailable for 503, PermissionDenied for 401 and 403, NotFound for 404, else InvalidArgument
 // below 500 and Internal above.
-absl::Status StatusOf(const ServerReply& reply);
+absl::Status StatusOfServer(const ServerReply& reply);
 
 }  // namespace onward::serving

@@ -22,8 +22,9 @@ HttpRequest RequestTo(const InferHead& head, const char* endpoint) {
   return {"POST", std::move(path), {}, ""};
 }
 
-absl::StatusOr<std::optional<TextRequest>> TextOf(const ServerState& state, const InferHead& head,
-                                                  grpc::ByteBuffer& buffer) {
+absl::StatusOr<std::optional<TextRequest>> TextRequestOf(const ServerState& state,
+                                                         const InferHead& head,
+                                                         grpc::ByteBuffer& buffer) {
   constexpr size_t kMostBytes = 1 << 20;  // that gRPC's thread parses
   const auto model = state.models.Find(head.model, head.version);
   if (!model.ok() || (*model)->text() == nullptr || buffer.Length() > kMostBytes)

@@ -22,8 +22,9 @@ absl::StatusOr<InferHead> HeadOf(grpc::ByteBuffer& message);
 HttpRequest RequestTo(const InferHead& head, const char* endpoint);
 // What a message asks for that asks a model of text for text; nullopt: it is an inference like
 // others. Errors as ReadTextMessage.
-absl::StatusOr<std::optional<TextRequest>> TextOf(const ServerState& state, const InferHead& head,
-                                                  grpc::ByteBuffer& message);
+absl::StatusOr<std::optional<TextRequest>> TextRequestOf(const ServerState& state,
+                                                         const InferHead& head,
+                                                         grpc::ByteBuffer& message);
 
 class MessageExchange : public InferExchange {
  public:

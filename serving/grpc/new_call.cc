@@ -59,7 +59,7 @@ class InferCall : public SingleCall {
   void Take() override {
     const absl::StatusOr<InferHead> head = HeadOf(request_);
     if (!head.ok()) return Reply(head.status());
-    absl::StatusOr<std::optional<TextRequest>> text = TextOf(calls_.state, *head, request_);
+    absl::StatusOr<std::optional<TextRequest>> text = TextRequestOf(calls_.state, *head, request_);
     if (!text.ok()) return Reply(text.status());
     if (text->has_value()) return Generate(*head, **std::move(text));
     const auto exchange = std::make_shared<MessageExchange>(std::move(request_));

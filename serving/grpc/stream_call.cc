@@ -85,7 +85,7 @@ void StreamCall::Take(grpc::ByteBuffer message, const std::shared_ptr<Slot>& slo
   if (!head.ok()) return Fail(*slot, head.status());
   slot->model = head->model;
   slot->id = head->id;
-  absl::StatusOr<std::optional<TextRequest>> text = TextOf(calls_.state, *head, message);
+  absl::StatusOr<std::optional<TextRequest>> text = TextRequestOf(calls_.state, *head, message);
   if (!text.ok()) return Fail(*slot, text.status());
   if (text->has_value()) return TakeText(**std::move(text), *head, slot);
   const auto exchange = std::make_shared<MessageExchange>(std::move(message));

@@ -175,14 +175,14 @@ TEST_F(ServedTest, MetadataAndInference) {
 TEST_F(ServedTest, RefusalsAreStatuses) {
   const auto client = HttpClient::Create(http_);
   ASSERT_TRUE(client.ok());
-  const absl::Status missing = StatusOf(*(*client)->Ask({"GET", ModelPath("a modle", "")}));
+  const absl::Status missing = StatusOfServer(*(*client)->Ask({"GET", ModelPath("a modle", "")}));
   EXPECT_TRUE(absl::IsNotFound(missing));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("404: "));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("the closest is 'a model'"));
   http_.key = "wrong";
   const auto stranger = HttpClient::Create(http_);
-  EXPECT_TRUE(
-      absl::IsPermissionDenied(StatusOf(*(*stranger)->Ask({"GET", ModelPath("a model", "")}))));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      StatusOfServer(*(*stranger)->Ask({"GET", ModelPath("a model", "")}))));
 }
 
 TEST_F(ServedTest, ALoadIsWhole) {

@@ -46,7 +46,7 @@ absl::StatusOr<PostTransform> PostTransformFromName(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat("post_transform is '", name, "'"));
 }
 
-void Transform(PostTransform transform, absl::Span<double> scores) {
+void TransformScores(PostTransform transform, absl::Span<double> scores) {
   if (scores.empty()) return;
   switch (transform) {
     case PostTransform::kNone:

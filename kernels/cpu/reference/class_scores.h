@@ -16,7 +16,7 @@ absl::StatusOr<PostTransform> PostTransformFromName(const std::string& name);
 
 // Transforms one row of scores in place. The standard: post_transform of the tree ensembles;
 // kProbit is the inverse of the normal distribution after Winitzki.
-void Transform(PostTransform transform, absl::Span<double> scores);
+void TransformScores(PostTransform transform, absl::Span<double> scores);
 
 // Labels of classes: integers or strings.
 struct ClassLabels {

@@ -78,7 +78,7 @@ void RunSingleSignal(const DftPlan& plan, bool inverse, const void* in, void* ou
   std::fill(signal, signal + n, SingleComplex(0));
   for (int64_t k = 0; k < std::min(plan.in_count, n); ++k) signal[k] = x[k * plan.inner];
   const float scale = inverse ? static_cast<float>(1.0 / static_cast<double>(n)) : 1.0f;
-  Transform(plan.single, inverse, scale, signal, signal + n);
+  TransformSingle(plan.single, inverse, scale, signal, signal + n);
   for (int64_t k = 0; k < plan.out_count; ++k) y[k * plan.inner] = signal[k];
 }
 

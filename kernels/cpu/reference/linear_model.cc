@@ -52,7 +52,7 @@ class LinearRegressor : public Kernel {
     for (int64_t r = 0; r < context.output(0).dim(0); ++r) {
       for (int64_t o = 0; o < model_.outputs; ++o)
         scores[static_cast<size_t>(o)] = model_.Score(context.input(0).data, r, o);
-      Transform(model_.transform, absl::MakeSpan(scores));
+      TransformScores(model_.transform, absl::MakeSpan(scores));
       for (int64_t o = 0; o < model_.outputs; ++o)
         StoreNumber(scores[static_cast<size_t>(o)], context.output(0), r * model_.outputs + o);
     }
@@ -80,7 +80,7 @@ class LinearClassifier : public Kernel {
       for (int64_t o = 0; o < model_.outputs; ++o)
         scores.push_back(model_.Score(context.input(0).data, r, o));
       if (mirrored()) scores.insert(scores.begin(), -scores[0]);
-      Transform(model_.transform, absl::MakeSpan(scores));
+      TransformScores(model_.transform, absl::MakeSpan(scores));
       int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
       if (scores.size() == 1)
         best = scores[0] >= (model_.transform == PostTransform::kNone ? 0.0 : 0.5) ? 1 : 0;

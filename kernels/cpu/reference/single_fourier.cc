@@ -117,8 +117,8 @@ SingleFourierPlan MakeSingleFourierPlan(BindContext& context, int64_t length) {
   return plan;
 }
 
-void Transform(const SingleFourierPlan& plan, bool inverse, float scale, SingleComplex* data,
-               SingleComplex* work) {
+void TransformSingle(const SingleFourierPlan& plan, bool inverse, float scale, SingleComplex* data,
+                     SingleComplex* work) {
   SingleComplex* in = data;
   SingleComplex* out = work;
   int64_t before = 1;

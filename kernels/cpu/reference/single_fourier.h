@@ -26,7 +26,7 @@ SingleFourierPlan MakeSingleFourierPlan(BindContext& context, int64_t length);
 
 // Transforms `data` (plan.length elements) in place and multiplies it by `scale`; `inverse` says
 // the sign of the exponent. `work` has plan.length elements.
-void Transform(const SingleFourierPlan& plan, bool inverse, float scale, SingleComplex* data,
-               SingleComplex* work);
+void TransformSingle(const SingleFourierPlan& plan, bool inverse, float scale, SingleComplex* data,
+                     SingleComplex* work);
 
 }  // namespace onward::kernels::cpu

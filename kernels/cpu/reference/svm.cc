@@ -37,7 +37,7 @@ class SvmRegressor : public Kernel {
       if (one_class_) {
         score = score > 0 ? 1 : -1;
       } else {
-        Transform(model_.transform, absl::MakeSpan(&score, 1));
+        TransformScores(model_.transform, absl::MakeSpan(&score, 1));
       }
       context.out<float>(0)[row] = static_cast<float>(score);
     });
@@ -150,17 +150,17 @@ class SvmClassifier : public Kernel {
       scores.resize(static_cast<size_t>(classes_));
       ClassProbabilities(pairs, prob_a_, prob_b_, absl::MakeSpan(scores));
     }
-    if (scores.size() > 1) return Transform(model_.transform, absl::MakeSpan(scores));
+    if (scores.size() > 1) return TransformScores(model_.transform, absl::MakeSpan(scores));
     if (model_.transform == PostTransform::kProbit) {
       const double before = scores[0];
-      Transform(model_.transform, absl::MakeSpan(scores));
+      TransformScores(model_.transform, absl::MakeSpan(scores));
       if (classes_ == 2) scores.push_back(before);
     } else if (classes_ == 2) {
       const double score = scores[0];
       const bool complement = model_.transform == PostTransform::kSoftmax ||
                               model_.transform == PostTransform::kSoftmaxZero;
       scores = {complement ? 1 - score : -score, score};
-      if (!complement) Transform(model_.transform, absl::MakeSpan(scores));
+      if (!complement) TransformScores(model_.transform, absl::MakeSpan(scores));
     }
   }
 

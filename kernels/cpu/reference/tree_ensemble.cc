@@ -144,7 +144,7 @@ class Regressor : public TreeKernel {
   }
   absl::Status Run(RunContext& context) const override {
     ForEachRow(context, [&](int64_t row, Scores& scores) {
-      Transform(ensemble_.transform, absl::MakeSpan(scores));
+      TransformScores(ensemble_.transform, absl::MakeSpan(scores));
       StoreRow(scores, context.output(0), row);
     });
     return absl::OkStatus();
@@ -172,7 +172,7 @@ class Classifier : public TreeKernel {
                                 ensemble_.transform == PostTransform::kProbit;
         scores = {complement ? 1 - score : -score, score};
       }
-      Transform(ensemble_.transform, absl::MakeSpan(scores));
+      TransformScores(ensemble_.transform, absl::MakeSpan(scores));
       const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
       labels_.Write(best, context.output(0), row);
       if (context.has_output(1)) StoreRow(scores, context.output(1), row);

@@ -100,7 +100,8 @@ void SoftmaxOf(float* scores, int64_t count, float scale, const float* add, cons
   if (rest > 0) StoreN(scores + whole, last * factor, rest);
 }
 
-inline void Softmax(float* scores, int64_t count, float scale, const float* add, const bool* keep) {
+inline void SoftmaxOfRow(float* scores, int64_t count, float scale, const float* add,
+                         const bool* keep) {
   if (add != nullptr && keep != nullptr) {
     SoftmaxOf<true, true>(scores, count, scale, add, keep);
   } else if (add != nullptr) {
@@ -134,7 +135,7 @@ inline void SoftmaxGradient(const float* p, float* upstream, int64_t count, floa
 }
 
 const AttentionRowKernels& AttentionRows() {
-  static constexpr AttentionRowKernels kKernels = {Dots, Softmax, SoftmaxGradient};
+  static constexpr AttentionRowKernels kKernels = {Dots, SoftmaxOfRow, SoftmaxGradient};
   return kKernels;
 }
 

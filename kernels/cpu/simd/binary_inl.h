@@ -6,7 +6,7 @@
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
 template <FloatBinary kOp>
-ONWARD_INLINE Vec Apply(Vec a, Vec b) {
+ONWARD_INLINE Vec ApplyBinary(Vec a, Vec b) {
   if constexpr (kOp == FloatBinary::kAdd) return a + b;
   if constexpr (kOp == FloatBinary::kDiv) return a / b;
   if constexpr (kOp == FloatBinary::kMul) return a * b;
@@ -20,9 +20,9 @@ void RunBinary(const float* a, int64_t a_step, const float* b, int64_t b_step, f
   const auto run = [&](auto load_a, auto load_b) ONWARD_LAMBDA_INLINE {
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
-      Store(out + i, Apply<kOp>(load_a(i, kLanes), load_b(i, kLanes)));
+      Store(out + i, ApplyBinary<kOp>(load_a(i, kLanes), load_b(i, kLanes)));
     const int left = static_cast<int>(count - i);
-    if (left > 0) StoreN(out + i, Apply<kOp>(load_a(i, left), load_b(i, left)), left);
+    if (left > 0) StoreN(out + i, ApplyBinary<kOp>(load_a(i, left), load_b(i, left)), left);
   };
   const auto all_a = [a](int64_t i, int n) ONWARD_LAMBDA_INLINE { return LoadLanes(a + i, n); };
   const auto all_b = [b](int64_t i, int n) ONWARD_LAMBDA_INLINE { return LoadLanes(b + i, n); };

@@ -15,9 +15,9 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 // Registers of sums: enough to hide the latency of a multiply-add (4 or 5 cycles, two a cycle), few
 // enough to stay in registers beside two operands.
 #if defined(ONWARD_TARGET_AVX512)
-inline constexpr int kChains = 24;
+inline constexpr int kPeakChains = 24;
 #else
-inline constexpr int kChains = 12;
+inline constexpr int kPeakChains = 12;
 #endif
 
 // What the compiler may neither know nor move.
@@ -34,8 +34,8 @@ ONWARD_INLINE void Opaque(T& value) {
 
 typedef double DoubleVec __attribute__((vector_size(4 * kLanes)));
 
-ONWARD_INLINE Vec MultiplyAdd(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
-ONWARD_INLINE DoubleVec MultiplyAdd(DoubleVec a, DoubleVec b, DoubleVec c) {
+ONWARD_INLINE Vec AddProduct(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
+ONWARD_INLINE DoubleVec AddProduct(DoubleVec a, DoubleVec b, DoubleVec c) {
 #if defined(ONWARD_TARGET_AVX512)
   return _mm512_fmadd_pd(a, b, c);
 #elif defined(ONWARD_TARGET_AVX2)
@@ -47,21 +47,21 @@ ONWARD_INLINE DoubleVec MultiplyAdd(DoubleVec a, DoubleVec b, DoubleVec c) {
 
 template <typename Lanes>
 void Rounds(int64_t rounds, float* sink) {
-  Lanes sums[kChains] = {}, x = {}, y = {};
+  Lanes sums[kPeakChains] = {}, x = {}, y = {};
   x += 0.5f;
   y += 0.25f;
   Opaque(x);
   Opaque(y);
   for (int64_t i = 0; i < rounds; ++i) {
     ONWARD_UNROLL_CHAINS
-    for (int chain = 0; chain < kChains; ++chain) {
+    for (int chain = 0; chain < kPeakChains; ++chain) {
       Opaque(x);
-      sums[chain] = MultiplyAdd(x, y, sums[chain]);
+      sums[chain] = AddProduct(x, y, sums[chain]);
       Opaque(sums[chain]);
     }
   }
   ONWARD_UNROLL_CHAINS
-  for (int chain = 1; chain < kChains; ++chain) sums[0] += sums[chain];
+  for (int chain = 1; chain < kPeakChains; ++chain) sums[0] += sums[chain];
   *sink += static_cast<float>(sums[0][0]);
 }
 
@@ -138,8 +138,8 @@ inline void AddBytes(char* to, const char* from, const char* other, int64_t byte
 
 const PeakLoops& Peaks() {
   static constexpr PeakLoops kLoops = {
-      {Rounds<Vec>, 2.0 * kChains * kLanes},
-      {Rounds<DoubleVec>, 2.0 * kChains * kLanes / 2},
+      {Rounds<Vec>, 2.0 * kPeakChains * kLanes},
+      {Rounds<DoubleVec>, 2.0 * kPeakChains * kLanes / 2},
       ReadBytes,
       WriteBytes<false>,
       WriteBytes<true>,

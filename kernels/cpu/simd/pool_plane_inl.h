@@ -6,12 +6,12 @@
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // NaN if either is.
-struct MaxOf {
+struct PooledMax {
   static ONWARD_INLINE float Identity() { return -__builtin_inff(); }
   static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return Select(a != a, a, Max(a, b)); }
   static ONWARD_INLINE float Combine(float a, float b) { return a != a || a > b ? a : b; }
 };
-struct SumOf {
+struct PooledSum {
   static ONWARD_INLINE float Identity() { return 0.0f; }
   static ONWARD_INLINE Vec Combine(Vec a, Vec b) { return a + b; }
   static ONWARD_INLINE float Combine(float a, float b) { return a + b; }
@@ -89,9 +89,11 @@ ONWARD_INLINE void Pool(const PoolPlane& p, float* scratch) {
   }
 }
 
-inline void MaxPool(const PoolPlane& plane, float* scratch) { Pool<MaxOf, false>(plane, scratch); }
+inline void MaxPool(const PoolPlane& plane, float* scratch) {
+  Pool<PooledMax, false>(plane, scratch);
+}
 inline void AveragePool(const PoolPlane& plane, float* scratch) {
-  Pool<SumOf, true>(plane, scratch);
+  Pool<PooledSum, true>(plane, scratch);
 }
 
 template <typename Op>
@@ -113,8 +115,8 @@ ONWARD_INLINE float Reduce(const float* x, int64_t count) {
   return result;
 }
 
-inline float Largest(const float* x, int64_t count) { return Reduce<MaxOf>(x, count); }
-inline float Sum(const float* x, int64_t count) { return Reduce<SumOf>(x, count); }
+inline float Largest(const float* x, int64_t count) { return Reduce<PooledMax>(x, count); }
+inline float Sum(const float* x, int64_t count) { return Reduce<PooledSum>(x, count); }
 
 // Neighbouring columns of `n` windows, apart.
 struct ColumnPairs {

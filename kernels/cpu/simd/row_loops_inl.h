@@ -50,8 +50,8 @@ inline void Affine(const float* x, int64_t count, float factor, float offset, fl
   });
 }
 
-inline void Products(const float* x, const float* y, int64_t count, float center, double* sum,
-                     double* product) {
+inline void CenteredProducts(const float* x, const float* y, int64_t count, float center,
+                             double* sum, double* product) {
   const Vec middle = Set(center);
   *sum = *product = 0;
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
@@ -195,9 +195,9 @@ inline void SoftmaxColumns(const float* x, int64_t count, int64_t stride, int64_
 }
 
 const RowLoops& Rows() {
-  static constexpr RowLoops kLoops = {Softmax,          SoftmaxColumns, LogSumExp,
-                                      LogSumExpColumns, Normalize,      FindMoments,
-                                      Affine,           Products,       Combine};
+  static constexpr RowLoops kLoops = {Softmax,          SoftmaxColumns,   LogSumExp,
+                                      LogSumExpColumns, Normalize,        FindMoments,
+                                      Affine,           CenteredProducts, Combine};
   return kLoops;
 }
 

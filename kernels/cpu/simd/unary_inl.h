@@ -81,7 +81,7 @@ ONWARD_INLINE Vec Cos(Vec x) {
 
 // The function of one op on a vector; a and b are its parameters.
 template <FloatUnary kOp>
-ONWARD_INLINE Vec Apply(Vec x, [[maybe_unused]] Vec a, [[maybe_unused]] Vec b) {
+ONWARD_INLINE Vec ApplyUnary(Vec x, [[maybe_unused]] Vec a, [[maybe_unused]] Vec b) {
   const Vec zero = {}, one = Set(1.0f);
   if constexpr (kOp == FloatUnary::kAbs) return Abs(x);
   if constexpr (kOp == FloatUnary::kAtan) return Atan(x);
@@ -120,9 +120,9 @@ void RunUnary(const void* in, void* out, int64_t count, const LoopParameters& pa
   float* y = static_cast<float*>(out);
   const Vec a = Set(parameters.values[0]), b = Set(parameters.values[1]);
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) Store(y + i, Apply<kOp>(Load(x + i), a, b));
+  for (; i + kLanes <= count; i += kLanes) Store(y + i, ApplyUnary<kOp>(Load(x + i), a, b));
   const int left = static_cast<int>(count - i);
-  if (left > 0) StoreN(y + i, Apply<kOp>(LoadN(x + i, left), a, b), left);
+  if (left > 0) StoreN(y + i, ApplyUnary<kOp>(LoadN(x + i, left), a, b), left);
 }
 
 template <int... kOps>
