@@ -248,6 +248,30 @@ TEST(Tree, FilesAreShort) {
   }
 }
 
+// Namespaces that lie in a room besides its own.
+const std::set<std::pair<std::string, std::string>> kOtherNamespaces = {{"files", "chat_template"},
+                                                                        {"files", "image"},
+                                                                        {"files", "tokenizer"},
+                                                                        {"training", "gradient"},
+                                                                        {"training", "loss"}};
+
+// graph is the core vocabulary and lies in onward, as what users see does.
+TEST(Tree, PrivateHeadersOpenTheNamespaceOfTheirRoom) {
+  static const std::regex opened("^namespace onward(::([a-z_]+))?.* \\{");
+  for (const std::string room : kFolders) {
+    if (room == "graph" || (kMayInclude.count(room) == 0 && room != "cli")) continue;
+    for (const fs::path& source : Sources(kRoot / room)) {
+      if (source.extension() != ".h" && source.extension() != ".cuh") continue;
+      for (const std::string& line : Lines(source)) {
+        std::smatch match;
+        if (!std::regex_search(line, match, opened)) continue;
+        EXPECT_TRUE(match[2] == room || kOtherNamespaces.count({room, match[2]}) != 0)
+            << fs::relative(source, kRoot) << ": " << line;
+      }
+    }
+  }
+}
+
 // Types of other translation units that have one name must be one type: the linker keeps one copy
 // of their functions. clang-format puts definitions in namespaces at the start of the line.
 // Length of the longest function that begins at `indent` columns, and where. A function begins at
