@@ -131,6 +131,31 @@ ONWARD_INLINE void StoreSums(const GemmTile& t, int last, const TileSums<kRows, 
   });
 }
 
+// The functions of a few operations are applied to the sums; returns false for others.
+template <int kRows, int kVecs>
+ONWARD_INLINE bool ActivateSums(const ActivationSpec& activation, TileSums<kRows, kVecs>& sums) {
+  const auto each = [&](auto f) ONWARD_LAMBDA_INLINE {
+    ForEachVec<kRows, kVecs>(
+        0, [&](int r, int v, int) ONWARD_LAMBDA_INLINE { sums.at[r][v] = f(sums.at[r][v]); });
+  };
+  const Vec alpha = Set(activation.alpha), beta = Set(activation.beta);
+  switch (activation.kind) {
+    case Activation::kNone:
+      return true;
+    case Activation::kRelu:
+      each([](Vec x) ONWARD_LAMBDA_INLINE { return Max(Vec{}, x); });
+      return true;
+    case Activation::kClip:
+      each([&](Vec x) ONWARD_LAMBDA_INLINE { return Min(beta, Max(alpha, x)); });
+      return true;
+    case Activation::kHardSwish:
+      each([](Vec x) ONWARD_LAMBDA_INLINE { return HardSwish(x); });
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The costlier functions run over the stored tile, which is in the first-level cache.
 __attribute__((noinline)) inline void ActivateTile(const GemmTile& t) {
   WithActivation(t.activation, [&](auto f) ONWARD_LAMBDA_INLINE {
@@ -162,13 +187,9 @@ void Tile(const GemmTile& t) {
   } else {
     Multiply<kRows, kVecs, kPackedRows, true>(t, last, sums);
   }
-  if (t.activation.kind == Activation::kRelu) {
-    ForEachVec<kRows, kVecs>(last, [&](int r, int v, int) ONWARD_LAMBDA_INLINE {
-      sums.at[r][v] = Max(Vec{}, sums.at[r][v]);
-    });
-  }
+  const bool activated = ActivateSums(t.activation, sums);
   StoreSums(t, last, sums);
-  if (t.activation.kind > Activation::kRelu) ActivateTile(t);
+  if (!activated) ActivateTile(t);
 }
 
 using TileFunction = void (*)(const GemmTile&);
