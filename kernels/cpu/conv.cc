@@ -2,6 +2,7 @@
 // tiles of one instruction set.
 #include <algorithm>
 
+#include "kernels/cpu/conv_bands.h"
 #include "kernels/cpu/conv_filters.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/fast_float.h"
@@ -70,6 +71,9 @@ class FloatConv {
   }
 
  private:
+  int64_t OutputOf(int64_t image, int64_t filter) const {
+    return (image * plan_.m + filter) * plan_.out_floats + plan_.out_begin;
+  }
   int64_t BlocksOfK() const { return CeilDiv(plan_.k, plan_.k_block); }
   int64_t ColumnTiles() const {
     return plan_.form == ConvForm::kPixelLanes ? plan_.panels : plan_.row_tiles;
@@ -127,7 +131,7 @@ class FloatConv {
                      int64_t panel_end, float* scratch) const {
     const int64_t group = image % plan_.groups;
     GemmTile tile;
-    tile.c_row = tile.residual_row = plan_.n;
+    tile.c_row = tile.residual_row = plan_.out_floats;
     for (int64_t k0 = 0; k0 == 0 || k0 < plan_.k; k0 += plan_.k_block) {
       const int64_t k = std::min(plan_.k_block, plan_.k - k0);
       tile.k = k;
@@ -145,7 +149,7 @@ class FloatConv {
         SetFilters(group, rows, k0, tile);
         for (int64_t p = panel_begin; p < panel_end; ++p) {
           SetPatches(image, p, p - panel_begin, k0, scratch, tile);
-          const int64_t at = (image * plan_.m + rows.begin) * plan_.n + p * tiles_.tile_cols;
+          const int64_t at = OutputOf(image, rows.begin) + p * tiles_.tile_cols;
           tile.c = data_.y + at;
           tile.residual = data_.residual == nullptr ? nullptr : data_.residual + at;
           tiles_.tile(tile);
@@ -182,10 +186,10 @@ class FloatConv {
         tiles_.tile(tile);
       }
     }
-    const int64_t at = (image * plan_.m + filter) * plan_.n;
+    const int64_t at = OutputOf(image, filter);
     patches_.store_transposed(sums, tile.c_row, static_cast<int>(plan_.n), tile.cols,
                               data_.residual == nullptr ? nullptr : data_.residual + at,
-                              data_.activation, data_.y + at, plan_.n);
+                              data_.activation, data_.y + at, plan_.out_floats);
   }
 
   const GemmTileKernels& tiles_;
@@ -194,13 +198,17 @@ class FloatConv {
   const ConvData& data_;
 };
 
-// Scratch: the planes, the shared patches, then each worker's part.
-struct ConvState {
+// One band of rows. Scratch: the planes, the shared patches, then each worker's part.
+struct BandState {
   ConvPlan plan;
-  absl::Span<const int64_t> tap_offsets;
+  const int64_t* tap_offsets = nullptr;
   const float* live_filters = nullptr;  // packed anew, where taps were left out
   int64_t patches_offset = 0;
   int64_t workers_offset = 0;
+};
+
+struct ConvState {
+  absl::Span<BandState> bands;
 };
 
 class Conv : public Kernel {
@@ -215,25 +223,47 @@ class Conv : public Kernel {
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(ConvGeometry g, ConvDims(attributes_, context));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
     if (context.has_input(3)) context.AllowInPlace(0, 3);
-    ConvState* state = context.NewState<ConvState>();
-    state->live_filters = LeaveDeadTapsOut(context, tiles_, form_, packed_, g);
-    state->plan = PlanConv(tiles_, form_, g);
-    state->tap_offsets = KeepTapOffsets(context, state->plan.window);
-    state->patches_offset = CeilDiv(state->plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
-    state->workers_offset = state->patches_offset + state->plan.images * state->plan.patch_floats;
-    context.SetScratch((state->workers_offset + state->plan.worker_floats * context.num_workers()) *
-                       static_cast<int64_t>(sizeof(float)));
+    absl::InlinedVector<ConvBand, 5> cuts = {{0, g.axes[0].output}};
+    if (g.axes.size() == 2 && !packed_.empty()) cuts = CutIntoBands(g.axes, tiles_.tile_cols / 2);
+    const int64_t count = static_cast<int64_t>(cuts.size());
+    BandState* bands = context.NewArray<BandState>(count);
+    int64_t floats = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      floats = std::max(floats, BindBand(context, g, cuts[static_cast<size_t>(i)], bands[i]));
+    }
+    context.NewState<ConvState>()->bands = {bands, cuts.size()};
+    context.SetScratch(floats * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
-    const ConvState& state = context.state<ConvState>();
+    for (const BandState& band : context.state<ConvState>().bands) RunBand(context, band);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Returns the floats of scratch.
+  int64_t BindBand(BindContext& context, ConvGeometry g, const ConvBand& band,
+                   BandState& state) const {
+    const int64_t out_floats = g.output_size();
+    g.axes[0] = RowsOfBand(g.axes[0], band);
+    state.live_filters = LeaveDeadTapsOut(context, tiles_, form_, packed_, g);
+    state.plan = PlanConv(tiles_, form_, g);
+    state.plan.out_floats = out_floats;
+    state.plan.out_begin = g.axes.size() == 2 ? band.begin * g.axes[1].output : band.begin;
+    state.tap_offsets = KeepTapOffsets(context, state.plan.window);
+    state.patches_offset = CeilDiv(state.plan.planes_size(), kMaxPatchWidth) * kMaxPatchWidth;
+    state.workers_offset = state.patches_offset + state.plan.images * state.plan.patch_floats;
+    return state.workers_offset + state.plan.worker_floats * context.num_workers();
+  }
+
+  void RunBand(RunContext& context, const BandState& state) const {
     const ConvPlan& plan = state.plan;
-    if (plan.images == 0) return absl::OkStatus();
+    if (plan.images == 0) return;
     const auto optional = [&](int i) {
       return context.has_input(i) ? context.in<float>(i) : nullptr;
     };
@@ -246,7 +276,7 @@ class Conv : public Kernel {
                            optional(2),
                            optional(3),
                            context.out<float>(0),
-                           state.tap_offsets.data(),
+                           state.tap_offsets,
                            plan.planes_size() > 0 ? scratch + kPatchSlack : nullptr,
                            scratch + state.patches_offset,
                            activation_};
@@ -263,15 +293,13 @@ class Conv : public Kernel {
       float* own = scratch + state.workers_offset + worker * plan.worker_floats;
       for (int64_t chunk = begin; chunk < end; ++chunk) conv.Run(chunk, own);
     });
-    return absl::OkStatus();
   }
 
- private:
-  static absl::Span<const int64_t> KeepTapOffsets(BindContext& context, const PatchWindow& w) {
+  static const int64_t* KeepTapOffsets(BindContext& context, const PatchWindow& w) {
     int64_t* offsets = context.NewArray<int64_t>(w.taps());
     for (int64_t t = 0; t < w.taps(); ++t)
       offsets[t] = TapOffset(w, t / w.kernel_w, t % w.kernel_w);
-    return {offsets, static_cast<size_t>(w.taps())};
+    return offsets;
   }
 
   const GemmTileKernels& tiles_;

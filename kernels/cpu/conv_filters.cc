@@ -54,15 +54,17 @@ TapRanges NarrowToLiveTaps(WindowAxes& axes) {
   TapRanges kept;
   bool any = false;
   for (WindowAxis& axis : axes) {
-    const ConvAxis whole = {axis.input,    axis.output,    axis.kernel, axis.stride,
-                            axis.dilation, axis.pad_begin, axis.pad_end};
-    const TapRange taps = LiveTaps(whole).value_or(TapRange{0, axis.kernel});
-    const ConvAxis narrow = Narrowed(whole, taps);
-    kept.push_back({taps, axis.kernel});
-    any |= narrow.kernel != axis.kernel;
-    axis.kernel = narrow.kernel;
-    axis.pad_begin = narrow.pad_begin;
-    axis.pad_end = narrow.pad_end;
+    TapRange live = {axis.kernel, 0};
+    for (int64_t k = 0; k < axis.kernel; ++k) {
+      int64_t begin, end;
+      OutputsOfTap(axis, k, &begin, &end);
+      if (begin < end) live = {std::min(live.begin, k), k + 1};
+    }
+    if (live.begin >= live.end) live = {0, axis.kernel};
+    kept.push_back({live, axis.kernel});
+    any |= live.end - live.begin != axis.kernel;
+    axis.kernel = live.end - live.begin;
+    axis.pad_begin -= live.begin * axis.dilation;
   }
   return any ? kept : TapRanges();
 }

@@ -20,7 +20,7 @@ constexpr int64_t kManyFilters = 64;
 
 bool IsPointwise(const WindowAxes& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& axis) {
-    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+    return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.input == axis.output;
   });
 }
 
@@ -113,7 +113,7 @@ ConvPlan PlanConv(const GemmTileKernels& tiles, ConvForm form, const ConvGeometr
   plan.groups = g.group;
   plan.images = g.batch * g.group;
   plan.m = g.filters / g.group;
-  plan.n = g.output_size();
+  plan.n = plan.out_floats = g.output_size();
   plan.k = g.channels / g.group * g.kernel_size();
   plan.channels = g.channels / g.group;
   plan.channel_floats = g.input_size();

@@ -27,6 +27,8 @@ struct ConvPlan {
   int64_t k = 0;
   int64_t channels = 0;        // of a group
   int64_t channel_floats = 0;  // of one channel of the image
+  int64_t out_floats = 0;      // of one channel of Y
+  int64_t out_begin = 0;       // of the pixels that are computed, among them
   bool pointwise = false;      // P is the image itself
   bool packs_patches = false;
   bool shared_patches = false;  // packed once for all chunks, before the products

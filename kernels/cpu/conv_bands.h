@@ -1,0 +1,23 @@
+// Output rows of a convolution that meet the same rows of taps. With wide dilations most taps of
+// most rows meet nothing but padding.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/shapes/window.h"
+
+namespace onward::cpu {
+
+struct ConvBand {
+  int64_t begin = 0, end = 0;  // output rows
+};
+
+// The rows of `axes` (two of them) cut where taps begin or cease to meet the input; one band where
+// that would save less than a quarter of the products. `lanes`: pixels that are computed together.
+absl::InlinedVector<ConvBand, 5> CutIntoBands(const WindowAxes& axes, int64_t lanes);
+
+// Narrows a band's rows: the axis whose outputs are those of the band.
+WindowAxis RowsOfBand(const WindowAxis& rows, const ConvBand& band);
+
+}  // namespace onward::cpu
