@@ -81,7 +81,7 @@ KernelList ReferenceMatMul();
 KernelList ReferenceMaxUnpool();
 KernelList ReferenceMeanVarianceNormalization();
 KernelList ReferenceMlFeatures();
-KernelList ReferenceNonMaxSuppression();
+KernelList NonMaxSuppressionKernels();
 KernelList ReferenceNonZero();
 KernelList ReferenceNormalization();
 KernelList ReferenceOneHot();

@@ -78,7 +78,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ReferenceMaxUnpool,
         cpu::ReferenceMeanVarianceNormalization,
         cpu::ReferenceMlFeatures,
-        cpu::ReferenceNonMaxSuppression,
+        cpu::NonMaxSuppressionKernels,
         cpu::ReferenceNonZero,
         cpu::ReferenceNormalization,
         cpu::ReferenceOneHot,

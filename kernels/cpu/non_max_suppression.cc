@@ -1,10 +1,12 @@
-// NonMaxSuppression.
+// NonMaxSuppression: a box is compared with all that are kept at once, since most overlap none.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/box_overlap.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
@@ -54,9 +56,53 @@ struct Problem {
   float score_threshold = 0;
 };
 
+// What a worker needs for one class of `boxes` boxes.
+struct Workspace {
+  Candidate* candidates;
+  float* kept;  // four columns of Column(boxes)
+
+  static int64_t Column(int64_t boxes) { return boxes + kBoxPadding; }
+  static int64_t Bytes(int64_t boxes) {
+    return static_cast<int64_t>(sizeof(Candidate)) * boxes +
+           static_cast<int64_t>(sizeof(float)) * 4 * Column(boxes);
+  }
+};
+
+// The boxes that are kept, as columns.
+class KeptBoxes {
+ public:
+  KeptBoxes(float* columns, int64_t column, FirstOverlap first_overlap)
+      : columns_(columns), column_(column), first_overlap_(first_overlap) {}
+
+  void Add(const Box& box) {
+    const float corners[] = {box.x_min, box.y_min, box.x_max, box.y_max};
+    for (int i = 0; i < 4; ++i) columns_[i * column_ + count_] = corners[i];
+    ++count_;
+  }
+  // `index[i]` is the box that was added as the i-th.
+  bool Suppress(const Box& box, float threshold, const Box* boxes, const int32_t* index) const {
+    const BoxColumns all = {columns_, columns_ + column_, columns_ + 2 * column_,
+                            columns_ + 3 * column_};
+    const BoxCorners corners = {box.x_min, box.y_min, box.x_max, box.y_max};
+    for (int64_t i = 0; i < count_; ++i) {
+      i = first_overlap_(all, corners, i, count_);
+      if (i < count_ && Suppresses(box, boxes[index[i]], threshold)) return true;
+    }
+    return false;
+  }
+
+ private:
+  float* columns_;
+  int64_t column_;
+  FirstOverlap first_overlap_;
+  int64_t count_ = 0;
+};
+
 // Chooses the boxes of one class, best first; returns how many it wrote to `selected`.
-int64_t Select(const Problem& problem, const float* scores, const Box* boxes, Candidate* candidates,
-               int32_t* selected) {
+int64_t Select(const Problem& problem, const float* scores, const Box* boxes,
+               FirstOverlap first_overlap, const Workspace& workspace, int32_t* selected) {
+  Candidate* candidates = workspace.candidates;
+  KeptBoxes kept_boxes(workspace.kept, Workspace::Column(problem.boxes), first_overlap);
   int64_t count = 0;
   for (int64_t i = 0; i < problem.boxes; ++i) {
     // NaN has no place in an order of scores.
@@ -69,17 +115,17 @@ int64_t Select(const Problem& problem, const float* scores, const Box* boxes, Ca
   while (count > 0 && kept < problem.limit) {
     std::pop_heap(candidates, candidates + count, Worse);
     const int32_t next = candidates[--count].index;
-    bool suppressed = false;
-    for (int64_t i = 0; i < kept && !suppressed; ++i)
-      suppressed = Suppresses(boxes[next], boxes[selected[i]], problem.iou);
-    if (!suppressed) selected[kept++] = next;
+    if (kept_boxes.Suppress(boxes[next], problem.iou, boxes, selected)) continue;
+    kept_boxes.Add(boxes[next]);
+    selected[kept++] = next;
   }
   return kept;
 }
 
 class NonMaxSuppression : public Kernel {
  public:
-  explicit NonMaxSuppression(bool center) : center_(center) {}
+  NonMaxSuppression(bool center, FirstOverlap first_overlap)
+      : center_(center), first_overlap_(first_overlap) {}
   absl::Status Bind(BindContext& context) const override {
     const DimsView boxes = context.input_dims(0), scores = context.input_dims(1);
     const bool fits = boxes.size() == 3 && scores.size() == 3 && boxes[2] == 4 &&
@@ -90,9 +136,8 @@ class NonMaxSuppression : public Kernel {
                                                      " do not fit together"));
     }
     context.SetOutputAtRun(0);
-    // Per thread the candidates of one class; per image its boxes.
-    context.SetScratch(static_cast<int64_t>(sizeof(Candidate)) * boxes[1] * context.num_workers() +
-                       static_cast<int64_t>(sizeof(Box)) * boxes[0] * boxes[1]);
+    context.SetScratch(static_cast<int64_t>(sizeof(Box)) * boxes[0] * boxes[1] +
+                       Workspace::Bytes(boxes[1]) * context.num_workers());
     return absl::OkStatus();
   }
 
@@ -107,15 +152,19 @@ class NonMaxSuppression : public Kernel {
     auto* counts = static_cast<int64_t*>(memory);
     auto* selected = reinterpret_cast<int32_t*>(counts + tasks);
     auto* boxes = context.scratch<Box>();
-    auto* candidates = reinterpret_cast<Candidate*>(boxes + problem.batches * problem.boxes);
+    char* workers = reinterpret_cast<char*>(boxes + problem.batches * problem.boxes);
     for (int64_t i = 0; i < problem.batches * problem.boxes; ++i)
       boxes[i] = BoxOf(context.in<float>(0) + 4 * i, center_);
     const int64_t grain = std::max<int64_t>(1, 2048 / problem.boxes);
     context.ParallelForWorkers(tasks, grain, [&](int worker, int64_t begin, int64_t end) {
+      char* own = workers + worker * Workspace::Bytes(problem.boxes);
+      auto* candidates = reinterpret_cast<Candidate*>(own);
+      const Workspace workspace = {candidates,
+                                   reinterpret_cast<float*>(candidates + problem.boxes)};
       for (int64_t task = begin; task < end; ++task) {
         counts[task] = Select(problem, context.in<float>(1) + task * problem.boxes,
-                              boxes + task / problem.classes * problem.boxes,
-                              candidates + worker * problem.boxes, selected + task * problem.limit);
+                              boxes + task / problem.classes * problem.boxes, first_overlap_,
+                              workspace, selected + task * problem.limit);
       }
     });
     return Write(context, problem, counts, selected);
@@ -156,18 +205,27 @@ class NonMaxSuppression : public Kernel {
     return absl::OkStatus();
   }
   bool center_;
+  FirstOverlap first_overlap_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeNonMaxSuppression(const NodeSpec& spec) {
-  return std::make_unique<NonMaxSuppression>(spec.attributes().Int("center_point_box", 0) != 0);
+template <InstructionSet kSet>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  if (!Supports(kSet)) {
+    return absl::UnimplementedError(
+        absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
+  }
+  return std::make_unique<NonMaxSuppression>(spec.attributes().Int("center_point_box", 0) != 0,
+                                             FirstOverlapFor(kSet));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "NonMaxSuppression", "non_max_suppression_reference", MakeNonMaxSuppression},
+    {"", "NonMaxSuppression", "non_max_suppression_avx512", Make<InstructionSet::kAvx512>},
+    {"", "NonMaxSuppression", "non_max_suppression_avx2", Make<InstructionSet::kAvx2>},
+    {"", "NonMaxSuppression", "non_max_suppression_reference", Make<InstructionSet::kBaseline>},
 };
 
 }  // namespace
 
-KernelList ReferenceNonMaxSuppression() { return kKernels; }
+KernelList NonMaxSuppressionKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -1,0 +1,40 @@
+// Which of many boxes overlaps a given one.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/simd/cpu_features.h"
+
+namespace onward::cpu {
+
+// Boxes as columns. The arrays hold kBoxPadding floats more than boxes, of any value.
+struct BoxColumns {
+  const float* x_min;
+  const float* y_min;
+  const float* x_max;
+  const float* y_max;
+};
+inline constexpr int64_t kBoxPadding = 16;
+
+struct BoxCorners {
+  float x_min, y_min, x_max, y_max;
+};
+
+// The first of boxes [begin, end) whose overlap with `box` has a positive width and height, or end.
+// Boxes with NaN overlap nothing.
+using FirstOverlap = int64_t (*)(const BoxColumns& boxes, const BoxCorners& box, int64_t begin,
+                                 int64_t end);
+
+namespace baseline {
+int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
+}
+namespace avx2 {
+int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
+}
+namespace avx512 {
+int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
+}
+
+FirstOverlap FirstOverlapFor(InstructionSet set);
+
+}  // namespace onward::cpu

@@ -1,0 +1,1 @@
+#include "kernels/cpu/simd/box_overlap_inl.h"
