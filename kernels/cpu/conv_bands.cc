@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/fast_float.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 namespace {
 
 int64_t LiveTapsOf(const WindowAxis& rows, const ConvBand& band) {
@@ -50,4 +50,4 @@ WindowAxis RowsOfBand(const WindowAxis& rows, const ConvBand& band) {
   return axis;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

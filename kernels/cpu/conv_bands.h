@@ -7,7 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "kernels/shapes/window.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 struct ConvBand {
   int64_t begin = 0, end = 0;  // output rows
@@ -20,4 +20,4 @@ absl::InlinedVector<ConvBand, 5> CutIntoBands(const WindowAxes& axes, int64_t la
 // Narrows a band's rows: the axis whose outputs are those of the band.
 WindowAxis RowsOfBand(const WindowAxis& rows, const ConvBand& band);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -45,7 +45,7 @@ Expr WeightedMean(const Expr& elements, const Expr& weight, Reduction reduction)
 
 Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
                                  const ClassOptions& options, const Expr& classes) {
-  const int64_t axis = training::ClassAxis(scores);
+  const int64_t axis = ClassAxis(scores);
   const Expr smooth = options.label_smoothing == 0 ? target
                                                    : target * (1 - options.label_smoothing) +
                                                          options.label_smoothing / classes;
@@ -59,7 +59,7 @@ Expr CrossEntropyOfProbabilities(const Expr& scores, const Expr& target,
 // kernels those of SoftmaxCrossEntropyLoss keep no probabilities.
 Expr LossOfClasses(const char* op, const Expr& scores, const Expr& target,
                    const ClassOptions& options) {
-  const bool single = training::ClassAxis(scores) == 0;
+  const bool single = ClassAxis(scores) == 0;
   const Expr labels = target.dtype() == DType::kInt32 ? target : Cast(target, DType::kInt64);
   std::vector<Expr> inputs = {single ? Unsqueeze(scores, {0}) : scores,
                               single ? Unsqueeze(labels, {0}) : labels};
@@ -74,7 +74,7 @@ Expr LossOfClasses(const char* op, const Expr& scores, const Expr& target,
 
 // The weighted sum over classes of -log(softmax).
 Expr SumOfLosses(const Expr& scores, const Expr& weight, const Expr& classes) {
-  const int64_t axis = training::ClassAxis(scores);
+  const int64_t axis = ClassAxis(scores);
   if (scores.sink() == nullptr) return {};
   const Expr normalizer = expr::Op("ReduceLogSumExp", {scores, scores.sink()->Ints({axis})},
                                    {{"keepdims", int64_t{0}}});
@@ -99,7 +99,7 @@ bool MayBeProbabilities(const Expr& scores, const Expr& target) {
 ClassOptions Fitted(const std::string& loss, const Expr& scores, ClassOptions options) {
   if (options.weight.valid())
     options.weight =
-        OnePer(loss, scores, training::ClassAxis(scores), options.weight, "the weight");
+        OnePer(loss, scores, ClassAxis(scores), options.weight, "the weight");
   return options;
 }
 
@@ -109,7 +109,7 @@ Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
                            const ClassOptions& options) {
   constexpr char kName[] = "nll";
   if (!IsInteger(kName, target, "the target")) return {};
-  const int64_t axis = training::ClassAxis(log_probabilities);
+  const int64_t axis = ClassAxis(log_probabilities);
   return LossOfClasses("NegativeLogLikelihoodLoss", log_probabilities,
                        ClassTarget(kName, log_probabilities, target, axis),
                        Fitted(kName, log_probabilities, options));
@@ -118,7 +118,7 @@ Expr NegativeLogLikelihood(const Expr& log_probabilities, const Expr& target,
 Expr CrossEntropy(const Expr& scores, const Expr& given, const ClassOptions& unfitted) {
   constexpr char kName[] = "cross_entropy";
   if (!scores.valid() || !given.valid()) return {};
-  const int64_t axis = training::ClassAxis(scores);
+  const int64_t axis = ClassAxis(scores);
   const ClassOptions options = Fitted(kName, scores, unfitted);
   const Expr classes = Squeeze(Cast(Shape(scores, axis, axis + 1), scores.dtype()), {0});
   if (IsFloating(given.dtype())) {
@@ -138,7 +138,7 @@ Expr CrossEntropy(const Expr& scores, const Expr& given, const ClassOptions& unf
 Expr TargetWeight(const Expr& scores, const Expr& target, const ClassOptions& options) {
   if (!scores.valid() || !target.valid()) return {};
   if (IsFloating(target.dtype())) {
-    const int64_t axis = training::ClassAxis(scores);
+    const int64_t axis = ClassAxis(scores);
     const Expr classes = Squeeze(Shape(scores, axis, axis + 1), {0});
     return Cast(Size(scores) / classes, DType::kFloat64);
   }

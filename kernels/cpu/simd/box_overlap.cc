@@ -1,6 +1,6 @@
 #include "kernels/cpu/simd/box_overlap.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 FirstOverlap FirstOverlapFor(InstructionSet set) {
 #if defined(__x86_64__)
@@ -11,4 +11,4 @@ FirstOverlap FirstOverlapFor(InstructionSet set) {
   return baseline::FirstOverlapOf;
 }
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

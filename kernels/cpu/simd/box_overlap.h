@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/simd/cpu_features.h"
 
-namespace onward::cpu {
+namespace onward::kernels::cpu {
 
 // Boxes as columns. The arrays hold kBoxPadding floats more than boxes, of any value.
 struct BoxColumns {
@@ -37,4 +37,4 @@ int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int6
 
 FirstOverlap FirstOverlapFor(InstructionSet set);
 
-}  // namespace onward::cpu
+}  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 #include "kernels/cpu/simd/box_overlap.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // All bits of the lanes where the overlap is positive.
 ONWARD_INLINE IVec Overlaps(const BoxColumns& boxes, const BoxCorners& box, int64_t i) {
@@ -39,4 +39,4 @@ int64_t FirstOverlapOf(const BoxColumns& boxes, const BoxCorners& box, int64_t b
   return end;
 }
 
-}  // namespace onward::cpu::ONWARD_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -85,7 +85,7 @@ TEST(NonMaxSuppression, KeepsWhatTheDefinitionKeeps) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
     const OpCase c = RandomCase(random);
-    for (const KernelEntry& entry : CpuKernels()) {
+    for (const KernelEntry& entry : kernels::CpuKernels()) {
       if (entry.op != c.op) continue;
       const auto outputs = testing::RunKernel(entry, c, 3, 0);
       if (outputs.status().code() == absl::StatusCode::kUnimplemented) continue;
