@@ -13,7 +13,11 @@ onward_precompiled_headers(onward_serving onward_graph ${ONWARD_PRECOMPILED})
 set_source_files_properties(serving/client/http_client.cc serving/client/load.cc serving/client/reply_reader.cc
                             serving/client/server_connection.cc serving/http/connection.cc serving/http/http_server.cc
                             PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-onward_compile_quickly(onward_serving)
+# Requests wait for these; the others work when a model is loaded, when somebody administers, for a text, or in the client.
+set(hot "/serving/(http/|protocol/|scheduling/|statistics/model_|endpoints/(call|infer)|repository/queue_|\
+(keys|model_repository|request_trace|routes|served_model)\\.cc)")
+list(FILTER sources EXCLUDE REGEX ${hot})
+set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
 
 # The configuration of a model, as repositories have it, and the messages of gRPC, whose tests need no gRPC.
 set(serving_messages ${CMAKE_BINARY_DIR}/serving_messages)
