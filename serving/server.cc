@@ -33,7 +33,8 @@ class InferenceServer : public Server {
          [this](const HttpRequest& head, int64_t body_bytes) {
            return Admit(state_, head, body_bytes);
          },
-         [this](const std::string& client, int status) { NoteRefusal(state_, client, status); }});
+         [this](const std::string& client, int status) { NoteRefusal(state_, client, status); },
+         [this] { state_.scheduler->Wake(); }});
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
     idle_timer_.emplace(state_.models, kIdlePeriod, kMostIdle);

@@ -107,7 +107,9 @@ void Infer(ServerState& state, Call call) {
   request.reply = [&state, model = *model, inference](Outcome outcome) {
     Finish(state, *inference, *model, std::move(outcome));
   };
-  const absl::Status submitted = state.scheduler->Submit(std::move(request));
+  // The network's thread wakes the scheduler at the end of its turn.
+  const absl::Status submitted =
+      state.scheduler->Submit(std::move(request), /*wakes=*/exchange != nullptr);
   if (submitted.ok()) return;
   (*model)->statistics().RecordFailure(FailureOf(submitted), 0);
   inference->call.respond(ErrorReply(submitted));

@@ -115,6 +115,7 @@ void Connection::Take(std::string_view arrived) {
 }
 
 void Connection::Leave() {
+  ++request_number_;  // nobody reads the reply
   client_.request_stop();
   Close();
 }
@@ -256,14 +257,40 @@ void Connection::Handle() {
   request_.client_left = client_.get_token();
   if (input_.empty() && !reading_) ReadSome();
   const bool head_alone = request_.method == "HEAD";
+  EndTurn();
   shared_.handler.handle(
       std::move(request_),
-      [self = shared_from_this(), head_alone, number = ++request_number_](HttpReply reply) mutable {
-        asio::post(self->stream_.get_executor(),
-                   [self, head_alone, number, reply = std::move(reply)]() mutable {
-                     if (number == self->request_number_) self->Write(std::move(reply), head_alone);
-                   });
+      [self = shared_from_this(), head_alone, number = ++request_number_](HttpReply reply) {
+        self->Give(std::move(reply), number, head_alone);
       });
+}
+
+void Connection::EndTurn() {
+  if (shared_.handler.end_turn == nullptr || shared_.turn_ends) return;
+  // What is ready now comes before what is posted.
+  asio::post(shared_.context, [&shared = shared_] {
+    shared.turn_ends = false;
+    shared.handler.end_turn();
+  });
+  shared_.turn_ends = true;
+}
+
+void Connection::Give(HttpReply reply, uint64_t number, bool head_alone) {
+  if (!shared_.context.get_executor().running_in_this_thread()) {
+    parcel_ = {std::move(reply), number, head_alone};
+    return shared_.mail.Give(shared_from_this());
+  }
+  if (number == request_number_) Write(std::move(reply), head_alone);
+}
+
+void Connection::TakeParcel() {
+  HttpReply reply = std::move(parcel_.reply);
+  if (parcel_.number != request_number_) return;
+  try {
+    Write(std::move(reply), parcel_.head_alone);
+  } catch (const std::bad_alloc&) {
+    RefuseForMemory();
+  }
 }
 
 void Connection::Refuse(int status, std::string_view message) {

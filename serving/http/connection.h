@@ -18,17 +18,23 @@
 
 #include "absl/status/status.h"
 #include "serving/http/http_server.h"
+#include "serving/http/reply_mail.h"
 
 namespace onward::serving {
 
 class Connection;
 
-// What connections share; all but `open` is of the network's thread.
+// What connections share; all but `mail` and `open` is of the network's thread.
 struct Connections {
+  explicit Connections(boost::asio::io_context& context) : context(context), mail(context) {}
+
+  boost::asio::io_context& context;
   HttpLimits limits;
   HttpHandler handler;
   std::set<std::shared_ptr<Connection>> all;
   bool draining = false;
+  bool turn_ends = false;  // HttpHandler::end_turn is about to be called
+  ReplyMail mail;
   std::mutex mutex;
   std::condition_variable changed;
   size_t open = 0;  // guarded by mutex
@@ -49,6 +55,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // request.
   void CheckDeadline(std::chrono::steady_clock::time_point now);
   void Close();
+  // The reply that is due, until the network's thread has taken it.
+  Parcel& parcel() { return parcel_; }
+  void TakeParcel();
 
  private:
   using Error = Stream::Error;
@@ -85,6 +94,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ReadLength(size_t length);
   void ReadChunks();
   void Handle();
+  // Has the handler told once the requests that are here have been handled.
+  void EndTurn();
+  // From any thread.
+  void Give(HttpReply reply, uint64_t number, bool head_alone);
   void Refuse(int status, std::string_view message);
   void Refuse(int status, const absl::Status& why);
   // What the request had is given back first.
@@ -117,6 +130,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpRequest request_;
   std::string head_;  // of the reply that is written
   HttpReply reply_;
+  Parcel parcel_;
   std::shared_ptr<BodyPipe> pipe_;  // of the reply that is written
   bool writes_ = false;             // a part of the pipe
   bool takes_chunks_ = true;        // the client: it speaks HTTP/1.1

@@ -199,6 +199,7 @@ class AsioServer : public HttpServer {
     deadlines_.async_wait([this](Error) {
       const auto now = std::chrono::steady_clock::now();
       for (const auto& connection : shared_.all) connection->CheckDeadline(now);
+      shared_.mail.Deliver();
       CheckDeadlines();
     });
   }
@@ -219,7 +220,7 @@ class AsioServer : public HttpServer {
   std::optional<asio::ssl::context> tls_;
   asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor_;
   asio::steady_timer retry_{context_}, deadlines_{context_};
-  Connections shared_;
+  Connections shared_{context_};
   std::thread thread_;
   std::string unix_path_;
   int port_ = 0;

@@ -48,6 +48,8 @@ struct HttpHandler {
       nullptr;
   // Told of a client whose request could not be read, with the status that it gets. May be null.
   std::function<void(const std::string& client, int status)> refused = nullptr;
+  // Called after requests that came together have been handled. May be null.
+  std::function<void()> end_turn = nullptr;
 };
 
 class HttpServer {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "onward/status.h"
+#include "serving/http/reply_batch.h"
 #include "serving/request_trace.h"
 #include "serving/scheduling/batch.h"
 
@@ -109,6 +110,7 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
   const int64_t taken = Nanoseconds(Clock::now() - begin);
   if (!outputs.ok() || !HaveRows(*outputs, rows)) return false;
   int64_t first = 0;
+  const ReplyBatch together;
   for (const auto& each : batch) {
     const int64_t own = RowsOf(each->request->inputs);
     each->times.compute_infer = taken;

@@ -105,7 +105,7 @@ absl::Status Scheduler::Admit(const ServedModel& model, int64_t bytes) const {
   return AdmitLocked(model.name(), bytes);
 }
 
-absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
+absl::Status Scheduler::Submit(ScheduledRequest scheduled, bool wakes) {
   auto request = std::make_unique<WaitingRequest>();
   request->arrived = Clock::now();
   request->scheduled = std::move(scheduled);
@@ -127,10 +127,12 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled) {
     request->scheduled.model->statistics().AddPending(1);
     line.Add(std::move(request));
   }
-  changed_.notify_one();
+  if (wakes) Wake();
   if (left.stop_requested()) Drop(model, number);
   return absl::OkStatus();
 }
+
+void Scheduler::Wake() { changed_.notify_one(); }
 
 void Scheduler::Drop(std::string model, uint64_t number) {
   std::unique_ptr<WaitingRequest> dropped;
@@ -167,7 +169,8 @@ void Scheduler::Work() {
     if (line->unread() > 0 && !(line->in_order && line->reads > 0)) ReadSome(lock, *line);
     RunSome(lock, *line);
     --busy_;
-    changed_.notify_all();
+    // This thread takes what is next, and wakes another one if there is more.
+    if (ends_ && waiting_ == 0) changed_.notify_all();
   }
 }
 
@@ -180,6 +183,7 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   const size_t taken = unread.size();
   queued_ -= taken;
   line.in_hand += taken;
+  if (queued_ > 0) changed_.notify_one();
   lock.unlock();
   WaitingRequests read;
   int64_t refused_bytes = 0;

@@ -37,8 +37,10 @@ class Scheduler {
 
   // `request.reply` is called once, from another thread, also where the client leaves meanwhile
   // (Cancelled) or has waited too long (Unavailable). Unavailable, and `reply` is not called: by
-  // what runs took so far it would wait longer than it may.
-  absl::Status Submit(ScheduledRequest request);
+  // what runs took so far it would wait longer than it may. `wakes` false: Wake is called once
+  // more requests have been submitted.
+  absl::Status Submit(ScheduledRequest request, bool wakes = true);
+  void Wake();
   // Whether a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
   std::chrono::microseconds max_wait() const { return options_.max_wait; }
