@@ -84,6 +84,16 @@ void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcom
   inference.call.respond(std::move(reply));
 }
 
+int64_t BytesOf(const Call& call) {
+  return static_cast<int64_t>(call.exchange == nullptr ? call.request.body.size()
+                                                       : call.exchange->bytes_in());
+}
+
+void Refuse(const ServedModel& model, const Call& call, const absl::Status& why) {
+  model.statistics().RecordFailure(FailureOf(why), 0);
+  call.respond(ErrorReply(why));
+}
+
 }  // namespace
 
 void Infer(ServerState& state, Call call) {
@@ -93,12 +103,15 @@ void Infer(ServerState& state, Call call) {
     call.record->model = (*model)->name();
     call.record->version = (*model)->version();
   }
+  // Nothing is built for those that are refused while too many come.
+  if (state.scheduler->refuses()) {
+    const absl::Status admitted = state.scheduler->Admit(**model, BytesOf(call));
+    if (!admitted.ok()) return Refuse(**model, call, admitted);
+  }
   const auto inference = std::make_shared<Inference>(Inference{std::move(call)});
   ScheduledRequest request;
   request.model = *model;
-  const InferExchange* const exchange = inference->call.exchange.get();
-  request.bytes = static_cast<int64_t>(exchange == nullptr ? inference->call.request.body.size()
-                                                           : exchange->bytes_in());
+  request.bytes = BytesOf(inference->call);
   request.client_left = inference->call.request.client_left;
   request.trace = inference->trace = state.tracing.Begin();
   request.read = [model = *model, inference, most = state.most_body_bytes] {
@@ -109,10 +122,8 @@ void Infer(ServerState& state, Call call) {
   };
   // The network's thread wakes the scheduler at the end of its turn.
   const absl::Status submitted =
-      state.scheduler->Submit(std::move(request), /*wakes=*/exchange != nullptr);
-  if (submitted.ok()) return;
-  (*model)->statistics().RecordFailure(FailureOf(submitted), 0);
-  inference->call.respond(ErrorReply(submitted));
+      state.scheduler->Submit(std::move(request), /*wakes=*/inference->call.exchange != nullptr);
+  if (!submitted.ok()) Refuse(**model, inference->call, submitted);
 }
 
 std::optional<HttpReply> AdmitInfer(const ServerState& state, const std::vector<std::string>& names,

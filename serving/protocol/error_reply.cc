@@ -1,6 +1,6 @@
 #include "serving/protocol/error_reply.h"
 
-#include <nlohmann/json.hpp>
+#include "serving/protocol/json_text.h"
 
 namespace onward::serving {
 namespace {
@@ -31,8 +31,9 @@ int HttpStatusOf(absl::StatusCode code) {
 
 HttpReply ErrorReply(int status, const std::string& message) {
   HttpReply reply{.status = status};
-  reply.body = nlohmann::json{{"error", message}}.dump(-1, ' ', false,
-                                                       nlohmann::json::error_handler_t::replace);
+  reply.body = "{\"error\":";
+  AppendQuoted(message, reply.body);
+  reply.body.push_back('}');
   if (status == 503) reply.fields.emplace_back("Retry-After", "1");
   return reply;
 }

@@ -87,6 +87,12 @@ double Scheduler::SecondsToWait(const Line& line) const {
 }
 
 absl::Status Scheduler::AdmitLocked(const std::string& model, int64_t bytes) const {
+  absl::Status status = CheckWait(model, bytes);
+  refuses_ = !status.ok();
+  return status;
+}
+
+absl::Status Scheduler::CheckWait(const std::string& model, int64_t bytes) const {
   if (waiting_ >= options_.most_waiting ||
       (waiting_ > 0 && waiting_bytes_ + bytes > options_.most_waiting_bytes))
     return absl::UnavailableError("the server is overloaded: too many requests wait already");

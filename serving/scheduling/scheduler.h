@@ -43,12 +43,15 @@ class Scheduler {
   void Wake();
   // Whether a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
+  // Whether the last one that was asked about was refused.
+  bool refuses() const { return refuses_; }
   std::chrono::microseconds max_wait() const { return options_.max_wait; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
 
   absl::Status AdmitLocked(const std::string& model, int64_t bytes) const;
+  absl::Status CheckWait(const std::string& model, int64_t bytes) const;
   double SecondsToWait(const Line& line) const;
   void Work();
   Line* NextLine();  // null: there is nothing to do now
@@ -66,6 +69,7 @@ class Scheduler {
   size_t waiting_ = 0;                 // those that are read now included
   size_t queued_ = 0;                  // those in lines
   int64_t waiting_bytes_ = 0;
+  mutable std::atomic<bool> refuses_ = false;
   std::atomic<uint64_t> arrivals_ = 0;
   int busy_ = 0;     // cores
   double turn_ = 0;  // of the line that was served last
