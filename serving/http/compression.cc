@@ -17,6 +17,8 @@ namespace {
 
 constexpr unsigned kBlock = 256 * 1024;
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
+// What is compressed by more is an attack rather than data, but where it is small.
+constexpr size_t kMostRatio = 200, kSmall = size_t{4} << 20;
 
 int WindowBits(Coding coding) { return coding == Coding::kGzip ? 16 + MAX_WBITS : MAX_WBITS; }
 
@@ -141,6 +143,7 @@ absl::StatusOr<std::string> Decompress(Coding coding, std::string_view bytes, si
   if (inflateInit2(&stream, WindowBits(coding)) != Z_OK)
     return absl::ResourceExhaustedError("there is not enough memory to decompress a body");
   inflater.open = true;
+  const size_t most_by_ratio = std::max(kSmall, bytes.size() * kMostRatio);
   Blocks blocks;
   while (true) {
     const size_t piece = std::min(bytes.size(), kMostAtOnce);
@@ -151,6 +154,9 @@ absl::StatusOr<std::string> Decompress(Coding coding, std::string_view bytes, si
     if (blocks.size() > most)
       return absl::OutOfRangeError(
           absl::StrCat("the body has more than ", most, " bytes once decompressed"));
+    if (blocks.size() > most_by_ratio)
+      return absl::OutOfRangeError(
+          absl::StrCat("the body is compressed by more than ", kMostRatio, " to 1"));
     if (result == Z_MEM_ERROR)
       return absl::ResourceExhaustedError("there is not enough memory to decompress a body");
     if (result == Z_STREAM_END) {

@@ -25,7 +25,8 @@ std::optional<Coding> CodingOf(const HttpFields& fields);
 Coding AcceptedCoding(const HttpFields& fields);
 
 // At no time takes much more memory than the smaller of the result and `most` bytes. OutOfRange: it
-// would have more than `most`; InvalidArgument: damaged or truncated data, bytes behind its end.
+// would have more than `most`, or than 4 MiB and 200 times the bytes; InvalidArgument: damaged or
+// truncated data, bytes behind its end.
 absl::StatusOr<std::string> Decompress(Coding coding, std::string_view bytes, size_t most);
 
 // `parts` as one body, compressed quickly rather than well.

@@ -89,6 +89,16 @@ TEST(Compression, ABombTakesNoMoreThanTheLimit) {
   EXPECT_LE(peak_kib() - before, 8 * 1024);
 }
 
+TEST(Compression, TheRatioIsLimited) {
+  constexpr size_t kMany = size_t{1} << 30;
+  const auto decompressed = [](size_t size) {
+    return Decompress(Coding::kGzip, Compressed(Coding::kGzip, std::string(size, '0')), kMany);
+  };
+  EXPECT_TRUE(decompressed(size_t{4} << 20).ok());
+  EXPECT_THAT(std::string(decompressed(size_t{5} << 20).status().message()),
+              HasSubstr("compressed by more than 200 to 1"));
+}
+
 TEST(Compression, WhatAcceptEncodingAsksFor) {
   const auto accepted = [](const std::string& value) {
     return AcceptedCoding({{"host", "a"}, {"accept-encoding", value}});
