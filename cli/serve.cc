@@ -78,6 +78,8 @@ void SetLoaders(const CommonOptions& common, serving::ServerOptions& options) {
   SessionOptions session = common.session();
   // One row alone and in a batch may differ in the last bits.
   session.check_rows = !common.deterministic;
+  // Batches of each number of rows have a plan of their own.
+  session.max_bindings = 80;
   session.pool = std::make_shared<ThreadPool>(options.scheduling.cores);
   session.memory =
       std::make_shared<MemoryLimit>(session.max_memory > 0 ? session.max_memory : MachineMemory());
