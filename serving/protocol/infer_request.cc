@@ -24,7 +24,7 @@ class RequestReader {
       : json_(body.substr(0, json_length.value_or(body.size()))), tensors_(body, json_length) {}
 
   absl::StatusOr<InferRequest> Read() {
-    ONWARD_ASSIGN_OR_RETURN(const JsonElement document, ParseJson(parser_, json_));
+    ONWARD_ASSIGN_OR_RETURN(const JsonElement document, ParseJson(*parser_, json_));
     JsonObject object;
     if (document.get(object) != simdjson::SUCCESS)
       return Wrong("the body", absl::StrCat("is ", std::string(KindOf(document)),
@@ -67,7 +67,7 @@ class RequestReader {
 
   const std::string_view json_;
   BodyTensors tensors_;
-  simdjson::dom::parser parser_;
+  JsonParser parser_;
 };
 
 // The dims of `type` for so many elements: a dim that varies is what makes the product right.

@@ -1,9 +1,15 @@
 #include "serving/protocol/json_members.h"
 
+#include <new>
+
 #include "absl/strings/str_cat.h"
 
 namespace onward::serving {
 namespace {
+
+constexpr size_t kMostDepth = 100;
+
+thread_local simdjson::dom::parser kept_parser;
 
 // NaN and the infinities, which are no JSON, become strings.
 std::string QuoteNonFinite(std::string_view text) {
@@ -98,9 +104,19 @@ absl::StatusOr<JsonElement> MemberOf(JsonObject object, const char* name,
   return value;
 }
 
+JsonParser::~JsonParser() {
+  constexpr size_t kMostKept = 256 << 10;
+  if (kept_parser.capacity() > kMostKept) kept_parser = simdjson::dom::parser();
+}
+
+simdjson::dom::parser& JsonParser::operator*() { return kept_parser; }
+
 absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string_view body) {
   if (body.empty()) return Wrong("the body", "is not JSON: it is empty");
   JsonElement document;
+  // A parser that has memory keeps its depth.
+  if (parser.capacity() == 0 && parser.allocate(body.size(), kMostDepth) != simdjson::SUCCESS)
+    throw std::bad_alloc();
   auto error = parser.parse(body.data(), body.size()).get(document);
   if (error != simdjson::SUCCESS &&
       (body.find("NaN") != body.npos || body.find("Infinity") != body.npos)) {
@@ -108,6 +124,9 @@ absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string
     error = parser.parse(quoted.data(), quoted.size()).get(document);
   }
   if (error == simdjson::SUCCESS) return document;
+  if (error == simdjson::DEPTH_ERROR)
+    return Wrong("the body", absl::StrCat("is nested more than ", kMostDepth, " deep"));
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
   return Wrong("the body", absl::StrCat("is not JSON: ", simdjson::error_message(error)));
 }
 

@@ -25,8 +25,18 @@ absl::StatusOr<JsonArray> ArrayOf(JsonElement value, const std::string& where);
 absl::StatusOr<JsonObject> ObjectOf(JsonElement value, const std::string& where);
 absl::StatusOr<JsonElement> MemberOf(JsonObject object, const char* name, const std::string& where);
 
+// The parser of this thread, whose memory is kept where it is small. One at a time.
+class JsonParser {
+ public:
+  JsonParser() = default;
+  ~JsonParser();
+  JsonParser(const JsonParser&) = delete;
+  JsonParser& operator=(const JsonParser&) = delete;
+  simdjson::dom::parser& operator*();
+};
+
 // The body as JSON that may have NaN, Infinity and -Infinity outside strings; they become strings.
-// `parser` owns the result.
+// `parser` owns the result. InvalidArgument: it is no JSON, or is nested more than 100 deep.
 absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string_view body);
 
 }  // namespace onward::serving

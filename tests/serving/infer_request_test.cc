@@ -110,6 +110,16 @@ TEST(InferRequest, NothingIsAllocatedOnAStrangersWord) {
   EXPECT_THAT(Refusal(Input("FP32", "[1]", deep)), HasSubstr("nested more than 100 deep"));
 }
 
+// Of members that nobody asks for, too.
+TEST(InferRequest, JsonIsAHundredDeep) {
+  const auto nested = [](size_t depth) {
+    const std::string value = std::string(depth - 1, '[') + std::string(depth - 1, ']');
+    return absl::StrCat(R"({"other":)", value, R"(,"inputs":[]})");
+  };
+  EXPECT_TRUE(ReadInferRequest(nested(100)).ok()) << ReadInferRequest(nested(100)).status();
+  EXPECT_THAT(Refusal(nested(101)), HasSubstr("the body: is nested more than 100 deep"));
+}
+
 TEST(InferReply, RoundTrips) {
   InferReply reply{"m", "1", "an id", {}};
   reply.outputs.push_back(
