@@ -9,6 +9,7 @@
 #include "serving/protocol/binary_tensor.h"
 #include "serving/protocol/datatype.h"
 #include "serving/protocol/decimal.h"
+#include "serving/protocol/json_text.h"
 
 namespace onward::serving {
 namespace {
@@ -18,17 +19,16 @@ using Types = Concat<NumericTypes, TypeList<bool, std::string>>;
 // Binary outputs that are copied behind the JSON: one write of one buffer costs less.
 constexpr size_t kMostCopied = 16 * 1024;
 
-// Quoted and escaped. Throws on bytes that are not UTF-8.
-std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
-// The same, with replacements for such bytes.
-std::string QuotedName(const std::string& name) {
-  return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// Appends it quoted and escaped. Throws on bytes that are not UTF-8.
+void AppendText(const std::string& text, std::string& json) {
+  if (IsPlain(text)) return AppendQuoted(text, json);
+  json += nlohmann::json(text).dump();
 }
 
 template <typename T>
 void AppendElement(const T& element, std::string& json) {
   if constexpr (std::is_same_v<T, std::string>) {
-    json += Quoted(element);
+    AppendText(element, json);
   } else if constexpr (std::is_same_v<T, bool>) {
     json += element ? "true" : "false";
   } else {
@@ -64,8 +64,11 @@ absl::StatusOr<BodyPart> BytesOf(const Tensor& tensor) {
 
 absl::Status AppendTensor(const ReplyOutput& output, HttpReply& message) {
   std::string& json = message.body;
-  absl::StrAppend(&json, "{\"name\":", QuotedName(output.name), ",\"datatype\":\"",
-                  std::string(DatatypeName(output.tensor.dtype())), "\",\"shape\":[");
+  json += "{\"name\":";
+  AppendQuoted(output.name, json);
+  json += ",\"datatype\":\"";
+  json += DatatypeName(output.tensor.dtype());
+  json += "\",\"shape\":[";
   for (size_t i = 0; i < output.tensor.dims().size(); ++i)
     absl::StrAppend(&json, i == 0 ? "" : ",", output.tensor.dims()[i]);
   json += "]";
@@ -100,9 +103,15 @@ void SendAsBytes(HttpReply& message) {
 absl::StatusOr<HttpReply> WriteInferReply(const InferReply& reply) {
   HttpReply written;
   std::string& json = written.body;
-  json = absl::StrCat("{\"model_name\":", QuotedName(reply.model),
-                      ",\"model_version\":", QuotedName(reply.version));
-  if (reply.id) absl::StrAppend(&json, ",\"id\":", QuotedName(*reply.id));
+  json.reserve(256);
+  json += "{\"model_name\":";
+  AppendQuoted(reply.model, json);
+  json += ",\"model_version\":";
+  AppendQuoted(reply.version, json);
+  if (reply.id) {
+    json += ",\"id\":";
+    AppendQuoted(*reply.id, json);
+  }
   json += ",\"outputs\":[";
   bool binary = false;
   for (const ReplyOutput& output : reply.outputs) {
