@@ -11,7 +11,9 @@ target_link_libraries(onward_serving PUBLIC onward_options onward_generation onw
                                             simdjson::simdjson Threads::Threads ZLIB::ZLIB OpenSSL::SSL)
 onward_precompiled_headers(onward_serving onward_graph ${ONWARD_PRECOMPILED})
 set_source_files_properties(serving/client/http_client.cc serving/client/load.cc serving/client/reply_reader.cc
-                            serving/client/server_connection.cc serving/http/connection.cc serving/http/http_server.cc
+                            serving/client/server_connection.cc serving/http/client_place.cc serving/http/connection.cc
+                            serving/http/connection_body.cc serving/http/connection_reply.cc serving/http/http_server.cc
+                            serving/http/reply_mail.cc serving/http/reply_batch.cc
                             PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 # Requests wait for these; the others work when a model is loaded, when somebody administers, for a text, or in the client.
 set(hot "/serving/(http/|protocol/|scheduling/|statistics/model_|endpoints/(call|infer)|repository/queue_|\

@@ -101,6 +101,15 @@ void WriteAccess(const ServerState& state, const std::string& line) {
   WriteLog(state.log, LogLevel::kNews, "access", line);
 }
 
+// Nothing: the request may be handled. A server that stops answers questions, and begins no work.
+std::optional<HttpReply> CheckRoute(const ServerState& state, const Route& route,
+                                    const HttpRequest& head) {
+  if (std::optional<HttpReply> refusal = CheckKey(state.keys, route.route_class, head.fields))
+    return refusal;
+  if (state.ready || route.method != std::string_view("POST")) return std::nullopt;
+  return ErrorReply(503, "the server is stopping");
+}
+
 // Sends the reply with the traceparent that the request had, and writes the request's line.
 HttpResponder Noting(const ServerState& state, const HttpRequest& request,
                      std::shared_ptr<AccessRecord> record, HttpResponder respond) {
@@ -123,7 +132,7 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond,
               std::shared_ptr<InferExchange> exchange) {
   std::string allowed;
   std::vector<std::string> names;
-  const size_t bytes = exchange == nullptr ? request.body.size() : exchange->bytes_in();
+  const size_t bytes = exchange == nullptr ? BodySize(request) : exchange->bytes_in();
   const auto record = WritesAccess(state) ? RecordOf(request, bytes) : nullptr;
   respond = Noting(state, request, record, std::move(respond));
   if (IsOpenAi(request)) {
@@ -134,8 +143,7 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond,
   for (const Route& route : kRoutes) {
     if (!Matches(route.pattern, request.segments, names)) continue;
     if (request.method == route.method) {
-      if (std::optional<HttpReply> refusal =
-              CheckKey(state.keys, route.route_class, request.fields))
+      if (std::optional<HttpReply> refusal = CheckRoute(state, route, request))
         return respond(*std::move(refusal));
       return route.handle(state, {std::move(request), std::move(names), std::move(respond), record,
                                   std::move(exchange)});
@@ -153,7 +161,7 @@ std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head
   std::vector<std::string> names;
   for (const Route& route : kRoutes) {
     if (head.method != route.method || !Matches(route.pattern, head.segments, names)) continue;
-    std::optional<HttpReply> refusal = CheckKey(state.keys, route.route_class, head.fields);
+    std::optional<HttpReply> refusal = CheckRoute(state, route, head);
     if (!refusal && route.admit != nullptr && body_bytes >= 0)
       refusal = route.admit(state, names, body_bytes);
     if (refusal && WritesAccess(state))

@@ -11,6 +11,8 @@ namespace onward::serving {
 namespace {
 
 constexpr std::chrono::seconds kIdlePeriod{10}, kMostIdle{60};
+// Who asks once a second whether the server is ready hears that it stops.
+constexpr std::chrono::milliseconds kLeastDrain{1100};
 
 class InferenceServer : public Server {
  public:
@@ -33,6 +35,7 @@ class InferenceServer : public Server {
          [this](const HttpRequest& head, int64_t body_bytes) {
            return Admit(state_, head, body_bytes);
          },
+         nullptr,
          [this](const std::string& client, int status) { NoteRefusal(state_, client, status); },
          [this] { state_.scheduler->Wake(); }});
     if (!listening.ok()) return listening.status();
@@ -90,7 +93,7 @@ class InferenceServer : public Server {
     std::future<bool> drained;
     if (grpc_ != nullptr)
       drained = std::async(std::launch::async, [this, most] { return grpc_->Drain(most); });
-    const bool http_drained = http_->Drain(most);
+    const bool http_drained = http_->Drain(kLeastDrain, most);
     return (!drained.valid() || drained.get()) && http_drained;
   }
 

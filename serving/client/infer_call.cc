@@ -113,7 +113,7 @@ absl::StatusOr<ClientRequest> WriteInferCall(std::string_view model, std::string
   if (binary) SendAsBytes(message);
   ClientRequest request{"POST", absl::StrCat(ModelPath(model, version), "/infer")};
   request.fields = std::move(message.fields);
-  request.fields.emplace_back("Content-Type", message.content_type);
+  request.fields.emplace_back("Content-Type", std::string(message.content_type));
   request.body = std::move(message.body);
   for (const BodyPart& part : message.parts) request.body += part.bytes;
   return request;

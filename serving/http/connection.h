@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "serving/http/body_buffer.h"
 #include "serving/http/http_server.h"
 #include "serving/http/reply_mail.h"
 
@@ -32,7 +34,11 @@ struct Connections {
   HttpLimits limits;
   HttpHandler handler;
   std::set<std::shared_ptr<Connection>> all;
-  bool draining = false;
+  std::map<std::string, int> by_address;
+  size_t bodies = 0;       // bytes of those that are being read
+  size_t under_way = 0;    // requests that are handled and not yet answered
+  bool draining = false;   // connections end with their next reply
+  bool closing = false;    // requests are not taken any more
   bool turn_ends = false;  // HttpHandler::end_turn is about to be called
   ReplyMail mail;
   std::mutex mutex;
@@ -43,9 +49,9 @@ struct Connections {
 // Handlers of asynchronous calls keep the connection alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // `tls` null: bytes as they are. `client`: its address.
+  // `tls` null: bytes as they are. `client`: its address; `place`: where it is counted.
   Connection(Stream::Socket socket, boost::asio::ssl::context* tls, std::string client,
-             Connections& shared);
+             std::string place, Connections& shared);
   ~Connection();
 
   void Begin();
@@ -62,7 +68,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Error = Stream::Error;
   static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
-  enum class Awaits { kRequest, kReply, kClose };  // what the connection waits for
+  // What the connection waits for.
+  enum class Awaits { kRequest, kHead, kBody, kReply, kClose };
 
   // What follows the operation.
   template <typename F>
@@ -79,21 +86,29 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The operation that is begun next fails with timed_out after so long, once CheckDeadline sees
   // it.
   void Within(std::chrono::seconds most);
+  // One deadline for a whole body of which so many bytes will have come.
+  void BodyWithin(size_t bytes);
   void AwaitRequest();
-  // Between requests and while a reply is computed or written, so that a client that leaves is
+  // Reads heads, and goes on while a reply is computed or written, so that a client that leaves is
   // noticed.
   void ReadSome();
   void Take(std::string_view arrived);
+  // A read has failed, or has taken too long.
+  void Fail();
   void Leave();
   void ReadHead();
   void ParseHead(size_t count);
   void TakeHead();
   bool IsRefused();
+  void BeginBody();
   void ReadBody();
-  // In parts: no more memory is taken than has come, and one part more.
-  void ReadLength(size_t length);
+  void ReadLength();
   void ReadChunks();
+  // Counts memory of a body, so much in all; false: there is too much of all bodies.
+  bool Hold(size_t bytes);
+  void Release();
   void Handle();
+  void EndRequest();
   // Has the handler told once the requests that are here have been handled.
   void EndTurn();
   // From any thread.
@@ -115,8 +130,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Stream stream_;
   std::chrono::steady_clock::time_point deadline_ = kNever;  // of the operation under way
+  std::chrono::steady_clock::time_point body_begun_{};
   bool timed_out_ = false;
-  const std::string client_address_;
+  const std::string client_address_, place_;
   Connections& shared_;
   Awaits awaits_ = Awaits::kReply;
   uint64_t request_number_ = 0;  // so that the reply to one that was given up is not sent
@@ -124,6 +140,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::array<char, 4096> arrived_;
   bool reading_ = false;     // into arrived_
   std::string input_;        // read and not yet used
+  size_t searched_ = 0;      // bytes of it, for the end of a head
+  BodyBuffer body_;          // that has a length
+  size_t held_ = 0;          // bytes of bodies that are counted
+  bool under_way_ = false;   // a request is handled
   std::stop_source client_;  // of the request whose reply is due
   struct Parser;
   std::unique_ptr<Parser> parser_;

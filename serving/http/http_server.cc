@@ -1,5 +1,6 @@
 #include "serving/http/http_server.h"
 
+#include "serving/http/client_place.h"
 #include "serving/http/connection.h"
 //
 #include <sys/stat.h>
@@ -22,20 +23,7 @@ using Error = boost::system::error_code;
 using Endpoint = asio::generic::stream_protocol::endpoint;
 using asio::ip::tcp;
 
-constexpr std::chrono::milliseconds kDeadlinePeriod(250);
-
-// "unix" of a Unix socket, "" of one that is closed already.
-std::string ClientOf(const Stream::Socket& socket) {
-  Error error;
-  const Endpoint remote = socket.remote_endpoint(error);
-  if (error) return "";
-  if (remote.protocol().family() == AF_UNIX) return "unix";
-  tcp::endpoint endpoint;
-  if (remote.size() > endpoint.capacity()) return "";
-  endpoint.resize(remote.size());
-  std::memcpy(endpoint.data(), remote.data(), remote.size());
-  return endpoint.address().to_string(error);
-}
+constexpr std::chrono::milliseconds kDeadlinePeriod(250), kDrainPeriod(10);
 
 std::string NameOf(const HttpAddress& address) {
   return address.unix_path.empty() ? absl::StrCat(address.host, ":", address.port)
@@ -142,20 +130,14 @@ class AsioServer : public HttpServer {
 
   int port() const override { return port_; }
 
-  bool Drain(std::chrono::seconds most) override {
-    asio::post(context_, [this] {
+  bool Drain(std::chrono::milliseconds least, std::chrono::seconds most) override {
+    const auto begin = std::chrono::steady_clock::now();
+    asio::post(context_, [this, begin, least, most] {
       shared_.draining = true;
-      Error ignored;
-      acceptor_.close(ignored);
-      const auto open = shared_.all;  // they leave the set while they close
-      for (const auto& connection : open) connection->CloseIfIdle();
-      const std::lock_guard lock(shared_.mutex);
-      drained_ = true;
-      shared_.open = shared_.all.size();
-      shared_.changed.notify_all();
+      CloseOnceDone(begin + least, begin + most);
     });
     std::unique_lock lock(shared_.mutex);
-    return shared_.changed.wait_for(lock, most, [this] { return drained_ && shared_.open == 0; });
+    return shared_.changed.wait_for(lock, most, [this] { return closed_ && shared_.open == 0; });
   }
 
  private:
@@ -168,6 +150,26 @@ class AsioServer : public HttpServer {
       } catch (const std::bad_alloc&) {
       }
     }
+  }
+
+  // Closes the port once no request is under way, in [least, most], and connections that are idle.
+  void CloseOnceDone(std::chrono::steady_clock::time_point least,
+                     std::chrono::steady_clock::time_point most) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < most && (now < least || shared_.under_way > 0)) {
+      drain_.expires_after(kDrainPeriod);
+      drain_.async_wait([this, least, most](Error) { CloseOnceDone(least, most); });
+      return;
+    }
+    shared_.closing = true;
+    Error ignored;
+    acceptor_.close(ignored);
+    const auto open = shared_.all;  // they leave the set while they close
+    for (const auto& connection : open) connection->CloseIfIdle();
+    const std::lock_guard lock(shared_.mutex);
+    closed_ = true;
+    shared_.open = shared_.all.size();
+    shared_.changed.notify_all();
   }
 
   // The one that the system chose.
@@ -204,13 +206,19 @@ class AsioServer : public HttpServer {
     });
   }
 
+  // Where the address has too many, the connection is closed.
   void Take(Stream::Socket socket) {
     Error ignored;
     if (unix_path_.empty()) socket.set_option(tcp::no_delay(true), ignored);
-    std::string client = ClientOf(socket);
+    std::string client = ClientOf(socket), place = PlaceOf(client);
+    const HttpLimits& limits = shared_.limits;
+    const int most = place.empty() ? limits.connections_from_here : limits.connections_per_address;
+    int& count = shared_.by_address[place];
+    if (count >= most) return;
     const auto connection = std::make_shared<Connection>(std::move(socket), tls_ ? &*tls_ : nullptr,
-                                                         std::move(client), shared_);
+                                                         std::move(client), place, shared_);
     shared_.all.insert(connection);
+    ++count;
     connection->Begin();
   }
 
@@ -219,12 +227,12 @@ class AsioServer : public HttpServer {
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   std::optional<asio::ssl::context> tls_;
   asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor_;
-  asio::steady_timer retry_{context_}, deadlines_{context_};
+  asio::steady_timer retry_{context_}, deadlines_{context_}, drain_{context_};
   Connections shared_{context_};
   std::thread thread_;
   std::string unix_path_;
   int port_ = 0;
-  bool drained_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace

@@ -16,10 +16,15 @@ namespace onward::serving {
 // What a client may take; more is refused with the status in parentheses, before it is read.
 struct HttpLimits {
   int64_t body_bytes = int64_t{64} << 20;  // 413
+  size_t chunks = 65536;                   // of a body; 413
+  size_t bodies_bytes = size_t{1} << 30;   // of all that are being read; 503
   size_t line_bytes = 8 * 1024;            // of the request line; 414
-  size_t head_bytes = 64 * 1024;           // of line and fields; 431
+  size_t field_bytes = 8 * 1024;           // of all fields; 431
   size_t fields = 100;                     // 431
   int connections = 10000;                 // closed at once
+  // Of one address, in IPv6 of one network of 64 bits; closed at once.
+  int connections_per_address = 1000;
+  int connections_from_here = 10000;       // of this machine: proxies, Unix sockets
   std::chrono::seconds head_deadline{10};  // from a request's first byte to its fields' end; 408
   std::chrono::seconds transfer_deadline{30};  // a MiB of a body or a reply may take; 408
   std::chrono::seconds idle_deadline{60};      // between requests
@@ -46,6 +51,9 @@ struct HttpHandler {
   // the reply of one that is refused, after which the connection is closed. Null: all are read.
   std::function<std::optional<HttpReply>(const HttpRequest& head, int64_t body_bytes)> admit =
       nullptr;
+  // How many bytes of such a body come first, before those that are the request's tail. May be
+  // null.
+  std::function<size_t(const HttpRequest& head, size_t body_bytes)> split = nullptr;
   // Told of a client whose request could not be read, with the status that it gets. May be null.
   std::function<void(const std::string& client, int status)> refused = nullptr;
   // Called after requests that came together have been handled. May be null.
@@ -63,9 +71,10 @@ class HttpServer {
   virtual ~HttpServer() = default;  // closes what is open
 
   virtual int port() const = 0;  // 0: a Unix socket
-  // Takes no more connections and requests, and waits until those under way are answered, at most
-  // so long. False: some were not.
-  virtual bool Drain(std::chrono::seconds most) = 0;
+  // Connections end with their next reply. New ones are taken until no request is under way, and
+  // at least as long as `least`, so that the handler can say that the server stops; then the port
+  // is closed. Waits at most `most`. False: some requests were not answered.
+  virtual bool Drain(std::chrono::milliseconds least, std::chrono::seconds most) = 0;
 };
 
 }  // namespace onward::serving

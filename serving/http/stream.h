@@ -2,6 +2,7 @@
 // reads and writes work on it. Of the network's thread.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -84,6 +85,11 @@ class Stream {
     char byte;
     const ssize_t count = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+  }
+  // Whether the other side writes nothing more, though there may be bytes to read.
+  bool HasLeft() {
+    pollfd poll_for{socket_.native_handle(), POLLRDHUP, 0};
+    return poll(&poll_for, 1, 0) > 0;
   }
   void Close() {
     Error ignored;

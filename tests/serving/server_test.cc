@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -348,6 +349,28 @@ TEST_F(ServerTest, StopAnswersWhatIsUnderWay) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_THAT(reply.head, HasSubstr("Connection: close"));
   EXPECT_TRUE(idle.IsClosed());
+}
+
+// Who asks while the server stops hears so: the port is open as long as something is under way.
+TEST_F(ServerTest, ReadinessEndsBeforeThePortCloses) {
+  Start();
+  Client busy(server_->port());
+  const std::string body = Slow(int64_t{1} << 60);
+  busy.Send(absl::StrCat("POST /v2/models/slow%20model/infer HTTP/1.1\r\nHost: a\r\n",
+                         "Content-Length: ", body.size(), "\r\n\r\n", body));
+  std::future<bool> stopped = std::async([&] { return server_->Stop(std::chrono::seconds(20)); });
+  int ready = 200;
+  while (ready == 200) ready = Client(server_->port()).Ask("GET", "/v2/health/ready").status;
+  EXPECT_EQ(ready, 503);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(Client(server_->port()).Ask("GET", "/v2/health/ready").status, 503);
+  EXPECT_EQ(Client(server_->port()).Ask("GET", "/v2/health/live").status, 200);
+  const Reply refused = Client(server_->port()).Ask("POST", "/v2/models/twice/infer", kAsk);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, HasSubstr("the server is stopping"));
+  EXPECT_NE(stopped.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  busy.Close();
+  EXPECT_TRUE(stopped.get());
 }
 
 TEST_F(ServerTest, AddressesThatCannotBe) {

@@ -1,0 +1,16 @@
+// Where a client is.
+#pragma once
+
+#include <string>
+
+#include "serving/http/stream.h"
+
+namespace onward::serving {
+
+// Its address, "127.0.0.1"; "unix" of a Unix socket, "" of one that is closed already.
+std::string ClientOf(const Stream::Socket& socket);
+// What its connections are counted by: its address, in IPv6 the network of 64 bits that one client
+// may have all of; "" for all of this machine, which may be proxies for others.
+std::string PlaceOf(const std::string& client);
+
+}  // namespace onward::serving
