@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "serving/http/compression.h"
 #include "serving/protocol/error_reply.h"
+#include "serving/protocol/infer_request.h"
 #include "serving/protocol/openai_error.h"
 #include "serving/protocol/traceparent.h"
 
@@ -169,6 +171,13 @@ std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head
     return refusal;
   }
   return std::nullopt;
+}
+
+size_t SplitOf(const HttpRequest& head, size_t body_bytes) {
+  if (head.segments.empty() || head.segments.back() != "infer") return body_bytes;
+  if (CodingOf(head.fields) != Coding::kIdentity) return body_bytes;
+  const auto length = JsonLengthOf(head.fields, body_bytes);
+  return length.ok() && length->value_or(0) > 0 ? **length : body_bytes;
 }
 
 void NoteRefusal(const ServerState& state, const std::string& client, int status) {

@@ -35,7 +35,7 @@ class InferenceServer : public Server {
          [this](const HttpRequest& head, int64_t body_bytes) {
            return Admit(state_, head, body_bytes);
          },
-         nullptr,
+         [](const HttpRequest& head, size_t body_bytes) { return SplitOf(head, body_bytes); },
          [this](const std::string& client, int status) { NoteRefusal(state_, client, status); },
          [this] { state_.scheduler->Wake(); }});
     if (!listening.ok()) return listening.status();

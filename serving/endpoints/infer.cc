@@ -37,7 +37,7 @@ absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model
   HttpRequest& http = inference.call.request;
   inference.refusal = DecodeBody(http, most_body_bytes);
   if (inference.refusal) return absl::InvalidArgumentError("the body cannot be decoded");
-  return ReadInferRequest(http.fields, http.body, model.inputs());
+  return ReadInferRequest(http.fields, http.body, model.inputs(), http.tail);
 }
 
 HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply) {
@@ -85,7 +85,7 @@ void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcom
 }
 
 int64_t BytesOf(const Call& call) {
-  return static_cast<int64_t>(call.exchange == nullptr ? call.request.body.size()
+  return static_cast<int64_t>(call.exchange == nullptr ? BodySize(call.request)
                                                        : call.exchange->bytes_in());
 }
 

@@ -1,6 +1,7 @@
 #include "serving/protocol/binary_tensor.h"
 
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -15,6 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they are");
 
 constexpr size_t kLengthBytes = 4;
+constexpr uintptr_t kAlignment = 64;  // of tensors
 
 absl::Status CheckSize(DType dtype, DimsView dims, std::string_view bytes) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t expected, CheckedByteSize(dtype, dims));
@@ -64,10 +66,15 @@ absl::StatusOr<Tensor> ReadStrings(DimsView dims, std::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<Tensor> ReadBinaryTensor(DType dtype, DimsView dims, std::string_view bytes) {
+absl::StatusOr<Tensor> ReadBinaryTensor(DType dtype, DimsView dims, std::string_view bytes,
+                                        const std::shared_ptr<const void>& owner) {
   if (dtype == DType::kString) return ReadStrings(dims, bytes);
   ONWARD_RETURN_IF_ERROR(CheckSize(dtype, dims, bytes));
   if (dtype == DType::kBool) ONWARD_RETURN_IF_ERROR(CheckBools(bytes));
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0;
+  if (owner != nullptr && aligned && !bytes.empty())
+    return Tensor::Wrap(dtype, dims, const_cast<char*>(bytes.data()),
+                        std::const_pointer_cast<void>(owner));
   ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
   if (!bytes.empty()) std::memcpy(tensor.raw_mutable_data(), bytes.data(), bytes.size());
   return tensor;

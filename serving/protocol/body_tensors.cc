@@ -33,9 +33,11 @@ absl::StatusOr<DType> ReadDatatype(JsonObject object, const std::string& where) 
 
 }  // namespace
 
-BodyTensors::BodyTensors(std::string_view body, std::optional<size_t> json_length)
-    : binary_(body.substr(json_length.value_or(body.size()))),
-      body_size_(body.size()),
+BodyTensors::BodyTensors(std::string_view body, std::optional<size_t> json_length,
+                         const BodyPart& tail)
+    : binary_(tail.bytes.empty() ? body.substr(json_length.value_or(body.size())) : tail.bytes),
+      owner_(tail.owner),
+      body_size_(body.size() + tail.bytes.size()),
       has_length_(json_length.has_value()) {}
 
 absl::StatusOr<std::vector<std::pair<std::string, Tensor>>> BodyTensors::Read(
@@ -93,7 +95,7 @@ absl::StatusOr<Tensor> BodyTensors::TakeBinary(DType dtype, const Dims& dims, ui
     return Wrong(where, what);
   }
   absl::StatusOr<Tensor> tensor =
-      ReadBinaryTensor(dtype, dims, binary_.substr(0, static_cast<size_t>(size)));
+      ReadBinaryTensor(dtype, dims, binary_.substr(0, static_cast<size_t>(size)), owner_);
   if (!tensor.ok())
     return Annotate(tensor.status(), absl::StrCat(where, ": binary data of ", name, ":"));
   binary_.remove_prefix(static_cast<size_t>(size));

@@ -20,8 +20,9 @@ constexpr char kJsonLength[] = "Inference-Header-Content-Length";
 
 class RequestReader {
  public:
-  RequestReader(std::string_view body, std::optional<size_t> json_length)
-      : json_(body.substr(0, json_length.value_or(body.size()))), tensors_(body, json_length) {}
+  RequestReader(std::string_view body, std::optional<size_t> json_length, const BodyPart& tail)
+      : json_(body.substr(0, json_length.value_or(body.size()))),
+        tensors_(body, json_length, tail) {}
 
   absl::StatusOr<InferRequest> Read() {
     ONWARD_ASSIGN_OR_RETURN(const JsonElement document, ParseJson(*parser_, json_));
@@ -117,8 +118,9 @@ absl::StatusOr<std::optional<size_t>> JsonLengthOf(const HttpFields& fields, siz
 }
 
 absl::StatusOr<InferRequest> ReadInferRequest(std::string_view body,
-                                              std::optional<size_t> json_length) {
-  return RequestReader(body, json_length).Read();
+                                              std::optional<size_t> json_length,
+                                              const BodyPart& tail) {
+  return RequestReader(body, json_length, tail).Read();
 }
 
 absl::StatusOr<InferRequest> ReadRawInferRequest(std::string_view body,
@@ -149,10 +151,12 @@ absl::StatusOr<InferRequest> ReadRawInferRequest(std::string_view body,
 }
 
 absl::StatusOr<InferRequest> ReadInferRequest(const HttpFields& fields, std::string_view body,
-                                              absl::Span<const ValueInfo> inputs) {
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<size_t> length, JsonLengthOf(fields, body.size()));
+                                              absl::Span<const ValueInfo> inputs,
+                                              const BodyPart& tail) {
+  ONWARD_ASSIGN_OR_RETURN(const std::optional<size_t> length,
+                          JsonLengthOf(fields, body.size() + tail.bytes.size()));
   if (length == size_t{0}) return ReadRawInferRequest(body, inputs);
-  return ReadInferRequest(body, length);
+  return ReadInferRequest(body, length, tail);
 }
 
 }  // namespace onward::serving

@@ -49,7 +49,8 @@ absl::StatusOr<std::optional<size_t>> JsonLengthOf(const HttpFields& fields, siz
 // inputs that have binary_data_size. InvalidArgument names the member: "inputs[0].shape: ...".
 // Takes no more memory than in proportion to the body.
 absl::StatusOr<InferRequest> ReadInferRequest(std::string_view body,
-                                              std::optional<size_t> json_length = std::nullopt);
+                                              std::optional<size_t> json_length = std::nullopt,
+                                              const BodyPart& tail = {});
 
 // The body is the bytes of the only input of a model with `inputs`: its shape follows from their
 // number, and all outputs are wanted as bytes. One element of BYTES is the body without a length.
@@ -57,8 +58,10 @@ absl::StatusOr<InferRequest> ReadInferRequest(std::string_view body,
 absl::StatusOr<InferRequest> ReadRawInferRequest(std::string_view body,
                                                  absl::Span<const ValueInfo> inputs);
 
-// One of the above, as the fields say.
+// One of the above, as the fields say. `tail`: what was read apart of the body, behind the JSON;
+// tensors may be on it.
 absl::StatusOr<InferRequest> ReadInferRequest(const HttpFields& fields, std::string_view body,
-                                              absl::Span<const ValueInfo> inputs);
+                                              absl::Span<const ValueInfo> inputs,
+                                              const BodyPart& tail = {});
 
 }  // namespace onward::serving

@@ -30,6 +30,30 @@ std::string Refusal(DType dtype, DimsView dims, std::string_view bytes) {
   return std::string(tensor.status().message());
 }
 
+// Elements that begin like a cache line are not copied.
+TEST(BinaryTensor, WhatIsReadApartIsNotCopied) {
+  struct alignas(64) Bytes {
+    float values[32];
+  };
+  const auto owner = std::make_shared<Bytes>();
+  for (int i = 0; i < 32; ++i) owner->values[i] = static_cast<float>(i);
+  const BodyPart tail{{reinterpret_cast<const char*>(owner->values), sizeof(Bytes)}, owner};
+  const auto input = [](const std::string& name, int floats) {
+    return absl::StrCat(R"({"name":")", name, R"(","datatype":"FP32","shape":[)", floats,
+                        R"(],"parameters":{"binary_data_size":)", 4 * floats, "}}");
+  };
+  const std::string body =
+      absl::StrCat(R"({"inputs":[)", input("a", 16), ",", input("b", 15), ",", input("c", 1), "]}");
+  const auto request = ReadInferRequest(
+      {{"inference-header-content-length", absl::StrCat(body.size())}}, body, {}, tail);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->inputs.at("a").tensor().raw_data(), owner->values);
+  EXPECT_EQ(request->inputs.at("b").tensor().raw_data(), owner->values + 16);
+  EXPECT_NE(request->inputs.at("c").tensor().raw_data(), owner->values + 31);
+  EXPECT_EQ(request->inputs.at("c").tensor().span<float>()[0], 31);
+  EXPECT_FALSE(ReadInferRequest({{"inference-header-content-length", "1"}}, body, {}, tail).ok());
+}
+
 TEST(BinaryTensor, EveryDatatypeIsLittleEndian) {
   EXPECT_THAT(Read(DType::kBool, {3}, "\0\1\1"sv).span<bool>(), ElementsAre(false, true, true));
   EXPECT_THAT(Read(DType::kUint8, {2}, "\xff\1"sv).span<uint8_t>(), ElementsAre(255, 1));
