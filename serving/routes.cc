@@ -1,5 +1,6 @@
 #include "serving/routes.h"
 
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -120,8 +121,11 @@ HttpResponder Noting(const ServerState& state, const HttpRequest& request,
   if (record == nullptr && traceparent.empty()) return respond;
   return [&state, record = std::move(record), respond = std::move(respond),
           traceparent = std::move(traceparent)](HttpReply reply) {
-    if (!traceparent.empty()) reply.fields.emplace_back("traceparent", traceparent);
-    if (record != nullptr) WriteAccess(state, AccessLine(*record, reply));
+    try {
+      if (!traceparent.empty()) reply.fields.emplace_back("traceparent", traceparent);
+      if (record != nullptr) WriteAccess(state, AccessLine(*record, reply));
+    } catch (const std::bad_alloc&) {  // the reply comes first
+    }
     respond(std::move(reply));
   };
 }

@@ -40,6 +40,9 @@ absl::StatusOr<InferRequest> Read(Inference& inference, const ServedModel& model
   return ReadInferRequest(http.fields, http.body, model.inputs(), http.tail);
 }
 
+// Takes no memory.
+HttpReply NoMemory() { return {.status = 503, .body = R"({"error":"oom"})"}; }
+
 HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply) {
   if (inference.refusal) return *std::move(inference.refusal);
   try {
@@ -57,17 +60,10 @@ HttpReply Written(Inference& inference, const absl::StatusOr<InferReply>& reply)
   }
 }
 
-// What the client is told, once the model's statistics say the same.
-void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcome outcome) {
-  const auto begin = std::chrono::steady_clock::now();
-  HttpReply reply = Written(inference, outcome.reply);
-  outcome.times.compute_output =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
-          .count();
-  AddSpan(inference.trace.get(), "writing", begin, std::chrono::steady_clock::now());
+void Note(ServerState& state, Inference& inference, ServedModel& model, const Outcome& outcome,
+          int status) {
   WriteTrace(state, inference);
-  RequestTimes& times = outcome.times;
-  times.total = times.queue + times.compute_input + times.compute_infer + times.compute_output;
+  const RequestTimes& times = outcome.times;
   if (const auto& record = inference.call.record; record != nullptr) {
     record->batch_rows = outcome.batch_rows;
     record->times = times;
@@ -76,10 +72,30 @@ void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcom
   }
   ModelStatistics& statistics = model.statistics();
   if (outcome.executed_rows > 0) statistics.RecordExecution(outcome.executed_rows, times);
-  if (reply.status == 200) {
+  if (status == 200) {
     statistics.RecordSuccess(outcome.rows, times);
   } else {
     statistics.RecordFailure(FailureOf(outcome.reply.status()), times.total);
+  }
+}
+
+// What the client is told, once the model's statistics say the same. A reply is given even where
+// there is no memory.
+void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcome outcome) {
+  const auto begin = std::chrono::steady_clock::now();
+  HttpReply reply = NoMemory();
+  try {
+    reply = Written(inference, outcome.reply);
+  } catch (const std::bad_alloc&) {
+  }
+  const auto end = std::chrono::steady_clock::now();
+  RequestTimes& times = outcome.times;
+  times.compute_output = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
+  times.total = times.queue + times.compute_input + times.compute_infer + times.compute_output;
+  try {
+    AddSpan(inference.trace.get(), "writing", begin, end);
+    Note(state, inference, model, outcome, reply.status);
+  } catch (const std::bad_alloc&) {  // it is not counted
   }
   inference.call.respond(std::move(reply));
 }

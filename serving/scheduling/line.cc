@@ -1,6 +1,8 @@
 #include "serving/scheduling/line.h"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,116 +44,130 @@ class SequenceOrder {
   std::set<std::pair<const Sequences*, std::string>> passed_;
 };
 
+// A batch while it grows.
+class Batch {
+ public:
+  explicit Batch(std::chrono::steady_clock::time_point now) : now_(now) {}
+
+  bool is_full() const { return has_leader_ && rows_ >= most_; }
+
+  // Whether the request becomes a part of the batch, whose first one is `leader`; null: this is it.
+  bool Takes(WaitingRequest& request, const WaitingRequest* leader) {
+    const bool prepared = Prepare(request, now_);
+    if (leader == nullptr) {
+      rows_ = RowsOf(request.request->inputs);
+      most_ = prepared && rows_ > 0 ? request.scheduled.model->most_batch_rows() : 0;
+    } else {
+      const int64_t more =
+          prepared && CanFollow(*leader, request) ? RowsOf(request.request->inputs) : 0;
+      if (more == 0 || rows_ + more > most_) return false;
+      rows_ += more;
+    }
+    Claim(request);
+    has_leader_ = true;
+    return true;
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point now_;
+  bool has_leader_ = false;
+  int64_t rows_ = 0, most_ = 0;
+};
+
 }  // namespace
 
-void Line::Add(std::unique_ptr<WaitingRequest> request) {
-  ++unread_;
-  in_order = in_order || request->sequences() != nullptr;
-  instances = request->scheduled.model->queue().instances;
-  may_delay = may_delay || request->scheduled.model->queue().delays();
-  waiting_.push_back(std::move(request));
+void Line::Add(WaitingRequests one) {
+  const ServedModel& model = *one.front().scheduled.model;
+  in_order = in_order || one.front().sequences() != nullptr;
+  instances = model.queue().instances;
+  may_delay = may_delay || model.queue().delays();
+  unread_.splice(unread_.end(), one);
 }
 
-void Line::PutBack(std::unique_ptr<WaitingRequest> request) {
-  const auto before = [](const std::unique_ptr<WaitingRequest>& a,
-                         const std::unique_ptr<WaitingRequest>& b) {
-    if (a->delayed != b->delayed) return b->delayed;
-    if (a->priority() != b->priority()) return a->priority() < b->priority();
-    return a->number < b->number;
+void Line::PutBack(WaitingRequests one) {
+  const WaitingRequest& request = one.front();
+  const auto goes_before = [&](const WaitingRequest& other) {
+    if (request.delayed != other.delayed) return other.delayed;
+    if (request.priority() != other.priority()) return request.priority() < other.priority();
+    return request.number < other.number;
   };
-  // Those that are not read yet stand in the order of their numbers, with the default priority.
-  const auto place = std::upper_bound(waiting_.begin(), waiting_.end(), request, before);
-  waiting_.insert(place, std::move(request));
+  // Most have come last.
+  auto place = read_.end();
+  while (place != read_.begin() && goes_before(*std::prev(place))) --place;
+  read_.splice(place, one);
 }
 
-std::unique_ptr<WaitingRequest> Line::Remove(uint64_t number) {
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(),
-                                  [&](const auto& each) { return each->number == number; });
-  if (found == waiting_.end()) return nullptr;
-  std::unique_ptr<WaitingRequest> removed = std::move(*found);
-  waiting_.erase(found);
-  if (!removed->request) --unread_;
+WaitingRequests Line::Remove(uint64_t number) {
+  WaitingRequests removed;
+  for (WaitingRequests* list : {&unread_, &read_}) {
+    const auto found = std::find_if(list->begin(), list->end(), [&](const WaitingRequest& each) {
+      return each.number == number;
+    });
+    if (found == list->end()) continue;
+    removed.splice(removed.end(), *list, found);
+    break;
+  }
   return removed;
 }
 
 WaitingRequests Line::TakeUnread(size_t most) {
   WaitingRequests taken;
-  for (auto it = waiting_.begin(); it != waiting_.end() && taken.size() < most;) {
-    if ((*it)->request) {
-      ++it;
-      continue;
-    }
-    taken.push_back(std::move(*it));
-    it = waiting_.erase(it);
-    --unread_;
-  }
+  const auto end = std::next(unread_.begin(), static_cast<ptrdiff_t>(std::min(most, unread())));
+  taken.splice(taken.end(), unread_, unread_.begin(), end);
   return taken;
 }
 
 size_t Line::CountOf(uint64_t priority) const {
-  return static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& each) {
-    return each->request && each->priority() == priority;
-  }));
+  return static_cast<size_t>(
+      std::count_if(read_.begin(), read_.end(),
+                    [&](const WaitingRequest& each) { return each.priority() == priority; }));
 }
 
 void Line::DelayLate(std::chrono::steady_clock::time_point now) {
   WaitingRequests late;
-  for (auto& each : waiting_) {
-    if (!each->request || each->delayed || !each->Waited(now)) continue;
+  for (auto it = read_.begin(); it != read_.end();) {
+    const auto each = it++;
+    if (each->delayed || !each->Waited(now)) continue;
     const QueuePolicy* const policy = each->policy();
-    if (policy != nullptr && policy->delays) late.push_back(std::move(each));
+    if (policy != nullptr && policy->delays) late.splice(late.end(), read_, each);
   }
-  std::erase(waiting_, nullptr);
-  for (auto& each : late) {
-    each->delayed = true;
-    PutBack(std::move(each));
+  while (!late.empty()) {
+    WaitingRequests one;
+    one.splice(one.end(), late, late.begin());
+    one.front().delayed = true;
+    PutBack(std::move(one));
   }
 }
 
 bool Line::HasWork() const {
-  if (unread_ > 0 && !(in_order && reads > 0)) return true;
-  if (waiting_.size() == unread_ || (instances > 0 && running >= instances)) return false;
+  if (!unread_.empty() && !(in_order && reads > 0)) return true;
+  if (read_.empty() || (instances > 0 && running >= instances)) return false;
   if (!in_order) return true;
   SequenceOrder order;
-  return std::any_of(waiting_.begin(), waiting_.end(),
-                     [&](const auto& each) { return each->request && order.MayRun(*each); });
+  return std::any_of(read_.begin(), read_.end(),
+                     [&](const WaitingRequest& each) { return order.MayRun(each); });
 }
 
-WaitingRequests Line::TakeBatch(std::chrono::steady_clock::time_point now) {
-  WaitingRequests batch;
-  if (instances > 0 && running >= instances) return batch;
+void Line::TakeBatch(std::chrono::steady_clock::time_point now, std::chrono::microseconds max_wait,
+                     WaitingRequests& batch, WaitingRequests& late) {
+  if (instances > 0 && running >= instances) return;
   if (may_delay) DelayLate(now);
   SequenceOrder order;
-  const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& each) {
-    return each->request && order.MayRun(*each);
-  });
-  if (first == waiting_.end()) return batch;
-  const bool prepared = Prepare(**first, now);
-  Claim(**first);
-  const int64_t most = (*first)->scheduled.model->most_batch_rows();
-  int64_t rows = RowsOf((*first)->request->inputs);
-  batch.push_back(std::move(*first));
-  const WaitingRequest& leader = *batch.front();
-  if (rows == 0 || !prepared) {
-    waiting_.erase(first);
-    return batch;
-  }
-  auto kept = first;  // those before stay where they are
-  for (auto it = first + 1; it != waiting_.end(); ++it) {
-    WaitingRequest& each = **it;
-    const bool follows = rows < most && each.request && order.MayRun(each) && Prepare(each, now) &&
-                         CanFollow(leader, each);
-    const int64_t more = follows ? RowsOf(each.request->inputs) : 0;
-    if (more > 0 && rows + more <= most) {
-      rows += more;
-      Claim(each);
-      batch.push_back(std::move(*it));
-    } else {
-      *kept++ = std::move(*it);
+  Batch grows(now);
+  for (auto it = read_.begin(); it != read_.end() && !grows.is_full();) {
+    const auto each = it++;
+    try {
+      if (!order.MayRun(*each)) continue;
+      if (!each->IsInTime(now, max_wait)) {
+        late.splice(late.end(), read_, each);
+      } else if (grows.Takes(*each, batch.empty() ? nullptr : &batch.front())) {
+        batch.splice(batch.end(), read_, each);
+      }
+    } catch (const std::bad_alloc&) {
+      each->refusal = absl::Status(absl::StatusCode::kResourceExhausted, "");
+      late.splice(late.end(), read_, each);
     }
   }
-  waiting_.erase(kept, waiting_.end());
-  return batch;
 }
 
 }  // namespace onward::serving

@@ -4,33 +4,36 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 
 #include "serving/scheduling/waiting_request.h"
 
 namespace onward::serving {
 
-// Not thread-safe: the scheduler's lock guards it.
+// Requests are added, read by who took them, put back, and taken as batches. Nothing of that takes
+// memory, nor does the time depend on how many wait. Not thread-safe: the scheduler's lock guards
+// it.
 class Line {
  public:
-  void Add(std::unique_ptr<WaitingRequest> request);
+  void Add(WaitingRequests one);
   // Puts one back that has been read, before those of lower priority and those that came later.
-  void PutBack(std::unique_ptr<WaitingRequest> request);
-  std::unique_ptr<WaitingRequest> Remove(uint64_t number);  // null: it is not here
+  void PutBack(WaitingRequests one);
+  WaitingRequests Remove(uint64_t number);  // none: it is not here
   // At most `most` that are not read yet, the first ones first.
   WaitingRequests TakeUnread(size_t most);
-  // The first one that is read and may run, and those that can run with it; maybe nothing. Of a
-  // sequence only the first request runs at a time.
-  WaitingRequests TakeBatch(std::chrono::steady_clock::time_point now);
+  // `batch` gets the first one that is read and may run, and those that can run with it; maybe
+  // nothing. Of a sequence only the first request runs at a time. `late` gets those in front whose
+  // clients have left, who have waited longer than `max_wait` or than they may, or for which memory
+  // is missing: they would be a part of a batch that does not run.
+  void TakeBatch(std::chrono::steady_clock::time_point now, std::chrono::microseconds max_wait,
+                 WaitingRequests& batch, WaitingRequests& late);
   // Whether there is something to read or to run now.
   bool HasWork() const;
 
   // Read ones of the priority that wait.
   size_t CountOf(uint64_t priority) const;
 
-  size_t size() const { return waiting_.size(); }
-  size_t unread() const { return unread_; }
+  size_t size() const { return unread_.size() + read_.size(); }
+  size_t unread() const { return unread_.size(); }
 
   double turn = 0;        // seconds that its requests have computed, for taking turns
   double cost = 0;        // seconds of a request, by the runs of late
@@ -45,8 +48,8 @@ class Line {
   // Puts those that have waited too long, and may go on waiting, behind all others.
   void DelayLate(std::chrono::steady_clock::time_point now);
 
-  std::deque<std::unique_ptr<WaitingRequest>> waiting_;
-  size_t unread_ = 0;
+  WaitingRequests unread_;  // in the order of their numbers
+  WaitingRequests read_;    // in the order of PutBack
 };
 
 }  // namespace onward::serving

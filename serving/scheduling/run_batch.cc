@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 class AllHaveLeft {
  public:
   explicit AllHaveLeft(const WaitingRequests& batch) : here_(batch.size()) {
-    for (const auto& each : batch)
-      callbacks_.emplace_back(each->scheduled.client_left, [this] {
+    for (const WaitingRequest& each : batch)
+      callbacks_.emplace_back(each.scheduled.client_left, [this] {
         if (here_.fetch_sub(1) == 1) stop_.request_stop();
       });
   }
@@ -56,17 +56,17 @@ void RunAlone(WaitingRequest& request, RunPriority priority) {
   if (!outputs.ok()) return request.Fail(outputs.status());
   if (request.turn != nullptr) request.turn->Keep(*outputs, /*copy=*/false);
   const int64_t rows = model.RowsOf(request.request->inputs);
-  request.scheduled.reply({model.Reply(*request.request, *outputs), request.times, rows,
-                           /*executed_rows=*/rows,
-                           /*batch_rows=*/rows});
+  request.Reply({model.Reply(*request.request, *outputs), request.times, rows,
+                 /*executed_rows=*/rows,
+                 /*batch_rows=*/rows});
 }
 
 // The requests of a batch that are traced, of which each has the steps of the run.
 class BatchTrace {
  public:
   explicit BatchTrace(const WaitingRequests& batch) {
-    for (const auto& each : batch)
-      if (each->scheduled.trace != nullptr) traces_.push_back(each->scheduled.trace);
+    for (const WaitingRequest& each : batch)
+      if (each.scheduled.trace != nullptr) traces_.push_back(each.scheduled.trace);
   }
   ~BatchTrace() {
     for (const TraceEvent& event : run_.events())
@@ -92,12 +92,12 @@ absl::StatusOr<Session::Outputs> RunTraced(const ServedModel& model, const Sessi
 // False: they have to run one by one.
 bool RunTogether(WaitingRequests& batch, RunPriority priority) {
   const Clock::time_point joining = Clock::now();
-  const ServedModel& model = *batch.front()->scheduled.model;
+  const ServedModel& model = *batch.front().scheduled.model;
   std::vector<const Session::Inputs*> parts;
   int64_t rows = 0;
-  for (const auto& each : batch) {
-    parts.push_back(&each->request->inputs);
-    rows += RowsOf(each->request->inputs);
+  for (const WaitingRequest& each : batch) {
+    parts.push_back(&each.request->inputs);
+    rows += RowsOf(each.request->inputs);
   }
   const auto inputs = Join(parts);
   if (!inputs.ok()) return false;
@@ -111,13 +111,12 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
   if (!outputs.ok() || !HaveRows(*outputs, rows)) return false;
   int64_t first = 0;
   const ReplyBatch together;
-  for (const auto& each : batch) {
-    const int64_t own = RowsOf(each->request->inputs);
-    each->times.compute_infer = taken;
+  for (WaitingRequest& each : batch) {
+    const int64_t own = RowsOf(each.request->inputs);
+    each.times.compute_infer = taken;
     const Session::Outputs part = RowsFrom(*outputs, first, own);
-    if (each->turn != nullptr) each->turn->Keep(part, /*copy=*/true);
-    each->scheduled.reply(
-        {model.Reply(*each->request, part), each->times, own, first == 0 ? rows : 0, rows});
+    if (each.turn != nullptr) each.turn->Keep(part, /*copy=*/true);
+    each.Reply({model.Reply(*each.request, part), each.times, own, first == 0 ? rows : 0, rows});
     first += own;
   }
   return true;
@@ -125,13 +124,13 @@ bool RunTogether(WaitingRequests& batch, RunPriority priority) {
 
 }  // namespace
 
-void RunBatch(WaitingRequests batch, RunPriority priority) {
+void RunBatch(WaitingRequests& batch, RunPriority priority) {
   if (batch.size() > 1 && RunTogether(batch, priority)) return;
-  for (const auto& each : batch) {
-    if (each->has_left()) {
-      each->Fail(absl::CancelledError("the client has left"));
+  for (WaitingRequest& each : batch) {
+    if (each.has_left()) {
+      each.Fail(absl::CancelledError("the client has left"));
     } else {
-      RunAlone(*each, priority);
+      RunAlone(each, priority);
     }
   }
 }

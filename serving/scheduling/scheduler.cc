@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serving/request_trace.h"
-#include "serving/scheduling/run_batch.h"
+#include "serving/scheduling/steps.h"
 
 namespace onward::serving {
 namespace {
@@ -15,45 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-int64_t Nanoseconds(Clock::duration duration) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-}
-
-// Why a request that has been read does not run.
-absl::Status Refusal(const WaitingRequest& request, Clock::time_point now,
-                     std::chrono::microseconds max_wait) {
-  if (request.has_left()) return absl::CancelledError("the client has left");
-  if (!request.refusal.ok()) return request.refusal;
-  const auto waited = now - request.arrived;
-  if (request.Waited(now) && !request.delayed)
-    return absl::UnavailableError("Request timeout expired");
-  if (waited > max_wait)
-    return absl::UnavailableError("the server is overloaded: the request waited too long");
-  return absl::OkStatus();
-}
-
-// Whether the queue of the request's priority, where `there` wait, takes it.
-absl::Status CheckRoom(const WaitingRequest& request, size_t there) {
-  // Where there are several queues, the body says which one it is.
-  if (!request.request && request.scheduled.model->queue().levels > 0) return absl::OkStatus();
-  const QueuePolicy* const policy = request.policy();
-  if (policy == nullptr || policy->most == 0 || there < policy->most) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("Exceeds maximum queue size: ", there, " requests wait for the model"));
-}
-
-absl::StatusOr<InferRequest> Read(const ScheduledRequest& scheduled) {
-  try {
-    absl::StatusOr<InferRequest> request = scheduled.read();
-    if (!request.ok()) return request;
-    const absl::Status outputs = scheduled.model->CheckRequest(*request);
-    if (!outputs.ok()) return outputs;
-    return request;
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("there is not enough memory for this request now");
-  }
-}
 
 }  // namespace
 
@@ -112,26 +73,27 @@ absl::Status Scheduler::Admit(const ServedModel& model, int64_t bytes) const {
 }
 
 absl::Status Scheduler::Submit(ScheduledRequest scheduled, bool wakes) {
-  auto request = std::make_unique<WaitingRequest>();
-  request->arrived = Clock::now();
-  request->scheduled = std::move(scheduled);
-  const std::string model = request->scheduled.model->name();
-  const uint64_t number = request->number = ++arrivals_;
-  const std::stop_token left = request->scheduled.client_left;
+  WaitingRequests one(1);
+  WaitingRequest& request = one.front();
+  request.arrived = Clock::now();
+  request.scheduled = std::move(scheduled);
+  const std::string model = request.scheduled.model->name();
+  const uint64_t number = request.number = ++arrivals_;
+  const std::stop_token left = request.scheduled.client_left;
   // Not under the lock: it may call at once.
-  request->when_left.emplace(left, [this, model, number] { Drop(model, number); });
+  request.when_left.emplace(left, [this, model, number] { Drop(model, number); });
   {
     const std::lock_guard lock(mutex_);
-    const int64_t bytes = request->scheduled.bytes;
+    const int64_t bytes = request.scheduled.bytes;
     if (absl::Status status = AdmitLocked(model, bytes); !status.ok()) return status;
     Line& line = lines_[model];
-    if (absl::Status status = CheckRoom(*request, line.size()); !status.ok()) return status;
+    if (absl::Status status = CheckRoom(request, line.size()); !status.ok()) return status;
     if (line.size() == 0) line.turn = std::max(line.turn, turn_);
     ++waiting_;
     ++queued_;
     waiting_bytes_ += bytes;
-    request->scheduled.model->statistics().AddPending(1);
-    line.Add(std::move(request));
+    request.scheduled.model->statistics().AddPending(1);
+    line.Add(std::move(one));
   }
   if (wakes) Wake();
   if (left.stop_requested()) Drop(model, number);
@@ -140,18 +102,19 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled, bool wakes) {
 
 void Scheduler::Wake() { changed_.notify_one(); }
 
-void Scheduler::Drop(std::string model, uint64_t number) {
-  std::unique_ptr<WaitingRequest> dropped;
+void Scheduler::Drop(const std::string& model, uint64_t number) {
+  WaitingRequests dropped;
   {
     const std::lock_guard lock(mutex_);
-    dropped = lines_[model].Remove(number);
-    if (dropped == nullptr) return;
-    --waiting_;
-    --queued_;
-    waiting_bytes_ -= dropped->scheduled.bytes;
+    const auto line = lines_.find(model);
+    if (line != lines_.end()) dropped = line->second.Remove(number);
+    if (dropped.empty()) return;
+    queued_ -= dropped.size();
+    Forget(dropped);
   }
-  dropped->scheduled.model->statistics().AddPending(-1);
-  dropped->Fail(absl::CancelledError("the client has left"));
+  WaitingRequest& request = dropped.front();
+  request.scheduled.model->statistics().AddPending(-1);
+  FailSafely(request, [] { return absl::CancelledError("the client has left"); });
 }
 
 Line* Scheduler::NextLine() {
@@ -191,96 +154,106 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   line.in_hand += taken;
   if (queued_ > 0) changed_.notify_one();
   lock.unlock();
-  WaitingRequests read;
-  int64_t refused_bytes = 0;
-  for (auto& request : unread) {
-    const Clock::time_point begin = Clock::now();
-    request->times.queue = Nanoseconds(begin - request->arrived);
-    absl::StatusOr<InferRequest> result = Read(request->scheduled);
-    request->times.compute_input = Nanoseconds(Clock::now() - begin);
-    AddSpan(request->scheduled.trace.get(), "waiting", request->arrived, begin);
-    AddSpan(request->scheduled.trace.get(), "reading", begin, request->ready());
-    if (result.ok()) {
-      request->request = *std::move(result);
-      request->most_wait = request->scheduled.model->queue().TakeTimeout(*request->request);
-      if (request->sequences() != nullptr)
-        request->sequence = request->sequences()->Hold(request->request->sequence);
-      read.push_back(std::move(request));
-    } else {
-      refused_bytes += request->scheduled.bytes;
-      request->scheduled.model->statistics().AddPending(-1);
-      request->Fail(result.status());
-    }
+  WaitingRequests refused;
+  for (auto it = unread.begin(); it != unread.end();) {
+    const auto each = it++;
+    if (ReadSafely(*each)) continue;
+    each->scheduled.model->statistics().AddPending(-1);
+    refused.splice(refused.end(), unread, each);
   }
-  unread.clear();
   lock.lock();
   --line.reads;
   line.in_hand -= taken;
-  waiting_ -= taken - read.size();
-  waiting_bytes_ -= refused_bytes;
-  queued_ += read.size();
-  PutBack(lock, line, std::move(read));
+  Forget(refused);
+  queued_ += unread.size();
+  PutBack(lock, line, std::move(unread));
+  if (refused.empty()) return;
+  lock.unlock();
+  refused.clear();
+  lock.lock();
 }
 
 void Scheduler::PutBack(Lock& lock, Line& line, WaitingRequests read) {
   WaitingRequests refused;
-  for (auto& request : read) {
-    if (request->scheduled.model->queue().levels > 0)
-      request->refusal = CheckRoom(*request, line.CountOf(request->priority()));
-    if (request->refusal.ok()) {
-      line.PutBack(std::move(request));
+  while (!read.empty()) {
+    WaitingRequests one;
+    one.splice(one.end(), read, read.begin());
+    WaitingRequest& request = one.front();
+    try {
+      if (request.scheduled.model->queue().levels > 0)
+        request.refusal = CheckRoom(request, line.CountOf(request.priority()));
+    } catch (const std::bad_alloc&) {
+      request.refusal = absl::Status(absl::StatusCode::kResourceExhausted, "");
+    }
+    if (request.refusal.ok()) {
+      line.PutBack(std::move(one));
     } else {
-      --queued_;
-      --waiting_;
-      waiting_bytes_ -= request->scheduled.bytes;
-      refused.push_back(std::move(request));
+      refused.splice(refused.end(), one);
     }
   }
   if (refused.empty()) return;
+  queued_ -= refused.size();
+  Forget(refused);
   lock.unlock();
-  for (const auto& each : refused) {
-    each->scheduled.model->statistics().AddPending(-1);
-    each->Fail(each->refusal);
+  for (WaitingRequest& each : refused) {
+    each.scheduled.model->statistics().AddPending(-1);
+    FailSafely(each, [&] { return each.refusal; });
   }
   refused.clear();
   lock.lock();
 }
 
+void Scheduler::Forget(const WaitingRequests& taken) {
+  waiting_ -= taken.size();
+  for (const WaitingRequest& each : taken) waiting_bytes_ -= each.scheduled.bytes;
+}
+
+void Scheduler::RefuseSome(WaitingRequests& batch, Clock::time_point now) const {
+  WaitingRequests refused;
+  for (auto it = batch.begin(); it != batch.end();) {
+    const auto each = it++;
+    each->scheduled.model->statistics().AddPending(-1);
+    each->times.queue = Nanoseconds(now - each->arrived) - each->times.compute_input;
+    if (each->refusal.ok() && each->IsInTime(now, options_.max_wait)) continue;
+    if (absl::IsResourceExhausted(each->refusal)) {
+      each->FailForMemory();
+    } else {
+      FailSafely(*each, [&] { return Refusal(*each, now, options_.max_wait); });
+    }
+    refused.splice(refused.end(), batch, each);
+  }
+}
+
 void Scheduler::RunSome(Lock& lock, Line& line) {
-  WaitingRequests batch = line.TakeBatch(Clock::now());
-  if (batch.empty()) return;
-  queued_ -= batch.size();
-  waiting_ -= batch.size();
-  for (const auto& each : batch) waiting_bytes_ -= each->scheduled.bytes;
-  line.in_hand += batch.size();
+  WaitingRequests batch, late;
+  line.TakeBatch(Clock::now(), options_.max_wait, batch, late);
+  if (batch.empty() && late.empty()) return;
+  queued_ -= batch.size() + late.size();
+  Forget(batch);
+  Forget(late);
+  const size_t taken = batch.size();
+  line.in_hand += taken;
   ++line.running;
   if (queued_ > 0) changed_.notify_one();
   // A run that gains by threads gets all cores where nobody else needs them.
   const bool wide =
-      batch.front()->scheduled.model->gains_by_threads() && busy_ == 1 && queued_ == 0;
+      taken > 0 && batch.front().scheduled.model->gains_by_threads() && busy_ == 1 && queued_ == 0;
   const int cores = wide ? options_.cores : 1;
   busy_ += cores - 1;
-  const size_t taken = batch.size();
   lock.unlock();
   const Clock::time_point begin = Clock::now();
-  WaitingRequests runs;
+  RefuseSome(batch, begin);
   double reading = 0;
-  for (auto& each : batch) {
-    each->scheduled.model->statistics().AddPending(-1);
-    AddSpan(each->scheduled.trace.get(), "waiting", each->ready(), begin);
-    each->times.queue = Nanoseconds(begin - each->arrived) - each->times.compute_input;
-    const absl::Status refusal = Refusal(*each, begin, options_.max_wait);
-    reading += static_cast<double>(each->times.compute_input) * 1e-9;
-    if (refusal.ok()) {
-      runs.push_back(std::move(each));
-    } else {
-      each->Fail(refusal);
-    }
+  for (WaitingRequest& each : batch) {
+    AddSpan(each.scheduled.trace.get(), "waiting", each.ready(), begin);
+    reading += static_cast<double>(each.times.compute_input) * 1e-9;
   }
-  const size_t count = runs.size();
-  if (count > 0) RunBatch(std::move(runs), wide ? RunPriority::kNormal : RunPriority::kBackground);
+  const size_t count = batch.size();
+  if (count > 0) RunSafely(batch, wide ? RunPriority::kNormal : RunPriority::kBackground);
   const double seconds = Seconds(Clock::now() - begin) * cores + reading;
   batch.clear();
+  RefuseSome(late, begin);
+  late.clear();
   lock.lock();
   busy_ -= cores - 1;
   line.in_hand -= taken;

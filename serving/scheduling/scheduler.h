@@ -59,8 +59,12 @@ class Scheduler {
   // Those that have no room in their queues are refused.
   void PutBack(Lock& lock, Line& line, WaitingRequests read);
   void RunSome(Lock& lock, Line& line);
+  // They wait no longer.
+  void Forget(const WaitingRequests& taken);
+  // Without the lock. Those that do not run are refused, and `batch` loses them.
+  void RefuseSome(WaitingRequests& batch, std::chrono::steady_clock::time_point now) const;
   // Takes out a request whose client has left.
-  void Drop(std::string model, uint64_t number);
+  void Drop(const std::string& model, uint64_t number);
 
   const SchedulerOptions options_;
   mutable std::mutex mutex_;

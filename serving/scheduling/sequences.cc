@@ -222,11 +222,10 @@ absl::Status Sequences::Prepare(InferRequest& request, Time now) {
 }
 
 std::unique_ptr<Sequences::Turn> Sequences::Claim(const Sequence& sequence) {
-  {
-    const std::lock_guard lock(mutex_);
-    live_[SequenceKey(sequence)].busy = true;
-  }
-  return std::make_unique<Turn>(shared_from_this(), sequence);
+  auto turn = std::make_unique<Turn>(shared_from_this(), sequence);
+  const std::lock_guard lock(mutex_);
+  live_[SequenceKey(sequence)].busy = true;
+  return turn;
 }
 
 void Sequences::Finish(const Sequence& sequence, bool ran, std::vector<Value>& states) {

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "onward/trace.h"
@@ -49,6 +49,7 @@ struct WaitingRequest {
   absl::Status refusal;                                // why it cannot run
   std::optional<std::chrono::microseconds> most_wait;  // once it is read
   bool delayed = false;  // has waited for longer, and lets all others go first
+  bool replied = false;
   RequestTimes times = {};
   std::optional<std::stop_callback<std::function<void()>>> when_left;
 
@@ -68,9 +69,21 @@ struct WaitingRequest {
   }
   Sequences* sequences() const { return scheduled.model->sequences(); }
   bool has_left() const { return scheduled.client_left.stop_requested(); }
-  void Fail(absl::Status why) { scheduled.reply({.reply = std::move(why), .times = times}); }
+  // Whether it may still run: its client is here and it has not waited too long.
+  bool IsInTime(std::chrono::steady_clock::time_point now,
+                std::chrono::microseconds max_wait) const {
+    return !has_left() && (delayed || !Waited(now)) && now - arrived <= max_wait;
+  }
+  void Reply(Outcome outcome) {
+    scheduled.reply(std::move(outcome));
+    replied = true;
+  }
+  void Fail(absl::Status why) { Reply({.reply = std::move(why), .times = times}); }
+  // Of a request for which memory was missing; takes none if there is none.
+  void FailForMemory();
 };
 
-using WaitingRequests = std::vector<std::unique_ptr<WaitingRequest>>;
+// Requests move from list to list, which takes no memory.
+using WaitingRequests = std::list<WaitingRequest>;
 
 }  // namespace onward::serving

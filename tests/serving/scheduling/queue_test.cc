@@ -87,21 +87,29 @@ class LineTest : public ::testing::Test {
   }
   // A request that came and has been read.
   void Come(uint64_t priority) {
-    auto request = std::make_unique<WaitingRequest>();
-    request->scheduled.model = model_;
-    request->arrived = now_;
-    request->number = ++number_;
-    line_.Add(std::move(request));
+    WaitingRequests one(1);
+    one.front().scheduled.model = model_;
+    one.front().arrived = now_;
+    one.front().number = ++number_;
+    line_.Add(std::move(one));
     WaitingRequests taken = line_.TakeUnread(1);
-    taken[0]->request.emplace().priority = priority;
-    taken[0]->request->inputs["x"] = Value(Tensor::Of<float>({2}, {0, 0}));
-    taken[0]->most_wait = model_->queue().TakeTimeout(*taken[0]->request);
-    line_.PutBack(std::move(taken[0]));
+    WaitingRequest& request = taken.front();
+    request.request.emplace().priority = priority;
+    request.request->inputs["x"] = Value(Tensor::Of<float>({2}, {0, 0}));
+    request.most_wait = model_->queue().TakeTimeout(*request.request);
+    line_.PutBack(std::move(taken));
+  }
+  WaitingRequests Taken(Clock::time_point now, WaitingRequests& late) {
+    WaitingRequests batch;
+    line_.TakeBatch(now, std::chrono::seconds(1), batch, late);
+    return batch;
   }
   std::vector<uint64_t> Order(Clock::time_point now) {
     std::vector<uint64_t> numbers;
+    WaitingRequests late;
     while (line_.HasWork())
-      for (const auto& each : line_.TakeBatch(now)) numbers.push_back(each->number);
+      for (const WaitingRequest& each : Taken(now, late)) numbers.push_back(each.number);
+    EXPECT_TRUE(late.empty());
     return numbers;
   }
 
@@ -133,10 +141,34 @@ TEST_F(LineTest, NoMoreRunsThanInstances) {
   Come(0);
   line_.running = 2;
   EXPECT_FALSE(line_.HasWork());
-  EXPECT_TRUE(line_.TakeBatch(now_).empty());
+  WaitingRequests late;
+  EXPECT_TRUE(Taken(now_, late).empty());
   line_.running = 1;
   EXPECT_TRUE(line_.HasWork());
-  EXPECT_EQ(line_.TakeBatch(now_).size(), 1);
+  EXPECT_EQ(Taken(now_, late).size(), 1);
+}
+
+// They would leave a batch smaller than it could be.
+TEST_F(LineTest, WhoIsTooLateTakesNoPlaceInABatch) {
+  Configure("");
+  Come(0);
+  Come(0);
+  std::stop_source client;
+  client.request_stop();
+  WaitingRequests gone(1);
+  gone.front().scheduled.model = model_;
+  gone.front().scheduled.client_left = client.get_token();
+  gone.front().number = 0;
+  gone.front().request.emplace();
+  line_.PutBack(std::move(gone));
+  WaitingRequests late;
+  EXPECT_EQ(Taken(now_, late).front().number, 1);
+  ASSERT_EQ(late.size(), 1);
+  EXPECT_EQ(late.front().number, 0);
+  late.clear();
+  EXPECT_TRUE(Taken(now_ + std::chrono::seconds(2), late).empty());
+  EXPECT_EQ(late.size(), 1);
+  EXPECT_EQ(line_.size(), 0);
 }
 
 }  // namespace
