@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,7 +28,7 @@ struct ClientFlags {
   std::string key_file, ca_file, output_dir, expected;
   double timeout = 60;
   double rate = 0, duration = 10, tolerance = 1e-4;
-  int connections = 100;
+  int connections = 100, requests = 8;
   bool compare = false;
 };
 
@@ -46,7 +47,7 @@ absl::StatusOr<serving::HttpClientOptions> ServerOf(const ClientFlags& flags) {
 
 // Those of "NAME=random" are drawn, as are all that are not given where `draw` says so.
 absl::StatusOr<Session::Inputs> InputsFor(const std::vector<ValueInfo>& declared,
-                                          InputOptions options, bool draw) {
+                                          InputOptions options, bool draw, bool notes) {
   std::vector<std::string> given;
   for (const std::string& text : options.inputs) {
     const bool random = absl::EndsWith(text, "=random");
@@ -65,19 +66,30 @@ absl::StatusOr<Session::Inputs> InputsFor(const std::vector<ValueInfo>& declared
   options.random = options.random || draw;
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(Session::Inputs inputs, MakeInputs(declared, options, &taken_as_one));
-  NoteTakenAsOne(taken_as_one);
+  if (notes) NoteTakenAsOne(taken_as_one);
   return inputs;
 }
 
-absl::StatusOr<serving::ClientRequest> RequestFor(const ClientFlags& flags, bool draw,
-                                                  serving::HttpClient& client) {
+// So many, which differ where inputs are drawn.
+absl::StatusOr<std::vector<serving::ClientRequest>> RequestsFor(const ClientFlags& flags, bool draw,
+                                                                int count,
+                                                                serving::HttpClient& client) {
   const std::string path = serving::ModelPath(flags.model, flags.version);
   ONWARD_ASSIGN_OR_RETURN(const serving::ServerReply reply, client.Ask({"GET", path}));
   ONWARD_RETURN_IF_ERROR(serving::StatusOfServer(reply));
   absl::StatusOr<std::vector<ValueInfo>> declared = serving::ReadModelInputs(reply.body);
   if (!declared.ok()) return Annotate(declared.status(), absl::StrCat("GET ", path, ":"));
-  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs, InputsFor(*declared, flags.inputs, draw));
-  return serving::WriteInferCall(flags.model, flags.version, inputs, flags.tensors == "bytes");
+  std::vector<serving::ClientRequest> requests;
+  InputOptions options = flags.inputs;
+  for (; count > 0; --count, ++options.seed) {
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
+                            InputsFor(*declared, options, draw, /*notes=*/requests.empty()));
+    ONWARD_ASSIGN_OR_RETURN(
+        serving::ClientRequest request,
+        serving::WriteInferCall(flags.model, flags.version, inputs, flags.tensors == "bytes"));
+    requests.push_back(std::move(request));
+  }
+  return requests;
 }
 
 absl::StatusOr<serving::NamedTensors> OutputsOf(const serving::ServerReply& reply) {
@@ -89,9 +101,9 @@ absl::StatusOr<serving::NamedTensors> OutputsOf(const serving::ServerReply& repl
 absl::Status ClientInfer(const ClientFlags& flags, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const serving::HttpClientOptions server, ServerOf(flags));
   ONWARD_ASSIGN_OR_RETURN(const auto client, serving::HttpClient::Create(server));
-  ONWARD_ASSIGN_OR_RETURN(const serving::ClientRequest request,
-                          RequestFor(flags, /*draw=*/false, *client));
-  ONWARD_ASSIGN_OR_RETURN(const serving::ServerReply reply, client->Ask(request));
+  ONWARD_ASSIGN_OR_RETURN(const auto requests,
+                          RequestsFor(flags, /*draw=*/false, /*count=*/1, *client));
+  ONWARD_ASSIGN_OR_RETURN(const serving::ServerReply reply, client->Ask(requests[0]));
   ONWARD_ASSIGN_OR_RETURN(const serving::NamedTensors outputs, OutputsOf(reply));
   nlohmann::json document = {{"outputs", nlohmann::json::array()}};
   Session::Outputs by_name;
@@ -123,6 +135,26 @@ absl::StatusOr<serving::NamedTensors> ExpectedOutputs(const ClientFlags& flags,
   return expected;
 }
 
+// What a request's replies are compared with.
+struct Alone {
+  std::string body;
+  serving::NamedTensors outputs;
+};
+
+absl::StatusOr<std::vector<Alone>> AskAlone(const ClientFlags& flags,
+                                            const std::vector<serving::ClientRequest>& requests,
+                                            serving::HttpClient& client) {
+  std::vector<Alone> replies;
+  for (const serving::ClientRequest& request : requests) {
+    ONWARD_ASSIGN_OR_RETURN(serving::ServerReply first, client.Ask(request));
+    ONWARD_ASSIGN_OR_RETURN(serving::NamedTensors outputs, OutputsOf(first));
+    ONWARD_ASSIGN_OR_RETURN(serving::NamedTensors expected,
+                            ExpectedOutputs(flags, std::move(outputs)));
+    replies.push_back({std::move(first.body), std::move(expected)});
+  }
+  return replies;
+}
+
 absl::Status Failure(const serving::LoadReport& report) {
   const int64_t lost = report.planned - report.replies;
   if (report.wrong > 0)
@@ -135,24 +167,26 @@ absl::Status Failure(const serving::LoadReport& report) {
 absl::Status ClientLoad(const ClientFlags& flags, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const serving::HttpClientOptions server, ServerOf(flags));
   ONWARD_ASSIGN_OR_RETURN(const auto client, serving::HttpClient::Create(server));
-  ONWARD_ASSIGN_OR_RETURN(const serving::ClientRequest request,
-                          RequestFor(flags, /*draw=*/true, *client));
-  ONWARD_ASSIGN_OR_RETURN(const serving::ServerReply first, client->Ask(request));
-  ONWARD_ASSIGN_OR_RETURN(serving::NamedTensors outputs, OutputsOf(first));
-  ONWARD_ASSIGN_OR_RETURN(const serving::NamedTensors expected,
-                          ExpectedOutputs(flags, std::move(outputs)));
+  if (flags.requests < 1 || flags.requests > 1000)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--requests: expected 1 to 1000, got ", flags.requests));
+  // Files have the outputs of one.
+  const int count = flags.expected.empty() ? flags.requests : 1;
+  ONWARD_ASSIGN_OR_RETURN(const auto requests, RequestsFor(flags, /*draw=*/true, count, *client));
+  ONWARD_ASSIGN_OR_RETURN(const auto alone, AskAlone(flags, requests, *client));
   serving::LoadOptions options;
   options.rate = flags.rate;
   options.time = std::chrono::duration<double>(flags.duration);
   options.connections = flags.connections;
   if (flags.compare || !flags.expected.empty())
-    options.is_right = [&](const serving::ServerReply& reply) {
-      if (reply.body == first.body) return true;
+    options.is_right = [&](const serving::ServerReply& reply, size_t request) {
+      const Alone& right = alone[request];
+      if (reply.body == right.body) return true;
       const auto got = serving::ReadInferOutputs(reply);
-      return got.ok() && serving::CompareOutputs(expected, *got, flags.tolerance).ok();
+      return got.ok() && serving::CompareOutputs(right.outputs, *got, flags.tolerance).ok();
     };
   ONWARD_ASSIGN_OR_RETURN(const serving::LoadReport report,
-                          serving::RunLoad(server, request, options));
+                          serving::RunLoad(server, requests, options));
   if (common.json) {
     std::printf("%s\n", LoadJson(report).dump(2).c_str());
   } else {
@@ -184,7 +218,11 @@ void AddClientOptions(Command& command, ClientFlags& flags) {
                  "load: requests a second, which begin at their times whatever the replies do");
   command.Option("--duration", flags.duration, "load: seconds in which they begin (default: 10)");
   command.Option("--connections", flags.connections, "load: at most so many (default: 100)");
-  command.Flag("--compare", flags.compare, "load: compare each reply with the first one");
+  command.Option("--requests", flags.requests,
+                 "load: so many requests take turns, which differ where inputs are drawn "
+                 "(default: 8; 1 with --expected)");
+  command.Flag("--compare", flags.compare,
+               "load: compare each reply with the first one to the same request");
   command.Option("--expected", flags.expected,
                  "load: compare each reply with NAME.npy of this directory");
   command.Option("--tolerance", flags.tolerance,

@@ -28,14 +28,16 @@ absl::Status CheckLoad(const LoadOptions& options) {
   return absl::OkStatus();
 }
 
+using Requests = std::vector<std::shared_ptr<const std::string>>;
+
 // One load, of one thread.
 class Load {
  public:
-  Load(const HttpClientOptions& server, const LoadOptions& options, std::string request,
+  Load(const HttpClientOptions& server, const LoadOptions& options, Requests requests,
        std::shared_ptr<ServerPlace> place)
       : most_(server.most),
         options_(options),
-        request_(std::make_shared<const std::string>(std::move(request))),
+        requests_(std::move(requests)),
         place_(std::move(place)) {
     report_.planned =
         std::max<int64_t>(1, static_cast<int64_t>(options.rate * options.time.count()));
@@ -80,38 +82,40 @@ class Load {
       } else {
         break;
       }
-      SendOn(std::move(connection), PlannedAt(begun_++));
+      SendOn(std::move(connection), begun_++);
     }
     report_.most_behind = std::max(report_.most_behind, due_ - begun_);
   }
 
-  void SendOn(std::shared_ptr<ServerConnection> connection, Clock::time_point planned) {
-    connection->Ask(request_, most_,
-                    [this, connection, planned](absl::StatusOr<ServerReply> reply) {
-                      Note(reply, planned);
+  void SendOn(std::shared_ptr<ServerConnection> connection, int64_t index) {
+    connection->Ask(requests_[RequestAt(index)], most_,
+                    [this, connection, index](absl::StatusOr<ServerReply> reply) {
+                      Note(reply, index);
                       idle_.push_back(connection);
                       SendWaiting();
                     });
   }
 
-  void Note(const absl::StatusOr<ServerReply>& reply, Clock::time_point planned) {
+  size_t RequestAt(int64_t index) const { return static_cast<size_t>(index) % requests_.size(); }
+
+  void Note(const absl::StatusOr<ServerReply>& reply, int64_t index) {
     if (!reply.ok()) {
       ++report_.lost[std::string(reply.status().message())];
       return;
     }
     const double latency =
-        std::chrono::duration<double, std::milli>(Clock::now() - planned).count();
+        std::chrono::duration<double, std::milli>(Clock::now() - PlannedAt(index)).count();
     ++report_.replies;
     ++report_.by_status[reply->status];
     if (reply->status != 200) return report_.refusals.push_back(latency);
     report_.latencies.push_back(latency);
-    const bool right = options_.is_right == nullptr || options_.is_right(*reply);
+    const bool right = options_.is_right == nullptr || options_.is_right(*reply, RequestAt(index));
     ++(right ? report_.right : report_.wrong);
   }
 
   const std::chrono::milliseconds most_;
   const LoadOptions& options_;
-  const std::shared_ptr<const std::string> request_;
+  const Requests requests_;
   const std::shared_ptr<ServerPlace> place_;
   boost::asio::io_context context_{1};
   boost::asio::steady_timer timer_{context_};
@@ -124,13 +128,18 @@ class Load {
 
 }  // namespace
 
-absl::StatusOr<LoadReport> RunLoad(const HttpClientOptions& server, const ClientRequest& request,
+absl::StatusOr<LoadReport> RunLoad(const HttpClientOptions& server,
+                                   absl::Span<const ClientRequest> requests,
                                    const LoadOptions& options) {
   ONWARD_RETURN_IF_ERROR(CheckLoad(options));
+  if (requests.empty()) return absl::InvalidArgumentError("a load needs a request");
   ONWARD_ASSIGN_OR_RETURN(const ServerUrl url, ReadServerUrl(server.url));
   ONWARD_ASSIGN_OR_RETURN(auto place, FindServer(url, server.ca_file));
   ONWARD_ASSIGN_OR_RETURN(const auto client, HttpClient::Create(server));
-  return Load(server, options, client->BytesOf(request), std::move(place)).Run();
+  Requests bytes;
+  for (const ClientRequest& request : requests)
+    bytes.push_back(std::make_shared<const std::string>(client->BytesOf(request)));
+  return Load(server, options, std::move(bytes), std::move(place)).Run();
 }
 
 }  // namespace onward::serving

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "serving/client/http_client.h"
 
 namespace onward::serving {
@@ -18,9 +19,9 @@ struct LoadOptions {
   double rate = 100;                       // requests a second
   std::chrono::duration<double> time{10};  // in which they begin
   int connections = 100;                   // at most; a request without one waits for one
-  // Called with each reply of status 200, in the thread that sends: whether it is right. Null: all
-  // are.
-  std::function<bool(const ServerReply& reply)> is_right = nullptr;
+  // Called with each reply of status 200, in the thread that sends: whether it is right for the
+  // request of that number. Null: all are.
+  std::function<bool(const ServerReply& reply, size_t request)> is_right = nullptr;
 };
 
 struct LoadReport {
@@ -33,10 +34,11 @@ struct LoadReport {
   std::vector<double> latencies, refusals;
 };
 
-// The requests are all the same. Each has `server.most` from when it is sent; those that no
-// connection could take that long after the last one's time are lost. InvalidArgument: a rate, a
-// time or a number of connections out of range. Errors as HttpClient::Create.
-absl::StatusOr<LoadReport> RunLoad(const HttpClientOptions& server, const ClientRequest& request,
+// The requests take turns. Each has `server.most` from when it is sent; those that no connection
+// could take that long after the last one's time are lost. InvalidArgument: a rate, a time or a
+// number of connections out of range, no request. Errors as HttpClient::Create.
+absl::StatusOr<LoadReport> RunLoad(const HttpClientOptions& server,
+                                   absl::Span<const ClientRequest> requests,
                                    const LoadOptions& options);
 
 }  // namespace onward::serving

@@ -186,15 +186,24 @@ TEST_F(ServedTest, RefusalsAreStatuses) {
 }
 
 TEST_F(ServedTest, ALoadIsWhole) {
-  const auto request = WriteInferCall("a model", "", Inputs(), true);
-  ASSERT_TRUE(request.ok());
+  std::vector<ClientRequest> requests;
+  for (const float first : {1.5f, 4.0f}) {
+    Session::Inputs inputs = Inputs();
+    Tensor x = inputs.at("x").tensor().Clone();
+    x.mutable_data<float>()[0] = first;
+    inputs["x"] = Value(std::move(x));
+    auto request = WriteInferCall("a model", "", inputs, true);
+    ASSERT_TRUE(request.ok()) << request.status();
+    requests.push_back(*std::move(request));
+  }
   int asked = 0;
   LoadOptions options{2000, std::chrono::duration<double>(0.1), 3};
-  options.is_right = [&asked](const ServerReply& reply) {
+  options.is_right = [&asked](const ServerReply& reply, size_t request) {
     const auto outputs = ReadInferOutputs(reply);
-    return outputs.ok() && (*outputs)[0].second.data<float>()[0] == 3 && ++asked % 10 != 0;
+    const float expected = request == 0 ? 3 : 8;
+    return outputs.ok() && (*outputs)[0].second.data<float>()[0] == expected && ++asked % 10 != 0;
   };
-  const auto report = RunLoad(http_, *request, options);
+  const auto report = RunLoad(http_, requests, options);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->planned, 200);
   EXPECT_EQ(report->replies, 200);
@@ -204,7 +213,7 @@ TEST_F(ServedTest, ALoadIsWhole) {
   EXPECT_EQ(report->latencies.size(), 200);
   EXPECT_TRUE(report->lost.empty());
   options.rate = 0;
-  EXPECT_TRUE(absl::IsInvalidArgument(RunLoad(http_, *request, options).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(RunLoad(http_, requests, options).status()));
 }
 
 // A server that does not reply cannot slow the load down: latencies count from the planned times.
@@ -213,7 +222,7 @@ TEST(Load, RequestsWithoutAReplyAreCounted) {
   HttpClientOptions http{silent.url()};
   http.most = std::chrono::milliseconds(50);
   const auto report =
-      RunLoad(http, {"GET", "/"},
+      RunLoad(http, {ClientRequest{"GET", "/"}},
               {.rate = 100, .time = std::chrono::duration<double>(0.1), .connections = 2});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->planned, 10);
