@@ -78,9 +78,9 @@ class Server:
         return sum(float(value) for value in
                    re.findall(r"^nv_inference_pending_request_count\{[^}]*\} (\S+)$", text, re.M))
 
-    def settle(self):
+    def settle(self, seconds=30):
         """Waits until nothing is under way: no request waits, no client is connected but this one."""
-        for _ in range(3000):
+        for _ in range(100 * seconds):
             if self.pending() == 0:
                 return True
             time.sleep(0.01)

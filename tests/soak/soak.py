@@ -26,36 +26,58 @@ class Soak:
         os.makedirs(os.path.join(self.repository, promises.MODEL, "1"))
         with open(os.path.join(self.repository, promises.MODEL, "1", "model.onnx"), "wb") as file:
             file.write(self.model_bytes(promises.MODEL))
+        os.makedirs(os.path.join(directory, "chain", "1"))
+        self.chain = os.path.join(directory, "chain")
+        with open(os.path.join(self.chain, "1", "model.onnx"), "wb") as file:
+            file.write(self.chain_bytes(15000))
         self.keys = os.path.join(directory, "keys")
         with open(os.path.join(directory, "keys"), "w", encoding="ascii") as file:
             file.write("secret-admin\n")
         os.chmod(self.keys, 0o600)
 
     @staticmethod
-    def model_bytes(name):
-        """y = x + x, over rows of two; written by hand, so that nothing but Python is needed."""
-        def field(number, data):
-            assert len(data) < 128
-            return bytes([number << 3 | 2, len(data)]) + data
+    def field(number, data):
+        """A field of a message; models are written by hand, so that nothing but Python is needed."""
+        length, left = b"", len(data)
+        while left > 127:
+            length, left = length + bytes([left & 127 | 128]), left >> 7
+        return bytes([number << 3 | 2]) + length + bytes([left]) + data
+
+    @classmethod
+    def graph_bytes(cls, name, nodes):
+        """From x to y, both over rows of two."""
+        field = cls.field
 
         def value(name):
             dims = field(1, field(2, b"n")) + field(1, b"\x08\x02")
             return field(1, name) + field(2, field(1, b"\x08\x01" + field(2, dims)))
 
-        node = field(1, b"x") + field(1, b"x") + field(2, b"y") + field(4, b"Add")
-        graph = field(1, node) + field(2, name.encode()) + field(11, value(b"x")) + field(12, value(b"y"))
-        return b"\x08\x0a" + field(7, graph) + field(8, b"\x10\x15")
+        graph = b"".join(field(1, node) for node in nodes) + field(2, name.encode())
+        return b"\x08\x0a" + field(7, graph + field(11, value(b"x")) + field(12, value(b"y"))) + field(8, b"\x10\x15")
 
-    def start(self, *options, most_body=None):
-        return Server(self.program, [self.repository], self.directory, "--admin-key-file", self.keys,
+    @classmethod
+    def model_bytes(cls, name):
+        """y = x + x."""
+        return cls.graph_bytes(name, [cls.field(1, b"x") + cls.field(1, b"x") + cls.field(2, b"y") + cls.field(4, b"Add")])
+
+    @classmethod
+    def chain_bytes(cls, length):
+        """A sine of a sine and so on: much more work for the server than for its client."""
+        names = [b"x", *(b"s%d" % i for i in range(1, length)), b"y"]
+        return cls.graph_bytes("chain", [cls.field(1, a) + cls.field(2, b) + cls.field(4, b"Sin")
+                                         for a, b in zip(names, names[1:])])
+
+    def start(self, *options, most_body=None, models=None):
+        return Server(self.program, models or [self.repository], self.directory, "--admin-key-file", self.keys,
                       "--max-body", str(most_body or self.most_body), *options)
 
-    def load(self, server, rate, seconds, broken, may_lose=False, rows=4, tensors="bytes"):
-        """An open loop by the program's own client; every reply is compared with the first one."""
+    def load(self, server, rate, seconds, broken, may_lose=False, rows=4, model=promises.MODEL):
+        """An open loop by the program's own client: drawn requests take turns, each reply is compared with the one to the same
+        request alone, so that rows which are swapped within a batch are seen. `may_lose`: refusals and losses are no news."""
         done = subprocess.run(
-            [self.program, "client", "load", server.url, promises.MODEL, "--rate", str(rate), "--duration",
-             str(seconds), "--connections", "500", "--timeout", "20", "--compare", "--json", "--shape",
-             f"x={rows}x2", "--tensors", tensors, "--seed", str(self.seed)],
+            [self.program, "client", "load", server.url, model, "--rate", str(rate), "--duration",
+             str(seconds), "--connections", "500", "--timeout", "20", "--requests", "16", "--compare", "--json", "--shape",
+             f"x={rows}x2", "--seed", str(self.seed)],
             capture_output=True, text=True, timeout=seconds + 120, check=False)
         if not done.stdout:
             broken.append(f"the load did not run: {done.stderr.strip()}")
@@ -65,6 +87,8 @@ class Soak:
             broken.append(f"{report['wrong']} of {report['replies']} replies are wrong")
         if report["lost"] and not may_lose:
             broken.append(f"requests without a reply: {report['lost']}")
+        if set(report["by_status"]) - {"200"} and not may_lose:
+            broken.append(f"requests that were refused: {report['by_status']}")
         return report
 
 
