@@ -69,7 +69,8 @@ bool HasRows(const Session& session) {
 
 // `configured` 0: as many as is usual.
 int64_t MostBatchRows(const Session& session, int64_t configured) {
-  constexpr int64_t kUsual = 64;
+  // Rows of larger batches take as long or longer, as they leave the caches.
+  constexpr int64_t kUsual = 32;
   if (!session.RowsAreIndependent().ok()) return 0;
   return configured > 0 ? configured : kUsual;
 }

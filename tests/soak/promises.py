@@ -115,7 +115,7 @@ def capacity(soak, server, broken, **request):
 def overload(soak, _server, seconds, broken):
     """14, 17: ten times what the server can do: it does as much, refuses the rest at once with Retry-After, and recovers."""
     server = soak.start("--max-wait", "50ms", "--threads", "1", models=[soak.chain])
-    chain = {"model": "chain", "rows": 64}  # as many as a batch may have
+    chain = {"model": "chain", "rows": 32}  # as many as a batch may have
     # Clients and server share the cores, and the short run measures for seconds: its bars are low.
     least, most_ms = (0.95, 10) if soak.whole else (0.5, 200)
     try:
