@@ -209,6 +209,7 @@ bool Connection::IsRefused() {
 
 void Connection::Handle() {
   Release();
+  deadline_ = kNever;
   client_ = std::stop_source();
   request_.client_left = client_.get_token();
   awaits_ = Awaits::kReply;

@@ -131,6 +131,22 @@ TEST_F(HttpLimitsTest, ABodyHasOneDeadline) {
   }
 }
 
+TEST_F(HttpLimitsTest, TheDeadlineOfABodyEndsWithIt) {
+  Start({.transfer_deadline = std::chrono::seconds(1)});
+  Client client(server_->port());
+  const std::string request = Post("/held", "Content-Length: 4\r\n", "body");
+  // The second one is read by the read that watches for the client to leave.
+  client.Send(request + request.substr(0, request.size() - 2));
+  AwaitHeld(1);
+  TakeHeld()[0].respond({.body = "1"});
+  EXPECT_EQ(client.Read().body, "1");
+  client.Send(request.substr(request.size() - 2));
+  AwaitHeld(1);
+  std::this_thread::sleep_for(milliseconds(1700));
+  TakeHeld()[0].respond({.body = "2"});
+  EXPECT_EQ(client.Read().body, "2");
+}
+
 TEST_F(HttpLimitsTest, BodiesThatArriveShareALimit) {
   Start({.bodies_bytes = 100'000});
   const std::string length = "Content-Length: 70000\r\n", half(35'000, 'x');
