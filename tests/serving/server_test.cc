@@ -358,6 +358,9 @@ TEST_F(ServerTest, ReadinessEndsBeforeThePortCloses) {
   const std::string body = Slow(int64_t{1} << 60);
   busy.Send(absl::StrCat("POST /v2/models/slow%20model/infer HTTP/1.1\r\nHost: a\r\n",
                          "Content-Length: ", body.size(), "\r\n\r\n", body));
+  // Requests that came later have their replies: this one has been read.
+  Client later(server_->port());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(later.Ask("GET", "/v2/health/live").status, 200);
   std::future<bool> stopped = std::async([&] { return server_->Stop(std::chrono::seconds(20)); });
   int ready = 200;
   while (ready == 200) ready = Client(server_->port()).Ask("GET", "/v2/health/ready").status;
