@@ -37,7 +37,7 @@ HttpFields FieldsOf(const grpc::CallbackServerContext& context) {
 }
 
 // gRPC says "ipv4:127.0.0.1:4711", "ipv6:%5B::1%5D:4711".
-std::string ClientOf(const grpc::CallbackServerContext& context) {
+std::string ClientOfCall(const grpc::CallbackServerContext& context) {
   std::string peer = context.peer();
   const size_t begin = peer.find(':') + 1, end = peer.rfind(':');
   if (begin == 0 || end < begin) return "";

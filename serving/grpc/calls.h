@@ -46,7 +46,7 @@ class Calls {
 // The fields of the call's metadata that endpoints look at.
 HttpFields FieldsOf(const grpc::CallbackServerContext& context);
 // The client's address: "127.0.0.1".
-std::string ClientOf(const grpc::CallbackServerContext& context);
+std::string ClientOfCall(const grpc::CallbackServerContext& context);
 
 // Calls it from a thread of gRPC.
 void RunSoon(std::function<void()> work);

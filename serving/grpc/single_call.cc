@@ -21,7 +21,7 @@ absl::Status NoMemory(const char* what) {
 }  // namespace
 
 SingleCall::SingleCall(const grpc::CallbackServerContext& context, Calls& calls)
-    : calls_(calls), fields_(FieldsOf(context)), client_(ClientOf(context)) {}
+    : calls_(calls), fields_(FieldsOf(context)), client_(ClientOfCall(context)) {}
 
 void SingleCall::Begin(RouteClass route_class) {
   self_ = shared_from_this();

@@ -48,7 +48,7 @@ grpc::ByteBuffer FinalOf(const std::string& model, const std::string& id) {
 StreamCall::StreamCall(const grpc::CallbackServerContext& context, Calls& calls)
     : calls_(calls),
       fields_(FieldsOf(context)),
-      client_(ClientOf(context)),
+      client_(ClientOfCall(context)),
       errors_end_(ErrorsEnd(context)) {}
 
 void StreamCall::Begin() {

@@ -98,8 +98,7 @@ bool MayBeProbabilities(const Expr& scores, const Expr& target) {
 // With a weight for each class.
 ClassOptions Fitted(const std::string& loss, const Expr& scores, ClassOptions options) {
   if (options.weight.valid())
-    options.weight =
-        OnePer(loss, scores, ClassAxis(scores), options.weight, "the weight");
+    options.weight = OnePer(loss, scores, ClassAxis(scores), options.weight, "the weight");
   return options;
 }
 
