@@ -104,7 +104,8 @@ void WriteAccess(const ServerState& state, const std::string& line) {
   WriteLog(state.log, LogLevel::kNews, "access", line);
 }
 
-// Nothing: the request may be handled. A server that stops answers questions, and begins no work.
+// An empty reply: the request may be handled. A server that stops still replies to questions, but
+// starts no work.
 std::optional<HttpReply> CheckRoute(const ServerState& state, const Route& route,
                                     const HttpRequest& head) {
   if (std::optional<HttpReply> refusal = CheckKey(state.keys, route.route_class, head.fields))

@@ -89,8 +89,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // One deadline for a whole body of which so many bytes will have come.
   void BodyWithin(size_t bytes);
   void AwaitRequest();
-  // Reads heads, and goes on while a reply is computed or written, so that a client that leaves is
-  // noticed.
+  // Reads heads, and continues while a reply is computed or written, so that a client that leaves
+  // is noticed.
   void ReadSome();
   void Take(std::string_view arrived);
   // A read has failed, or has taken too long.

@@ -50,7 +50,7 @@ void Connection::ReadLength() {
     return Handle();
   }
   BodyWithin(body_.have() + room.size() - 1);
-  if (reading_) return;  // Take goes on
+  if (reading_) return;  // Take resumes
   asio::async_read(stream_, asio::buffer(room.data(), room.size()),
                    Then([this](Error error, size_t count) {
                      if (error == asio::error::timed_out)
@@ -81,7 +81,7 @@ void Connection::ReadChunks() {
     return Handle();
   }
   BodyWithin(bytes);
-  if (reading_) return;  // Take goes on
+  if (reading_) return;  // Take resumes
   constexpr size_t kRead = 64 << 10;
   const size_t have = input_.size();
   input_.resize(have + kRead);

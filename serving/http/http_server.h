@@ -22,7 +22,7 @@ struct HttpLimits {
   size_t field_bytes = 8 * 1024;           // of all fields; 431
   size_t fields = 100;                     // 431
   int connections = 10000;                 // closed at once
-  // Of one address, in IPv6 of one network of 64 bits; closed at once.
+  // The most of one address (in IPv6, of one network of 64 bits); others are closed at once.
   int connections_per_address = 1000;
   int connections_from_here = 10000;       // of this machine: proxies, Unix sockets
   std::chrono::seconds head_deadline{10};  // from a request's first byte to its fields' end; 408

@@ -35,7 +35,7 @@ class ReplyMail {
   // Tells the network's thread of what is here; where there is too little memory for that, the
   // next Deliver finds it.
   void Announce();
-  // Of the network's thread: has each connection write its reply.
+  // Runs in the network's thread: has each connection write its reply.
   void Deliver();
 
  private:

@@ -79,7 +79,7 @@ struct WaitingRequest {
     replied = true;
   }
   void Fail(absl::Status why) { Reply({.reply = std::move(why), .times = times}); }
-  // Of a request for which memory was missing; takes none if there is none.
+  // The reply to a request for which memory was missing; allocates nothing where none is left.
   void FailForMemory();
 };
 
