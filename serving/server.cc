@@ -49,14 +49,14 @@ class InferenceServer : public Server {
   }
 
   // Calls of gRPC end while there is a scheduler that ends them. Work that waits still replies to
-  // connections: it ends before they do.
+  // connections: it ends before they do, and they may ask the scheduler until then.
   ~InferenceServer() override {
     idle_timer_.reset();
     grpc_.reset();
     state_.text_queue.End();
     state_.text_runs.End();
     state_.models.End();
-    state_.scheduler.reset();
+    if (state_.scheduler != nullptr) state_.scheduler->End();
   }
 
   int port() const override { return http_->port(); }

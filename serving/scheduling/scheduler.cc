@@ -25,13 +25,14 @@ Scheduler::Scheduler(const SchedulerOptions& options) : options_(options) {
   for (int i = 0; i < options_.cores; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-Scheduler::~Scheduler() {
+void Scheduler::End() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 double Scheduler::SecondsToWait(const Line& line) const {
@@ -57,6 +58,7 @@ absl::Status Scheduler::AdmitLocked(const std::string& model, int64_t bytes) con
 }
 
 absl::Status Scheduler::CheckWait(const std::string& model, int64_t bytes) const {
+  if (ends_) return absl::UnavailableError("the server is stopping");
   if (waiting_ >= options_.most_waiting ||
       (waiting_ > 0 && waiting_bytes_ + bytes > options_.most_waiting_bytes))
     return absl::UnavailableError("the server is overloaded: too many requests wait already");

@@ -33,7 +33,9 @@ struct SchedulerOptions {
 class Scheduler {
  public:
   explicit Scheduler(const SchedulerOptions& options);
-  ~Scheduler();  // after what waits is done
+  ~Scheduler() { End(); }
+  // Refuses what comes, and returns after what waits is done.
+  void End();
 
   // `request.reply` is called once, from another thread, also where the client leaves meanwhile
   // (Cancelled) or has waited too long (Unavailable). Unavailable, and `reply` is not called: by

@@ -183,6 +183,29 @@ TEST_F(OverloadTest, ManyClientsThatComeAndGo) {
   EXPECT_TRUE(IsRight(lone.Read(), 3));
 }
 
+// A server may go while its clients ask.
+TEST_F(OverloadTest, ServersGoAtAnyMoment) {
+  for (int round = 0; round < 30; ++round) {
+    Start(100);
+    std::vector<std::thread> clients;
+    std::atomic<int> right = 0;
+    for (int t = 0; t < 4; ++t) {
+      clients.emplace_back([&, port = server_->port()] {
+        Client client(port);
+        Reply reply{200, "", ""};
+        for (int i = 0; reply.status != 0; ++i) {
+          client.Send(Twice(i));
+          reply = client.Read();
+          right += IsRight(reply, i);
+        }
+      });
+    }
+    Await([&] { return right >= 20; });
+    server_.reset();
+    for (std::thread& client : clients) client.join();
+  }
+}
+
 // A client that sends its whole body before it reads gets the refusal all the same.
 TEST_F(OverloadTest, RefusalsReachClientsThatKeepSending) {
   ServerOptions options;
