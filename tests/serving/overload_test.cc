@@ -190,12 +190,11 @@ TEST_F(OverloadTest, ServersGoAtAnyMoment) {
     std::vector<std::thread> clients;
     std::atomic<int> right = 0;
     for (int t = 0; t < 4; ++t) {
-      clients.emplace_back([&, port = server_->port()] {
-        Client client(port);
+      clients.emplace_back([&, client = std::make_shared<Client>(server_->port())] {
         Reply reply{200, "", ""};
         for (int i = 0; reply.status != 0; ++i) {
-          client.Send(Twice(i));
-          reply = client.Read();
+          client->Send(Twice(i));
+          reply = client->Read();
           right += IsRight(reply, i);
         }
       });
