@@ -5,9 +5,11 @@ Usage: compare_ort.py ZOO_DIR [--only REGEX] [--threads 2] [--rounds 3] [--secon
 
 Each round runs Onward (`onward bench`) and ONNX Runtime once each, one process at a time, on the inputs of
 test_data_set_0; the ratio ONNX Runtime / Onward of a round's medians is above 1 where Onward is faster. The table shows
-the median ratio of the rounds. ONNX Runtime comes from the environment of scripts/peers.
+the median ratio of the rounds. ONNX Runtime comes from the environment of scripts/peers. --json writes what
+performance_page.py reads.
 """
 import argparse
+import datetime
 import glob
 import json
 import math
@@ -71,6 +73,18 @@ def run_ort(args, directory):
     return json.loads(result.stdout)["median"], ""
 
 
+def conditions(args):
+    """What a figure must be read with."""
+    with open("/proc/cpuinfo") as file:
+        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    version = json.loads(subprocess.run([args.onward, "version", "--json"], capture_output=True, text=True, check=True).stdout)
+    python = os.path.join(PEERS, "onnxruntime", "bin", "python")
+    peer = subprocess.run([python, "-c", "import onnxruntime; print(onnxruntime.__version__)"], capture_output=True, text=True)
+    return {"date": datetime.date.today().isoformat(), "cpu": names[0] if names else "unknown",
+            "instruction_sets": version["cpu"], "onward": version["version"], "onnxruntime": peer.stdout.strip(),
+            "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoo")
@@ -108,7 +122,7 @@ def main():
         print(f"precision {args.precision}, {args.threads} threads, {args.rounds} rounds", file=sys.stderr)
     if args.json:
         with open(args.json, "w") as file:
-            json.dump(rows, file, indent=2)
+            json.dump({"conditions": conditions(args), "rows": rows}, file, indent=2)
 
 
 if __name__ == "__main__":
