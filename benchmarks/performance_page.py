@@ -13,9 +13,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEAD = """# Performance
 
-Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort.py`: Onward and ONNX Runtime by turns on
-the models of the zoo, batch 1, one process at a time. A ratio is ONNX Runtime's time over Onward's within a round, the
-median of the rounds; above 1 Onward is faster. Times are medians in ms.
+Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort.py`: Onward and ONNX Runtime by turns
+on the models of the zoo, batch 1, one process at a time. A ratio is ONNX Runtime's time over Onward's within a round,
+the median of the rounds; above 1 Onward is faster. Times are medians in ms.
 """
 
 
@@ -27,8 +27,9 @@ def table(results):
     """The lines of one processor's table."""
     given = results[0]["conditions"]
     lines = ["", f"## {given['cpu']}", "",
-             f"{given['instruction_sets']}. {given['threads']} threads, {given['rounds']} rounds, {given['date']}. Onward "
-             f"{given['onward']}, ONNX Runtime {given['onnxruntime']} (fp32 in all columns).", ""]
+             f"{given['instruction_sets']}.",
+             f"{given['threads']} threads, {given['rounds']} rounds, {given['date']}. Onward {given['onward']},",
+             f"ONNX Runtime {given['onnxruntime']} (fp32 in all columns).", ""]
     columns = [(r["conditions"]["precision"], {row["model"]: row for row in r["rows"]}) for r in results]
     lines.append("| model | " + " | ".join(f"{name}: ms | ONNX Runtime ms | ratio" for name, _ in columns) + " |")
     lines.append("|---|" + "---|---|---|" * len(columns))
