@@ -38,9 +38,10 @@ onnx::DataType SpellingOf(const Type& type) {
   }
   for (const Type* t = &type; t != nullptr; t = t->element.get()) {
     if (t->kind == Type::Kind::kUnknown) return nullptr;
-    if (t->kind != Type::Kind::kTensor && t->kind != Type::Kind::kSparseTensor && !t->element) {
-      return nullptr;
-    }
+    const bool is_tensor = t->kind == Type::Kind::kTensor || t->kind == Type::Kind::kSparseTensor;
+    const bool has_dtype = is_tensor || t->kind == Type::Kind::kMap;
+    if (has_dtype && t->dtype == DType::kUndefined) return nullptr;
+    if (!is_tensor && t->element == nullptr) return nullptr;
   }
   onnx::TypeProto proto;
   TypeToProto(type, &proto);
