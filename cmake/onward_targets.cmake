@@ -14,30 +14,6 @@ if(ONWARD_SANITIZE)
   add_link_options(-fsanitize=${ONWARD_SANITIZE})
 endif()
 
-# Sources compiled for one instruction set carry its name: gemm_avx512.cc. They are reached only after a CPUID check.
-function(onward_instruction_sets)
-  foreach(source ${ARGN})
-    if(source MATCHES "_avx(2|512|512vnni|512bf16)\\.cc$")
-      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
-    if(source MATCHES "_avx2\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-O3")
-    elseif(source MATCHES "_avx512\\.cc$")
-      set_source_files_properties(
-        ${source} PROPERTIES COMPILE_OPTIONS
-                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
-    elseif(source MATCHES "_avx512bf16\\.cc$")
-      set_source_files_properties(
-        ${source} PROPERTIES COMPILE_OPTIONS
-                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
-    elseif(source MATCHES "_avx512vnni\\.cc$")
-      set_source_files_properties(
-        ${source} PROPERTIES COMPILE_OPTIONS
-                             "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mavx2;-mfma;-mf16c;-mprefer-vector-width=512;-O3")
-    endif()
-  endforeach()
-endfunction()
-
 # Headers of the standard library and of packages that most sources read: two thirds of what a source costs to compile. None of
 # ours, which change, and none that few read: every source pays for what is here (ONNX's schemas 0.3 s each, GoogleTest 0.2 s).
 # Sources that are compiled with other options leave them out.
@@ -67,14 +43,13 @@ function(onward_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Og>)
 endfunction()
 
-# onward_library(<folder> DEPENDS <library>... [QUICKLY <regex>]): all sources below <folder>, CUDA ones excepted, as
-# onward_<folder>. Those that match QUICKLY hold no loop over elements and are compiled quickly.
+# onward_library(<folder> DEPENDS <library>... [SOURCES <source>...] [QUICKLY <regex>]): all sources below <folder>, CUDA ones
+# excepted, and SOURCES as onward_<folder>. Those that match QUICKLY hold no loop over elements and are compiled quickly.
 function(onward_library folder)
-  cmake_parse_arguments(ARG "" "QUICKLY" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "QUICKLY" "DEPENDS;SOURCES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/${folder}/cuda/")
-  add_library(onward_${folder} STATIC ${sources})
-  onward_instruction_sets(${sources})
+  add_library(onward_${folder} STATIC ${sources} ${ARG_SOURCES})
   if(ARG_QUICKLY)
     list(FILTER sources INCLUDE REGEX ${ARG_QUICKLY})
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)

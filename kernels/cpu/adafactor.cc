@@ -300,13 +300,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAdafactor(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, matrices ? 2 : 1));
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<AdafactorStep<float>>(
-        ForSet(kSet, baseline::FloatSteps, avx2::FloatSteps, avx512::FloatSteps)(), maximize,
-        matrices);
+    return std::make_unique<AdafactorStep<float>>(kFloatStepsPerTarget.For(kSet)(), maximize,
+                                                  matrices);
   }
-  return std::make_unique<AdafactorStep<double>>(
-      ForSet(kSet, baseline::DoubleSteps, avx2::DoubleSteps, avx512::DoubleSteps)(), maximize,
-      matrices);
+  return std::make_unique<AdafactorStep<double>>(kDoubleStepsPerTarget.For(kSet)(), maximize,
+                                                 matrices);
 }
 
 const FastKernelRow kRows[] = {

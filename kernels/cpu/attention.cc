@@ -55,8 +55,8 @@ class Attention : public Kernel {
             const GemmTileKernels& tiles)
       : attributes_(attributes),
         packed_tiles_(tiles),
-        tiles_(GemmTiles(tiles.instruction_set)),
-        rows_(attributes, spec, 3, 6, tiles.instruction_set) {}
+        tiles_(kGemmTilesPerTarget.For(tiles.target)()),
+        rows_(attributes, spec, 3, 6, tiles.target) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, BindAttention(attributes_, context));
@@ -308,7 +308,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
-  return MakeWithTiles(spec, *BFloat16Tiles());
+  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 template <InstructionSet kSet>
@@ -317,7 +317,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
     return absl::UnimplementedError(
         absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
   }
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

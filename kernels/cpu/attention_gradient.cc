@@ -62,7 +62,7 @@ class AttentionGradient : public Kernel {
                     const GemmTileKernels& tiles)
       : attributes_(attributes),
         tiles_(tiles),
-        rows_(attributes, spec, kMask, kNonpad, tiles.instruction_set) {}
+        rows_(attributes, spec, kMask, kNonpad, tiles.target) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(context));
@@ -343,7 +343,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
-  return MakeWithTiles(spec, *BFloat16Tiles());
+  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 template <InstructionSet kSet>
@@ -352,7 +352,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
     return absl::UnimplementedError(
         absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
   }
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

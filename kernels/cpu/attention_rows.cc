@@ -8,12 +8,12 @@
 namespace onward::kernels::cpu {
 
 AttentionRows::AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask,
-                             int nonpad, InstructionSet set)
+                             int nonpad, Target target)
     : attributes_(attributes),
       mask_(mask),
       nonpad_(nonpad),
       boolean_mask_(spec.input_dtype(mask) == DType::kBool),
-      kernels_(AttentionRowsOf(set)) {}
+      kernels_(kAttentionRowsPerTarget.For(target)()) {}
 
 absl::Status AttentionRows::CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
                                        int mask) {

@@ -28,7 +28,7 @@ class AttentionRows {
  public:
   // Where the node has attn_mask, which may be of bool or float32, and nonpad_kv_seqlen.
   AttentionRows(const AttentionAttributes& attributes, const NodeSpec& spec, int mask, int nonpad,
-                InstructionSet set);
+                Target target);
 
   // Unimplemented for a dtype of the mask or of the softmax that these rows do not have.
   static absl::Status CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,

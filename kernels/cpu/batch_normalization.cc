@@ -209,17 +209,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& s
   if (spec.attributes().Int("training_mode", 0) == 0)
     return absl::UnimplementedError("statistics of the batch only");
   return std::make_unique<BatchNormalization>(
-      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
-      spec.attributes().Float("epsilon", 1e-5f), spec.attributes().Float("momentum", 0.9f),
-      SeveralValues(spec));
+      kRowsPerTarget.For(kSet)(), spec.attributes().Float("epsilon", 1e-5f),
+      spec.attributes().Float("momentum", 0.9f), SeveralValues(spec));
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
-  return std::make_unique<BatchNormalizationGradient>(
-      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
-      spec.attributes().Float("epsilon", 1e-5f), IsSavedNarrow(spec.input_dtype(0)));
+  return std::make_unique<BatchNormalizationGradient>(kRowsPerTarget.For(kSet)(),
+                                                      spec.attributes().Float("epsilon", 1e-5f),
+                                                      IsSavedNarrow(spec.input_dtype(0)));
 }
 
 const FastKernelRow kRows[] = {

@@ -2,6 +2,7 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/binary.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 template <FloatBinary kOp, InstructionSet kSet>
 void RunTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
              const LoopParameters&) {
-  const FloatBinaryLoop loop = ForSet(kSet, baseline::Binary, avx2::Binary, avx512::Binary)(kOp);
+  const FloatBinaryLoop loop = kBinaryPerTarget.For(kSet)(kOp);
   const float* a = static_cast<const float*>(a_data) + tile.offset[0];
   const float* b = static_cast<const float*>(b_data) + tile.offset[1];
   float* out = static_cast<float*>(out_data) + tile.out_offset;

@@ -10,13 +10,9 @@ namespace {
 // Null where the set has none.
 const HalfLoops* LoopsOf(DType dtype, InstructionSet set) {
   if (!Supports(set)) return nullptr;
-  if (dtype == DType::kBFloat16)
-    return &ForSet(set, baseline::BFloats, avx2::BFloats, avx512::BFloats)();
-#if defined(__x86_64__)
-  if (dtype == DType::kFloat16 && set != InstructionSet::kBaseline)
-    return &ForSet(set, avx2::Halves, avx2::Halves, avx512::Halves)();
-#endif
-  return nullptr;
+  if (dtype == DType::kBFloat16) return &kBFloatsPerTarget.For(set)();
+  const auto halves = dtype == DType::kFloat16 ? kHalvesPerTarget.For(set) : nullptr;
+  return halves == nullptr ? nullptr : &halves();
 }
 
 template <InstructionSet kSet>

@@ -216,7 +216,7 @@ class Conv : public Kernel {
   Conv(const GemmTileKernels& tiles, ConvAttributes attributes, ActivationSpec activation,
        ConvForm form, Tensor packed)
       : tiles_(tiles),
-        patches_(ConvTiles(tiles.instruction_set)),
+        patches_(kConvTilesPerTarget.For(tiles.target)()),
         attributes_(std::move(attributes)),
         activation_(activation),
         form_(form),
@@ -339,7 +339,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -212,13 +212,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec, 0));
-  return MakeWithTiles(spec, *BFloat16Tiles());
+  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

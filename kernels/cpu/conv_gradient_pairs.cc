@@ -9,7 +9,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
-#include "kernels/cpu/simd/conv_pairs.h"
+#include "kernels/cpu/simd/conv_bf16.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -65,8 +65,8 @@ class PairsWeightGradient : public Kernel {
   PairsWeightGradient(ConvWeightAttributes attributes, bool narrow)
       : attributes_(std::move(attributes)),
         narrow_(narrow),
-        tiles_(*BFloat16Tiles()),
-        planes_(*BFloat16Conv()) {}
+        tiles_(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
+        planes_(kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -165,10 +165,10 @@ class PairsWeightGradient : public Kernel {
       }
     }
     const int64_t row = s.channels_of_group() * s.taps;
-    ConvTiles(tiles_.instruction_set)
-        .store_transposed(sums, s.panel_columns, static_cast<int>(channels * s.taps),
-                          static_cast<int>(s.filters_of_group()), nullptr, {},
-                          to + group * s.filters_of_group() * row + first * s.taps, row);
+    kConvTilesPerTarget.For(tiles_.target)().store_transposed(
+        sums, s.panel_columns, static_cast<int>(channels * s.taps),
+        static_cast<int>(s.filters_of_group()), nullptr, {},
+        to + group * s.filters_of_group() * row + first * s.taps, row);
   }
 
   // What the taps of channels from `channel` on read for output rows [begin, end).

@@ -22,9 +22,9 @@ class PairsConv {
       : images_(images),
         plan_(plan),
         data_(data),
-        tiles_(*BFloat16Tiles()),
-        kernels_(*BFloat16Conv()),
-        patches_(ConvTiles(tiles_.instruction_set)) {}
+        tiles_(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
+        kernels_(kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
+        patches_(kConvTilesPerTarget.For(tiles_.target)()) {}
 
   // Parts of all filters.
   int64_t filter_parts() const {
@@ -285,7 +285,8 @@ void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, Pairs
 }
 
 void MakePlanes(const PairsImages& images, const PairsConvData& data, const RunContext& context) {
-  const ConvPairsKernels& kernels = *BFloat16Conv();
+  const ConvPairsKernels& kernels =
+      kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))();
   const int64_t pairs = images.pairs(), plane = images.plane();
   context.ParallelFor(
       images.planes(), CeilDiv(kFillGrain, std::max<int64_t>(1, plane)),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/conv_plan.h"
-#include "kernels/cpu/simd/conv_pairs.h"
+#include "kernels/cpu/simd/conv_bf16.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

@@ -87,7 +87,8 @@ class PairsConvolution : public Kernel {
     plan->target = {0, plan->columns, 1, g.output_size()};
     if (IsPoint(g.axes)) SetPoints(g.output_size(), s->images, *plan);
     KeepTaps(context, s->images.window, *plan);
-    CutPairsConv(*BFloat16Tiles(), s->images, *plan);
+    CutPairsConv(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))(), s->images,
+                 *plan);
     return SetScratch(context, *s);
   }
 
@@ -190,7 +191,8 @@ class PairsConvTranspose : public Kernel {
         plan.target = {row * columns.input + column, rows.stride * columns.input, columns.stride,
                        g.input_size()};
         if (IsPoint(g.axes)) SetPoints(g.input_size(), s->images, plan);
-        CutPairsConv(*BFloat16Tiles(), s->images, plan);
+        CutPairsConv(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))(), s->images,
+                     plan);
       }
     }
     s->products = {plans, count};

@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

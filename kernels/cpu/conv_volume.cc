@@ -129,8 +129,8 @@ class VolumeConv {
 class ConvVolume : public Kernel {
  public:
   ConvVolume(InstructionSet set, ConvAttributes attributes, Tensor packed)
-      : tiles_(GemmTiles(set)),
-        patches_(ConvTiles(set)),
+      : tiles_(kGemmTilesPerTarget.For(set)()),
+        patches_(kConvTilesPerTarget.For(set)()),
         attributes_(std::move(attributes)),
         packed_(std::move(packed)) {}
 
@@ -222,9 +222,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvVolume(const NodeSpec& spec) {
   const auto& shape = spec.input_type(1).shape;
   if (!shape || shape->size() != 5) return absl::UnimplementedError("three spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
-  ONWARD_ASSIGN_OR_RETURN(
-      Tensor packed,
-      PackConstantFilters(spec, GemmTiles(kSet), ConvForm::kPixelLanes, attributes.group));
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed,
+                          PackConstantFilters(spec, kGemmTilesPerTarget.For(kSet)(),
+                                              ConvForm::kPixelLanes, attributes.group));
   return std::make_unique<ConvVolume>(kSet, attributes, std::move(packed));
 }
 

@@ -108,7 +108,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDepthwise(const NodeSpec& spec) {
   if ((*w)[1] != 1 || attributes.group == 1)
     return absl::UnimplementedError("one channel per group only, of several groups");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  return std::make_unique<DepthwiseConv>(DepthwiseTiles(kSet), std::move(attributes), activation);
+  return std::make_unique<DepthwiseConv>(kDepthwisePerTarget.For(kSet)(), std::move(attributes),
+                                         activation);
 }
 
 constexpr KernelEntry kKernels[] = {

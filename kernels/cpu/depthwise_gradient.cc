@@ -190,7 +190,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
   if (!w || w->size() < 3 || w->size() > 4 || (*w)[1] != 1 || attributes.conv.group == 1 ||
       (*w)[0] != attributes.conv.group)
     return absl::UnimplementedError(kOthers);
-  return std::make_unique<DepthwiseConvTranspose>(DepthwiseTiles(kSet), std::move(attributes));
+  return std::make_unique<DepthwiseConvTranspose>(kDepthwisePerTarget.For(kSet)(),
+                                                  std::move(attributes));
 }
 
 template <InstructionSet kSet>
@@ -202,8 +203,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWeightGradient(const NodeSpec& spec)
   if (!x || !dy || x->size() < 3 || dy->size() < 3 || attributes.group == 1 || (*x)[1] != group ||
       (*dy)[1] != group)
     return absl::UnimplementedError(kOthers);
-  return std::make_unique<DepthwiseWeightGradient>(DepthwiseTiles(kSet), std::move(attributes),
-                                                   IsSavedNarrow(spec.input_dtype(0)));
+  return std::make_unique<DepthwiseWeightGradient>(
+      kDepthwisePerTarget.For(kSet)(), std::move(attributes), IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr FastKernelRow kRows[] = {

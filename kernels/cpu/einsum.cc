@@ -178,7 +178,8 @@ class Einsum : public Kernel {
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEinsum(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<Einsum>(GemmTiles(kSet), spec.attributes().String("equation"));
+  return std::make_unique<Einsum>(kGemmTilesPerTarget.For(kSet)(),
+                                  spec.attributes().String("equation"));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -10,7 +10,7 @@
 #include "kernels/binary_functors.h"
 #include "kernels/bind/functor_parameters.h"
 #include "kernels/broadcast.h"
-#include "kernels/cpu/simd/elementwise_loops.h"
+#include "kernels/cpu/simd/unary.h"
 #include "kernels/elementwise_functors.h"
 #include "onward/kernel.h"
 

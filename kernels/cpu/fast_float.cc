@@ -28,8 +28,7 @@ absl::Status CheckFloat32(const NodeSpec& spec, InstructionSet set, int saved) {
 absl::Status CheckBFloat16Products(const KernelOptions& options) {
   if (options.precision != Precision::kFast)
     return absl::UnimplementedError("products of bfloat16 are for precision fast");
-  if (BFloat16Tiles() == nullptr)
-    return absl::UnimplementedError("the processor has no AVX512-BF16");
+  if (!HasBf16()) return absl::UnimplementedError("the processor has no AVX512-BF16");
   return absl::OkStatus();
 }
 

@@ -8,10 +8,15 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/simd/activation.h"
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
+
+using InstructionSet = Target;
+inline bool Supports(InstructionSet set) { return (AllowedTargets() & MaskOf(set)) != 0; }
+inline std::string_view InstructionSetName(InstructionSet set) { return RowOf(set).name; }
+inline bool HasBf16() { return (AllowedTargets() & kBf16Targets) != 0; }
 
 // Unimplemented when this process may not use `set` or an input is not float32. Input `saved` may
 // be a float of 16 bits (saved_floats.h).

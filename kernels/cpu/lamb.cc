@@ -80,11 +80,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLamb(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, 2));
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<LambStep<float>>(
-        ForSet(kSet, baseline::FloatSteps, avx2::FloatSteps, avx512::FloatSteps)(), maximize);
+    return std::make_unique<LambStep<float>>(kFloatStepsPerTarget.For(kSet)(), maximize);
   }
-  return std::make_unique<LambStep<double>>(
-      ForSet(kSet, baseline::DoubleSteps, avx2::DoubleSteps, avx512::DoubleSteps)(), maximize);
+  return std::make_unique<LambStep<double>>(kDoubleStepsPerTarget.For(kSet)(), maximize);
 }
 
 const FastKernelRow kRows[] = {

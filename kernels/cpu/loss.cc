@@ -14,7 +14,7 @@ namespace {
 
 template <InstructionSet kSet>
 const RowLoops& Loops() {
-  return ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)();
+  return kRowsPerTarget.For(kSet)();
 }
 
 // Labels from i on whose scores lie side by side, at most kSoftmaxColumns.

@@ -122,20 +122,21 @@ Bandwidth Largest(const Bandwidth& a, const Bandwidth& b) {
 
 ArithmeticPeak MeasureArithmetic(int threads, int rounds) {
   ThreadPool pool(threads);
-  const InstructionSet set = BestInstructionSet();
-  const PeakLoops& loops = PeaksOf(set);
-  const Int8TileKernels& int8 = Int8TilesOf(set);
+  const Target set = VectorTarget();
+  const PeakLoops& loops = kPeaksPerTarget.For(set)();
+  const Int8TileKernels& int8 = kInt8TilesPerTarget.For(Widest(AllowedTargets() & kInt8Targets))();
   ArithmeticPeak peak;
   peak.float32 = RateOf(pool, loops.float32, rounds);
   peak.float64 = RateOf(pool, loops.float64, rounds);
-  peak.bfloat16 = RateOf(pool, BFloat16Peak(), rounds);
+  const TargetMask bf16 = AllowedTargets() & kBf16Targets;
+  if (bf16 != 0) peak.bfloat16 = RateOf(pool, kBf16PeakPerTarget.For(Widest(bf16))(), rounds);
   peak.int8 = RateOf(pool, {int8.peak, static_cast<double>(int8.peak_operations)}, rounds);
   return peak;
 }
 
 Bandwidth MeasureBandwidth(int threads, int64_t bytes, int rounds) {
   ThreadPool pool(threads);
-  const PeakLoops& loops = PeaksOf(BestInstructionSet());
+  const PeakLoops& loops = kPeaksPerTarget.For(VectorTarget())();
   // One, two or three arrays in the same bytes of each thread.
   const int64_t own = std::max<int64_t>(1, bytes / threads / (6 * kSlice)) * 6 * kSlice;
   Bandwidth best;
@@ -185,7 +186,7 @@ std::string LevelOf(int threads, int64_t bytes) {
 
 MachinePeak MeasurePeak(int threads) {
   MachinePeak peak;
-  peak.instruction_set = InstructionSetName(BestInstructionSet());
+  peak.instruction_set = RowOf(VectorTarget()).name;
   peak.arithmetic = MeasureArithmetic(threads);
   peak.levels = MemoryLevels(threads);
   for (MemoryLevel& level : peak.levels)

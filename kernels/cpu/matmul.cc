@@ -33,7 +33,7 @@ enum class Addend : uint8_t { kNone, kColumnBias, kRowBias, kResidual, kScalar }
 constexpr int64_t kMinRowsOfPairs = 8;
 
 const GemmTileKernels& TilesFor(const GemmTileKernels& tiles, int64_t rows, bool packed) {
-  return packed || rows >= kMinRowsOfPairs ? tiles : GemmTiles(tiles.instruction_set);
+  return packed || rows >= kMinRowsOfPairs ? tiles : kGemmTilesPerTarget.For(tiles.target)();
 }
 
 void PlanProduct(ColumnsLayout layout, int64_t m, int64_t n, int64_t k, int64_t batches,
@@ -300,13 +300,13 @@ using MakeWithTiles = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec
 template <InstructionSet kSet, MakeWithTiles kMake>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return kMake(spec, GemmTiles(kSet));
+  return kMake(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 template <MakeWithTiles kMake>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return kMake(spec, *BFloat16Tiles());
+  return kMake(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -26,8 +26,8 @@ struct NBitsState {
 class MatMulNBits : public Kernel {
  public:
   MatMulNBits(InstructionSet set, int64_t k, int64_t n, int bits, int64_t block, bool float_zeros)
-      : loops_(*ForSet(set, &baseline::NBits(), &avx2::NBits(), &avx512::NBits())),
-        tiles_(GemmTiles(set)),
+      : loops_(kNBitsPerTarget.For(set)()),
+        tiles_(kGemmTilesPerTarget.For(set)()),
         k_(k),
         n_(n),
         bits_(bits),

@@ -145,19 +145,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec, InstructionSe
   const bool nesterov = spec.attributes().Int("nesterov", 1) != 0;
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<MuonStep<float>>(
-        ForSet(set, baseline::FloatSteps, avx2::FloatSteps, avx512::FloatSteps)(), tiles, nesterov,
-        maximize);
+    return std::make_unique<MuonStep<float>>(kFloatStepsPerTarget.For(set)(), tiles, nesterov,
+                                             maximize);
   }
-  return std::make_unique<MuonStep<double>>(
-      ForSet(set, baseline::DoubleSteps, avx2::DoubleSteps, avx512::DoubleSteps)(), tiles, nesterov,
-      maximize);
+  return std::make_unique<MuonStep<double>>(kDoubleStepsPerTarget.For(set)(), tiles, nesterov,
+                                            maximize);
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMuon(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, 1));
-  return Make(spec, kSet, GemmTiles(kSet));
+  return Make(spec, kSet, kGemmTilesPerTarget.For(kSet)());
 }
 
 // Rounds the operands of products to bfloat16.
@@ -167,9 +165,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMuonOfPairs(const NodeSpec& spec) {
     return absl::UnimplementedError("products of bfloat16 are of float32");
   if (spec.options().precision != Precision::kFast)
     return absl::UnimplementedError("products of bfloat16 are for precision fast");
-  if (BFloat16Tiles() == nullptr)
-    return absl::UnimplementedError("the processor has no AVX512-BF16");
-  return Make(spec, InstructionSet::kAvx512, *BFloat16Tiles());
+  if (!HasBf16()) return absl::UnimplementedError("the processor has no AVX512-BF16");
+  return Make(spec, InstructionSet::kAvx512,
+              kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 constexpr KernelEntry kKernels[] = {

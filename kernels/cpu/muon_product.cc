@@ -32,7 +32,7 @@ void Mirror(const RunContext& context, int64_t size, float* c) {
 }  // namespace
 
 int64_t MuonProduct::Plan(const GemmTileKernels& float_tiles, int num_workers) {
-  tiles = m >= kMinRowsOfPairs ? &float_tiles : &GemmTiles(float_tiles.instruction_set);
+  tiles = m >= kMinRowsOfPairs ? &float_tiles : &kGemmTilesPerTarget.For(float_tiles.target)();
   const ColumnsLayout layout = b_transposed ? ColumnsLayout::kTransposed : ColumnsLayout::kRows;
   plan = PlanGemm(*tiles, layout, m, n, k, 1, false);
   packs_once = PacksOnce(*tiles, m, n, k);

@@ -71,7 +71,7 @@ struct Workspace {
 // The boxes that are kept, as columns.
 class KeptBoxes {
  public:
-  KeptBoxes(float* columns, int64_t column, FirstOverlap first_overlap)
+  KeptBoxes(float* columns, int64_t column, FirstOverlapLoop first_overlap)
       : columns_(columns), column_(column), first_overlap_(first_overlap) {}
 
   void Add(const Box& box) {
@@ -94,13 +94,13 @@ class KeptBoxes {
  private:
   float* columns_;
   int64_t column_;
-  FirstOverlap first_overlap_;
+  FirstOverlapLoop first_overlap_;
   int64_t count_ = 0;
 };
 
 // Chooses the boxes of one class, best first; returns how many it wrote to `selected`.
 int64_t Select(const Problem& problem, const float* scores, const Box* boxes,
-               FirstOverlap first_overlap, const Workspace& workspace, int32_t* selected) {
+               FirstOverlapLoop first_overlap, const Workspace& workspace, int32_t* selected) {
   Candidate* candidates = workspace.candidates;
   KeptBoxes kept_boxes(workspace.kept, Workspace::Column(problem.boxes), first_overlap);
   int64_t count = 0;
@@ -124,7 +124,7 @@ int64_t Select(const Problem& problem, const float* scores, const Box* boxes,
 
 class NonMaxSuppression : public Kernel {
  public:
-  NonMaxSuppression(bool center, FirstOverlap first_overlap)
+  NonMaxSuppression(bool center, FirstOverlapLoop first_overlap)
       : center_(center), first_overlap_(first_overlap) {}
   absl::Status Bind(BindContext& context) const override {
     const DimsView boxes = context.input_dims(0), scores = context.input_dims(1);
@@ -205,7 +205,7 @@ class NonMaxSuppression : public Kernel {
     return absl::OkStatus();
   }
   bool center_;
-  FirstOverlap first_overlap_;
+  FirstOverlapLoop first_overlap_;
 };
 
 template <InstructionSet kSet>
@@ -215,7 +215,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
         absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
   }
   return std::make_unique<NonMaxSuppression>(spec.attributes().Int("center_point_box", 0) != 0,
-                                             FirstOverlapFor(kSet));
+                                             kFirstOverlapPerTarget.For(kSet));
 }
 
 constexpr KernelEntry kKernels[] = {

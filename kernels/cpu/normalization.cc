@@ -126,8 +126,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
     if (spec.has_input(i) && !CoversNormalised(spec, i, form.axis))
       return absl::UnimplementedError("scale and bias must have the shape of the normalised axes");
   }
-  return std::make_unique<LayerNormalization>(
-      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(), form);
+  return std::make_unique<LayerNormalization>(kRowsPerTarget.For(kSet)(), form);
 }
 
 // Input [batch, groups * channels per group, ...]; statistics per group, affine per channel.
@@ -204,9 +203,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGroup(const NodeSpec& spec) {
   const int64_t groups = kPerChannel ? 0 : spec.attributes().Int("num_groups", 0);
   if (!kPerChannel && groups <= 0)
     return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
-  return std::make_unique<GroupNormalization>(
-      ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(), groups,
-      spec.attributes().Float("epsilon", 1e-5f), SeveralValues(spec));
+  return std::make_unique<GroupNormalization>(kRowsPerTarget.For(kSet)(), groups,
+                                              spec.attributes().Float("epsilon", 1e-5f),
+                                              SeveralValues(spec));
 }
 
 template <bool kCentered, bool kAdds>

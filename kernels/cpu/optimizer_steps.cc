@@ -109,8 +109,7 @@ class Step : public Kernel {
 
 Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
   if (!Supports(set)) return CheckStep(spec, set, 0);
-  const StepLoops& loops =
-      ForSet(set, baseline::OptimizerStep, avx2::OptimizerStep, avx512::OptimizerStep)(rule);
+  const StepLoops& loops = kOptimizerStepPerTarget.For(set)(rule);
   const int states = loops.states + (loops.next_scalar != nullptr ? 1 : 0);
   ONWARD_RETURN_IF_ERROR(CheckStep(spec, set, states));
   return std::make_unique<Step>(loops, spec.input_dtype(0) == DType::kFloat64,

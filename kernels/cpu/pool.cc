@@ -37,7 +37,9 @@ float* Counts(BindContext& context, const WindowAxis& axis, bool include_pad) {
 class Pool : public Kernel {
  public:
   Pool(PoolAttributes attributes, bool average, InstructionSet set)
-      : attributes_(std::move(attributes)), average_(average), kernels_(PoolsOf(set)) {}
+      : attributes_(std::move(attributes)),
+        average_(average),
+        kernels_(kPoolsPerTarget.For(set)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -93,7 +95,8 @@ struct GlobalState {
 
 class GlobalPool : public Kernel {
  public:
-  GlobalPool(bool average, InstructionSet set) : average_(average), kernels_(PoolsOf(set)) {}
+  GlobalPool(bool average, InstructionSet set)
+      : average_(average), kernels_(kPoolsPerTarget.For(set)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0);

@@ -33,7 +33,7 @@ bool IsPair(const WindowAxis& axis) {
 class MaxPoolGradient : public Kernel {
  public:
   MaxPoolGradient(PoolAttributes attributes, InstructionSet set, bool narrow)
-      : attributes_(std::move(attributes)), narrow_(narrow), pools_(PoolsOf(set)) {}
+      : attributes_(std::move(attributes)), narrow_(narrow), pools_(kPoolsPerTarget.For(set)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));

@@ -15,9 +15,7 @@ namespace {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements
 
-const QuantizeLoops& LoopsOf(InstructionSet set) {
-  return *ForSet(set, &baseline::Quantization(), &avx2::Quantization(), &avx512::Quantization());
-}
+const QuantizeLoops& LoopsOf(InstructionSet set) { return kQuantizationPerTarget.For(set)(); }
 
 // Calls body(first, count, scale index) for runs of elements that share a scale.
 template <typename Body>

@@ -355,7 +355,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
   if (w == nullptr || w->rank() < 3 || w->rank() > 4 || w->num_elements() == 0)
     return absl::UnimplementedError("constant weights with one or two spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  const Int8TileKernels& tiles = Int8TilesOf(kSet);
+  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(kSet)();
   ONWARD_ASSIGN_OR_RETURN(PackedFilters packed, Pack(tiles, *w));
   spec.ReleaseConstant(kInputs.w);
   return std::make_unique<Int8Conv>(tiles, kInputs, std::move(attributes), spec.input_dtype(0),

@@ -329,7 +329,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8MatMul(const NodeSpec& spec) {
   for (const int i : {kInputs.b_zero, kInputs.b_scale, kInputs.bias}) {
     if (!IsPerColumn(spec, i)) return absl::UnimplementedError("a scale or zero point per batch");
   }
-  const Int8TileKernels& tiles = Int8TilesOf(kSet);
+  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(kSet)();
   PackedBytes packed;
   const Tensor* b = spec.constant(kInputs.b);
   if (b != nullptr && b->rank() == 2 && b->num_elements() > 0) {

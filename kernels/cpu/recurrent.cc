@@ -60,7 +60,7 @@ class Recurrent : public Kernel {
   Recurrent(RecurrentAttributes attributes, const GemmTileKernels& tiles, Tensor constant)
       : a_(std::move(attributes)),
         tiles_(tiles),
-        gates_(GatesOf(tiles.instruction_set)),
+        gates_(kGatesPerTarget.For(tiles.target)()),
         constant_(std::move(constant)) {}
 
   absl::Status Bind(BindContext& context) const override {
@@ -383,15 +383,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
     return absl::UnimplementedError(
         absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
   }
-  return MakeWithTiles(spec, kOp, GemmTiles(kSet));
+  return MakeWithTiles(spec, kOp, kGemmTilesPerTarget.For(kSet)());
 }
 
 template <RecurrentOp kOp>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
-  if (spec.options().precision != Precision::kFast || BFloat16Tiles() == nullptr)
+  if (spec.options().precision != Precision::kFast || !HasBf16())
     return absl::UnimplementedError("products of bfloat16 are for precision fast and AVX512-BF16");
-  return MakeWithTiles(spec, kOp, *BFloat16Tiles());
+  return MakeWithTiles(spec, kOp,
+                       kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,

@@ -35,7 +35,7 @@ enum Input { kGates, kR, kC0, kDh, kDc, kDy };
 class LstmGradient : public Kernel {
  public:
   LstmGradient(const GemmTileKernels& tiles, bool reversed)
-      : tiles_(tiles), gates_(GatesOf(tiles.instruction_set)), reversed_(reversed) {}
+      : tiles_(tiles), gates_(kGatesPerTarget.For(tiles.target)()), reversed_(reversed) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_RETURN_IF_ERROR(CheckDims(context));
@@ -47,7 +47,8 @@ class LstmGradient : public Kernel {
     s->steps = gates[0], s->batch = c0[0], s->hidden = c0[1];
     // A pair must not reach from one gate into the next.
     const bool pairs = tiles_.k_per_word > 1 && s->hidden % 2 == 0;
-    s->tiles = pairs || tiles_.k_per_word == 1 ? &tiles_ : &GemmTiles(tiles_.instruction_set);
+    s->tiles =
+        pairs || tiles_.k_per_word == 1 ? &tiles_ : &kGemmTilesPerTarget.For(tiles_.target)();
     s->blocks = CeilDiv(s->hidden, s->tiles->tile_cols);
     const bool parallel = 4 * s->hidden * s->step() >= kMinParallelStep;
     s->parts = parallel ? std::min<int64_t>(context.num_workers(), s->blocks) : 1;
@@ -213,13 +214,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return MakeWithTiles(spec, *BFloat16Tiles());
+  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
 }
 
 template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, GemmTiles(kSet));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
 }
 
 constexpr KernelEntry kKernels[] = {

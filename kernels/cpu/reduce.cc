@@ -122,9 +122,8 @@ template <Reduction kReduction, InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   if (!Supports(kSet) || spec.input_dtype(0) != DType::kFloat32)
     return absl::UnimplementedError("float32 only, on a processor that has the instructions");
-  return std::make_unique<FloatReduce>(
-      ForSet(kSet, baseline::Reductions, avx2::Reductions, avx512::Reductions)(), kReduction,
-      ReduceAttributes(spec));
+  return std::make_unique<FloatReduce>(kReductionsPerTarget.For(kSet)(), kReduction,
+                                       ReduceAttributes(spec));
 }
 
 template <Reduction kReduction>

@@ -9,15 +9,12 @@ namespace onward::kernels::cpu {
 namespace {
 
 void WidenBFloats(const void* from, float* to, int64_t count) {
-  ForSet(BestInstructionSet(), baseline::BFloats, avx2::BFloats, avx512::BFloats)().to_float(
-      from, to, count, {});
+  kBFloatsPerTarget.For(VectorTarget())().to_float(from, to, count, {});
 }
 
 void WidenHalves(const void* from, float* to, int64_t count) {
-#if defined(__x86_64__)
-  if (Supports(InstructionSet::kAvx512)) return avx512::Halves().to_float(from, to, count, {});
-  if (Supports(InstructionSet::kAvx2)) return avx2::Halves().to_float(from, to, count, {});
-#endif
+  if (const auto loops = kHalvesPerTarget.For(VectorTarget()))
+    return loops().to_float(from, to, count, {});
   const auto* halves = static_cast<const Float16*>(from);
   std::copy(halves, halves + count, to);
 }

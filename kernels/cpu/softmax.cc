@@ -60,8 +60,8 @@ class Softmax : public Kernel {
 template <bool kLog, InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<Softmax>(ForSet(kSet, baseline::Rows, avx2::Rows, avx512::Rows)(),
-                                   spec.attributes().Int("axis", -1), kLog);
+  return std::make_unique<Softmax>(kRowsPerTarget.For(kSet)(), spec.attributes().Int("axis", -1),
+                                   kLog);
 }
 
 template <bool kLog>

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
     parameters.values[0] = spec.attributes().Float(kNames.first, kNames.first_default);
   if constexpr (kNames.second != nullptr)
     parameters.values[1] = spec.attributes().Float(kNames.second, kNames.second_default);
-  const UnaryLoop loop = ForSet(kSet, baseline::Unary, avx2::Unary, avx512::Unary)(kOp);
+  const UnaryLoop loop = kUnaryPerTarget.For(kSet)(kOp);
   return std::make_unique<UnaryKernel>(loop, sizeof(float), sizeof(float), parameters,
                                        IsCheap(kOp) ? kCheapGrain : 4 * kMathGrain);
 }

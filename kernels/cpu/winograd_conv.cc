@@ -133,7 +133,7 @@ class WinogradConv : public Kernel {
   WinogradConv(const GemmTileKernels& tiles, int64_t m, ConvAttributes attributes,
                ActivationSpec activation, Tensor filters)
       : tiles_(tiles),
-        kernels_(WinogradOf(tiles.instruction_set, m)),
+        kernels_((m == 2 ? kWinograd2PerTarget : kWinograd4PerTarget).For(tiles.target)()),
         m_(m),
         attributes_(std::move(attributes)),
         activation_(activation),
@@ -232,7 +232,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
       !IsAll(attributes.window.dilations, 1))
     return absl::UnimplementedError("one group, strides and dilations of 1 only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  const GemmTileKernels& tiles = GemmTiles(kSet);
+  const GemmTileKernels& tiles = kGemmTilesPerTarget.For(kSet)();
   const int64_t m = ChooseWinograd(tiles.tile_cols / 2, w->dims()[1], w->dims()[0],
                                    OutputSize(spec, 2), OutputSize(spec, 3));
   if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");

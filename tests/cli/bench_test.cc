@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/cpu/simd/gemm_tile.h"
+#include "kernels/cpu/targets.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/scratch_directory.h"
 
@@ -123,7 +123,8 @@ TEST_F(BenchCommand, PeaksByDataTypeAndLevel) {
   EXPECT_GT(float32, 1);
   EXPECT_NEAR(of_float32, 0.5, 0.15);
   EXPECT_GT(gflops["int8"].get<double>(), 0.9 * float32);
-  EXPECT_EQ(gflops.contains("bfloat16"), kernels::cpu::BFloat16Tiles() != nullptr);
+  EXPECT_EQ(gflops.contains("bfloat16"),
+            (kernels::cpu::AllowedTargets() & kernels::cpu::kBf16Targets) != 0);
   const auto& levels = document["memory"];
   ASSERT_GE(levels.size(), 2u);
   EXPECT_EQ(levels.front()["level"], "L1");

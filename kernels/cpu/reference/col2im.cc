@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/elementwise_loops.h"
+#include "kernels/cpu/simd/binary.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
@@ -156,8 +156,7 @@ class Col2Im : public Kernel {
   static void AddRow(const T* in, int64_t count, int64_t step, T* out) {
     if constexpr (std::is_same_v<T, float>) {
       if (step == 1) {
-        static const FloatBinaryLoop add = ForSet(BestInstructionSet(), baseline::Binary,
-                                                  avx2::Binary, avx512::Binary)(FloatBinary::kAdd);
+        static const FloatBinaryLoop add = kBinaryPerTarget.For(VectorTarget())(FloatBinary::kAdd);
         return add(out, 1, in, 1, out, count);
       }
     }

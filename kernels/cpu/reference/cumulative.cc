@@ -1,6 +1,7 @@
 // CumSum and CumProd along one axis.
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/simd/binary.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -22,8 +23,7 @@ void RunColumns(const T* x, T* y, const CumulativePlan& plan, int64_t columns, b
   if (reverse) x += (plan.count - 1) * plan.inner, y += (plan.count - 1) * plan.inner;
   if constexpr (std::is_same_v<T, float> && std::is_same_v<F, functors::Add>) {
     if (!exclusive && columns >= 16) {
-      static const FloatBinaryLoop add = ForSet(BestInstructionSet(), baseline::Binary,
-                                                avx2::Binary, avx512::Binary)(FloatBinary::kAdd);
+      static const FloatBinaryLoop add = kBinaryPerTarget.For(VectorTarget())(FloatBinary::kAdd);
       for (int64_t step = 0; step < plan.count; ++step, x += stride, y += stride)
         add(step == 0 ? total : y - stride, 1, x, 1, y, columns);
       return;

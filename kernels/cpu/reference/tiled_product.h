@@ -71,8 +71,7 @@ struct Tiles {
 template <typename Acc>
 void MultiplyTiles(Tiles<Acc>& tiles, int64_t rows, int64_t columns, int64_t depth) {
   if constexpr (std::is_floating_point_v<Acc>) {
-    const ProductTiles& products =
-        ForSet(BestInstructionSet(), baseline::Products, avx2::Products, avx512::Products)();
+    const ProductTiles& products = kProductsPerTarget.For(VectorTarget())();
     if constexpr (std::is_same_v<Acc, float>)
       return products.of_float(tiles.a, tiles.b, tiles.c, rows, columns, depth);
     else

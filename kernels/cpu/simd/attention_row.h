@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -19,17 +19,6 @@ struct AttentionRowKernels {
   void (*gradient)(const float* p, float* upstream, int64_t count, float scale);
 };
 
-namespace baseline {
-const AttentionRowKernels& AttentionRows();
-}
-namespace avx2 {
-const AttentionRowKernels& AttentionRows();
-}
-namespace avx512 {
-const AttentionRowKernels& AttentionRows();
-}
-
-// The kernels of `set`, which must be one that Supports().
-const AttentionRowKernels& AttentionRowsOf(InstructionSet set);
+ONWARD_PER_TARGET(kVectorLoops, const AttentionRowKernels&, AttentionRows, ())
 
 }  // namespace onward::kernels::cpu

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/simd/elementwise_loops.h"
+#include "kernels/cpu/simd/binary.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {

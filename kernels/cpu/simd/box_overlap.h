@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -20,21 +20,10 @@ struct BoxCorners {
   float x_min, y_min, x_max, y_max;
 };
 
-// The first of boxes [begin, end) whose overlap with `box` has a positive width and height, or end.
-// Boxes with NaN overlap nothing.
-using FirstOverlap = int64_t (*)(const BoxColumns& boxes, const BoxCorners& box, int64_t begin,
-                                 int64_t end);
-
-namespace baseline {
-int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
-}
-namespace avx2 {
-int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
-}
-namespace avx512 {
-int64_t FirstOverlapOf(const BoxColumns&, const BoxCorners&, int64_t begin, int64_t end);
-}
-
-FirstOverlap FirstOverlapFor(InstructionSet set);
+// Returns the first of boxes [begin, end) whose overlap with `box` has a positive width and height,
+// or end. Boxes with NaN overlap nothing.
+ONWARD_PER_TARGET(kVectorLoops, int64_t, FirstOverlap,
+                  (const BoxColumns& boxes, const BoxCorners& box, int64_t begin, int64_t end))
+using FirstOverlapLoop = decltype(&baseline::FirstOverlap);
 
 }  // namespace onward::kernels::cpu

@@ -29,7 +29,7 @@ ONWARD_INLINE uint32_t LaneBits(IVec mask) {
 #endif
 }
 
-int64_t FirstOverlapOf(const BoxColumns& boxes, const BoxCorners& box, int64_t begin, int64_t end) {
+int64_t FirstOverlap(const BoxColumns& boxes, const BoxCorners& box, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i += kLanes) {
     const uint32_t lanes = LaneBits(Overlaps(boxes, box, i));
     if (lanes == 0) continue;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/simd/activation.h"
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -71,16 +71,6 @@ struct ConvTileKernels {
 inline constexpr int kMaxPatchWidth = 32;
 inline constexpr int kMaxPatchPanels = 8;
 
-namespace baseline {
-const ConvTileKernels& ConvKernels();
-}
-namespace avx2 {
-const ConvTileKernels& ConvKernels();
-}
-namespace avx512 {
-const ConvTileKernels& ConvKernels();
-}
-
-const ConvTileKernels& ConvTiles(InstructionSet set);
+ONWARD_PER_TARGET(kVectorLoops, const ConvTileKernels&, ConvTiles, ())
 
 }  // namespace onward::kernels::cpu

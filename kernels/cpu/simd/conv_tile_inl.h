@@ -110,7 +110,7 @@ inline void StoreTransposed(const float* tile, int64_t tile_row, int rows, int c
   });
 }
 
-const ConvTileKernels& ConvKernels() {
+const ConvTileKernels& ConvTiles() {
   static constexpr ConvTileKernels kKernels = {SplitChannel, PackPatches, StoreTransposed};
   return kKernels;
 }

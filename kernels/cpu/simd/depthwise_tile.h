@@ -85,16 +85,6 @@ inline int64_t ProductsScratch(const PatchWindow& w, int64_t lanes, int64_t rows
   return lanes * (PaddedRows(w, rows) * PaddedWidth(w) + rows * w.out_w);
 }
 
-namespace baseline {
-const DepthwiseKernels& Depthwise();
-}
-namespace avx2 {
-const DepthwiseKernels& Depthwise();
-}
-namespace avx512 {
-const DepthwiseKernels& Depthwise();
-}
-
-const DepthwiseKernels& DepthwiseTiles(InstructionSet set);
+ONWARD_PER_TARGET(kVectorLoops, const DepthwiseKernels&, Depthwise, ())
 
 }  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -50,17 +50,6 @@ struct GateKernels {
   void (*lstm_gradient)(const LstmGradientRow& row);
 };
 
-namespace baseline {
-const GateKernels& Gates();
-}
-namespace avx2 {
-const GateKernels& Gates();
-}
-namespace avx512 {
-const GateKernels& Gates();
-}
-
-// The kernels of `set`, which must be one that Supports().
-const GateKernels& GatesOf(InstructionSet set);
+ONWARD_PER_TARGET(kVectorLoops, const GateKernels&, Gates, ())
 
 }  // namespace onward::kernels::cpu

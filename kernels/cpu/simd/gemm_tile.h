@@ -1,10 +1,11 @@
-// The inner kernel of matrix products: one tile of C for one block of K, per instruction set.
+// The inner kernel of matrix products: one tile of C for one block of K. Targets with
+// products of bfloat16 multiply pairs.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cpu/simd/activation.h"
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -35,7 +36,7 @@ struct GemmTile {
 };
 
 struct GemmTileKernels {
-  InstructionSet instruction_set;
+  Target target;
   int tile_rows;
   int tile_cols;
   int k_per_word;  // 1, or 2: A and B are packed as pairs of bfloat16, sums are float32
@@ -60,24 +61,8 @@ struct GemmTileKernels {
   void (*activate)(const ActivationSpec& activation, float* values, int64_t count);
 };
 
-namespace baseline {
-const GemmTileKernels& TileKernels();
-}
-namespace avx2 {
-const GemmTileKernels& TileKernels();
-}
-namespace avx512 {
-const GemmTileKernels& TileKernels();
-}
-
-namespace avx512bf16 {
-const GemmTileKernels& TileKernels();
-}
-
-// Kernels that multiply pairs of bfloat16, or null where the processor has no such instructions.
-const GemmTileKernels* BFloat16Tiles();
-
-// The kernels of `set`, which must be one that Supports().
-const GemmTileKernels& GemmTiles(InstructionSet set);
+// Products of float32, and of bfloat16 pairs.
+ONWARD_PER_TARGET(kVectorLoops, const GemmTileKernels&, GemmTiles, ())
+ONWARD_PER_TARGET(kBf16Loops, const GemmTileKernels&, Bf16Tiles, ())
 
 }  // namespace onward::kernels::cpu

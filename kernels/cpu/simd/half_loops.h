@@ -1,7 +1,7 @@
 // Conversions between float32 and 16-bit floats by vectors, which round to nearest even.
 #pragma once
 
-#include "kernels/cpu/simd/elementwise_loops.h"
+#include "kernels/cpu/simd/unary.h"
 
 namespace onward::kernels::cpu {
 
@@ -11,16 +11,7 @@ struct HalfLoops {
 };
 
 // BFloats: bfloat16. Halves: float16 by the processor's instructions, which baseline ones lack.
-namespace baseline {
-const HalfLoops& BFloats();
-}
-namespace avx2 {
-const HalfLoops& Halves();
-const HalfLoops& BFloats();
-}  // namespace avx2
-namespace avx512 {
-const HalfLoops& Halves();
-const HalfLoops& BFloats();
-}  // namespace avx512
+ONWARD_PER_TARGET(kVectorLoops, const HalfLoops&, BFloats, ())
+ONWARD_PER_TARGET(kHalfLoops, const HalfLoops&, Halves, ())
 
 }  // namespace onward::kernels::cpu

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -50,20 +50,6 @@ struct Int8TileKernels {
   int peak_operations;
 };
 
-namespace baseline {
-const Int8TileKernels& Int8Tiles();
-}
-namespace avx2 {
-const Int8TileKernels& Int8Tiles();
-}
-namespace avx512 {
-const Int8TileKernels& Int8Tiles();
-}
-namespace avx512vnni {
-const Int8TileKernels& Int8Tiles();
-}
-
-// The kernels of `set`, which must be one that Supports(); with VNNI where the processor has it.
-const Int8TileKernels& Int8TilesOf(InstructionSet set);
+ONWARD_PER_TARGET(kInt8Loops, const Int8TileKernels&, Int8Tiles, ())
 
 }  // namespace onward::kernels::cpu

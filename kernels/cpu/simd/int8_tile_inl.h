@@ -1,5 +1,4 @@
-// Included by int8_tile_<set>.cc, which is compiled for its set; ONWARD_INT8_TARGET is its
-// namespace. Calls no inline function of other headers but intrinsics: see vec_inl.h.
+// With vectors of its own: int32 sums, and bytes or int16 as operands. See vec_inl.h.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@
 #define ONWARD_INT8_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-namespace onward::kernels::cpu::ONWARD_INT8_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
-#if defined(__AVX512VNNI__)
+#if defined(ONWARD_TARGET_AVX512VNNI)
 using Sums = __m512i;
 using Element = uint8_t;
 constexpr int kLanes = 16, kRows = 12, kUnit = 4;
@@ -31,7 +30,7 @@ inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return kRowsUnsigned ? _mm512_dpbusd_epi32(sums, row, vector)
                        : _mm512_dpbusd_epi32(sums, vector, row);
 }
-#elif defined(__AVX512BW__)
+#elif defined(ONWARD_TARGET_AVX512)
 using Sums = __m512i;
 using Element = int16_t;
 constexpr int kLanes = 16, kRows = 12, kUnit = 2;
@@ -43,7 +42,7 @@ template <bool>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm512_add_epi32(sums, _mm512_madd_epi16(row, vector));
 }
-#elif defined(__AVX2__)
+#elif defined(ONWARD_TARGET_AVX2)
 using Sums = __m256i;
 using Element = int16_t;
 constexpr int kLanes = 8, kRows = 4, kUnit = 2;
@@ -218,7 +217,7 @@ constexpr int kPeakChains = kRows;
 
 // What the compiler may neither know nor move out of a loop.
 inline __attribute__((always_inline)) void Opaque([[maybe_unused]] Sums& sums) {
-#if defined(__AVX512BW__)
+#if defined(ONWARD_TARGET_AVX512)
   asm volatile("" : "+v"(sums));
 #elif defined(__x86_64__)
   asm volatile("" : "+x"(sums));
@@ -257,4 +256,4 @@ const Int8TileKernels& Int8Tiles() {
   return kKernels;
 }
 
-}  // namespace onward::kernels::cpu::ONWARD_INT8_TARGET
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -35,14 +35,6 @@ struct NBitsKernels {
   void (*dequantize)(const NBitsMatrix& w, int64_t n, int64_t first, int64_t last, float* to);
 };
 
-namespace baseline {
-const NBitsKernels& NBits();
-}
-namespace avx2 {
-const NBitsKernels& NBits();
-}
-namespace avx512 {
-const NBitsKernels& NBits();
-}
+ONWARD_PER_TARGET(kVectorLoops, const NBitsKernels&, NBits, ())
 
 }  // namespace onward::kernels::cpu

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -47,14 +47,6 @@ struct StepLoops {
   double (*next_scalar)(const double* settings, double step);
 };
 
-namespace baseline {
-const StepLoops& OptimizerStep(StepRule rule);
-}
-namespace avx2 {
-const StepLoops& OptimizerStep(StepRule rule);
-}
-namespace avx512 {
-const StepLoops& OptimizerStep(StepRule rule);
-}
+ONWARD_PER_TARGET(kVectorLoops, const StepLoops&, OptimizerStep, (StepRule rule))
 
 }  // namespace onward::kernels::cpu

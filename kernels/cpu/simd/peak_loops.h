@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -26,23 +26,9 @@ struct PeakLoops {
   void (*add)(char* to, const char* from, const char* other, int64_t bytes);
 };
 
-namespace baseline {
-const PeakLoops& Peaks();
-}
-namespace avx2 {
-const PeakLoops& Peaks();
-}
-namespace avx512 {
-const PeakLoops& Peaks();
-}
-namespace avx512bf16 {
-ArithmeticLoop BFloat16();
-}
-
-// The loops with the instructions that kernels of the set use; Supports(set). Products of bytes are
-// Int8TileKernels::peak.
-const PeakLoops& PeaksOf(InstructionSet set);
-// The loop of the best set of this process; null: the processor has no products of bfloat16 pairs.
-ArithmeticLoop BFloat16Peak();
+// Products of bytes are Int8TileKernels::peak.
+ONWARD_PER_TARGET(kVectorLoops, const PeakLoops&, Peaks, ())
+// Products of pairs of bfloat16.
+ONWARD_PER_TARGET(kBf16Loops, ArithmeticLoop, Bf16Peak, ())
 
 }  // namespace onward::kernels::cpu

@@ -1,4 +1,3 @@
-// Included by peak_loops_<set>.cc, which is compiled for its set.
 #pragma once
 
 #include "kernels/cpu/simd/peak_loops.h"
@@ -136,6 +135,25 @@ inline void AddBytes(char* to, const char* from, const char* other, int64_t byte
   }
 }
 
+#if defined(ONWARD_TARGET_AVX512BF16)
+inline void Bf16Rounds(int64_t rounds, float* sink) {
+  Vec sums[kPeakChains] = {};
+  __m512bh x = _mm512_cvtne2ps_pbh(Set(0.5f), Set(0.25f));
+  Opaque(x);
+  for (int64_t i = 0; i < rounds; ++i) {
+    ONWARD_UNROLL_CHAINS
+    for (int chain = 0; chain < kPeakChains; ++chain)
+      sums[chain] = _mm512_dpbf16_ps(sums[chain], x, x);
+    ONWARD_UNROLL_CHAINS
+    for (int chain = 0; chain < kPeakChains; ++chain) Opaque(sums[chain]);
+  }
+  ONWARD_UNROLL_CHAINS
+  for (int chain = 1; chain < kPeakChains; ++chain) sums[0] += sums[chain];
+  *sink += sums[0][0];
+}
+
+ArithmeticLoop Bf16Peak() { return {Bf16Rounds, 2.0 * 2 * kPeakChains * kLanes}; }
+#else
 const PeakLoops& Peaks() {
   static constexpr PeakLoops kLoops = {
       {Rounds<Vec>, 2.0 * kPeakChains * kLanes},
@@ -149,5 +167,6 @@ const PeakLoops& Peaks() {
   };
   return kLoops;
 }
+#endif
 
 }  // namespace onward::kernels::cpu::ONWARD_TARGET

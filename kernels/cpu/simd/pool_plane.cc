@@ -12,13 +12,4 @@ int64_t PoolScratch(const PoolPlane& plane) {
   return 2 * (row + 64 * (plane.stride_columns + 1));
 }
 
-const PoolPlaneKernels& PoolsOf(InstructionSet set) {
-#if defined(__x86_64__)
-  if (set == InstructionSet::kAvx512) return avx512::Pools();
-  if (set == InstructionSet::kAvx2) return avx2::Pools();
-#endif
-  (void)set;
-  return baseline::Pools();
-}
-
 }  // namespace onward::kernels::cpu

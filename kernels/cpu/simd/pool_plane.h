@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -36,17 +36,6 @@ struct PoolPlaneKernels {
   void (*max_gradient_of_squares)(const PoolPlane& plane, float* dx);
 };
 
-namespace baseline {
-const PoolPlaneKernels& Pools();
-}
-namespace avx2 {
-const PoolPlaneKernels& Pools();
-}
-namespace avx512 {
-const PoolPlaneKernels& Pools();
-}
-
-// The kernels of `set`, which must be one that Supports().
-const PoolPlaneKernels& PoolsOf(InstructionSet set);
+ONWARD_PER_TARGET(kVectorLoops, const PoolPlaneKernels&, Pools, ())
 
 }  // namespace onward::kernels::cpu

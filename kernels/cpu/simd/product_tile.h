@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -24,14 +24,6 @@ struct ProductTiles {
   ProductTile<double> of_double;
 };
 
-namespace baseline {
-const ProductTiles& Products();
-}
-namespace avx2 {
-const ProductTiles& Products();
-}
-namespace avx512 {
-const ProductTiles& Products();
-}
+ONWARD_PER_TARGET(kVectorLoops, const ProductTiles&, Products, ())
 
 }  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -18,14 +18,6 @@ struct QuantizeLoops {
   void (*dequantize_int8)(const int8_t* x, int64_t count, float scale, float zero, float* y);
 };
 
-namespace baseline {
-const QuantizeLoops& Quantization();
-}
-namespace avx2 {
-const QuantizeLoops& Quantization();
-}
-namespace avx512 {
-const QuantizeLoops& Quantization();
-}
+ONWARD_PER_TARGET(kVectorLoops, const QuantizeLoops&, Quantization, ())
 
 }  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -20,14 +20,6 @@ struct ReduceLoops {
   void (*add_exp)(const float* x, const float* shifts, int64_t count, float* sums);
 };
 
-namespace baseline {
-const ReduceLoops& Reductions();
-}
-namespace avx2 {
-const ReduceLoops& Reductions();
-}
-namespace avx512 {
-const ReduceLoops& Reductions();
-}
+ONWARD_PER_TARGET(kVectorLoops, const ReduceLoops&, Reductions, ())
 
 }  // namespace onward::kernels::cpu

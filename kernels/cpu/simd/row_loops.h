@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -44,14 +44,6 @@ struct RowLoops {
 };
 inline constexpr int64_t kSoftmaxColumns = 64;
 
-namespace baseline {
-const RowLoops& Rows();
-}
-namespace avx2 {
-const RowLoops& Rows();
-}
-namespace avx512 {
-const RowLoops& Rows();
-}
+ONWARD_PER_TARGET(kVectorLoops, const RowLoops&, Rows, ())
 
 }  // namespace onward::kernels::cpu

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -101,17 +101,7 @@ struct ScaledStepLoops {
   void (*muon_apply)(const T* p, const T* x, T shrink, T rate, T* out, int64_t count);
 };
 
-namespace baseline {
-const ScaledStepLoops<float>& FloatSteps();
-const ScaledStepLoops<double>& DoubleSteps();
-}  // namespace baseline
-namespace avx2 {
-const ScaledStepLoops<float>& FloatSteps();
-const ScaledStepLoops<double>& DoubleSteps();
-}  // namespace avx2
-namespace avx512 {
-const ScaledStepLoops<float>& FloatSteps();
-const ScaledStepLoops<double>& DoubleSteps();
-}  // namespace avx512
+ONWARD_PER_TARGET(kVectorLoops, const ScaledStepLoops<float>&, FloatSteps, ())
+ONWARD_PER_TARGET(kVectorLoops, const ScaledStepLoops<double>&, DoubleSteps, ())
 
 }  // namespace onward::kernels::cpu

@@ -2,9 +2,9 @@
 // is there.
 #pragma once
 
-#include "kernels/cpu/simd/elementwise_loops.h"
 #include "kernels/cpu/simd/math_inl.h"
 #include "kernels/cpu/simd/tile_io_inl.h"
+#include "kernels/cpu/simd/unary.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 

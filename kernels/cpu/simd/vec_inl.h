@@ -1,7 +1,7 @@
-// Vectors of floats for the instruction set that the including source is compiled for, in a
-// namespace of its own. A source x_avx512.cc defines ONWARD_TARGET_AVX512, x_avx2.cc
-// ONWARD_TARGET_AVX2, x_baseline.cc neither, and includes x_inl.h. ONWARD_TARGET_AVX512BF16 is
-// AVX-512 with products of bfloat16 pairs.
+// Vectors of floats for the target that the including source is compiled for, in a namespace of its
+// own. cmake/targets.cmake writes that source: it defines ONWARD_TARGET, the target's name and
+// namespace, ONWARD_TARGET_VALUE, its enumerator, ONWARD_TARGET_LANES, and for it and each target
+// that it implies ONWARD_TARGET_<NAME>.
 //
 // Code in *_inl.h must not call inline functions of the standard library or of other headers: the
 // linker could keep the copy that was compiled for the widest set.
@@ -14,17 +14,6 @@
 #include <immintrin.h>
 #endif
 
-#if defined(ONWARD_TARGET_AVX512BF16)
-#define ONWARD_TARGET_AVX512
-#define ONWARD_TARGET avx512bf16
-#elif defined(ONWARD_TARGET_AVX512)
-#define ONWARD_TARGET avx512
-#elif defined(ONWARD_TARGET_AVX2)
-#define ONWARD_TARGET avx2
-#else
-#define ONWARD_TARGET baseline
-#endif
-
 #if defined(__clang__)
 #define ONWARD_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -35,13 +24,7 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-#if defined(ONWARD_TARGET_AVX512)
-inline constexpr int kLanes = 16;
-#elif defined(ONWARD_TARGET_AVX2)
-inline constexpr int kLanes = 8;
-#else
-inline constexpr int kLanes = 4;
-#endif
+inline constexpr int kLanes = ONWARD_TARGET_LANES;
 
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IVec __attribute__((vector_size(4 * kLanes)));  // also lane masks: 0 or -1

@@ -34,15 +34,6 @@ void Frequencies4(const Taps& t, double* to, int64_t step) {
 
 }  // namespace
 
-const WinogradKernels& WinogradOf(InstructionSet set, int64_t m) {
-#if defined(__x86_64__)
-  if (set == InstructionSet::kAvx512) return m == 2 ? avx512::Winograd2() : avx512::Winograd4();
-  if (set == InstructionSet::kAvx2) return m == 2 ? avx2::Winograd2() : avx2::Winograd4();
-#endif
-  (void)set;
-  return m == 2 ? baseline::Winograd2() : baseline::Winograd4();
-}
-
 void TransformFilter(int64_t m, const float* g, float* u) {
   const auto frequencies = m == 2 ? Frequencies2 : Frequencies4;
   const int64_t window = m + 2;

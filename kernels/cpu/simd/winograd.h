@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/simd/activation.h"
-#include "kernels/cpu/simd/cpu_features.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
 
@@ -48,21 +48,9 @@ struct WinogradKernels {
   void (*store_tiles)(const WinogradTiles& tiles);
 };
 
-namespace baseline {
-const WinogradKernels& Winograd2();
-const WinogradKernels& Winograd4();
-}  // namespace baseline
-namespace avx2 {
-const WinogradKernels& Winograd2();
-const WinogradKernels& Winograd4();
-}  // namespace avx2
-namespace avx512 {
-const WinogradKernels& Winograd2();
-const WinogradKernels& Winograd4();
-}  // namespace avx512
-
-// For output tiles of `m` x `m` pixels, m = 2 or 4.
-const WinogradKernels& WinogradOf(InstructionSet set, int64_t m);
+// For output tiles of 2 x 2 and of 4 x 4 pixels.
+ONWARD_PER_TARGET(kVectorLoops, const WinogradKernels&, Winograd2, ())
+ONWARD_PER_TARGET(kVectorLoops, const WinogradKernels&, Winograd4, ())
 
 // u[f] = frequency f of the filter g[9], for f < (m + 2)^2.
 void TransformFilter(int64_t m, const float* g, float* u);

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/simd/gemm_tile.h"
+#include "kernels/cpu/targets.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward::kernels {
@@ -112,7 +112,7 @@ Window RandomWindow(std::mt19937& random) {
 }
 
 TEST(Conv, PairsOfBFloat16) {
-  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
   int ran = 0;
   for (unsigned seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -312,7 +312,7 @@ TEST(FusedConv, ResidualAndActivations) {
 
 // Panels of pixels that lie in two images; sums in several blocks.
 TEST(FusedConv, PairsOfBFloat16) {
-  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
   std::mt19937 random(12);
   const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   const Window point = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};

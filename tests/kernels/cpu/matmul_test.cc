@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/simd/gemm_tile.h"
+#include "kernels/cpu/targets.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward::kernels {
@@ -200,7 +200,7 @@ TEST(FusedMatMul, RandomSizesFlagsAndAddends) {
 class PairsOfBFloat16 : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+    if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
   }
   static void Expect(const OpCase& c) {
     EXPECT_EQ(ExpectFastKernels(c, 2, Precision::kFast), 2) << c.name;

@@ -40,11 +40,11 @@ void ExpectProducts(ProductTile<T> multiply, double tolerance) {
 }
 
 TEST(ProductTile, EverySizeAndInstructionSet) {
-  for (const InstructionSet set :
-       {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
-    if (!Supports(set)) continue;
-    SCOPED_TRACE(InstructionSetName(set));
-    const ProductTiles& tiles = ForSet(set, baseline::Products, avx2::Products, avx512::Products)();
+  for (int i = 0; i < kNumTargets; ++i) {
+    const Target target = static_cast<Target>(i);
+    if ((AllowedTargets() & kVectorTargets & MaskOf(target)) == 0) continue;
+    SCOPED_TRACE(RowOf(target).name);
+    const ProductTiles& tiles = kProductsPerTarget.For(target)();
     ExpectProducts(tiles.of_float, 2e-5);
     ExpectProducts(tiles.of_double, 1e-13);
   }

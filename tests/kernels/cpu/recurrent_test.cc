@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/simd/gemm_tile.h"
+#include "kernels/cpu/targets.h"
 #include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
@@ -116,7 +116,7 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
 }
 
 TEST(RecurrentKernels, PairsOfBFloat16) {
-  if (cpu::BFloat16Tiles() == nullptr) GTEST_SKIP() << "no AVX512-BF16";
+  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
   std::mt19937 random(41);
   std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
   constexpr uint64_t kWeights = 0b1110;

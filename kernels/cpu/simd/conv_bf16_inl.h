@@ -1,12 +1,11 @@
-#define ONWARD_TARGET_AVX512BF16
-#include "kernels/cpu/simd/conv_pairs.h"
+#pragma once
+
+#include "kernels/cpu/simd/bf16_inl.h"
+#include "kernels/cpu/simd/conv_bf16.h"
 #include "kernels/cpu/simd/copy_run_inl.h"
-#include "kernels/cpu/simd/pairs_inl.h"
 #include "kernels/cpu/simd/patch_vec_inl.h"
 
-namespace onward::kernels::cpu::avx512bf16 {
-namespace {
-
+namespace onward::kernels::cpu::ONWARD_TARGET {
 // Bit j: whether begin + j lies in [0, size).
 ONWARD_INLINE __mmask16 Inside(int64_t begin, int64_t size) {
   const int64_t low = begin < 0 ? -begin : 0, high = size - begin;
@@ -51,7 +50,7 @@ ONWARD_INLINE void ForEachPlaneRow(const PatchWindow& w, F&& f) {
 
 ONWARD_INLINE __mmask32 FirstHalves(int64_t n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1u; }
 
-void SplitChannel(const PatchWindow& w, const float* x, uint16_t* planes) {
+inline void SplitChannel(const PatchWindow& w, const float* x, uint16_t* planes) {
   const int64_t width = PlaneWidth(w);
   ForEachPlaneRow(w, [&](int64_t from, int64_t column, int64_t to) ONWARD_LAMBDA_INLINE {
     for (int64_t i = 0; i < width; i += 2 * kLanes) {
@@ -67,7 +66,8 @@ void SplitChannel(const PatchWindow& w, const float* x, uint16_t* planes) {
   });
 }
 
-void SplitTwoChannels(const PatchWindow& w, const float* x, const float* other, float* planes) {
+inline void SplitTwoChannels(const PatchWindow& w, const float* x, const float* other,
+                             float* planes) {
   const int64_t width = PlaneWidth(w);
   ForEachPlaneRow(w, [&](int64_t from, int64_t column, int64_t to) ONWARD_LAMBDA_INLINE {
     for (int64_t i = 0; i < width; i += kLanes) {
@@ -84,7 +84,8 @@ void SplitTwoChannels(const PatchWindow& w, const float* x, const float* other, 
 }
 
 // A row's last vector may be stored beyond it: the next row overwrites what it wrote there.
-void CopyRows(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width, uint16_t* to) {
+inline void CopyRows(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width,
+                     uint16_t* to) {
   constexpr int64_t kHalves = 2 * kLanes;
   const __mmask32 last = FirstHalves((width - 1) % kHalves + 1);
   const int64_t count = rows * width, last_begin = (width - 1) / kHalves * kHalves;
@@ -112,8 +113,8 @@ ONWARD_INLINE Vec LoadPieces(const PatchVec& vec, const float* base) {
   return v;
 }
 
-void PackPoints(const PatchSource& source, int64_t pixel, int64_t count, int64_t begin, int64_t end,
-                int width, int64_t panel, float* packed) {
+inline void PackPoints(const PatchSource& source, int64_t pixel, int64_t count, int64_t begin,
+                       int64_t end, int width, int64_t panel, float* packed) {
   PatchVecs all;
   SetPatchVecs(source, pixel, count, width, all);
   for (int64_t c = begin; c < end; c += 2, packed += width) {
@@ -138,8 +139,8 @@ ONWARD_INLINE Vec LoadIndexed(const float* w, int64_t taps, const int32_t* index
   return _mm512_mask_i32gather_ps(Vec{}, FirstLanes(n), at, w, 4);
 }
 
-void PackFilter(const float* w, int64_t channel, int64_t channels, int64_t taps,
-                const int32_t* index, int64_t count, float* to) {
+inline void PackFilter(const float* w, int64_t channel, int64_t channels, int64_t taps,
+                       const int32_t* index, int64_t count, float* to) {
   for (int64_t c = 0; c < channels; c += 2, w += 2 * channel, to += count) {
     for (int64_t i = 0; i < count; i += kLanes) {
       const int n = count - i < kLanes ? static_cast<int>(count - i) : kLanes;
@@ -149,12 +150,10 @@ void PackFilter(const float* w, int64_t channel, int64_t channels, int64_t taps,
   }
 }
 
-}  // namespace
-
 const ConvPairsKernels& ConvPairs() {
   static constexpr ConvPairsKernels kKernels = {SplitChannel, SplitTwoChannels, CopyRows,
                                                 PackPoints, PackFilter};
   return kKernels;
 }
 
-}  // namespace onward::kernels::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

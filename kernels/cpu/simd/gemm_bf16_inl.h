@@ -1,12 +1,11 @@
 // Tiles of products of bfloat16: operands are rounded while they are packed, two steps of K to a
 // word (vdpbf16ps).
-#define ONWARD_TARGET_AVX512BF16
-#include "kernels/cpu/simd/gemm_tile_inl.h"
-#include "kernels/cpu/simd/pairs_inl.h"
+#pragma once
 
-namespace onward::kernels::cpu::avx512bf16 {
-namespace {
+#include "kernels/cpu/simd/bf16_inl.h"
+#include "kernels/cpu/simd/gemm_sums_inl.h"
 
+namespace onward::kernels::cpu::ONWARD_TARGET {
 // n floats from p on, 0 <= n <= 2 kLanes, as words; zero beyond them.
 ONWARD_INLINE Vec LoadWords(const float* p, int64_t n, Vec scale) {
   const int first = n < kLanes ? static_cast<int>(n) : kLanes;
@@ -15,7 +14,8 @@ ONWARD_INLINE Vec LoadWords(const float* p, int64_t n, Vec scale) {
                  second == 0 ? Vec{} : LoadLanes(p + kLanes, second) * scale);
 }
 
-void PackPairs(const float* b, int64_t b_k, int cols, int64_t k, float alpha, float* packed) {
+inline void PackPairs(const float* b, int64_t b_k, int cols, int64_t k, float alpha,
+                      float* packed) {
   const Vec scale = Set(alpha);
   for (int64_t i = 0; i < k; i += 2, b += 2 * b_k, packed += kTileCols) {
     for (int v = 0; v < kTileVecs; ++v) {
@@ -29,8 +29,8 @@ void PackPairs(const float* b, int64_t b_k, int cols, int64_t k, float alpha, fl
   }
 }
 
-void PackPairsTransposed(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
-                         float* packed) {
+inline void PackPairsTransposed(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
+                                float* packed) {
   const Vec scale = Set(alpha);
   for (int64_t k0 = 0; k0 < k; k0 += 2 * kLanes) {
     const int64_t steps = k - k0 < 2 * kLanes ? k - k0 : 2 * kLanes;
@@ -49,8 +49,8 @@ void PackPairsTransposed(const float* b, int64_t b_c, int cols, int64_t k, float
   }
 }
 
-void PackPairsOfRows(const float* a, int64_t a_row, int64_t rows, int64_t k, int64_t stride,
-                     float* packed) {
+inline void PackPairsOfRows(const float* a, int64_t a_row, int64_t rows, int64_t k, int64_t stride,
+                            float* packed) {
   for (int64_t r = 0; r < rows; ++r, a += a_row, packed += stride) {
     int64_t i = 0;
     for (; i + 2 * kLanes <= k; i += 2 * kLanes)
@@ -62,7 +62,8 @@ void PackPairsOfRows(const float* a, int64_t a_row, int64_t rows, int64_t k, int
   }
 }
 
-void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k, float* packed) {
+inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k,
+                               float* packed) {
   for (int64_t i = 0; i < k; i += 2, a += 2 * a_k, packed += rows) {
     for (int64_t r = 0; r < rows; r += kLanes) {
       const int n = rows - r < kLanes ? static_cast<int>(rows - r) : kLanes;
@@ -72,11 +73,9 @@ void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k, fl
   }
 }
 
-}  // namespace
-
-const GemmTileKernels& TileKernels() {
+const GemmTileKernels& Bf16Tiles() {
   static constexpr GemmTileKernels kKernels = {
-      InstructionSet::kAvx512,
+      ONWARD_TARGET_VALUE,
       kTileRows,
       kTileCols,
       2,
@@ -91,4 +90,4 @@ const GemmTileKernels& TileKernels() {
   return kKernels;
 }
 
-}  // namespace onward::kernels::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/simd/vec_inl.h"
 
-namespace onward::kernels::cpu::avx512bf16 {
+namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // 32 floats in order, as 16 words.
 ONWARD_INLINE Vec InOrder(Vec first, Vec second) {
@@ -18,4 +18,4 @@ ONWARD_INLINE Vec Pairs(Vec first, Vec second) {
   return reinterpret_cast<Vec>(_mm512_maskz_permutexvar_epi16(0xffffffffu, order, words));
 }
 
-}  // namespace onward::kernels::cpu::avx512bf16
+}  // namespace onward::kernels::cpu::ONWARD_TARGET

@@ -28,11 +28,6 @@ struct ConvPairsKernels {
                       const int32_t* index, int64_t count, float* to);
 };
 
-namespace avx512bf16 {
-const ConvPairsKernels& ConvPairs();
-}
-
-// Null where the processor has no such instructions.
-const ConvPairsKernels* BFloat16Conv();
+ONWARD_PER_TARGET(kBf16Loops, const ConvPairsKernels&, ConvPairs, ())
 
 }  // namespace onward::kernels::cpu

@@ -1,6 +1,7 @@
+// Tiles of products of float32.
 #pragma once
 
-#include "kernels/cpu/simd/gemm_tile_inl.h"
+#include "kernels/cpu/simd/gemm_sums_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
@@ -44,21 +45,10 @@ inline void PackColumnsTransposed(const float* b, int64_t b_c, int cols, int64_t
   }
 }
 
-const GemmTileKernels& TileKernels() {
+const GemmTileKernels& GemmTiles() {
   static constexpr GemmTileKernels kKernels = {
-      kLanes == 16  ? InstructionSet::kAvx512
-      : kLanes == 8 ? InstructionSet::kAvx2
-                    : InstructionSet::kBaseline,
-      kTileRows,
-      kTileCols,
-      1,
-      AnyTile,
-      PackRows,
-      PackColumns,
-      PackColumnsTransposed,
-      nullptr,
-      nullptr,
-      Activate,
+      ONWARD_TARGET_VALUE,   kTileRows, kTileCols, 1,        AnyTile, PackRows, PackColumns,
+      PackColumnsTransposed, nullptr,   nullptr,   Activate,
   };
   return kKernels;
 }

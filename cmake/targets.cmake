@@ -1,0 +1,58 @@
+# Sources that compile the vector loops of kernels/cpu/simd for each instruction set. The rows of kernels/cpu/targets.h say which
+# there are and with which flags; simd/x.h says by ONWARD_PER_TARGET which kinds of loops simd/x_inl.h defines.
+
+# onward_target_sources(<result>): writes the sources and sets their flags.
+function(onward_target_sources result)
+  set(table ${CMAKE_SOURCE_DIR}/kernels/cpu/targets.h)
+  set(sources "")
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/simd/*.h)
+  list(FILTER headers EXCLUDE REGEX "_inl\\.h$")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table} ${headers})
+  file(READ ${table} text)
+  string(REGEX MATCHALL "X\\([a-z0-9]+, k[^\"\n]+\"[^\"]*\"" rows "${text}")
+  foreach(row IN LISTS rows)
+    string(REGEX MATCH "X\\(([a-z0-9]+), (k[A-Za-z0-9]+), (k[A-Za-z0-9]+), ([a-z0-9_]+), ([0-9]+), ([A-Za-z0-9 |]+), \"([^\"]*)\"" match "${row}")
+    if(NOT match)
+      message(FATAL_ERROR "kernels/cpu/targets.h has a row that cannot be read: ${row}")
+    endif()
+    set(name ${CMAKE_MATCH_1})
+    set(enumerator ${CMAKE_MATCH_2})
+    set(implied ${CMAKE_MATCH_3})
+    set(architecture ${CMAKE_MATCH_4})
+    set(lanes ${CMAKE_MATCH_5})
+    set(kinds "${CMAKE_MATCH_6}")
+    string(REPLACE " " ";" flags "${CMAKE_MATCH_7}")
+    string(REGEX MATCHALL "k[A-Za-z0-9]+Loops" loops "${kinds}")
+    # What is implied stands in a row before.
+    list(PREPEND flags ${flags_of_${implied}})
+    set(flags_of_${enumerator} ${flags})
+    string(TOUPPER ${name} macro)
+    set(macros_of_${enumerator} "${macros_of_${implied}}#define ONWARD_TARGET_${macro}\n")
+    if(NOT architecture STREQUAL "any" AND NOT architecture STREQUAL CMAKE_SYSTEM_PROCESSOR)
+      continue()
+    endif()
+    foreach(header IN LISTS headers)
+      file(STRINGS ${header} declared REGEX "^ONWARD_PER_TARGET\\(")
+      string(REGEX MATCHALL "k[A-Za-z0-9]+Loops" wanted "${declared}")
+      set(has_loops FALSE)
+      foreach(kind IN LISTS wanted)
+        if(kind IN_LIST loops)
+          set(has_loops TRUE)
+        endif()
+      endforeach()
+      if(has_loops)
+        get_filename_component(loop ${header} NAME_WE)
+        set(source ${CMAKE_BINARY_DIR}/targets/${loop}_${name}.cc)
+        file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"#define ONWARD_TARGET ${name}
+#define ONWARD_TARGET_VALUE Target::${enumerator}
+#define ONWARD_TARGET_LANES ${lanes}
+${macros_of_${enumerator}}#include \"kernels/cpu/simd/${loop}_inl.h\"
+")
+        set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${flags}")
+        list(APPEND sources ${source})
+      endif()
+    endforeach()
+  endforeach()
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()

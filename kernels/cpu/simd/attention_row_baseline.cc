@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/attention_row_inl.h"

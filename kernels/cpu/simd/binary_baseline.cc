@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/binary_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/box_overlap_inl.h"

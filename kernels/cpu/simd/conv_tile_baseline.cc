@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/conv_tile_inl.h"

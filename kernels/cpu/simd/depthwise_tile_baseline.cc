@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/depthwise_tile_inl.h"

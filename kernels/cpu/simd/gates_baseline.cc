@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/gates_inl.h"

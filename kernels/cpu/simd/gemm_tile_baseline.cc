@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/gemm_pack_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/half_loops_inl.h"

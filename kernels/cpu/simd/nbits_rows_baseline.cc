@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/nbits_rows_inl.h"

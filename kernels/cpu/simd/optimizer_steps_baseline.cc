@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/optimizer_steps_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/peak_loops_inl.h"

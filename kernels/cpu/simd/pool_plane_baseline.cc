@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/pool_plane_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/product_tile_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/quantize_loops_inl.h"

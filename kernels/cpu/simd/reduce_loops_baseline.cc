@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/reduce_loops_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/row_loops_inl.h"

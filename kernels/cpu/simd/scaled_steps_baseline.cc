@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/scaled_steps_inl.h"

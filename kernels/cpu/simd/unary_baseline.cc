@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/unary_inl.h"

@@ -1,1 +1,0 @@
-#include "kernels/cpu/simd/winograd_inl.h"

@@ -1,0 +1,97 @@
+#include "kernels/cpu/targets.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+#if defined(__x86_64__)
+#define ONWARD_CPU_HAS(feature) __builtin_cpu_supports(feature)
+#else
+#define ONWARD_CPU_HAS(feature) false
+#endif
+
+namespace onward::kernels::cpu {
+namespace {
+
+// The target and those that it implies.
+TargetMask WithImplied(Target target) {
+  TargetMask mask = MaskOf(target);
+  for (; target != Target::kBaseline; target = RowOf(target).implied)
+    mask |= MaskOf(RowOf(target).implied);
+  return mask;
+}
+
+TargetMask Detect() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+#endif
+#define ONWARD_HAS_TARGET(name, enumerator, implied, architecture, lanes, loops, flags, has, ...) \
+  kOn_##architecture && (has),
+  const bool has[] = {ONWARD_TARGETS(ONWARD_HAS_TARGET)};
+#undef ONWARD_HAS_TARGET
+  TargetMask mask = 0;
+  for (int i = 0; i < kNumTargets; ++i)  // an implied target stands before
+    if (has[i] && (i == 0 || (mask & MaskOf(kTargetRows[i].implied)) != 0))
+      mask |= TargetMask{1} << i;
+  return mask;
+}
+
+TargetMask DetectedTargets() {
+  static const TargetMask detected = Detect();
+  return detected;
+}
+
+std::atomic<TargetMask>& Limit() {
+  static std::atomic<TargetMask> limit = [] {
+    const char* names = std::getenv("ONWARD_CPU");
+    return names == nullptr ? ~TargetMask{0} : ParseTargets(names).value_or(~TargetMask{0});
+  }();
+  return limit;
+}
+
+}  // namespace
+
+TargetMask AllowedTargets() {
+  return DetectedTargets() & (Limit().load(std::memory_order_relaxed) | MaskOf(Target::kBaseline));
+}
+
+void LimitTargets(TargetMask mask) { Limit().store(mask, std::memory_order_relaxed); }
+
+absl::StatusOr<TargetMask> ParseTargets(std::string_view list) {
+  TargetMask mask = 0;
+  const std::string text(list);
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(text, ','))) {
+    int i = 0;
+    while (i < kNumTargets && kTargetRows[i].name != name) ++i;
+    if (i == kNumTargets)
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' is not a CPU feature of this build; give one or several of ",
+                       TargetNames(~TargetMask{0}), ", with commas between them"));
+    const TargetMask wanted = WithImplied(static_cast<Target>(i));
+    if ((wanted & ~DetectedTargets()) != 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat("the processor lacks ", name, "; it has ", TargetNames(DetectedTargets())));
+    mask |= wanted;
+  }
+  return mask;
+}
+
+std::string TargetNames(TargetMask mask) {
+  std::string names;
+  for (int i = 0; i < kNumTargets; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    absl::StrAppend(&names, names.empty() ? "" : " ", std::string(kTargetRows[i].name));
+  }
+  return names;
+}
+
+Target Widest(TargetMask mask) {
+  int last = 0;
+  for (int i = 0; i < kNumTargets; ++i)
+    if ((mask >> i & 1) != 0) last = i;
+  return static_cast<Target>(last);
+}
+
+}  // namespace onward::kernels::cpu
