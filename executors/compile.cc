@@ -8,6 +8,7 @@
 #include "graph/builder/formula_schema.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
+#include "kernels/make_kernel.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -32,8 +33,9 @@ bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const Kernel
         output.valid() ? edit.AddValue(graph.value(output).name, graph.type(output)) : ValueId());
   }
   const NodeId copy = edit.AddNode(std::move(node));
-  return entry.make(NodeSpec(alone, copy, options)).ok() ||
-         entry.make(NodeSpec(graph, id, options)).ok();
+  NodeSpec without_constants(alone, copy, options), spec(graph, id, options);
+  return kernels::MakeNamedKernel(entry, without_constants).ok() ||
+         kernels::MakeNamedKernel(entry, spec).ok();
 }
 
 bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,

@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateOnCpu(const Graph& graph, NodeId id,
                                                   const KernelOptions& options) {
   const Node& node = graph.node(id);
   if (!node.subgraphs.empty()) return absl::UnimplementedError("control flow is not evaluated");
-  const NodeSpec spec(graph, id, options);
+  NodeSpec spec(graph, id, options);
   ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice, ChooseKernel(CpuProvider(), spec, false));
   if (choice.kernel == nullptr) return absl::UnimplementedError("no CPU kernel takes the node");
   if (!choice.kernel->pure())

@@ -63,7 +63,8 @@ class KernelIndex {
 
   void Add(std::string_view provider, const KernelEntry& entry) {
     std::lock_guard lock(mutex_);
-    entries_.push_back({Keep(entry.domain), Keep(entry.op), Keep(entry.name), entry.make});
+    entries_.push_back(
+        {Keep(entry.domain), Keep(entry.op), Keep(entry.name), entry.make, entry.targets});
     const KernelEntry& kept = entries_.back();
     added_[std::string(provider)][{kept.domain, kept.op}].push_back(&kept);
   }

@@ -8,6 +8,7 @@
 #include "executors/create_session.h"
 #include "graph/base/machine_memory.h"
 #include "graph/infer/independent_rows.h"
+#include "kernels/cpu/targets.h"
 #include "onward/memory_limit.h"
 #include "onward/status.h"
 
@@ -54,6 +55,8 @@ absl::StatusOr<std::unique_ptr<Session>> CreateSession(Model model, const Sessio
   kernel_options.precision = options.precision;
   kernel_options.deterministic = options.deterministic;
   kernel_options.seed = options.seed;
+  if (options.reference_kernels)
+    kernel_options.cpu_targets = kernels::cpu::MaskOf(kernels::cpu::Target::kBaseline);
   kernel_options.communicator = options.communicator.get();
   const std::shared_ptr<ThreadPool> pool = PoolOf(options);
   kernel_options.num_threads = pool->num_threads();

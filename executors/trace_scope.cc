@@ -13,7 +13,7 @@ void TraceScope::Record() {
   TraceEvent event;
   event.op = node.op_type;
   event.name = program_.graph.Describe(step_.node);
-  event.kernel = std::string(step_.kernel_name);
+  event.kernel = step_.kernel_name;
   event.begin_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count();
   event.live_bytes = live_bytes_;

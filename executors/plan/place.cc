@@ -42,8 +42,8 @@ class Placer {
     bool device = false;
     const bool is_dim_arithmetic = IsDimArithmetic(graph_.node(id));
     if (graph_.node(id).subgraphs.empty() && !is_dim_arithmetic) {
-      ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice,
-                              ChooseKernel(device_, NodeSpec(graph_, id, options_), false));
+      NodeSpec spec(graph_, id, options_);
+      ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice, ChooseKernel(device_, spec, false));
       device = choice.kernel != nullptr;
       if (device) {
         host_inputs = choice.kernel->host_inputs();

@@ -7,6 +7,7 @@
 #include "executors/body.h"
 #include "graph/infer/check.h"
 #include "graph/ir/graph_edit.h"
+#include "kernels/make_kernel.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -80,11 +81,11 @@ class Compiler {
                                                        : absl::StrJoin(choice.refusals, "; ")));
     }
     step.kernel = std::move(choice.kernel);
-    step.kernel_name = choice.name;
+    step.kernel_name = std::move(choice.name);
     if (options_.plan_only && step.device == 0) AddDeviceRefusals(program, spec, choice.refusals);
-    program.explanations.push_back(
-        {program.graph.Describe(id), std::string(program.providers[step.device]->name()),
-         std::string(choice.name), std::move(choice.refusals), node.origin});
+    program.explanations.push_back({program.graph.Describe(id),
+                                    std::string(program.providers[step.device]->name()),
+                                    step.kernel_name, std::move(choice.refusals), node.origin});
     AddOperands(program, node, step);
     program.steps.push_back(std::move(step));
     for (size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
@@ -94,7 +95,7 @@ class Compiler {
   }
 
   // Why a node that the host runs is not the device's.
-  static void AddDeviceRefusals(const Program& program, const NodeSpec& spec,
+  static void AddDeviceRefusals(const Program& program, NodeSpec& spec,
                                 std::vector<std::string>& refusals) {
     for (size_t i = 1; i < program.providers.size(); ++i) {
       const std::string device(program.providers[i]->name());
@@ -223,7 +224,7 @@ class Compiler {
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, const NodeSpec& spec,
+absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, NodeSpec& spec,
                                           bool reference_only) {
   KernelChoice choice;
   std::vector<const KernelEntry*> entries =
@@ -231,15 +232,15 @@ absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, con
   // The portable one is the last.
   if (reference_only && entries.size() > 1) entries.erase(entries.begin(), entries.end() - 1);
   for (const KernelEntry* entry : entries) {
-    const std::string name(entry->name);
-    absl::StatusOr<std::unique_ptr<Kernel>> kernel = entry->make(spec);
-    if (kernel.ok()) {
-      choice.kernel = *std::move(kernel);
-      choice.name = entry->name;
+    absl::StatusOr<kernels::NamedKernel> made = kernels::MakeNamedKernel(*entry, spec);
+    if (made.ok()) {
+      choice.kernel = std::move(made->kernel);
+      choice.name = std::move(made->name);
       return choice;
     }
-    if (!absl::IsUnimplemented(kernel.status())) return kernel.status();
-    choice.refusals.push_back(absl::StrCat(name, ": ", kernel.status().message()));
+    if (!absl::IsUnimplemented(made.status())) return made.status();
+    choice.refusals.push_back(
+        absl::StrCat(std::string(entry->name), ": ", made.status().message()));
   }
   return choice;
 }

@@ -31,7 +31,7 @@ struct Slot {
 struct Step {
   NodeId node;
   std::unique_ptr<Kernel> kernel;
-  std::string_view kernel_name;
+  std::string kernel_name;
   uint8_t device = 0;
   int32_t operands = 0;  // where its slot indices start in Program::operands: inputs, captures,
                          // then outputs; -1 is omitted
@@ -71,10 +71,10 @@ absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
 // it.
 struct KernelChoice {
   std::unique_ptr<Kernel> kernel;
-  std::string_view name;
+  std::string name;
   std::vector<std::string> refusals;
 };
-absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, const NodeSpec& spec,
+absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, NodeSpec& spec,
                                           bool reference_only);
 
 }  // namespace onward::executors

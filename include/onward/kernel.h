@@ -39,6 +39,8 @@ struct KernelOptions {
   uint64_t seed = 0;
   int num_threads = 1;
   Communicator* communicator = nullptr;  // of AllReduce nodes; outlives the kernels
+  // The instruction sets that CPU kernels may use, a bit each; the process may allow fewer.
+  uint32_t cpu_targets = ~uint32_t{0};
 };
 
 // Which rows of a batch a run has, where several ranks share the batch. Random ops draw for each of
@@ -78,6 +80,9 @@ class NodeSpec {
   const Attributes& attributes() const { return node().attributes; }
   const KernelOptions& options() const { return options_; }
   int node_index() const { return id_.index; }  // the key of the node's random stream
+  // The instruction set that was chosen among KernelEntry::targets.
+  int target() const { return target_; }
+  void set_target(int target) { target_ = target; }
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   int num_outputs() const { return static_cast<int>(node().outputs.size()); }
   bool has_input(int i) const {
@@ -110,6 +115,7 @@ class NodeSpec {
   const KernelOptions& options_;
   std::vector<std::pair<std::string, std::shared_ptr<const Body>>> bodies_;
   mutable uint64_t released_ = 0;
+  int target_ = 0;
 };
 
 // Memory for what Bind derives; freed with the binding. It counts against the limit in force.
@@ -348,8 +354,11 @@ using MakeKernel = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec& s
 struct KernelEntry {
   std::string_view domain;
   std::string_view op;
-  std::string_view name;  // "softmax_reference", "gemm_avx512"
+  std::string_view name;  // "softmax_reference", "gemm"
   MakeKernel make;
+  // The instruction sets that a CPU kernel's loops are compiled for, a bit each; 0: it has no such
+  // loops. The chosen one is shown behind the name: "gemm_avx512".
+  uint32_t targets = 0;
 };
 
 }  // namespace onward

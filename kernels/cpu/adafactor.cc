@@ -294,32 +294,24 @@ class AdafactorStep : public Kernel {
   bool maximize_, matrices_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAdafactor(const NodeSpec& spec) {
   const bool matrices = spec.num_inputs() > 5;
-  ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, matrices ? 2 : 1));
+  ONWARD_RETURN_IF_ERROR(CheckStep(spec, matrices ? 2 : 1));
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<AdafactorStep<float>>(kFloatStepsPerTarget.For(kSet)(), maximize,
-                                                  matrices);
+    return std::make_unique<AdafactorStep<float>>(kFloatStepsPerTarget.For(TargetOf(spec))(),
+                                                  maximize, matrices);
   }
-  return std::make_unique<AdafactorStep<double>>(kDoubleStepsPerTarget.For(kSet)(), maximize,
-                                                 matrices);
+  return std::make_unique<AdafactorStep<double>>(kDoubleStepsPerTarget.For(TargetOf(spec))(),
+                                                 maximize, matrices);
 }
 
-const FastKernelRow kRows[] = {
-    {"onward",
-     "AdafactorStep",
-     "adafactor_step",
-     {MakeAdafactor<InstructionSet::kBaseline>, MakeAdafactor<InstructionSet::kAvx2>,
-      MakeAdafactor<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"onward", "AdafactorStep", "adafactor_step", MakeAdafactor, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList AdafactorKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList AdafactorKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

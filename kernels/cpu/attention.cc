@@ -306,25 +306,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<Attention>(attributes, spec, tiles);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
-  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
-}
-
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAttention(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return MakeWithTiles(spec, *tiles);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Attention", "attention_avx512bf16", MakeOfPairs},
-    {"", "Attention", "attention_avx512", MakeAttention<InstructionSet::kAvx512>},
-    {"", "Attention", "attention_avx2", MakeAttention<InstructionSet::kAvx2>},
-    {"", "Attention", "attention_baseline", MakeAttention<InstructionSet::kBaseline>},
+    {"", "Attention", "attention_bf16", MakeAttention, kBf16Targets},
+    {"", "Attention", "attention", MakeAttention, kVectorTargets},
 };
 
 }  // namespace

@@ -341,25 +341,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<AttentionGradient>(attributes, spec, tiles);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec.options()));
-  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
-}
-
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
-  }
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return MakeWithTiles(spec, *tiles);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "AttentionGradient", "attention_gradient_avx512bf16", MakeOfPairs},
-    {"onward", "AttentionGradient", "attention_gradient_avx512", Make<InstructionSet::kAvx512>},
-    {"onward", "AttentionGradient", "attention_gradient_avx2", Make<InstructionSet::kAvx2>},
-    {"onward", "AttentionGradient", "attention_gradient_baseline", Make<InstructionSet::kBaseline>},
+    {"onward", "AttentionGradient", "attention_gradient_bf16", Make, kBf16Targets},
+    {"onward", "AttentionGradient", "attention_gradient", Make, kVectorTargets},
 };
 
 }  // namespace

@@ -203,44 +203,30 @@ class BatchNormalizationGradient : public ChannelKernel {
   }
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalization(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   if (spec.attributes().Int("training_mode", 0) == 0)
     return absl::UnimplementedError("statistics of the batch only");
   return std::make_unique<BatchNormalization>(
-      kRowsPerTarget.For(kSet)(), spec.attributes().Float("epsilon", 1e-5f),
+      kRowsPerTarget.For(TargetOf(spec))(), spec.attributes().Float("epsilon", 1e-5f),
       spec.attributes().Float("momentum", 0.9f), SeveralValues(spec));
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNormalizationGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
-  return std::make_unique<BatchNormalizationGradient>(kRowsPerTarget.For(kSet)(),
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
+  return std::make_unique<BatchNormalizationGradient>(kRowsPerTarget.For(TargetOf(spec))(),
                                                       spec.attributes().Float("epsilon", 1e-5f),
                                                       IsSavedNarrow(spec.input_dtype(0)));
 }
 
-const FastKernelRow kRows[] = {
-    {"",
-     "BatchNormalization",
-     "batch_normalization",
-     {MakeBatchNormalization<InstructionSet::kBaseline>,
-      MakeBatchNormalization<InstructionSet::kAvx2>,
-      MakeBatchNormalization<InstructionSet::kAvx512>}},
-    {"onward",
-     "BatchNormalizationGradient",
-     "batch_normalization_gradient",
-     {MakeBatchNormalizationGradient<InstructionSet::kBaseline>,
-      MakeBatchNormalizationGradient<InstructionSet::kAvx2>,
-      MakeBatchNormalizationGradient<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"", "BatchNormalization", "batch_normalization", MakeBatchNormalization, kVectorTargets},
+    {"onward", "BatchNormalizationGradient", "batch_normalization_gradient",
+     MakeBatchNormalizationGradient, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList BatchNormalizationKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList BatchNormalizationKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

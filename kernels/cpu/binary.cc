@@ -1,16 +1,17 @@
 // Arithmetic of two float32 operands, on the vectors of one instruction set.
+#include "kernels/cpu/simd/binary.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/simd/binary.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-template <FloatBinary kOp, InstructionSet kSet>
+template <FloatBinary kOp, Target kTarget>
 void RunTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_data, void* out_data,
              const LoopParameters&) {
-  const FloatBinaryLoop loop = kBinaryPerTarget.For(kSet)(kOp);
+  const FloatBinaryLoop loop = kBinaryPerTarget.For(kTarget)(kOp);
   const float* a = static_cast<const float*>(a_data) + tile.offset[0];
   const float* b = static_cast<const float*>(b_data) + tile.offset[1];
   float* out = static_cast<float*>(out_data) + tile.out_offset;
@@ -22,24 +23,27 @@ void RunTile(const BroadcastTile<2>& tile, const void* a_data, const void* b_dat
   }
 }
 
-template <FloatBinary kOp, InstructionSet kSet>
+template <FloatBinary kOp, int... I>
+BinaryLoop TileLoop(Target target, std::integer_sequence<int, I...>) {
+  constexpr BinaryLoop kLoops[] = {RunTile<kOp, static_cast<Target>(I)>...};
+  return kLoops[static_cast<int>(target)];
+}
+
+template <FloatBinary kOp>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   return std::make_unique<BinaryKernel>(
-      RunTile<kOp, kSet>, true, LoopParameters(), kCheapGrain,
+      TileLoop<kOp>(TargetOf(spec), std::make_integer_sequence<int, kNumTargets>()), true,
+      LoopParameters(), kCheapGrain,
       kOp == FloatBinary::kPRelu ? Broadcasting::kToFirst : Broadcasting::kMultidirectional);
 }
 
 template <FloatBinary kOp>
-constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {Make<kOp, InstructionSet::kBaseline>, Make<kOp, InstructionSet::kAvx2>,
-           Make<kOp, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view op, std::string_view name) {
+  return {"", op, name, Make<kOp>, kVectorTargets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<FloatBinary::kAdd>("Add", "add"), Row<FloatBinary::kDiv>("Div", "div"),
     Row<FloatBinary::kMul>("Mul", "mul"), Row<FloatBinary::kPRelu>("PRelu", "prelu"),
     Row<FloatBinary::kSub>("Sub", "sub"),
@@ -47,9 +51,6 @@ constexpr FastKernelRow kRows[] = {
 
 }  // namespace
 
-KernelList BinaryKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList BinaryKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

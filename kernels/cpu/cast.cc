@@ -7,22 +7,19 @@
 namespace onward::kernels::cpu {
 namespace {
 
-// Null where the set has none.
-const HalfLoops* LoopsOf(DType dtype, InstructionSet set) {
-  if (!Supports(set)) return nullptr;
-  if (dtype == DType::kBFloat16) return &kBFloatsPerTarget.For(set)();
-  const auto halves = dtype == DType::kFloat16 ? kHalvesPerTarget.For(set) : nullptr;
+// Null where the target has none.
+const HalfLoops* LoopsOf(DType dtype, Target target) {
+  if (dtype == DType::kBFloat16) return &kBFloatsPerTarget.For(target)();
+  const auto halves = dtype == DType::kFloat16 ? kHalvesPerTarget.For(target) : nullptr;
   return halves == nullptr ? nullptr : &halves();
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   const DType from = spec.input_dtype(0), to = spec.output_dtype(0);
   const bool narrows = from == DType::kFloat32;
-  const HalfLoops* loops = LoopsOf(narrows ? to : from, kSet);
+  const HalfLoops* loops = LoopsOf(narrows ? to : from, TargetOf(spec));
   if ((!narrows && to != DType::kFloat32) || loops == nullptr) {
-    return absl::UnimplementedError(
-        "between float32 and 16-bit floats only, or not allowed, or not supported");
+    return absl::UnimplementedError("between float32 and 16-bit floats only; float16 needs avx2");
   }
   const size_t in_size = narrows ? sizeof(float) : sizeof(uint16_t);
   const size_t out_size = narrows ? sizeof(uint16_t) : sizeof(float);
@@ -30,22 +27,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
                                        out_size, LoopParameters(), kCheapGrain);
 }
 
-constexpr FastKernelRow kRows[] = {
-    {"",
-     "Cast",
-     "cast_half",
-     {Make<InstructionSet::kBaseline>, Make<InstructionSet::kAvx2>, Make<InstructionSet::kAvx512>}},
-    {"",
-     "CastLike",
-     "cast_like_half",
-     {Make<InstructionSet::kBaseline>, Make<InstructionSet::kAvx2>, Make<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"", "Cast", "cast_half", Make, kVectorTargets},
+    {"", "CastLike", "cast_like_half", Make, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList CastKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList CastKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -336,19 +336,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<Conv>(tiles, attributes, activation, form, std::move(packed));
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(TargetOf(spec))());
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "conv_avx512", MakeConv<InstructionSet::kAvx512>},
-    {"", "Conv", "conv_avx2", MakeConv<InstructionSet::kAvx2>},
-    {"", "Conv", "conv_baseline", MakeConv<InstructionSet::kBaseline>},
-    {"onward", "FusedConv", "fused_conv_avx512", MakeConv<InstructionSet::kAvx512>},
-    {"onward", "FusedConv", "fused_conv_avx2", MakeConv<InstructionSet::kAvx2>},
-    {"onward", "FusedConv", "fused_conv_baseline", MakeConv<InstructionSet::kBaseline>},
+    {"", "Conv", "conv", MakeConv, kVectorTargets},
+    {"onward", "FusedConv", "fused_conv", MakeConv, kVectorTargets},
 };
 
 }  // namespace

@@ -210,25 +210,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<ConvWeightGradient>(std::move(attributes), tiles, spec.input_dtype(0));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec, 0));
-  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
-}
-
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvWeightGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return MakeWithTiles(spec, *tiles);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_gathered_avx512bf16", MakeOfPairs},
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512",
-     MakeConvWeightGradient<InstructionSet::kAvx512>},
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_avx2",
-     MakeConvWeightGradient<InstructionSet::kAvx2>},
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_baseline",
-     MakeConvWeightGradient<InstructionSet::kBaseline>},
+    {"onward", "ConvWeightGradient", "conv_weight_gradient_gathered_bf16", MakeConvWeightGradient,
+     kBf16Targets},
+    {"onward", "ConvWeightGradient", "conv_weight_gradient", MakeConvWeightGradient,
+     kVectorTargets},
 };
 
 }  // namespace

@@ -149,16 +149,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<ConvTranspose>(std::move(attributes), tiles, std::move(weights));
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return MakeWithTiles(spec, kGemmTilesPerTarget.For(TargetOf(spec))());
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "ConvTranspose", "conv_transpose_avx512", MakeConvTranspose<InstructionSet::kAvx512>},
-    {"", "ConvTranspose", "conv_transpose_avx2", MakeConvTranspose<InstructionSet::kAvx2>},
-    {"", "ConvTranspose", "conv_transpose_baseline", MakeConvTranspose<InstructionSet::kBaseline>},
+    {"", "ConvTranspose", "conv_transpose", MakeConvTranspose, kVectorTargets},
 };
 
 }  // namespace

@@ -128,9 +128,9 @@ class VolumeConv {
 
 class ConvVolume : public Kernel {
  public:
-  ConvVolume(InstructionSet set, ConvAttributes attributes, Tensor packed)
-      : tiles_(kGemmTilesPerTarget.For(set)()),
-        patches_(kConvTilesPerTarget.For(set)()),
+  ConvVolume(Target target, ConvAttributes attributes, Tensor packed)
+      : tiles_(kGemmTilesPerTarget.For(target)()),
+        patches_(kConvTilesPerTarget.For(target)()),
         attributes_(std::move(attributes)),
         packed_(std::move(packed)) {}
 
@@ -216,22 +216,19 @@ class ConvVolume : public Kernel {
   Tensor packed_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvVolume(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const auto& shape = spec.input_type(1).shape;
   if (!shape || shape->size() != 5) return absl::UnimplementedError("three spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_ASSIGN_OR_RETURN(Tensor packed,
-                          PackConstantFilters(spec, kGemmTilesPerTarget.For(kSet)(),
+                          PackConstantFilters(spec, kGemmTilesPerTarget.For(TargetOf(spec))(),
                                               ConvForm::kPixelLanes, attributes.group));
-  return std::make_unique<ConvVolume>(kSet, attributes, std::move(packed));
+  return std::make_unique<ConvVolume>(TargetOf(spec), attributes, std::move(packed));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "conv_volume_avx512", MakeConvVolume<InstructionSet::kAvx512>},
-    {"", "Conv", "conv_volume_avx2", MakeConvVolume<InstructionSet::kAvx2>},
-    {"", "Conv", "conv_volume_baseline", MakeConvVolume<InstructionSet::kBaseline>},
+    {"", "Conv", "conv_volume", MakeConvVolume, kVectorTargets},
 };
 
 }  // namespace

@@ -97,9 +97,8 @@ class DepthwiseConv : public Kernel {
   ActivationSpec activation_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDepthwise(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const std::optional<Dims> w = spec.input_type(1).static_dims();
   if (!w || w->size() < 3 || w->size() > 4)
     return absl::UnimplementedError(
@@ -108,18 +107,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDepthwise(const NodeSpec& spec) {
   if ((*w)[1] != 1 || attributes.group == 1)
     return absl::UnimplementedError("one channel per group only, of several groups");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  return std::make_unique<DepthwiseConv>(kDepthwisePerTarget.For(kSet)(), std::move(attributes),
-                                         activation);
+  return std::make_unique<DepthwiseConv>(kDepthwisePerTarget.For(TargetOf(spec))(),
+                                         std::move(attributes), activation);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "depthwise_conv_avx512", MakeDepthwise<InstructionSet::kAvx512>},
-    {"", "Conv", "depthwise_conv_avx2", MakeDepthwise<InstructionSet::kAvx2>},
-    {"", "Conv", "depthwise_conv_baseline", MakeDepthwise<InstructionSet::kBaseline>},
-    {"onward", "FusedConv", "fused_depthwise_conv_avx512", MakeDepthwise<InstructionSet::kAvx512>},
-    {"onward", "FusedConv", "fused_depthwise_conv_avx2", MakeDepthwise<InstructionSet::kAvx2>},
-    {"onward", "FusedConv", "fused_depthwise_conv_baseline",
-     MakeDepthwise<InstructionSet::kBaseline>},
+    {"", "Conv", "depthwise_conv", MakeDepthwise, kVectorTargets},
+    {"onward", "FusedConv", "fused_depthwise_conv", MakeDepthwise, kVectorTargets},
 };
 
 }  // namespace

@@ -182,49 +182,38 @@ class DepthwiseWeightGradient : public Kernel {
 
 constexpr char kOthers[] = "one or two spatial axes and a filter per channel, known when compiling";
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
   const std::optional<Dims> w = spec.input_type(1).static_dims();
   if (!w || w->size() < 3 || w->size() > 4 || (*w)[1] != 1 || attributes.conv.group == 1 ||
       (*w)[0] != attributes.conv.group)
     return absl::UnimplementedError(kOthers);
-  return std::make_unique<DepthwiseConvTranspose>(kDepthwisePerTarget.For(kSet)(),
+  return std::make_unique<DepthwiseConvTranspose>(kDepthwisePerTarget.For(TargetOf(spec))(),
                                                   std::move(attributes));
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWeightGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
   const auto &x = spec.input_type(0).shape, &dy = spec.input_type(1).shape;
   const Dim group(attributes.group);
   if (!x || !dy || x->size() < 3 || dy->size() < 3 || attributes.group == 1 || (*x)[1] != group ||
       (*dy)[1] != group)
     return absl::UnimplementedError(kOthers);
-  return std::make_unique<DepthwiseWeightGradient>(
-      kDepthwisePerTarget.For(kSet)(), std::move(attributes), IsSavedNarrow(spec.input_dtype(0)));
+  return std::make_unique<DepthwiseWeightGradient>(kDepthwisePerTarget.For(TargetOf(spec))(),
+                                                   std::move(attributes),
+                                                   IsSavedNarrow(spec.input_dtype(0)));
 }
 
-constexpr FastKernelRow kRows[] = {
-    {"",
-     "ConvTranspose",
-     "depthwise_conv_transpose",
-     {MakeTranspose<InstructionSet::kBaseline>, MakeTranspose<InstructionSet::kAvx2>,
-      MakeTranspose<InstructionSet::kAvx512>}},
-    {"onward",
-     "ConvWeightGradient",
-     "depthwise_weight_gradient",
-     {MakeWeightGradient<InstructionSet::kBaseline>, MakeWeightGradient<InstructionSet::kAvx2>,
-      MakeWeightGradient<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"", "ConvTranspose", "depthwise_conv_transpose", MakeTranspose, kVectorTargets},
+    {"onward", "ConvWeightGradient", "depthwise_weight_gradient", MakeWeightGradient,
+     kVectorTargets},
 };
 
 }  // namespace
 
-KernelList DepthwiseGradientKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList DepthwiseGradientKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -175,17 +175,14 @@ class Einsum : public Kernel {
   std::string equation_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEinsum(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<Einsum>(kGemmTilesPerTarget.For(kSet)(),
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return std::make_unique<Einsum>(kGemmTilesPerTarget.For(TargetOf(spec))(),
                                   spec.attributes().String("equation"));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Einsum", "einsum_avx512", MakeEinsum<InstructionSet::kAvx512>},
-    {"", "Einsum", "einsum_avx2", MakeEinsum<InstructionSet::kAvx2>},
-    {"", "Einsum", "einsum_baseline", MakeEinsum<InstructionSet::kBaseline>},
+    {"", "Einsum", "einsum", MakeEinsum, kVectorTargets},
 };
 
 }  // namespace

@@ -11,14 +11,14 @@ const std::vector<KernelEntry>& CpuKernels() {
     constexpr Family kFamilies[] = {
         // clang-format off
         cpu::DepthwiseConvKernels,
-        cpu::PairsConvKernels,
+        cpu::ConvBf16Kernels,
         cpu::WinogradConvKernels,
         cpu::ConvKernels,
         cpu::ConvVolumeKernels,
         cpu::BatchNormalizationKernels,
         cpu::BinaryKernels,
         cpu::DepthwiseGradientKernels,
-        cpu::ConvGradientPairsKernels,
+        cpu::ConvGradientBf16Kernels,
         cpu::ConvGradientKernels,
         cpu::CastKernels,
         cpu::EinsumKernels,

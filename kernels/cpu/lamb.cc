@@ -75,29 +75,21 @@ class LambStep : public Kernel {
   bool maximize_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLamb(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, 2));
+  ONWARD_RETURN_IF_ERROR(CheckStep(spec, 2));
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<LambStep<float>>(kFloatStepsPerTarget.For(kSet)(), maximize);
+    return std::make_unique<LambStep<float>>(kFloatStepsPerTarget.For(TargetOf(spec))(), maximize);
   }
-  return std::make_unique<LambStep<double>>(kDoubleStepsPerTarget.For(kSet)(), maximize);
+  return std::make_unique<LambStep<double>>(kDoubleStepsPerTarget.For(TargetOf(spec))(), maximize);
 }
 
-const FastKernelRow kRows[] = {
-    {"onward",
-     "LambStep",
-     "lamb_step",
-     {MakeLamb<InstructionSet::kBaseline>, MakeLamb<InstructionSet::kAvx2>,
-      MakeLamb<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"onward", "LambStep", "lamb_step", MakeLamb, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList LambKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList LambKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

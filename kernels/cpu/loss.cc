@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/loss_plan.h"
@@ -12,9 +11,9 @@
 namespace onward::kernels::cpu {
 namespace {
 
-template <InstructionSet kSet>
+template <Target kTarget>
 const RowLoops& Loops() {
-  return kRowsPerTarget.For(kSet)();
+  return kRowsPerTarget.For(kTarget)();
 }
 
 // Labels from i on whose scores lie side by side, at most kSoftmaxColumns.
@@ -22,13 +21,13 @@ int64_t Columns(const LossPlan& plan, int64_t i, int64_t end) {
   return std::min({kSoftmaxColumns, plan.positions - i % plan.positions, end - i});
 }
 
-template <InstructionSet kSet>
+template <Target kTarget>
 void SoftmaxOf(const LossPlan& plan, const float* x, int64_t columns, bool log, float* y) {
-  if (plan.positions == 1) return Loops<kSet>().softmax(x, plan.classes, log, y);
-  Loops<kSet>().softmax_columns(x, plan.classes, plan.positions, columns, log, y);
+  if (plan.positions == 1) return Loops<kTarget>().softmax(x, plan.classes, log, y);
+  Loops<kTarget>().softmax_columns(x, plan.classes, plan.positions, columns, log, y);
 }
 
-template <InstructionSet kSet>
+template <Target kTarget>
 int64_t RunLosses(const LossPlan& plan, const LossData& data, int64_t begin, int64_t end) {
   const auto* weights = static_cast<const float*>(data.weights);
   int64_t bad = -1;
@@ -38,12 +37,12 @@ int64_t RunLosses(const LossPlan& plan, const LossData& data, int64_t begin, int
     float top[kSoftmaxColumns] = {}, log_sum[kSoftmaxColumns] = {};
     if (data.log_prob != nullptr) {
       float* log_prob = static_cast<float*>(data.log_prob) + first;
-      SoftmaxOf<kSet>(plan, x, columns, true, log_prob);
+      SoftmaxOf<kTarget>(plan, x, columns, true, log_prob);
       x = log_prob;
     } else if (plan.positions == 1) {
-      Loops<kSet>().log_sum_exp(x, plan.classes, top, log_sum);
+      Loops<kTarget>().log_sum_exp(x, plan.classes, top, log_sum);
     } else {
-      Loops<kSet>().log_sum_exp_columns(x, plan.classes, plan.positions, columns, top, log_sum);
+      Loops<kTarget>().log_sum_exp_columns(x, plan.classes, plan.positions, columns, top, log_sum);
     }
     for (int64_t j = 0; j < columns; ++j) {
       const bool good = StoreLabelLoss(
@@ -59,22 +58,22 @@ int64_t RunLosses(const LossPlan& plan, const LossData& data, int64_t begin, int
   return bad;
 }
 
-template <InstructionSet kSet>
+template <Target kTarget>
 void Scale(const LossPlan& plan, const float* factors, int64_t columns, float* x) {
-  if (plan.positions == 1) return Loops<kSet>().affine(x, plan.classes, *factors, 0, x);
+  if (plan.positions == 1) return Loops<kTarget>().affine(x, plan.classes, *factors, 0, x);
   for (int64_t c = 0; c < plan.classes; ++c)
     for (int64_t j = 0; j < columns; ++j) x[c * plan.positions + j] *= factors[j];
 }
 
-template <InstructionSet kSet>
+template <Target kTarget>
 int64_t RunGradients(const LossPlan& plan, const LossGradientData& data, int64_t begin,
                      int64_t end) {
   for (int64_t i = begin; i < end;) {
     const int64_t first = plan.FirstScore(i), columns = Columns(plan, i, end);
     const float* dy = static_cast<const float*>(data.dy) + i;
     float* dx = static_cast<float*>(data.dx) + first;
-    SoftmaxOf<kSet>(plan, static_cast<const float*>(data.scores) + first, columns, false, dx);
-    Scale<kSet>(plan, dy, columns, dx);
+    SoftmaxOf<kTarget>(plan, static_cast<const float*>(data.scores) + first, columns, false, dx);
+    Scale<kTarget>(plan, dy, columns, dx);
     for (int64_t j = 0; j < columns; ++j) {
       const int64_t label = ReadLabel(data.labels, i + j);
       if (label < 0 || label >= plan.classes) return i + j;
@@ -85,43 +84,41 @@ int64_t RunGradients(const LossPlan& plan, const LossGradientData& data, int64_t
   return -1;
 }
 
-absl::Status CheckScores(const NodeSpec& spec, InstructionSet set) {
-  if (!Supports(set) || spec.input_dtype(0) != DType::kFloat32)
-    return absl::UnimplementedError(absl::StrCat("for float32 scores on processors with ",
-                                                 std::string(InstructionSetName(set))));
-  return absl::OkStatus();
+constexpr auto kTargets = std::make_integer_sequence<int, kNumTargets>();
+template <int... I>
+LossLoop LossesFor(Target target, std::integer_sequence<int, I...>) {
+  constexpr LossLoop kLoops[] = {RunLosses<static_cast<Target>(I)>...};
+  return kLoops[static_cast<int>(target)];
+}
+template <int... I>
+LossGradientLoop GradientsFor(Target target, std::integer_sequence<int, I...>) {
+  constexpr LossGradientLoop kLoops[] = {RunGradients<static_cast<Target>(I)>...};
+  return kLoops[static_cast<int>(target)];
 }
 
-template <InstructionSet kSet>
+absl::Status CheckScores(const NodeSpec& spec) {
+  if (spec.input_dtype(0) == DType::kFloat32) return absl::OkStatus();
+  return absl::UnimplementedError("float32 scores only");
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLoss(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckScores(spec, kSet));
-  return MakeLossKernel(spec, RunLosses<kSet>);
+  ONWARD_RETURN_IF_ERROR(CheckScores(spec));
+  return MakeLossKernel(spec, LossesFor(TargetOf(spec), kTargets));
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckScores(spec, kSet));
-  return MakeLossGradientKernel(RunGradients<kSet>);
+  ONWARD_RETURN_IF_ERROR(CheckScores(spec));
+  return MakeLossGradientKernel(GradientsFor(TargetOf(spec), kTargets));
 }
 
-constexpr FastKernelRow kRows[] = {
-    {"",
-     "SoftmaxCrossEntropyLoss",
-     "softmax_cross_entropy_loss",
-     {MakeLoss<InstructionSet::kBaseline>, MakeLoss<InstructionSet::kAvx2>,
-      MakeLoss<InstructionSet::kAvx512>}},
-    {"onward",
-     "SoftmaxCrossEntropyLossGradient",
-     "softmax_cross_entropy_loss_gradient",
-     {MakeGradient<InstructionSet::kBaseline>, MakeGradient<InstructionSet::kAvx2>,
-      MakeGradient<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"", "SoftmaxCrossEntropyLoss", "softmax_cross_entropy_loss", MakeLoss, kVectorTargets},
+    {"onward", "SoftmaxCrossEntropyLossGradient", "softmax_cross_entropy_loss_gradient",
+     MakeGradient, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList LossKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList LossKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

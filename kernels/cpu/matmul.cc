@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_pairs.h"
+#include "kernels/cpu/gemm_bf16.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::kernels::cpu {
@@ -297,31 +297,20 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGemm(const NodeSpec& spec,
 using MakeWithTiles = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec&,
                                                                   const GemmTileKernels&);
 
-template <InstructionSet kSet, MakeWithTiles kMake>
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return kMake(spec, kGemmTilesPerTarget.For(kSet)());
-}
-
 template <MakeWithTiles kMake>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return kMake(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return kMake(spec, *tiles);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "MatMul", "matmul_avx512bf16", MakeOfPairs<MakeMatMul>},
-    {"", "MatMul", "matmul_avx512", Make<InstructionSet::kAvx512, MakeMatMul>},
-    {"", "MatMul", "matmul_avx2", Make<InstructionSet::kAvx2, MakeMatMul>},
-    {"", "MatMul", "matmul_baseline", Make<InstructionSet::kBaseline, MakeMatMul>},
-    {"onward", "FusedMatMul", "fused_matmul_avx512bf16", MakeOfPairs<MakeMatMul>},
-    {"onward", "FusedMatMul", "fused_matmul_avx512", Make<InstructionSet::kAvx512, MakeMatMul>},
-    {"onward", "FusedMatMul", "fused_matmul_avx2", Make<InstructionSet::kAvx2, MakeMatMul>},
-    {"onward", "FusedMatMul", "fused_matmul_baseline", Make<InstructionSet::kBaseline, MakeMatMul>},
-    {"", "Gemm", "gemm_avx512bf16", MakeOfPairs<MakeGemm>},
-    {"", "Gemm", "gemm_avx512", Make<InstructionSet::kAvx512, MakeGemm>},
-    {"", "Gemm", "gemm_avx2", Make<InstructionSet::kAvx2, MakeGemm>},
-    {"", "Gemm", "gemm_baseline", Make<InstructionSet::kBaseline, MakeGemm>},
+    {"", "MatMul", "matmul_bf16", Make<MakeMatMul>, kBf16Targets},
+    {"", "MatMul", "matmul", Make<MakeMatMul>, kVectorTargets},
+    {"onward", "FusedMatMul", "fused_matmul_bf16", Make<MakeMatMul>, kBf16Targets},
+    {"onward", "FusedMatMul", "fused_matmul", Make<MakeMatMul>, kVectorTargets},
+    {"", "Gemm", "gemm_bf16", Make<MakeGemm>, kBf16Targets},
+    {"", "Gemm", "gemm", Make<MakeGemm>, kVectorTargets},
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ struct NBitsState {
 
 class MatMulNBits : public Kernel {
  public:
-  MatMulNBits(InstructionSet set, int64_t k, int64_t n, int bits, int64_t block, bool float_zeros)
-      : loops_(kNBitsPerTarget.For(set)()),
-        tiles_(kGemmTilesPerTarget.For(set)()),
+  MatMulNBits(Target target, int64_t k, int64_t n, int bits, int64_t block, bool float_zeros)
+      : loops_(kNBitsPerTarget.For(target)()),
+        tiles_(kGemmTilesPerTarget.For(target)()),
         k_(k),
         n_(n),
         bits_(bits),
@@ -177,9 +177,7 @@ absl::Status MatMulNBits::Run(RunContext& context) const {
   return absl::OkStatus();
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulNBits(const NodeSpec& spec) {
-  if (!Supports(kSet)) return absl::UnimplementedError("not on this processor");
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
   if (spec.has_input(4)) return absl::UnimplementedError("g_idx");
   const Attributes& attributes = spec.attributes();
@@ -191,23 +189,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulNBits(const NodeSpec& spec) {
   const DType zeros = spec.input_dtype(3);
   if (spec.has_input(3) && zeros != DType::kUint8 && zeros != DType::kFloat32)
     return absl::UnimplementedError("zero points of uint8 or float32 only");
-  return std::make_unique<MatMulNBits>(kSet, k, n, static_cast<int>(bits), block,
+  return std::make_unique<MatMulNBits>(TargetOf(spec), k, n, static_cast<int>(bits), block,
                                        zeros == DType::kFloat32);
 }
 
-constexpr FastKernelRow kRows[] = {
-    {"com.microsoft",
-     "MatMulNBits",
-     "matmul_nbits",
-     {MakeMatMulNBits<InstructionSet::kBaseline>, MakeMatMulNBits<InstructionSet::kAvx2>,
-      MakeMatMulNBits<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"com.microsoft", "MatMulNBits", "matmul_nbits", MakeMatMulNBits, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList MatMulNBitsKernels() {
-  static const std::vector<KernelEntry> entries = FastKernelEntries(kRows);
-  return entries;
-}
+KernelList MatMulNBitsKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -140,41 +140,24 @@ class MuonStep : public Kernel {
   bool nesterov_, maximize_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec, InstructionSet set,
-                                             const GemmTileKernels& tiles) {
+// The targets of bfloat16 round the operands of products.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMuon(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckStep(spec, 1));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
   const bool nesterov = spec.attributes().Int("nesterov", 1) != 0;
   const bool maximize = spec.attributes().Int("maximize", 0) != 0;
   if (spec.input_dtype(0) == DType::kFloat32) {
-    return std::make_unique<MuonStep<float>>(kFloatStepsPerTarget.For(set)(), tiles, nesterov,
-                                             maximize);
+    return std::make_unique<MuonStep<float>>(kFloatStepsPerTarget.For(TargetOf(spec))(), *tiles,
+                                             nesterov, maximize);
   }
-  return std::make_unique<MuonStep<double>>(kDoubleStepsPerTarget.For(set)(), tiles, nesterov,
-                                            maximize);
-}
-
-template <InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMuon(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckStep(spec, kSet, 1));
-  return Make(spec, kSet, kGemmTilesPerTarget.For(kSet)());
-}
-
-// Rounds the operands of products to bfloat16.
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMuonOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckStep(spec, InstructionSet::kAvx512, 1));
-  if (spec.input_dtype(0) != DType::kFloat32)
-    return absl::UnimplementedError("products of bfloat16 are of float32");
-  if (spec.options().precision != Precision::kFast)
-    return absl::UnimplementedError("products of bfloat16 are for precision fast");
-  if (!HasBf16()) return absl::UnimplementedError("the processor has no AVX512-BF16");
-  return Make(spec, InstructionSet::kAvx512,
-              kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
+  if (tiles->k_per_word > 1) return absl::UnimplementedError("products of bfloat16 are of float32");
+  return std::make_unique<MuonStep<double>>(kDoubleStepsPerTarget.For(TargetOf(spec))(), *tiles,
+                                            nesterov, maximize);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "MuonStep", "muon_step_avx512bf16", MakeMuonOfPairs},
-    {"onward", "MuonStep", "muon_step_avx512", MakeMuon<InstructionSet::kAvx512>},
-    {"onward", "MuonStep", "muon_step_avx2", MakeMuon<InstructionSet::kAvx2>},
-    {"onward", "MuonStep", "muon_step_baseline", MakeMuon<InstructionSet::kBaseline>},
+    {"onward", "MuonStep", "muon_step_bf16", MakeMuon, kBf16Targets},
+    {"onward", "MuonStep", "muon_step", MakeMuon, kVectorTargets},
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/gemm_pairs.h"
+#include "kernels/cpu/gemm_bf16.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

@@ -208,20 +208,13 @@ class NonMaxSuppression : public Kernel {
   FirstOverlapLoop first_overlap_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("not allowed or not supported: ", std::string(InstructionSetName(kSet))));
-  }
   return std::make_unique<NonMaxSuppression>(spec.attributes().Int("center_point_box", 0) != 0,
-                                             kFirstOverlapPerTarget.For(kSet));
+                                             kFirstOverlapPerTarget.For(TargetOf(spec)));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "NonMaxSuppression", "non_max_suppression_avx512", Make<InstructionSet::kAvx512>},
-    {"", "NonMaxSuppression", "non_max_suppression_avx2", Make<InstructionSet::kAvx2>},
-    {"", "NonMaxSuppression", "non_max_suppression_reference", Make<InstructionSet::kBaseline>},
+    {"", "NonMaxSuppression", "non_max_suppression", Make, kVectorTargets},
 };
 
 }  // namespace

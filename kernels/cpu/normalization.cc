@@ -117,16 +117,16 @@ bool CoversNormalised(const NodeSpec& spec, int input, int64_t axis) {
          std::none_of(dims->begin(), dims->end(), [](int64_t dim) { return dim == 1; });
 }
 
-template <bool kCentered, bool kAdds, InstructionSet kSet>
+template <bool kCentered, bool kAdds>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const LayerForm form = {spec.attributes().Int("axis", -1),
                           spec.attributes().Float("epsilon", 1e-5f), kCentered, kAdds};
   for (int i = form.scale(); i < form.scale() + 2; ++i) {
     if (spec.has_input(i) && !CoversNormalised(spec, i, form.axis))
       return absl::UnimplementedError("scale and bias must have the shape of the normalised axes");
   }
-  return std::make_unique<LayerNormalization>(kRowsPerTarget.For(kSet)(), form);
+  return std::make_unique<LayerNormalization>(kRowsPerTarget.For(TargetOf(spec))(), form);
 }
 
 // Input [batch, groups * channels per group, ...]; statistics per group, affine per channel.
@@ -197,38 +197,28 @@ class GroupNormalization : public Kernel {
   SeveralValues several_;
 };
 
-template <bool kPerChannel, InstructionSet kSet>
+template <bool kPerChannel>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGroup(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const int64_t groups = kPerChannel ? 0 : spec.attributes().Int("num_groups", 0);
   if (!kPerChannel && groups <= 0)
     return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
-  return std::make_unique<GroupNormalization>(kRowsPerTarget.For(kSet)(), groups,
+  return std::make_unique<GroupNormalization>(kRowsPerTarget.For(TargetOf(spec))(), groups,
                                               spec.attributes().Float("epsilon", 1e-5f),
                                               SeveralValues(spec));
 }
 
 template <bool kCentered, bool kAdds>
-constexpr FastKernelRow LayerRow(std::string_view domain, std::string_view op,
-                                 std::string_view name) {
-  return {domain,
-          op,
-          name,
-          {MakeLayer<kCentered, kAdds, InstructionSet::kBaseline>,
-           MakeLayer<kCentered, kAdds, InstructionSet::kAvx2>,
-           MakeLayer<kCentered, kAdds, InstructionSet::kAvx512>}};
+constexpr KernelEntry LayerRow(std::string_view domain, std::string_view op,
+                               std::string_view name) {
+  return {domain, op, name, MakeLayer<kCentered, kAdds>, kVectorTargets};
 }
 template <bool kPerChannel>
-constexpr FastKernelRow GroupRow(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {MakeGroup<kPerChannel, InstructionSet::kBaseline>,
-           MakeGroup<kPerChannel, InstructionSet::kAvx2>,
-           MakeGroup<kPerChannel, InstructionSet::kAvx512>}};
+constexpr KernelEntry GroupRow(std::string_view op, std::string_view name) {
+  return {"", op, name, MakeGroup<kPerChannel>, kVectorTargets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     LayerRow<true, false>("", "LayerNormalization", "layer_normalization"),
     LayerRow<false, false>("", "RMSNormalization", "rms_normalization"),
     LayerRow<true, true>("onward", "AddLayerNormalization", "add_layer_normalization"),
@@ -239,9 +229,6 @@ constexpr FastKernelRow kRows[] = {
 
 }  // namespace
 
-KernelList NormalizationKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList NormalizationKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -12,11 +12,7 @@
 
 namespace onward::kernels::cpu {
 
-absl::Status CheckStep(const NodeSpec& spec, InstructionSet set, int states) {
-  if (!Supports(set)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(set))));
-  }
+absl::Status CheckStep(const NodeSpec& spec, int states) {
   bool whole = spec.num_inputs() == 4 + states && spec.num_outputs() == 1 + states;
   for (int i = 0; whole && i < spec.num_inputs(); ++i) whole = spec.has_input(i);
   for (int i = 0; whole && i < spec.num_outputs(); ++i) whole = spec.has_output(i);
@@ -107,114 +103,63 @@ class Step : public Kernel {
   bool maximize_;
 };
 
-Made MakeStep(const NodeSpec& spec, InstructionSet set, StepRule rule) {
-  if (!Supports(set)) return CheckStep(spec, set, 0);
-  const StepLoops& loops = kOptimizerStepPerTarget.For(set)(rule);
+Made MakeStep(const NodeSpec& spec, StepRule rule) {
+  const StepLoops& loops = kOptimizerStepPerTarget.For(TargetOf(spec))(rule);
   const int states = loops.states + (loops.next_scalar != nullptr ? 1 : 0);
-  ONWARD_RETURN_IF_ERROR(CheckStep(spec, set, states));
+  ONWARD_RETURN_IF_ERROR(CheckStep(spec, states));
   return std::make_unique<Step>(loops, spec.input_dtype(0) == DType::kFloat64,
                                 spec.attributes().Int("maximize", 0) != 0);
 }
 
-template <InstructionSet kSet>
-Made MakeAdagrad(const NodeSpec& spec) {
-  return MakeStep(spec, kSet, StepRule::kAdagrad);
-}
+Made MakeAdagrad(const NodeSpec& spec) { return MakeStep(spec, StepRule::kAdagrad); }
 
-template <InstructionSet kSet>
 Made MakeAdam(const NodeSpec& spec) {
   const bool largest = spec.num_inputs() > 6;
   if (spec.attributes().Int("decoupled", 0) != 0) {
-    return MakeStep(spec, kSet,
-                    largest ? StepRule::kAdamDecoupledLargest : StepRule::kAdamDecoupled);
+    return MakeStep(spec, largest ? StepRule::kAdamDecoupledLargest : StepRule::kAdamDecoupled);
   }
-  return MakeStep(spec, kSet, largest ? StepRule::kAdamLargest : StepRule::kAdam);
+  return MakeStep(spec, largest ? StepRule::kAdamLargest : StepRule::kAdam);
 }
 
-template <InstructionSet kSet>
-Made MakeLion(const NodeSpec& spec) {
-  return MakeStep(spec, kSet, StepRule::kLion);
-}
+Made MakeLion(const NodeSpec& spec) { return MakeStep(spec, StepRule::kLion); }
 
-template <InstructionSet kSet>
-Made MakeAdadelta(const NodeSpec& spec) {
-  return MakeStep(spec, kSet, StepRule::kAdadelta);
-}
+Made MakeAdadelta(const NodeSpec& spec) { return MakeStep(spec, StepRule::kAdadelta); }
 
-template <InstructionSet kSet>
 Made MakeNAdam(const NodeSpec& spec) {
   const bool decoupled = spec.attributes().Int("decoupled", 0) != 0;
-  return MakeStep(spec, kSet, decoupled ? StepRule::kNAdamDecoupled : StepRule::kNAdam);
+  return MakeStep(spec, decoupled ? StepRule::kNAdamDecoupled : StepRule::kNAdam);
 }
 
-template <InstructionSet kSet>
 Made MakeRAdam(const NodeSpec& spec) {
   const bool decoupled = spec.attributes().Int("decoupled", 0) != 0;
-  return MakeStep(spec, kSet, decoupled ? StepRule::kRAdamDecoupled : StepRule::kRAdam);
+  return MakeStep(spec, decoupled ? StepRule::kRAdamDecoupled : StepRule::kRAdam);
 }
 
-template <InstructionSet kSet>
 Made MakeRMSprop(const NodeSpec& spec) {
-  if (spec.num_inputs() < 6) return MakeStep(spec, kSet, StepRule::kRMSprop);
-  if (spec.num_inputs() < 7) return MakeStep(spec, kSet, StepRule::kRMSpropMomentum);
-  return MakeStep(spec, kSet, StepRule::kRMSpropCenteredMomentum);
+  if (spec.num_inputs() < 6) return MakeStep(spec, StepRule::kRMSprop);
+  if (spec.num_inputs() < 7) return MakeStep(spec, StepRule::kRMSpropMomentum);
+  return MakeStep(spec, StepRule::kRMSpropCenteredMomentum);
 }
 
-template <InstructionSet kSet>
 Made MakeSgd(const NodeSpec& spec) {
-  if (spec.num_inputs() < 5) return MakeStep(spec, kSet, StepRule::kSgd);
+  if (spec.num_inputs() < 5) return MakeStep(spec, StepRule::kSgd);
   const bool nesterov = spec.attributes().Int("nesterov", 0) != 0;
-  return MakeStep(spec, kSet, nesterov ? StepRule::kSgdNesterov : StepRule::kSgdMomentum);
+  return MakeStep(spec, nesterov ? StepRule::kSgdNesterov : StepRule::kSgdMomentum);
 }
 
-const FastKernelRow kRows[] = {
-    {"onward",
-     "AdadeltaStep",
-     "adadelta_step",
-     {MakeAdadelta<InstructionSet::kBaseline>, MakeAdadelta<InstructionSet::kAvx2>,
-      MakeAdadelta<InstructionSet::kAvx512>}},
-    {"onward",
-     "AdagradStep",
-     "adagrad_step",
-     {MakeAdagrad<InstructionSet::kBaseline>, MakeAdagrad<InstructionSet::kAvx2>,
-      MakeAdagrad<InstructionSet::kAvx512>}},
-    {"onward",
-     "AdamStep",
-     "adam_step",
-     {MakeAdam<InstructionSet::kBaseline>, MakeAdam<InstructionSet::kAvx2>,
-      MakeAdam<InstructionSet::kAvx512>}},
-    {"onward",
-     "LionStep",
-     "lion_step",
-     {MakeLion<InstructionSet::kBaseline>, MakeLion<InstructionSet::kAvx2>,
-      MakeLion<InstructionSet::kAvx512>}},
-    {"onward",
-     "NAdamStep",
-     "nadam_step",
-     {MakeNAdam<InstructionSet::kBaseline>, MakeNAdam<InstructionSet::kAvx2>,
-      MakeNAdam<InstructionSet::kAvx512>}},
-    {"onward",
-     "RAdamStep",
-     "radam_step",
-     {MakeRAdam<InstructionSet::kBaseline>, MakeRAdam<InstructionSet::kAvx2>,
-      MakeRAdam<InstructionSet::kAvx512>}},
-    {"onward",
-     "RMSpropStep",
-     "rmsprop_step",
-     {MakeRMSprop<InstructionSet::kBaseline>, MakeRMSprop<InstructionSet::kAvx2>,
-      MakeRMSprop<InstructionSet::kAvx512>}},
-    {"onward",
-     "SgdStep",
-     "sgd_step",
-     {MakeSgd<InstructionSet::kBaseline>, MakeSgd<InstructionSet::kAvx2>,
-      MakeSgd<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"onward", "AdadeltaStep", "adadelta_step", MakeAdadelta, kVectorTargets},
+    {"onward", "AdagradStep", "adagrad_step", MakeAdagrad, kVectorTargets},
+    {"onward", "AdamStep", "adam_step", MakeAdam, kVectorTargets},
+    {"onward", "LionStep", "lion_step", MakeLion, kVectorTargets},
+    {"onward", "NAdamStep", "nadam_step", MakeNAdam, kVectorTargets},
+    {"onward", "RAdamStep", "radam_step", MakeRAdam, kVectorTargets},
+    {"onward", "RMSpropStep", "rmsprop_step", MakeRMSprop, kVectorTargets},
+    {"onward", "SgdStep", "sgd_step", MakeSgd, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList OptimizerSteps() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList OptimizerSteps() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -12,7 +12,7 @@ inline constexpr int64_t kStepGrain = 8 * 1024;
 
 // Unimplemented when this process may not use `set`, a state is left out (`states` are all of the
 // op), or the parameter is neither float32 nor float64.
-absl::Status CheckStep(const NodeSpec& spec, Target set, int states);
+absl::Status CheckStep(const NodeSpec& spec, int states);
 
 // InvalidArgument: input `input` is not of shape `dims`.
 absl::Status CheckStepDims(const BindContext& context, int input, DimsView dims);

@@ -36,10 +36,10 @@ float* Counts(BindContext& context, const WindowAxis& axis, bool include_pad) {
 
 class Pool : public Kernel {
  public:
-  Pool(PoolAttributes attributes, bool average, InstructionSet set)
+  Pool(PoolAttributes attributes, bool average, Target target)
       : attributes_(std::move(attributes)),
         average_(average),
-        kernels_(kPoolsPerTarget.For(set)()) {}
+        kernels_(kPoolsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -95,8 +95,8 @@ struct GlobalState {
 
 class GlobalPool : public Kernel {
  public:
-  GlobalPool(bool average, InstructionSet set)
-      : average_(average), kernels_(kPoolsPerTarget.For(set)()) {}
+  GlobalPool(bool average, Target target)
+      : average_(average), kernels_(kPoolsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0);
@@ -125,9 +125,9 @@ class GlobalPool : public Kernel {
   const PoolPlaneKernels& kernels_;
 };
 
-template <bool kAverage, InstructionSet kSet>
+template <bool kAverage>
 absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
   if (attributes.window.kernel.size() > 2 || spec.has_output(1))
     return absl::UnimplementedError("one or two spatial axes, without Indices");
@@ -135,30 +135,20 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
   for (int64_t stride : attributes.window.strides) {
     if (stride > 64) return absl::UnimplementedError("strides up to 64");
   }
-  return std::make_unique<Pool>(std::move(attributes), kAverage, kSet);
+  return std::make_unique<Pool>(std::move(attributes), kAverage, TargetOf(spec));
 }
 
-template <bool kAverage, InstructionSet kSet>
+template <bool kAverage>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<GlobalPool>(kAverage, kSet);
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return std::make_unique<GlobalPool>(kAverage, TargetOf(spec));
 }
 
-constexpr InstructionSet kAvx512 = InstructionSet::kAvx512, kAvx2 = InstructionSet::kAvx2,
-                         kBaseline = InstructionSet::kBaseline;
 constexpr KernelEntry kKernels[] = {
-    {"", "MaxPool", "max_pool_avx512", MakePool<false, kAvx512>},
-    {"", "MaxPool", "max_pool_avx2", MakePool<false, kAvx2>},
-    {"", "MaxPool", "max_pool_baseline", MakePool<false, kBaseline>},
-    {"", "AveragePool", "average_pool_avx512", MakePool<true, kAvx512>},
-    {"", "AveragePool", "average_pool_avx2", MakePool<true, kAvx2>},
-    {"", "AveragePool", "average_pool_baseline", MakePool<true, kBaseline>},
-    {"", "GlobalAveragePool", "global_average_pool_avx512", MakeGlobalPool<true, kAvx512>},
-    {"", "GlobalAveragePool", "global_average_pool_avx2", MakeGlobalPool<true, kAvx2>},
-    {"", "GlobalAveragePool", "global_average_pool_baseline", MakeGlobalPool<true, kBaseline>},
-    {"", "GlobalMaxPool", "global_max_pool_avx512", MakeGlobalPool<false, kAvx512>},
-    {"", "GlobalMaxPool", "global_max_pool_avx2", MakeGlobalPool<false, kAvx2>},
-    {"", "GlobalMaxPool", "global_max_pool_baseline", MakeGlobalPool<false, kBaseline>},
+    {"", "MaxPool", "max_pool", MakePool<false>, kVectorTargets},
+    {"", "AveragePool", "average_pool", MakePool<true>, kVectorTargets},
+    {"", "GlobalAveragePool", "global_average_pool", MakeGlobalPool<true>, kVectorTargets},
+    {"", "GlobalMaxPool", "global_max_pool", MakeGlobalPool<false>, kVectorTargets},
 };
 
 }  // namespace

@@ -32,8 +32,10 @@ bool IsPair(const WindowAxis& axis) {
 
 class MaxPoolGradient : public Kernel {
  public:
-  MaxPoolGradient(PoolAttributes attributes, InstructionSet set, bool narrow)
-      : attributes_(std::move(attributes)), narrow_(narrow), pools_(kPoolsPerTarget.For(set)()) {}
+  MaxPoolGradient(PoolAttributes attributes, Target target, bool narrow)
+      : attributes_(std::move(attributes)),
+        narrow_(narrow),
+        pools_(kPoolsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
@@ -142,23 +144,17 @@ class MaxPoolGradient : public Kernel {
   const PoolPlaneKernels& pools_;
 };
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPoolGradient(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet, 0));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
   ONWARD_ASSIGN_OR_RETURN(PoolAttributes attributes, PoolAttributes::Parse(spec));
   if (attributes.window.kernel.size() > 2)
     return absl::UnimplementedError("one or two spatial axes");
-  return std::make_unique<MaxPoolGradient>(std::move(attributes), kSet,
+  return std::make_unique<MaxPoolGradient>(std::move(attributes), TargetOf(spec),
                                            IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "MaxPoolGradient", "max_pool_gradient_avx512",
-     MakeMaxPoolGradient<InstructionSet::kAvx512>},
-    {"onward", "MaxPoolGradient", "max_pool_gradient_avx2",
-     MakeMaxPoolGradient<InstructionSet::kAvx2>},
-    {"onward", "MaxPoolGradient", "max_pool_gradient_baseline",
-     MakeMaxPoolGradient<InstructionSet::kBaseline>},
+    {"onward", "MaxPoolGradient", "max_pool_gradient", MakeMaxPoolGradient, kVectorTargets},
 };
 
 }  // namespace

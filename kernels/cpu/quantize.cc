@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements
 
-const QuantizeLoops& LoopsOf(InstructionSet set) { return kQuantizationPerTarget.For(set)(); }
+const QuantizeLoops& LoopsOf(Target target) { return kQuantizationPerTarget.For(target)(); }
 
 // Calls body(first, count, scale index) for runs of elements that share a scale.
 template <typename Body>
@@ -114,9 +114,7 @@ class Dynamic : public Kernel {
 
 bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLinear(const NodeSpec& spec) {
-  if (!Supports(kSet)) return absl::UnimplementedError("not on this processor");
   const bool quantizes = spec.node().op_type == "QuantizeLinear";
   const DType from = spec.input_dtype(0), to = spec.output_dtype(0);
   const DType quantized = quantizes ? to : from, real = quantizes ? from : to;
@@ -129,38 +127,23 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLinear(const NodeSpec& spec) {
     return absl::UnimplementedError("a zero point of another dtype");
   if (spec.attributes().Int("block_size", 0) != 0)
     return absl::UnimplementedError("scales of blocks");
-  return std::make_unique<Linear>(LoopsOf(kSet), QuantizeAttributes(spec), quantized, quantizes);
+  return std::make_unique<Linear>(LoopsOf(TargetOf(spec)), QuantizeAttributes(spec), quantized,
+                                  quantizes);
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDynamic(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<Dynamic>(LoopsOf(kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return std::make_unique<Dynamic>(LoopsOf(TargetOf(spec)));
 }
 
-constexpr FastKernelRow kRows[] = {
-    {"",
-     "DequantizeLinear",
-     "dequantize_linear",
-     {MakeLinear<InstructionSet::kBaseline>, MakeLinear<InstructionSet::kAvx2>,
-      MakeLinear<InstructionSet::kAvx512>}},
-    {"",
-     "DynamicQuantizeLinear",
-     "dynamic_quantize_linear",
-     {MakeDynamic<InstructionSet::kBaseline>, MakeDynamic<InstructionSet::kAvx2>,
-      MakeDynamic<InstructionSet::kAvx512>}},
-    {"",
-     "QuantizeLinear",
-     "quantize_linear",
-     {MakeLinear<InstructionSet::kBaseline>, MakeLinear<InstructionSet::kAvx2>,
-      MakeLinear<InstructionSet::kAvx512>}},
+constexpr KernelEntry kKernels[] = {
+    {"", "DequantizeLinear", "dequantize_linear", MakeLinear, kVectorTargets},
+    {"", "DynamicQuantizeLinear", "dynamic_quantize_linear", MakeDynamic, kVectorTargets},
+    {"", "QuantizeLinear", "quantize_linear", MakeLinear, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList QuantizeKernels() {
-  static const std::vector<KernelEntry> entries = FastKernelEntries(kRows);
-  return entries;
-}
+KernelList QuantizeKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

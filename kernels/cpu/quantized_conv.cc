@@ -343,9 +343,8 @@ absl::StatusOr<PackedFilters> Pack(const Int8TileKernels& tiles, const Tensor& w
   return packed;
 }
 
-template <const Inputs& kInputs, InstructionSet kSet>
+template <const Inputs& kInputs>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
-  if (!Supports(kSet)) return absl::UnimplementedError("not on this processor");
   for (const int i : {0, kInputs.w}) {
     const DType dtype = spec.input_dtype(i);
     if (dtype != DType::kInt8 && dtype != DType::kUint8)
@@ -355,7 +354,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
   if (w == nullptr || w->rank() < 3 || w->rank() > 4 || w->num_elements() == 0)
     return absl::UnimplementedError("constant weights with one or two spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(kSet)();
+  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(TargetOf(spec))();
   ONWARD_ASSIGN_OR_RETURN(PackedFilters packed, Pack(tiles, *w));
   spec.ReleaseConstant(kInputs.w);
   return std::make_unique<Int8Conv>(tiles, kInputs, std::move(attributes), spec.input_dtype(0),
@@ -363,25 +362,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
 }
 
 template <const Inputs& kInputs>
-constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {MakeInt8Conv<kInputs, InstructionSet::kBaseline>,
-           MakeInt8Conv<kInputs, InstructionSet::kAvx2>,
-           MakeInt8Conv<kInputs, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view op, std::string_view name) {
+  return {"", op, name, MakeInt8Conv<kInputs>, kInt8Targets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<kConvInteger>("ConvInteger", "conv_integer"),
     Row<kQLinearConv>("QLinearConv", "qlinear_conv"),
 };
 
 }  // namespace
 
-KernelList QuantizedConvKernels() {
-  static const std::vector<KernelEntry> entries = FastKernelEntries(kRows);
-  return entries;
-}
+KernelList QuantizedConvKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

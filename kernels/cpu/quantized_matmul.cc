@@ -307,9 +307,8 @@ bool IsPerColumn(const NodeSpec& spec, int i) {
   return dims && dims->size() == 1;
 }
 
-template <const Inputs& kInputs, InstructionSet kSet>
+template <const Inputs& kInputs>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8MatMul(const NodeSpec& spec) {
-  if (!Supports(kSet)) return absl::UnimplementedError("not on this processor");
   for (const int i : {0, kInputs.b}) {
     const DType dtype = spec.input_dtype(i);
     if (dtype != DType::kInt8 && dtype != DType::kUint8)
@@ -329,7 +328,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8MatMul(const NodeSpec& spec) {
   for (const int i : {kInputs.b_zero, kInputs.b_scale, kInputs.bias}) {
     if (!IsPerColumn(spec, i)) return absl::UnimplementedError("a scale or zero point per batch");
   }
-  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(kSet)();
+  const Int8TileKernels& tiles = kInt8TilesPerTarget.For(TargetOf(spec))();
   PackedBytes packed;
   const Tensor* b = spec.constant(kInputs.b);
   if (b != nullptr && b->rank() == 2 && b->num_elements() > 0) {
@@ -341,16 +340,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8MatMul(const NodeSpec& spec) {
 }
 
 template <const Inputs& kInputs>
-constexpr FastKernelRow Row(std::string_view domain, std::string_view op, std::string_view name) {
-  return {domain,
-          op,
-          name,
-          {MakeInt8MatMul<kInputs, InstructionSet::kBaseline>,
-           MakeInt8MatMul<kInputs, InstructionSet::kAvx2>,
-           MakeInt8MatMul<kInputs, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view domain, std::string_view op, std::string_view name) {
+  return {domain, op, name, MakeInt8MatMul<kInputs>, kInt8Targets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<kMatMulInteger>("", "MatMulInteger", "matmul_integer"),
     Row<kToFloat>("com.microsoft", "MatMulIntegerToFloat", "matmul_integer_to_float"),
     Row<kQLinear>("", "QLinearMatMul", "qlinear_matmul"),
@@ -358,9 +352,6 @@ constexpr FastKernelRow kRows[] = {
 
 }  // namespace
 
-KernelList QuantizedMatMulKernels() {
-  static const std::vector<KernelEntry> entries = FastKernelEntries(kRows);
-  return entries;
-}
+KernelList QuantizedMatMulKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

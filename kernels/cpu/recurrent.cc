@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
-#include "kernels/cpu/gemm_pairs.h"
+#include "kernels/cpu/gemm_bf16.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/recurrent_weights.h"
 #include "kernels/cpu/simd/gates.h"
@@ -377,39 +377,21 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec, Recu
   return std::make_unique<Recurrent>(std::move(attributes), tiles, std::move(packed));
 }
 
-template <RecurrentOp kOp, InstructionSet kSet>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
-  if (!Supports(kSet)) {
-    return absl::UnimplementedError(
-        absl::StrCat("the processor lacks ", std::string(InstructionSetName(kSet))));
-  }
-  return MakeWithTiles(spec, kOp, kGemmTilesPerTarget.For(kSet)());
-}
-
 template <RecurrentOp kOp>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
-  if (spec.options().precision != Precision::kFast || !HasBf16())
-    return absl::UnimplementedError("products of bfloat16 are for precision fast and AVX512-BF16");
-  return MakeWithTiles(spec, kOp,
-                       kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return MakeWithTiles(spec, kOp, *tiles);
 }
 
 constexpr RecurrentOp kRnn = RecurrentOp::kRnn, kGru = RecurrentOp::kGru,
                       kLstm = RecurrentOp::kLstm;
 constexpr KernelEntry kKernels[] = {
-    {"", "RNN", "rnn_avx512bf16", MakeOfPairs<kRnn>},
-    {"", "RNN", "rnn_avx512", MakeRecurrent<kRnn, InstructionSet::kAvx512>},
-    {"", "RNN", "rnn_avx2", MakeRecurrent<kRnn, InstructionSet::kAvx2>},
-    {"", "RNN", "rnn_baseline", MakeRecurrent<kRnn, InstructionSet::kBaseline>},
-    {"", "GRU", "gru_avx512bf16", MakeOfPairs<kGru>},
-    {"", "GRU", "gru_avx512", MakeRecurrent<kGru, InstructionSet::kAvx512>},
-    {"", "GRU", "gru_avx2", MakeRecurrent<kGru, InstructionSet::kAvx2>},
-    {"", "GRU", "gru_baseline", MakeRecurrent<kGru, InstructionSet::kBaseline>},
-    {"", "LSTM", "lstm_avx512bf16", MakeOfPairs<kLstm>},
-    {"", "LSTM", "lstm_avx512", MakeRecurrent<kLstm, InstructionSet::kAvx512>},
-    {"", "LSTM", "lstm_avx2", MakeRecurrent<kLstm, InstructionSet::kAvx2>},
-    {"", "LSTM", "lstm_baseline", MakeRecurrent<kLstm, InstructionSet::kBaseline>},
+    {"", "RNN", "rnn_bf16", MakeRecurrent<kRnn>, kBf16Targets},
+    {"", "RNN", "rnn", MakeRecurrent<kRnn>, kVectorTargets},
+    {"", "GRU", "gru_bf16", MakeRecurrent<kGru>, kBf16Targets},
+    {"", "GRU", "gru", MakeRecurrent<kGru>, kVectorTargets},
+    {"", "LSTM", "lstm_bf16", MakeRecurrent<kLstm>, kBf16Targets},
+    {"", "LSTM", "lstm", MakeRecurrent<kLstm>, kVectorTargets},
 };
 
 }  // namespace

@@ -212,22 +212,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,
   return std::make_unique<LstmGradient>(tiles, spec.attributes().Int("reversed", 0) != 0);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeOfPairs(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
-  return MakeWithTiles(spec, kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))());
-}
-
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return MakeWithTiles(spec, kGemmTilesPerTarget.For(kSet)());
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  ONWARD_ASSIGN_OR_RETURN(const GemmTileKernels* tiles, TilesOf(spec));
+  return MakeWithTiles(spec, *tiles);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "LstmGradient", "lstm_gradient_avx512bf16", MakeOfPairs},
-    {"onward", "LstmGradient", "lstm_gradient_avx512", Make<InstructionSet::kAvx512>},
-    {"onward", "LstmGradient", "lstm_gradient_avx2", Make<InstructionSet::kAvx2>},
-    {"onward", "LstmGradient", "lstm_gradient_baseline", Make<InstructionSet::kBaseline>},
+    {"onward", "LstmGradient", "lstm_gradient_bf16", Make, kBf16Targets},
+    {"onward", "LstmGradient", "lstm_gradient", Make, kVectorTargets},
 };
 
 }  // namespace

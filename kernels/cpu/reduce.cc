@@ -118,24 +118,19 @@ class FloatReduce : public Kernel {
   ReduceAttributes attributes_;
 };
 
-template <Reduction kReduction, InstructionSet kSet>
+template <Reduction kReduction>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  if (!Supports(kSet) || spec.input_dtype(0) != DType::kFloat32)
-    return absl::UnimplementedError("float32 only, on a processor that has the instructions");
-  return std::make_unique<FloatReduce>(kReductionsPerTarget.For(kSet)(), kReduction,
+  if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
+  return std::make_unique<FloatReduce>(kReductionsPerTarget.For(TargetOf(spec))(), kReduction,
                                        ReduceAttributes(spec));
 }
 
 template <Reduction kReduction>
-constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {Make<kReduction, InstructionSet::kBaseline>, Make<kReduction, InstructionSet::kAvx2>,
-           Make<kReduction, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view op, std::string_view name) {
+  return {"", op, name, Make<kReduction>, kVectorTargets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<Reduction::kLogSumExp>("ReduceLogSumExp", "reduce_log_sum_exp"),
     Row<Reduction::kMax>("ReduceMax", "reduce_max"),
     Row<Reduction::kMin>("ReduceMin", "reduce_min"),
@@ -143,9 +138,6 @@ constexpr FastKernelRow kRows[] = {
 
 }  // namespace
 
-KernelList ReduceKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList ReduceKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -57,32 +57,25 @@ class Softmax : public Kernel {
   bool log_;
 };
 
-template <bool kLog, InstructionSet kSet>
+template <bool kLog>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
-  return std::make_unique<Softmax>(kRowsPerTarget.For(kSet)(), spec.attributes().Int("axis", -1),
-                                   kLog);
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  return std::make_unique<Softmax>(kRowsPerTarget.For(TargetOf(spec))(),
+                                   spec.attributes().Int("axis", -1), kLog);
 }
 
 template <bool kLog>
-constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {Make<kLog, InstructionSet::kBaseline>, Make<kLog, InstructionSet::kAvx2>,
-           Make<kLog, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view op, std::string_view name) {
+  return {"", op, name, Make<kLog>, kVectorTargets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<true>("LogSoftmax", "log_softmax"),
     Row<false>("Softmax", "softmax"),
 };
 
 }  // namespace
 
-KernelList SoftmaxKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList SoftmaxKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

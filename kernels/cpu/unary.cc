@@ -39,39 +39,34 @@ constexpr bool IsCheap(FloatUnary op) {
          op == FloatUnary::kHardSwish || op == FloatUnary::kHardSigmoid;
 }
 
-template <FloatUnary kOp, InstructionSet kSet>
+template <FloatUnary kOp>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   constexpr ParameterNames kNames = NamesOf(kOp);
   LoopParameters parameters;
   if constexpr (kNames.first != nullptr)
     parameters.values[0] = spec.attributes().Float(kNames.first, kNames.first_default);
   if constexpr (kNames.second != nullptr)
     parameters.values[1] = spec.attributes().Float(kNames.second, kNames.second_default);
-  const UnaryLoop loop = kUnaryPerTarget.For(kSet)(kOp);
+  const UnaryLoop loop = kUnaryPerTarget.For(TargetOf(spec))(kOp);
   return std::make_unique<UnaryKernel>(loop, sizeof(float), sizeof(float), parameters,
                                        IsCheap(kOp) ? kCheapGrain : 4 * kMathGrain);
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGelu(const NodeSpec& spec) {
   const std::string approximate = spec.attributes().String("approximate", "none");
-  if (approximate == "none") return Make<FloatUnary::kGelu, kSet>(spec);
-  if (approximate == "tanh") return Make<FloatUnary::kGeluTanh, kSet>(spec);
+  if (approximate == "none") return Make<FloatUnary::kGelu>(spec);
+  if (approximate == "tanh") return Make<FloatUnary::kGeluTanh>(spec);
   return absl::InvalidArgumentError(
       absl::StrCat("approximate is '", approximate, "', not 'none' or 'tanh'"));
 }
 
 template <FloatUnary kOp>
-constexpr FastKernelRow Row(std::string_view op, std::string_view name) {
-  return {"",
-          op,
-          name,
-          {Make<kOp, InstructionSet::kBaseline>, Make<kOp, InstructionSet::kAvx2>,
-           Make<kOp, InstructionSet::kAvx512>}};
+constexpr KernelEntry Row(std::string_view op, std::string_view name) {
+  return {"", op, name, Make<kOp>, kVectorTargets};
 }
 
-constexpr FastKernelRow kRows[] = {
+constexpr KernelEntry kKernels[] = {
     Row<FloatUnary::kAbs>("Abs", "abs"),
     Row<FloatUnary::kAtan>("Atan", "atan"),
     Row<FloatUnary::kCeil>("Ceil", "ceil"),
@@ -99,18 +94,11 @@ constexpr FastKernelRow kRows[] = {
     Row<FloatUnary::kSwish>("Swish", "swish"),
     Row<FloatUnary::kTanh>("Tanh", "tanh"),
     Row<FloatUnary::kThresholdedRelu>("ThresholdedRelu", "thresholded_relu"),
-    {"",
-     "Gelu",
-     "gelu",
-     {MakeGelu<InstructionSet::kBaseline>, MakeGelu<InstructionSet::kAvx2>,
-      MakeGelu<InstructionSet::kAvx512>}},
+    {"", "Gelu", "gelu", MakeGelu, kVectorTargets},
 };
 
 }  // namespace
 
-KernelList UnaryKernels() {
-  static const std::vector<KernelEntry> kEntries = FastKernelEntries(kRows);
-  return kEntries;
-}
+KernelList UnaryKernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

@@ -219,9 +219,8 @@ int64_t OutputSize(const NodeSpec& spec, size_t axis) {
   return (*shape)[axis].value();
 }
 
-template <InstructionSet kSet>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, kSet));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   if (spec.options().precision == Precision::kStrict)
     return absl::UnimplementedError("not in strict arithmetic");
   const Tensor* w = spec.constant(1);
@@ -232,7 +231,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
       !IsAll(attributes.window.dilations, 1))
     return absl::UnimplementedError("one group, strides and dilations of 1 only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  const GemmTileKernels& tiles = kGemmTilesPerTarget.For(kSet)();
+  const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   const int64_t m = ChooseWinograd(tiles.tile_cols / 2, w->dims()[1], w->dims()[0],
                                    OutputSize(spec, 2), OutputSize(spec, 3));
   if (m == 0) return absl::UnimplementedError("sums of products take less time for these sizes");
@@ -243,13 +242,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWinograd(const NodeSpec& spec) {
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "winograd_conv_avx512", MakeWinograd<InstructionSet::kAvx512>},
-    {"", "Conv", "winograd_conv_avx2", MakeWinograd<InstructionSet::kAvx2>},
-    {"", "Conv", "winograd_conv_baseline", MakeWinograd<InstructionSet::kBaseline>},
-    {"onward", "FusedConv", "fused_winograd_conv_avx512", MakeWinograd<InstructionSet::kAvx512>},
-    {"onward", "FusedConv", "fused_winograd_conv_avx2", MakeWinograd<InstructionSet::kAvx2>},
-    {"onward", "FusedConv", "fused_winograd_conv_baseline",
-     MakeWinograd<InstructionSet::kBaseline>},
+    {"", "Conv", "winograd_conv", MakeWinograd, kVectorTargets},
+    {"onward", "FusedConv", "fused_winograd_conv", MakeWinograd, kVectorTargets},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/targets.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward::kernels {
@@ -12,12 +12,14 @@ namespace {
 TEST(Cases, EveryCpuKernelGivesTheExpectedValues) {
   for (const cases::OpCase& c : cases::AllCases()) {
     int ran = 0;
-    for (const KernelEntry& entry : CpuKernels()) {
-      if (entry.op != c.op || entry.domain != c.domain) continue;
+    for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
+      KernelOptions options;
+      options.cpu_targets = target;
       for (int threads : {1, 3}) {
         for (uint64_t constants : {uint64_t{0}, ~uint64_t{0}}) {
-          SCOPED_TRACE(c.op + " " + c.name + " " + std::string(entry.name));
-          const auto results = testing::RunKernel(entry, c, threads, constants);
+          SCOPED_TRACE(c.op + " " + c.name + " " + std::string(entry.name) + " " +
+                       cpu::TargetNames(target));
+          const auto results = testing::RunKernel(entry, c, threads, constants, options);
           if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
           ASSERT_TRUE(results.ok()) << results.status();
           ++ran;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/functional/function_ref.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::testing {
 
@@ -46,10 +47,12 @@ int ExpectKernels(const OpCase& c, uint64_t constants, Precision precision, Take
   int ran = 0;
   KernelOptions options;
   options.precision = precision;
-  for (const KernelEntry& entry : kernels::CpuKernels()) {
-    if (entry.op != c.op || entry.domain != c.domain || !takes(entry.name)) continue;
+  for (const auto& [entry, target] : KernelsPerTarget(c)) {
+    if (!takes(entry.name)) continue;
+    options.cpu_targets = target;
     for (uint64_t mask : std::set<uint64_t>{0, constants}) {
-      SCOPED_TRACE(std::string(entry.name) + " " + c.name);
+      SCOPED_TRACE(std::string(entry.name) + " " + kernels::cpu::TargetNames(target) + " " +
+                   c.name);
       const auto alone = RunKernel(entry, c, 1, mask, options);
       if (alone.status().code() == absl::StatusCode::kUnimplemented) continue;
       EXPECT_TRUE(alone.ok()) << alone.status();
@@ -73,7 +76,7 @@ bool IsWinograd(std::string_view name) { return name.find("winograd") != name.np
 
 int ExpectFastKernels(const OpCase& c, uint64_t constants, Precision precision) {
   return ExpectKernels(c, constants, precision, [&](std::string_view name) {
-    if (precision == Precision::kFast) return name.ends_with("bf16");
+    if (precision == Precision::kFast) return name.ends_with("_bf16");
     return !name.ends_with("_reference") && !IsWinograd(name);
   });
 }

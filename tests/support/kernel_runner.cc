@@ -6,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/targets.h"
+#include "kernels/make_kernel.h"
 #include "onward/status.h"
 
 namespace onward::testing {
@@ -84,8 +87,9 @@ absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry, const ca
                                               int num_threads, uint64_t constants,
                                               const KernelOptions& options) {
   const Graph graph = OneNodeGraph(c, constants);
-  const NodeSpec spec(graph, NodeId{0}, options);
-  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, entry.make(spec));
+  NodeSpec spec(graph, NodeId{0}, options);
+  ONWARD_ASSIGN_OR_RETURN(const kernels::NamedKernel made, kernels::MakeNamedKernel(entry, spec));
+  const Kernel* kernel = made.kernel.get();
   ThreadPool pool(num_threads);
   const size_t num_inputs = c.inputs.size(), num_outputs = c.expected.size();
   std::vector<SlotValue> slots(num_inputs + num_outputs);
@@ -132,6 +136,20 @@ absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry, const ca
     results[i] = CopyOf(slot.tensor);
   }
   return results;
+}
+
+std::vector<KernelOfTarget> KernelsPerTarget(const cases::OpCase& c) {
+  std::vector<KernelOfTarget> all;
+  for (const KernelEntry& entry : kernels::CpuKernels()) {
+    if (entry.op != c.op || entry.domain != c.domain) continue;
+    if (entry.targets == 0) all.push_back({entry, ~uint32_t{0}});
+    for (int i = kernels::cpu::kNumTargets - 1; i >= 0; --i) {
+      const uint32_t target = uint32_t{1} << i;
+      if ((entry.targets & kernels::cpu::AllowedTargets() & target) != 0)
+        all.push_back({entry, target});
+    }
+  }
+  return all;
 }
 
 std::string Difference(const Tensor& actual, const Tensor& expected, double rtol, double atol) {

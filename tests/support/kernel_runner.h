@@ -16,6 +16,14 @@ absl::StatusOr<std::vector<Tensor>> RunKernel(const KernelEntry& entry,
                                               uint64_t constants = 0,
                                               const KernelOptions& options = {});
 
+// Each CPU kernel that the case's op has, once for each of its instruction sets that may run here:
+// KernelOptions::cpu_targets is to be `target`.
+struct KernelOfTarget {
+  const KernelEntry& entry;
+  uint32_t target;
+};
+std::vector<KernelOfTarget> KernelsPerTarget(const cases::OpCase& op_case);
+
 // Empty when `actual` is within tolerance of `expected` (dtype, dims, then elements), else the
 // first difference in words.
 std::string Difference(const Tensor& actual, const Tensor& expected, double rtol, double atol);

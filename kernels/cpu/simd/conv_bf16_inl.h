@@ -50,7 +50,7 @@ ONWARD_INLINE void ForEachPlaneRow(const PatchWindow& w, F&& f) {
 
 ONWARD_INLINE __mmask32 FirstHalves(int64_t n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1u; }
 
-inline void SplitChannel(const PatchWindow& w, const float* x, uint16_t* planes) {
+inline void SplitChannelToBf16(const PatchWindow& w, const float* x, uint16_t* planes) {
   const int64_t width = PlaneWidth(w);
   ForEachPlaneRow(w, [&](int64_t from, int64_t column, int64_t to) ONWARD_LAMBDA_INLINE {
     for (int64_t i = 0; i < width; i += 2 * kLanes) {
@@ -84,8 +84,8 @@ inline void SplitTwoChannels(const PatchWindow& w, const float* x, const float* 
 }
 
 // A row's last vector may be stored beyond it: the next row overwrites what it wrote there.
-inline void CopyRows(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width,
-                     uint16_t* to) {
+inline void CopyRowsOfBf16(const uint16_t* from, int64_t from_row, int64_t rows, int64_t width,
+                           uint16_t* to) {
   constexpr int64_t kHalves = 2 * kLanes;
   const __mmask32 last = FirstHalves((width - 1) % kHalves + 1);
   const int64_t count = rows * width, last_begin = (width - 1) / kHalves * kHalves;
@@ -151,8 +151,8 @@ inline void PackFilter(const float* w, int64_t channel, int64_t channels, int64_
 }
 
 const ConvPairsKernels& ConvPairs() {
-  static constexpr ConvPairsKernels kKernels = {SplitChannel, SplitTwoChannels, CopyRows,
-                                                PackPoints, PackFilter};
+  static constexpr ConvPairsKernels kKernels = {SplitChannelToBf16, SplitTwoChannels,
+                                                CopyRowsOfBf16, PackPoints, PackFilter};
   return kKernels;
 }
 

@@ -15,7 +15,7 @@
 #define ONWARD_INT8_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-namespace onward::kernels::cpu::ONWARD_TARGET {
+namespace onward::kernels::cpu::ONWARD_TARGET::int8 {
 
 #if defined(ONWARD_TARGET_AVX512VNNI)
 using Sums = __m512i;
@@ -242,17 +242,23 @@ inline void PeakRounds(int64_t rounds, float* sink) {
   *sink += static_cast<float>(lanes[0][0]);
 }
 
+}  // namespace onward::kernels::cpu::ONWARD_TARGET::int8
+
+namespace onward::kernels::cpu::ONWARD_TARGET {
+
 const Int8TileKernels& Int8Tiles() {
-  static constexpr Int8TileKernels kKernels = {kRows,
-                                               kCols,
-                                               kUnit,
-                                               static_cast<int>(sizeof(Element)),
-                                               {Tile<true>, Tile<false>},
-                                               FinishInt32,
-                                               FinishFloat,
-                                               FinishByte,
-                                               PeakRounds,
-                                               2 * kPeakChains * kLanes * kUnit};
+  static constexpr Int8TileKernels kKernels = {
+      int8::kRows,
+      int8::kCols,
+      int8::kUnit,
+      static_cast<int>(sizeof(int8::Element)),
+      {int8::Tile<true>, int8::Tile<false>},
+      int8::FinishInt32,
+      int8::FinishFloat,
+      int8::FinishByte,
+      int8::PeakRounds,
+      2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
+  };
   return kKernels;
 }
 

@@ -25,11 +25,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Through every CPU kernel that takes the case, on one and on three threads.
 void ExpectKernels(const OpCase& c) {
   int ran = 0;
-  for (const KernelEntry& entry : CpuKernels()) {
-    if (entry.op != c.op || entry.domain != c.domain) continue;
+  for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
+    KernelOptions options;
+    options.cpu_targets = target;
     for (const int threads : {1, 3}) {
       SCOPED_TRACE(absl::StrCat(std::string(entry.name), " ", c.name));
-      const auto results = testing::RunKernel(entry, c, threads);
+      const auto results = testing::RunKernel(entry, c, threads, 0, options);
       if (results.status().code() == absl::StatusCode::kUnimplemented) continue;
       ASSERT_TRUE(results.ok()) << results.status();
       ++ran;

@@ -1,4 +1,4 @@
-#include "kernels/cpu/conv_pairs.h"
+#include "kernels/cpu/conv_bf16.h"
 
 #include <algorithm>
 
@@ -22,8 +22,8 @@ class PairsConv {
       : images_(images),
         plan_(plan),
         data_(data),
-        tiles_(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
-        kernels_(kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
+        tiles_(kBf16TilesPerTarget.For(images.target)()),
+        kernels_(kConvPairsPerTarget.For(images.target)()),
         patches_(kConvTilesPerTarget.For(tiles_.target)()) {}
 
   // Parts of all filters.
@@ -285,8 +285,7 @@ void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, Pairs
 }
 
 void MakePlanes(const PairsImages& images, const PairsConvData& data, const RunContext& context) {
-  const ConvPairsKernels& kernels =
-      kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))();
+  const ConvPairsKernels& kernels = kConvPairsPerTarget.For(images.target)();
   const int64_t pairs = images.pairs(), plane = images.plane();
   context.ParallelFor(
       images.planes(), CeilDiv(kFillGrain, std::max<int64_t>(1, plane)),

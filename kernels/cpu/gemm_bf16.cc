@@ -1,4 +1,4 @@
-#include "kernels/cpu/gemm_pairs.h"
+#include "kernels/cpu/gemm_bf16.h"
 
 #include <algorithm>
 

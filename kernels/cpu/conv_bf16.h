@@ -12,9 +12,10 @@ namespace onward::kernels::cpu {
 struct PairsImages {
   PatchWindow window;  // of the planes
   int64_t batch = 0, groups = 1;
-  int64_t channels = 0;        // of a group
-  int64_t channel_floats = 0;  // of one channel of X
-  bool points = false;         // pixels are those of X: it is read as it lies
+  int64_t channels = 0;                 // of a group
+  int64_t channel_floats = 0;           // of one channel of X
+  bool points = false;                  // pixels are those of X: it is read as it lies
+  Target target = Target::kAvx512Bf16;  // of the loops
 
   int64_t pairs() const { return (channels + 1) / 2; }
   int64_t plane() const { return ChannelPlanes(window); }

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "kernels/cpu/conv_pairs.h"
+#include "kernels/cpu/conv_bf16.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -66,8 +66,8 @@ void SetPoints(int64_t pixels, PairsImages& images, PairsConvPlan& plan) {
 
 class PairsConvolution : public Kernel {
  public:
-  PairsConvolution(ConvAttributes attributes, ActivationSpec activation)
-      : attributes_(std::move(attributes)), activation_(activation) {}
+  PairsConvolution(Target target, ConvAttributes attributes, ActivationSpec activation)
+      : target_(target), attributes_(std::move(attributes)), activation_(activation) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
@@ -76,7 +76,8 @@ class PairsConvolution : public Kernel {
     if (context.has_input(3)) context.AllowInPlace(0, 3);
     auto* s = context.NewState<PairsConvState>();
     if (NumElements(g.output) == 0) return absl::OkStatus();
-    s->images = {WindowOf(g.axes), g.batch, g.group, g.channels / g.group, g.input_size()};
+    s->images = {WindowOf(g.axes), g.batch, g.group, g.channels / g.group,
+                 g.input_size(),   false,   target_};
     PairsConvPlan* plan = context.NewArray<PairsConvPlan>(1);
     s->products = {plan, 1};
     plan->m = g.filters / g.group;
@@ -87,8 +88,7 @@ class PairsConvolution : public Kernel {
     plan->target = {0, plan->columns, 1, g.output_size()};
     if (IsPoint(g.axes)) SetPoints(g.output_size(), s->images, *plan);
     KeepTaps(context, s->images.window, *plan);
-    CutPairsConv(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))(), s->images,
-                 *plan);
+    CutPairsConv(kBf16TilesPerTarget.For(target_)(), s->images, *plan);
     return SetScratch(context, *s);
   }
 
@@ -111,6 +111,7 @@ class PairsConvolution : public Kernel {
     plan.tap_index = index;
   }
 
+  Target target_;
   ConvAttributes attributes_;
   ActivationSpec activation_;
 };
@@ -148,8 +149,8 @@ PaddedAxis PadAxis(const WindowAxis& axis) {
 
 class PairsConvTranspose : public Kernel {
  public:
-  explicit PairsConvTranspose(ConvTransposeAttributes attributes)
-      : attributes_(std::move(attributes)) {}
+  PairsConvTranspose(Target target, ConvTransposeAttributes attributes)
+      : target_(target), attributes_(std::move(attributes)) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvTransposeDims(attributes_, context));
@@ -171,7 +172,7 @@ class PairsConvTranspose : public Kernel {
     window.in_h = rows.output, window.in_w = columns.output;
     window.out_h = padded_rows.size, window.out_w = padded_columns.size;
     window.pad_top = padded_rows.before, window.pad_left = padded_columns.before;
-    s->images = {window, g.batch, g.group, g.channels / g.group, g.output_size()};
+    s->images = {window, g.batch, g.group, g.channels / g.group, g.output_size(), false, target_};
     auto* plans = context.NewArray<PairsConvPlan>(rows.stride * columns.stride);
     size_t count = 0;
     for (int64_t row = 0; row < rows.stride; ++row) {
@@ -191,8 +192,7 @@ class PairsConvTranspose : public Kernel {
         plan.target = {row * columns.input + column, rows.stride * columns.input, columns.stride,
                        g.input_size()};
         if (IsPoint(g.axes)) SetPoints(g.input_size(), s->images, plan);
-        CutPairsConv(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))(), s->images,
-                     plan);
+        CutPairsConv(kBf16TilesPerTarget.For(target_)(), s->images, plan);
       }
     }
     s->products = {plans, count};
@@ -235,12 +235,14 @@ class PairsConvTranspose : public Kernel {
     });
   }
 
+  Target target_;
   ConvTransposeAttributes attributes_;
 };
 
 // Two spatial axes at most; `axis` of the weights counts the filters of a group or of all.
 absl::Status CheckShapes(const NodeSpec& spec, size_t axis, int64_t least) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const auto &x = spec.input_type(0).shape, &w = spec.input_type(1).shape;
   const auto& shape = x ? x : w;
   if (!shape || shape->size() > 4)
@@ -254,23 +256,23 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_RETURN_IF_ERROR(CheckShapes(spec, 0, kMinFilters * attributes.group));
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  return std::make_unique<PairsConvolution>(attributes, activation);
+  return std::make_unique<PairsConvolution>(TargetOf(spec), attributes, activation);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckShapes(spec, 1, kMinFilters));
   ONWARD_ASSIGN_OR_RETURN(ConvTransposeAttributes attributes, ConvTransposeAttributes::Parse(spec));
-  return std::make_unique<PairsConvTranspose>(std::move(attributes));
+  return std::make_unique<PairsConvTranspose>(TargetOf(spec), std::move(attributes));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Conv", "conv_avx512bf16", MakeConv},
-    {"onward", "FusedConv", "fused_conv_avx512bf16", MakeConv},
-    {"", "ConvTranspose", "conv_transpose_avx512bf16", MakeConvTranspose},
+    {"", "Conv", "conv_bf16", MakeConv, kBf16Targets},
+    {"onward", "FusedConv", "fused_conv_bf16", MakeConv, kBf16Targets},
+    {"", "ConvTranspose", "conv_transpose_bf16", MakeConvTranspose, kBf16Targets},
 };
 
 }  // namespace
 
-KernelList PairsConvKernels() { return kKernels; }
+KernelList ConvBf16Kernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu

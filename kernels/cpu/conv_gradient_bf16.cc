@@ -62,11 +62,11 @@ void ForEachRun(const PairsGradientState& s, int64_t begin, int64_t end, F&& f) 
 
 class PairsWeightGradient : public Kernel {
  public:
-  PairsWeightGradient(ConvWeightAttributes attributes, bool narrow)
+  PairsWeightGradient(Target target, ConvWeightAttributes attributes, bool narrow)
       : attributes_(std::move(attributes)),
         narrow_(narrow),
-        tiles_(kBf16TilesPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()),
-        planes_(kConvPairsPerTarget.For(Widest(kBf16Targets & AllowedTargets()))()) {}
+        tiles_(kBf16TilesPerTarget.For(target)()),
+        planes_(kConvPairsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
     const DimsView x = context.input_dims(0), dy = context.input_dims(1);
@@ -250,20 +250,21 @@ int64_t ChannelsOf(const NodeSpec& spec, int input) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
-  ONWARD_RETURN_IF_ERROR(CheckBFloat16Products(spec, 0));
+  ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec, 0));
   ONWARD_ASSIGN_OR_RETURN(ConvWeightAttributes attributes, ConvWeightAttributes::Parse(spec));
   if (NumElements(attributes.kernel) == 1 && ChannelsOf(spec, 1) > ChannelsOf(spec, 0))
     return absl::UnimplementedError("of a pointwise convolution, dY is larger to transpose than X");
-  return std::make_unique<PairsWeightGradient>(std::move(attributes),
+  return std::make_unique<PairsWeightGradient>(TargetOf(spec), std::move(attributes),
                                                IsSavedNarrow(spec.input_dtype(0)));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"onward", "ConvWeightGradient", "conv_weight_gradient_avx512bf16", Make},
+    {"onward", "ConvWeightGradient", "conv_weight_gradient_bf16", Make, kBf16Targets},
 };
 
 }  // namespace
 
-KernelList ConvGradientPairsKernels() { return kKernels; }
+KernelList ConvGradientBf16Kernels() { return kKernels; }
 
 }  // namespace onward::kernels::cpu
