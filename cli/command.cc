@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "graph/base/machine_memory.h"
+#include "kernels/cpu/targets.h"
 
 namespace onward::cli {
 
@@ -42,6 +43,11 @@ Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& 
                  {.range = {1, 1024}});
   command.Option("--precision", common.precision, "strict, default or fast",
                  {.one_of = {"strict", "default", "fast"}});
+  command.Option("--cpu-features", common.cpu_features,
+                 "instruction sets that kernels may use, such as avx2 (default: the processor's)",
+                 {.environment = "ONWARD_CPU", .check = [](const std::string& list) {
+                    return std::string(kernels::cpu::ParseTargets(list).status().message());
+                  }});
   command.Option("--max-memory", common.max_memory,
                  "bytes of tensors at a time, as 512MB or 2GiB (default: the machine's)",
                  {.bytes = true});

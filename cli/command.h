@@ -18,6 +18,7 @@ struct CommonOptions {
   std::string provider = "cpu";
   int threads = 0;
   std::string precision = "default";
+  std::string cpu_features;  // a list for ParseTargets; empty: all that the processor has
   std::optional<uint64_t> seed;
   uint64_t max_memory = 0;  // 0: the machine's
   bool deterministic = false;

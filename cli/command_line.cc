@@ -26,6 +26,10 @@ void Constrain(CLI::App& app, CLI::Option& option, const Rule& rule) {
   if (rule.bytes) option.transform(CLI::Validator(AsBytes, "SIZE", "SIZE"));
   if (!rule.one_of.empty()) option.check(CLI::IsMember(rule.one_of));
   if (!rule.range.empty()) option.check(CLI::Range(rule.range[0], rule.range[1]));
+  if (rule.check)
+    option.check(
+        CLI::Validator([check = rule.check](std::string& text) { return check(text); }, ""));
+  if (!rule.environment.empty()) option.envname(rule.environment);
   if (!rule.excludes.empty()) option.excludes(app.get_option(rule.excludes));
 }
 

@@ -26,6 +26,9 @@ struct Rule {
   std::vector<std::string> one_of = {};  // empty: anything
   std::vector<int> range = {};           // first and last; empty: anything
   std::string excludes = {};             // the name of an option that may not come along
+  std::string environment = {};  // the variable that gives the value where the option is not
+  // Says what is wrong with a value, or returns "".
+  std::function<std::string(const std::string&)> check = {};
 };
 
 // One subcommand. The variables given to it must outlive the parsing.

@@ -11,14 +11,25 @@
 #include "cli/inputs.h"
 #include "cli/run_memory.h"
 #include "executors/plan/place.h"
+#include "kernels/cpu/targets.h"
 #include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::cli {
 namespace {
 
+// "avx2 avx512; limited to avx2" where the process may not use all that the processor has.
+std::string CpuFeatures() {
+  using namespace kernels::cpu;
+  const std::string all = TargetNames(DetectedTargets());
+  return AllowedTargets() == DetectedTargets()
+             ? all
+             : absl::StrCat(all, "; limited to ", TargetNames(AllowedTargets()));
+}
+
 nlohmann::json Document(const Session& session, const PlannedRun& plan) {
-  nlohmann::json document = {{"passes", nlohmann::json::array()},
+  nlohmann::json document = {{"cpu_features", CpuFeatures()},
+                             {"passes", nlohmann::json::array()},
                              {"nodes", nlohmann::json::array()}};
   for (const PassReport& pass : session.passes())
     document["passes"].push_back({{"name", pass.name}, {"patches", pass.patches}});
@@ -46,7 +57,7 @@ nlohmann::json Document(const Session& session, const PlannedRun& plan) {
 }
 
 void Print(const Session& session, const PlannedRun& plan) {
-  std::printf("passes:\n");
+  std::printf("CPU features: %s\npasses:\n", CpuFeatures().c_str());
   for (const PassReport& pass : session.passes())
     std::printf("  %-36s %d\n", pass.name.c_str(), pass.patches);
   std::map<std::string, int> kernels;

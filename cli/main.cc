@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
+#include "kernels/cpu/targets.h"
 #include "onward/custom_ops.h"
 #include "onward/memory_limit.h"
 
@@ -38,6 +39,8 @@ int Main(int argc, char** argv) {
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)
     return outcome == CommandLine::Outcome::kHelp ? 0 : kWrongUsage;
+  if (!common.cpu_features.empty())
+    kernels::cpu::LimitTargets(*kernels::cpu::ParseTargets(common.cpu_features));
   const MemoryScope scope(common.memory());
   absl::Status status;
   for (const std::string& library : common.custom_ops) status.Update(LoadCustomOps(library));

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "graph/ops/opset.h"
+#include "kernels/cpu/targets.h"
 #include "onward/import.h"
 
 namespace onward::cli {
@@ -13,16 +14,13 @@ namespace {
 
 std::string CpuFeatures() {
 #if defined(__x86_64__)
-  std::string features = "x86-64";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) features += " avx2+fma";
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-    features += " avx512";
-  if (__builtin_cpu_supports("avx512vnni")) features += " avx512-vnni";
-  if (__builtin_cpu_supports("avx512bf16")) features += " avx512-bf16";
-  return features;
+  constexpr std::string_view kArchitecture = "x86-64 ";
+#elif defined(__aarch64__)
+  constexpr std::string_view kArchitecture = "aarch64 ";
 #else
-  return "portable";
+  constexpr std::string_view kArchitecture = "";
 #endif
+  return std::string(kArchitecture) + kernels::cpu::TargetNames(kernels::cpu::DetectedTargets());
 }
 
 absl::Status Version(const CommonOptions& common) {

@@ -38,11 +38,6 @@ TargetMask Detect() {
   return mask;
 }
 
-TargetMask DetectedTargets() {
-  static const TargetMask detected = Detect();
-  return detected;
-}
-
 std::atomic<TargetMask>& Limit() {
   static std::atomic<TargetMask> limit = [] {
     const char* names = std::getenv("ONWARD_CPU");
@@ -52,6 +47,11 @@ std::atomic<TargetMask>& Limit() {
 }
 
 }  // namespace
+
+TargetMask DetectedTargets() {
+  static const TargetMask detected = Detect();
+  return detected;
+}
 
 TargetMask AllowedTargets() {
   return DetectedTargets() & (Limit().load(std::memory_order_relaxed) | MaskOf(Target::kBaseline));

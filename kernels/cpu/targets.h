@@ -73,6 +73,9 @@ inline constexpr TargetMask kVectorTargets = TargetsWith(kVectorLoops);
 inline constexpr TargetMask kInt8Targets = TargetsWith(kInt8Loops);
 inline constexpr TargetMask kBf16Targets = TargetsWith(kBf16Loops);
 
+// The targets of this build that the processor has.
+TargetMask DetectedTargets();
+
 // The targets that may run in this process: what the processor has, within the limit. The baseline
 // is always one of them. Safe to call from many threads.
 TargetMask AllowedTargets();

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "onward/export.h"
+#include "onward/models.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
@@ -19,11 +21,12 @@ struct Outcome {
   std::string out, error;
 };
 
-Outcome Call(const std::string& arguments) {
+Outcome Call(const std::string& arguments, const std::string& environment = "") {
   const testing::ScratchDirectory directory;
-  const int status = std::system(absl::StrCat(ONWARD_PROGRAM, " ", arguments, " >",
-                                              directory.path("out"), " 2>", directory.path("error"))
-                                     .c_str());
+  const int status =
+      std::system(absl::StrCat(environment, " ", ONWARD_PROGRAM, " ", arguments, " >",
+                               directory.path("out"), " 2>", directory.path("error"))
+                      .c_str());
   const auto read = [&](const char* name) {
     std::ifstream file(directory.path(name));
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -49,6 +52,28 @@ TEST(Usage, UnknownOptionsAreNamedWithTheClosest) {
   const Outcome outcome = Call("run model.onnx --ramdom");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.error, AllOf(HasSubstr("--ramdom"), HasSubstr("did you mean '--random'?")));
+}
+
+TEST(Usage, CpuFeaturesLimitTheKernelsAndAreChecked) {
+  const testing::ScratchDirectory directory;
+  const std::string path = directory.path("mlp.onnx");
+  const auto mlp = BuildModel("mlp");
+  ASSERT_TRUE(mlp.ok()) << mlp.status();
+  ASSERT_TRUE(ExportFile(*mlp, path).ok());
+  const auto kernel = [&](const std::string& options) {
+    return Call(absl::StrCat("explain ", path, " ", options));
+  };
+  EXPECT_THAT(kernel("--cpu-features baseline").out, HasSubstr("gemm_baseline"));
+  EXPECT_THAT(kernel("--cpu-features baseline").out, HasSubstr("CPU features: baseline"));
+  const Outcome unknown = kernel("--cpu-features avx3");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.error, HasSubstr("'avx3' is not a CPU feature of this build; give one or "
+                                       "several of baseline avx2 avx512"));
+  const Outcome variable = Call(absl::StrCat("explain ", path), "ONWARD_CPU=avx3");
+  EXPECT_EQ(variable.code, 2);
+  EXPECT_THAT(variable.error, HasSubstr("avx3"));
+  EXPECT_THAT(Call(absl::StrCat("explain ", path), "ONWARD_CPU=baseline").out,
+              HasSubstr("gemm_baseline"));
 }
 
 TEST(Usage, VersionAndHelp) {
