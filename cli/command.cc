@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "graph/base/machine_memory.h"
-#include "kernels/cpu/targets.h"
+#include "kernels/cpu/parse_targets.h"
 
 namespace onward::cli {
 

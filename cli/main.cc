@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
-#include "kernels/cpu/targets.h"
+#include "kernels/cpu/parse_targets.h"
 #include "onward/custom_ops.h"
 #include "onward/memory_limit.h"
 

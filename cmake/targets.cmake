@@ -3,9 +3,10 @@
 
 # onward_target_sources(<result>): writes the sources and sets their flags.
 function(onward_target_sources result)
-  set(table ${CMAKE_SOURCE_DIR}/kernels/cpu/targets.h)
+  get_filename_component(cpu ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../kernels/cpu ABSOLUTE)
+  set(table ${cpu}/targets.h)
   set(sources "")
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cpu/simd/*.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${cpu}/simd/*.h)
   list(FILTER headers EXCLUDE REGEX "_inl\\.h$")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table} ${headers})
   file(READ ${table} text)

@@ -3,8 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "kernels/cpu/parse_targets.h"
 
 #if defined(__x86_64__)
 #define ONWARD_CPU_HAS(feature) __builtin_cpu_supports(feature)
@@ -14,14 +13,6 @@
 
 namespace onward::kernels::cpu {
 namespace {
-
-// The target and those that it implies.
-TargetMask WithImplied(Target target) {
-  TargetMask mask = MaskOf(target);
-  for (; target != Target::kBaseline; target = RowOf(target).implied)
-    mask |= MaskOf(RowOf(target).implied);
-  return mask;
-}
 
 TargetMask Detect() {
 #if defined(__x86_64__)
@@ -59,30 +50,12 @@ TargetMask AllowedTargets() {
 
 void LimitTargets(TargetMask mask) { Limit().store(mask, std::memory_order_relaxed); }
 
-absl::StatusOr<TargetMask> ParseTargets(std::string_view list) {
-  TargetMask mask = 0;
-  const std::string text(list);
-  for (const std::string& name : std::vector<std::string>(absl::StrSplit(text, ','))) {
-    int i = 0;
-    while (i < kNumTargets && kTargetRows[i].name != name) ++i;
-    if (i == kNumTargets)
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", name, "' is not a CPU feature of this build; give one or several of ",
-                       TargetNames(~TargetMask{0}), ", with commas between them"));
-    const TargetMask wanted = WithImplied(static_cast<Target>(i));
-    if ((wanted & ~DetectedTargets()) != 0)
-      return absl::InvalidArgumentError(
-          absl::StrCat("the processor lacks ", name, "; it has ", TargetNames(DetectedTargets())));
-    mask |= wanted;
-  }
-  return mask;
-}
-
 std::string TargetNames(TargetMask mask) {
   std::string names;
   for (int i = 0; i < kNumTargets; ++i) {
     if ((mask >> i & 1) == 0) continue;
-    absl::StrAppend(&names, names.empty() ? "" : " ", std::string(kTargetRows[i].name));
+    if (!names.empty()) names += ' ';
+    names += kTargetRows[i].name;
   }
   return names;
 }

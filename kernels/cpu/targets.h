@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
-
 namespace onward::kernels::cpu {
 
 // Kinds of loops. A target need not have all of them.
@@ -28,7 +26,8 @@ enum LoopKind : uint32_t {
   X(avx2, kAvx2, kBaseline, x86_64, 8, kVectorLoops | kHalfLoops | kInt8Loops, "-mavx2 -mfma -mf16c -O3", ONWARD_CPU_HAS("avx2") && ONWARD_CPU_HAS("fma"), __VA_ARGS__) \
   X(avx512, kAvx512, kAvx2, x86_64, 16, kVectorLoops | kHalfLoops | kInt8Loops, "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512", ONWARD_CPU_HAS("avx512f") && ONWARD_CPU_HAS("avx512bw") && ONWARD_CPU_HAS("avx512dq") && ONWARD_CPU_HAS("avx512vl"), __VA_ARGS__) \
   X(avx512vnni, kAvx512Vnni, kAvx512, x86_64, 16, kInt8Loops, "-mavx512vnni", ONWARD_CPU_HAS("avx512vnni"), __VA_ARGS__) \
-  X(avx512bf16, kAvx512Bf16, kAvx512, x86_64, 16, kBf16Loops, "-mavx512bf16", ONWARD_CPU_HAS("avx512bf16"), __VA_ARGS__)
+  X(avx512bf16, kAvx512Bf16, kAvx512, x86_64, 16, kBf16Loops, "-mavx512bf16", ONWARD_CPU_HAS("avx512bf16"), __VA_ARGS__) \
+  X(neon, kNeon, kBaseline, aarch64, 4, kVectorLoops | kHalfLoops | kInt8Loops, "-O3", true, __VA_ARGS__)
 // clang-format on
 
 #define ONWARD_TARGET_ENUMERATOR(name, enumerator, ...) enumerator,
@@ -51,6 +50,11 @@ struct TargetRow {
 inline constexpr bool kOn_x86_64 = true;
 #else
 inline constexpr bool kOn_x86_64 = false;
+#endif
+#if defined(__aarch64__)
+inline constexpr bool kOn_aarch64 = true;
+#else
+inline constexpr bool kOn_aarch64 = false;
 #endif
 inline constexpr bool kOn_any = true;
 
@@ -81,12 +85,8 @@ TargetMask DetectedTargets();
 TargetMask AllowedTargets();
 
 // Limits the process to the targets of `mask`, and the baseline. At first the limit is what the
-// environment variable ONWARD_CPU names, if ParseTargets takes it.
+// environment variable ONWARD_CPU names, if ParseTargets (parse_targets.h) takes it.
 void LimitTargets(TargetMask mask);
-
-// The targets of a list such as "avx2" or "avx512vnni,avx512bf16", with those that they imply.
-// InvalidArgument: a name that no row has, or that the processor lacks.
-absl::StatusOr<TargetMask> ParseTargets(std::string_view list);
 
 // "baseline avx2 avx512"
 std::string TargetNames(TargetMask mask);

@@ -7,8 +7,8 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// Accumulators, two of B and one of A fill the registers: 32 with AVX-512, else 16.
-inline constexpr int kTileRows = kLanes == 16 ? 12 : 6;
+// Accumulators, two of B and one of A fill the registers.
+inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kTileVecs = 2;
 inline constexpr int kTileCols = kTileVecs * kLanes;
 

@@ -57,21 +57,25 @@ const HalfLoops& BFloats() {
   return kLoops;
 }
 
-#if defined(__x86_64__) && defined(ONWARD_TARGET_AVX512)
+#if defined(ONWARD_TARGET_AVX512)
 using HalfVec = __m256i;
 ONWARD_INLINE HalfVec Narrow(Vec v) {
   return _mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 ONWARD_INLINE Vec Widen(HalfVec v) { return _mm512_maskz_cvtph_ps(0xffff, v); }
-#elif defined(__x86_64__) && defined(ONWARD_TARGET_AVX2)
+#elif defined(ONWARD_TARGET_AVX2)
 using HalfVec = __m128i;
 ONWARD_INLINE HalfVec Narrow(Vec v) {
   return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 ONWARD_INLINE Vec Widen(HalfVec v) { return _mm256_cvtph_ps(v); }
+#elif defined(ONWARD_TARGET_NEON)
+using HalfVec = float16x4_t;
+ONWARD_INLINE HalfVec Narrow(Vec v) { return vcvt_f16_f32(v); }
+ONWARD_INLINE Vec Widen(HalfVec v) { return vcvt_f32_f16(v); }
 #endif
 
-#if defined(__x86_64__) && (defined(ONWARD_TARGET_AVX512) || defined(ONWARD_TARGET_AVX2))
+#if defined(ONWARD_TARGET_AVX2) || defined(ONWARD_TARGET_NEON)
 const HalfLoops& Halves() {
   static constexpr HalfLoops kLoops = {FromFloats<HalfVec, Narrow>, ToFloats<HalfVec, Widen>};
   return kLoops;

@@ -13,11 +13,7 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 
 // Registers of sums: enough to hide the latency of a multiply-add (4 or 5 cycles, two a cycle), few
 // enough to stay in registers beside two operands.
-#if defined(ONWARD_TARGET_AVX512)
-inline constexpr int kPeakChains = 24;
-#else
-inline constexpr int kPeakChains = 12;
-#endif
+inline constexpr int kPeakChains = kRegisters * 3 / 4;
 
 // What the compiler may neither know nor move.
 template <typename T>

@@ -12,6 +12,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__clang__)
@@ -25,6 +27,11 @@
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
 inline constexpr int kLanes = ONWARD_TARGET_LANES;
+#if defined(ONWARD_TARGET_AVX512) || defined(ONWARD_TARGET_NEON)
+inline constexpr int kRegisters = 32;
+#else
+inline constexpr int kRegisters = 16;
+#endif
 
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IVec __attribute__((vector_size(4 * kLanes)));  // also lane masks: 0 or -1
@@ -84,6 +91,7 @@ ONWARD_INLINE Vec Min(Vec a, Vec b) { return _mm256_min_ps(a, b); }
 ONWARD_INLINE Vec Max(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 ONWARD_INLINE Vec Sqrt(Vec a) { return _mm256_sqrt_ps(a); }
 #else
+// Loops over the lanes where the target has no masked loads.
 ONWARD_INLINE Vec LoadN(const float* p, int n) {
   Vec v = {};
   for (int i = 0; i < n; ++i) v[i] = p[i];
@@ -92,12 +100,18 @@ ONWARD_INLINE Vec LoadN(const float* p, int n) {
 ONWARD_INLINE void StoreN(float* p, Vec v, int n) {
   for (int i = 0; i < n; ++i) p[i] = v[i];
 }
+#if defined(ONWARD_TARGET_NEON)
+ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return vfmaq_f32(c, a, b); }
+ONWARD_INLINE Vec Min(Vec a, Vec b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+ONWARD_INLINE Vec Max(Vec a, Vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+ONWARD_INLINE Vec Sqrt(Vec a) { return vsqrtq_f32(a); }
+#elif defined(__x86_64__)
 ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
-#if defined(__x86_64__)
 ONWARD_INLINE Vec Min(Vec a, Vec b) { return _mm_min_ps(a, b); }
 ONWARD_INLINE Vec Max(Vec a, Vec b) { return _mm_max_ps(a, b); }
 ONWARD_INLINE Vec Sqrt(Vec a) { return _mm_sqrt_ps(a); }
 #else
+ONWARD_INLINE Vec Fma(Vec a, Vec b, Vec c) { return a * b + c; }
 ONWARD_INLINE Vec Min(Vec a, Vec b) { return a < b ? a : b; }
 ONWARD_INLINE Vec Max(Vec a, Vec b) { return a > b ? a : b; }
 ONWARD_INLINE Vec Sqrt(Vec a) {
