@@ -66,7 +66,7 @@ class FloatConv {
     if (plan_.form == ConvForm::kPixelLanes) {
       RunPixelLanes(image, tile, tile_end, panel, panel_end, scratch);
     } else {
-      for (; panel < panel_end; ++panel) RunChannelLanes(image, panel, scratch);
+      for (; panel < panel_end; ++panel) RunChannelLanes(image, tile, tile_end, panel, scratch);
     }
   }
 
@@ -158,9 +158,12 @@ class FloatConv {
     }
   }
 
-  void RunChannelLanes(int64_t image, int64_t panel, float* sums) const {
+  void RunChannelLanes(int64_t image, int64_t tile_begin, int64_t tile_end, int64_t panel,
+                       float* sums) const {
     const int64_t filter = panel * tiles_.tile_cols, group = image % plan_.groups;
     const float* w = data_.w + (group * plan_.panels + panel) * plan_.k * tiles_.tile_cols;
+    const auto pixels_of = [&](int64_t i) { return RowsOfTile(plan_.n, plan_.row_tiles, i); };
+    const int64_t first = pixels_of(tile_begin).begin;
     GemmTile tile;
     tile.cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, plan_.m - filter));
     tile.b_k = tile.c_row = tiles_.tile_cols;
@@ -171,8 +174,8 @@ class FloatConv {
       tile.k = std::min(plan_.k_block, plan_.k - k0);
       tile.accumulate = k0 > 0;
       tile.b = w + k0 * tile.b_k;
-      for (int64_t i = 0; i < plan_.row_tiles; ++i) {
-        const RowRange pixels = RowsOfTile(plan_.n, plan_.row_tiles, i);
+      for (int64_t i = tile_begin; i < tile_end; ++i) {
+        const RowRange pixels = pixels_of(i);
         tile.rows = pixels.count;
         if (plan_.pointwise) {
           tile.a_k = plan_.n;
@@ -182,13 +185,14 @@ class FloatConv {
           tile.a = data_.patches + image * plan_.patch_floats + pixels.begin * plan_.k +
                    k0 * pixels.count;
         }
-        tile.c = sums + pixels.begin * tile.c_row;
+        tile.c = sums + (pixels.begin - first) * tile.c_row;
         tiles_.tile(tile);
       }
     }
-    const int64_t at = OutputOf(image, filter);
-    patches_.store_transposed(sums, tile.c_row, static_cast<int>(plan_.n), tile.cols,
-                              data_.residual == nullptr ? nullptr : data_.residual + at,
+    const int64_t at = OutputOf(image, filter) + first;
+    const RowRange last = pixels_of(tile_end - 1);
+    patches_.store_transposed(sums, tile.c_row, static_cast<int>(last.begin + last.count - first),
+                              tile.cols, data_.residual == nullptr ? nullptr : data_.residual + at,
                               data_.activation, data_.y + at, plan_.out_floats);
   }
 

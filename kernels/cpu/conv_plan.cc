@@ -57,11 +57,16 @@ void CutChannelLanes(const GemmTileKernels& tiles, ConvPlan& plan) {
   plan.row_tiles = CeilDiv(plan.n, tiles.tile_rows);
   plan.panels = CeilDiv(plan.m, tiles.tile_cols);
   plan.packs_patches = plan.shared_patches = !plan.pointwise && plan.k > 0;
-  plan.tiles_per_chunk = plan.row_tiles;
   const int64_t panel_products = std::max<int64_t>(1, plan.n * tiles.tile_cols * plan.k);
   plan.panels_per_chunk =
       EvenPiece(plan.panels, std::max({int64_t{1}, plan.panels * plan.images / kWantedChunks,
                                        CeilDiv(kMinChunkProducts, panel_products)}));
+  // Few panels are cut by pixels, too: three of them would leave two threads uneven.
+  const int64_t chunks = CeilDiv(plan.panels, plan.panels_per_chunk) * plan.images;
+  const int64_t tile_products = panel_products * plan.panels_per_chunk / plan.row_tiles;
+  plan.tiles_per_chunk =
+      EvenPiece(plan.row_tiles, std::max({int64_t{1}, plan.row_tiles * chunks / kWantedChunks,
+                                          CeilDiv(kMinChunkProducts, tile_products)}));
   plan.patch_floats = plan.packs_patches ? plan.n * plan.k : 0;
   plan.worker_floats = plan.n * tiles.tile_cols;
 }
