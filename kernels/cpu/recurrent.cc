@@ -12,6 +12,7 @@
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/gemm_bf16.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/recurrent_states.h"
 #include "kernels/cpu/recurrent_weights.h"
 #include "kernels/cpu/simd/gates.h"
 
@@ -36,6 +37,7 @@ struct RecurrentState {
   int64_t padded;       // blocks * tile_cols: floats of a state's row
   int64_t states;       // floats of one state of all sequences
   WeightSizes sizes;
+  int64_t order_offset;  // of the order of the sequences in scratch
 
   int64_t state_pairs() const { return state_words * (states / std::max<int64_t>(1, padded)); }
 };
@@ -52,6 +54,8 @@ struct Step {
   float* reset;
   float* update;
   int64_t index;
+  RecurrentStates states;  // which rows they have
+  int64_t active;          // rows that have not ended
 };
 
 class Recurrent : public Kernel {
@@ -84,7 +88,10 @@ class Recurrent : public Kernel {
     const int64_t packed = constant_.empty() ? s->sizes.all() : 0;
     const int64_t projecting =
         s->packs_once ? s->pairs.scratch : s->projection.scratch * context.num_workers();
-    context.SetScratch((packed + rows * s->width + 5 * states + s->state_pairs() * 2 + projecting) *
+    const int64_t floats =
+        packed + rows * s->width + 5 * states + s->state_pairs() * 2 + projecting;
+    s->order_offset = floats;
+    context.SetScratch((floats + (context.has_input(4) ? g.batch : 0)) *
                        static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();
   }
@@ -96,6 +103,10 @@ class Recurrent : public Kernel {
     float* h = projected + s.g.steps * s.g.batch * s.width;
     float* pairs = h + 5 * states;
     Step step = {};
+    step.states = {.g = s.g, .directions = a_.directions, .padded = s.padded};
+    ONWARD_RETURN_IF_ERROR(step.states.Order(context, context.scratch<int32_t>() + s.order_offset));
+    if (step.states.has_lens() && context.has_output(0))  // Y is zero beyond the lengths
+      std::fill_n(context.out<float>(0), NumElements(context.output(0).dims), 0.0f);
     step.projected = projected;
     step.h = h, step.h_next = h + states, step.c = h + 2 * states;
     step.reset = h + 3 * states, step.update = h + 4 * states;
@@ -103,12 +114,17 @@ class Recurrent : public Kernel {
     float* weights = pairs + 2 * s.state_pairs();
     step.weights = WeightsFor(context, s, weights);
     Project(context, s, step.weights, projected, weights + (constant_.empty() ? s.sizes.all() : 0));
-    LoadState(context, s, 5, step.h);
+    step.states.Load(context, 5, step.h);
     if (s.state_words > 0)
       PackState(s, step.h, 0, s.padded, 0, a_.directions * s.g.batch, step.h_pairs);
-    if (a_.op == RecurrentOp::kLstm) LoadState(context, s, 6, step.c);
+    if (a_.op == RecurrentOp::kLstm) step.states.Load(context, 6, step.c);
     const bool two_phases = a_.op == RecurrentOp::kGru && !a_.linear_before_reset;
+    const int64_t running = step.states.Active(0);
+    step.states.Store(context, 1, step.h, running);
+    step.states.Store(context, 2, step.c, running);
     for (; step.index < s.g.steps; ++step.index) {
+      step.active = step.states.Active(step.index);
+      if (step.active == 0) break;
       if (two_phases) {
         ForEachBlock(context, s, [&](int64_t block) { ResetBlock(s, step, block); });
         ForEachBlock(context, s, [&](int64_t block) { CandidateBlock(context, s, step, block); });
@@ -118,8 +134,6 @@ class Recurrent : public Kernel {
       std::swap(step.h, step.h_next);
       if (!two_phases) std::swap(step.h_pairs, step.h_pairs_next);
     }
-    StoreState(context, s, 1, step.h);
-    StoreState(context, s, 2, step.c);
     return absl::OkStatus();
   }
 
@@ -182,16 +196,17 @@ class Recurrent : public Kernel {
     });
   }
 
-  int64_t TimeOf(const RecurrentState& s, const Step& step, int64_t direction) const {
-    return a_.reversed(static_cast<int>(direction)) ? s.g.steps - 1 - step.index : step.index;
+  int64_t TimeOf(const Step& step, int64_t direction, int64_t row) const {
+    return a_.reversed(static_cast<int>(direction)) ? step.states.Length(row) - 1 - step.index
+                                                    : step.index;
   }
 
-  // The projected row of sequence `row` at this step; those of further sequences are
+  // The projected row of row `row` at this step; without lengths, those of further rows are
   // ProjectedStride apart.
   const float* ProjectedRow(const RecurrentState& s, const Step& step, int64_t direction,
                             int64_t row) const {
-    const int64_t time = TimeOf(s, step, direction);
-    const int64_t index = a_.batch_first ? row * s.g.steps + time : time * s.g.batch + row;
+    const int64_t time = TimeOf(step, direction, row), n = step.states.Sequence(row);
+    const int64_t index = a_.batch_first ? n * s.g.steps + time : time * s.g.batch + n;
     return step.projected + index * s.width;
   }
   int64_t ProjectedStride(const RecurrentState& s) const {
@@ -204,6 +219,11 @@ class Recurrent : public Kernel {
                 const float* h, const float* pairs, int64_t row, int rows, float* sums) const {
     const int64_t cols = tiles_.tile_cols, direction = block / s.blocks;
     const float* projected = ProjectedRow(s, step, direction, row);
+    const int64_t first_panel = block * a_.gates() + first;
+    for (int r = 0; step.states.has_lens() && r < rows; ++r) {
+      std::copy_n(ProjectedRow(s, step, direction, row + r) + first_panel * cols,
+                  (last - first) * cols, sums + r * (last - first) * cols);
+    }
     GemmTile tile;
     tile.rows = rows;
     tile.cols = static_cast<int>(cols);
@@ -221,9 +241,12 @@ class Recurrent : public Kernel {
       tile.c = sums + (gate - first) * cols;
       tile.bias_of_column = nullptr;
       tile.residual = nullptr;
+      tile.accumulate = false;
       if (a_.op == RecurrentOp::kGru && a_.linear_before_reset && gate == 2) {
         if (step.weights.candidate_bias != nullptr)
           tile.bias_of_column = step.weights.candidate_bias + block * cols;
+      } else if (step.states.has_lens()) {
+        tile.accumulate = true;
       } else {
         tile.residual = projected + panel * cols;
         tile.residual_row = ProjectedStride(s);
@@ -234,9 +257,9 @@ class Recurrent : public Kernel {
 
   // Calls body(row, rows) for groups of sequences as high as a tile.
   template <typename F>
-  void ForEachRows(const RecurrentState& s, const F& body) const {
-    for (int64_t row = 0; row < s.g.batch; row += tiles_.tile_rows)
-      body(row, static_cast<int>(std::min<int64_t>(tiles_.tile_rows, s.g.batch - row)));
+  void ForEachRows(const Step& step, const F& body) const {
+    for (int64_t row = 0; row < step.active; row += tiles_.tile_rows)
+      body(row, static_cast<int>(std::min<int64_t>(tiles_.tile_rows, step.active - row)));
   }
 
   GateBlock BlockOf(const RecurrentState& s, const Step& step, int64_t block, int64_t row, int rows,
@@ -264,10 +287,12 @@ class Recurrent : public Kernel {
   // RNN, LSTM and the GRU that is linear before reset.
   void CellBlock(const RunContext& context, const RecurrentState& s, const Step& step,
                  int64_t block) const {
-    ForEachRows(s, [&](int64_t row, int rows) {
+    ForEachRows(step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 0, a_.gates(), step.h, step.h_pairs, row, rows, sums);
-      const GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
+      GateBlock b = BlockOf(s, step, block, row, rows, a_.gates(), sums);
+      alignas(64) float x[kMaxTileRows * kMaxTileCols];
+      if (b.x != nullptr && step.states.has_lens()) GatherCandidates(s, step, block, row, x, b);
       (a_.op == RecurrentOp::kRnn    ? gates_.rnn
        : a_.op == RecurrentOp::kLstm ? gates_.lstm
                                      : gates_.gru_linear)(b);
@@ -276,8 +301,20 @@ class Recurrent : public Kernel {
     });
   }
 
+  // Copies the candidates' part of X, whose rows lie apart by lengths, to `x`.
+  void GatherCandidates(const RecurrentState& s, const Step& step, int64_t block, int64_t row,
+                        float* x, GateBlock& b) const {
+    const int64_t cols = tiles_.tile_cols;
+    for (int r = 0; r < b.rows; ++r)
+      std::copy_n(
+          ProjectedRow(s, step, block / s.blocks, row + r) + (block * a_.gates() + 2) * cols, cols,
+          x + r * cols);
+    b.x = x;
+    b.x_row = cols;
+  }
+
   void ResetBlock(const RecurrentState& s, const Step& step, int64_t block) const {
-    ForEachRows(s, [&](int64_t row, int rows) {
+    ForEachRows(step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 0, 2, step.h, step.h_pairs, row, rows, sums);
       GateBlock b = BlockOf(s, step, block, row, rows, 2, sums);
@@ -289,7 +326,7 @@ class Recurrent : public Kernel {
 
   void CandidateBlock(const RunContext& context, const RecurrentState& s, const Step& step,
                       int64_t block) const {
-    ForEachRows(s, [&](int64_t row, int rows) {
+    ForEachRows(step, [&](int64_t row, int rows) {
       alignas(64) float sums[kMaxTileRows * kMaxGates * kMaxTileCols];
       Multiply(s, step, block, 2, 3, step.reset, step.h_pairs_next, row, rows, sums);
       gates_.gru_candidate(BlockOf(s, step, block, row, rows, 1, sums));
@@ -300,33 +337,21 @@ class Recurrent : public Kernel {
 
   void StoreOutput(const RunContext& context, const RecurrentState& s, const Step& step,
                    int64_t block, int64_t row, int rows) const {
-    if (!context.has_output(0)) return;
     const int64_t direction = block / s.blocks;
     const int64_t unit = block % s.blocks * tiles_.tile_cols;
     const int64_t count = std::min<int64_t>(tiles_.tile_cols, s.g.hidden - unit);
-    float* y = context.out<float>(0) + TimeOf(s, step, direction) * s.g.y_step +
-               direction * s.g.y_direction + unit;
-    const float* h = step.h_next + direction * s.g.batch * s.padded + unit;
-    for (int64_t n = row; n < row + rows; ++n)
-      std::copy_n(h + n * s.padded, count, y + n * s.g.y_batch);
-  }
-
-  void LoadState(const RunContext& context, const RecurrentState& s, int input, float* to) const {
-    const float* from = context.has_input(input) ? context.in<float>(input) : nullptr;
-    std::fill_n(to, a_.directions * s.g.batch * s.padded, 0.0f);
-    for (int64_t d = 0; from != nullptr && d < a_.directions; ++d) {
-      for (int64_t n = 0; n < s.g.batch; ++n, to += s.padded)
-        std::copy_n(from + d * s.g.h_direction + n * s.g.h_batch, s.g.hidden, to);
-    }
-  }
-
-  void StoreState(const RunContext& context, const RecurrentState& s, int output,
-                  const float* from) const {
-    if (!context.has_output(output)) return;
-    float* to = context.out<float>(output);
-    for (int64_t d = 0; d < a_.directions; ++d) {
-      for (int64_t n = 0; n < s.g.batch; ++n, from += s.padded)
-        std::copy_n(from, s.g.hidden, to + d * s.g.h_direction + n * s.g.h_batch);
+    const int64_t first = direction * s.g.batch * s.padded + unit;
+    for (int64_t r = row; r < row + rows; ++r) {
+      const int64_t at = first + r * s.padded;
+      if (context.has_output(0)) {
+        std::copy_n(step.h_next + at, count,
+                    context.out<float>(0) + TimeOf(step, direction, r) * s.g.y_step +
+                        direction * s.g.y_direction + unit + step.states.Sequence(r) * s.g.y_batch);
+      }
+      if (step.states.Length(r) == step.index + 1) {
+        step.states.StoreUnits(context, 1, direction, r, unit, count, step.h_next + at);
+        step.states.StoreUnits(context, 2, direction, r, unit, count, step.c + at);
+      }
     }
   }
 
@@ -350,9 +375,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec, Recu
                                                       const GemmTileKernels& tiles) {
   if (spec.input_dtype(0) != DType::kFloat32) return absl::UnimplementedError("float32 only");
   ONWARD_ASSIGN_OR_RETURN(RecurrentAttributes attributes, RecurrentAttributes::Parse(spec, op));
-  if (!DefaultActivations(attributes) || spec.has_input(4) || spec.has_input(7)) {
+  if (!DefaultActivations(attributes) || spec.has_input(7)) {
     return absl::UnimplementedError(
-        "default activations only, without clip, input_forget, sequence_lens and peepholes");
+        "default activations only, without clip, input_forget and peepholes");
   }
   const Tensor* w = spec.constant(1);
   const Tensor* r = spec.constant(2);

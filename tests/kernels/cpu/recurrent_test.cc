@@ -20,6 +20,9 @@ struct Sizes {
   std::string op;
   int64_t gates, steps, batch, input, hidden, directions;
   bool linear_before_reset = true;  // of a GRU
+  std::vector<int32_t> lens = {};   // empty: all sequences have `steps`
+
+  int64_t length(int64_t n) const { return lens.empty() ? steps : lens[static_cast<size_t>(n)]; }
 };
 
 // The next h of a unit from what W and R give its gates; updates c. The GRU is linear before reset.
@@ -47,8 +50,8 @@ void RunSequence(const Sizes& s, int64_t d, int64_t n, const std::vector<Tensor>
     h[u] = At(in[5], state + u);
     if (s.op == "LSTM") c[u] = At(in[6], state + u);
   }
-  for (int64_t i = 0; i < s.steps; ++i) {
-    const int64_t time = d == 1 ? s.steps - 1 - i : i;
+  for (int64_t i = 0; i < s.length(n); ++i) {
+    const int64_t time = d == 1 ? s.length(n) - 1 - i : i;
     // Gate `g` of unit `u`: what W and R give, the state being `state_of(k)`.
     const auto sum = [&](int64_t g, int64_t u, const auto& state_of) {
       const int64_t row = d * rows + g * s.hidden + u, bias = 2 * d * rows + g * s.hidden + u;
@@ -96,7 +99,7 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
                RandomBFloats({s.directions, rows, s.input}, random),
                RandomBFloats({s.directions, rows, s.hidden}, random),
                RandomFloats({s.directions, 2 * rows}, random),
-               Tensor(),
+               s.lens.empty() ? Tensor() : Tensor::Of<int32_t>({s.batch}, s.lens),
                RandomFloats(state, random)};
   for (int i = 1; i < 3; ++i) {
     for (int64_t at = 0; at < op.inputs[i].num_elements(); ++at)
@@ -104,6 +107,7 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
   }
   op.expected = {Tensor(DType::kFloat32, {s.steps, s.directions, s.batch, s.hidden}),
                  Tensor(DType::kFloat32, state)};
+  std::fill_n(op.expected[0].mutable_data<float>(), op.expected[0].num_elements(), 0.0f);
   if (s.op == "LSTM") {
     op.inputs.push_back(RandomFloats(state, random));
     op.expected.emplace_back(DType::kFloat32, state);
@@ -130,6 +134,67 @@ TEST(RecurrentKernels, PairsOfBFloat16) {
   // X's operands are packed once.
   const Sizes large = {"LSTM", 4, 5, 20, 150, 130, 1};
   EXPECT_EQ(ExpectFastKernels(RandomCase(large, random), kWeights, Precision::kFast), 2);
+}
+
+std::vector<int32_t> RandomLens(int64_t batch, int64_t steps, std::mt19937& random) {
+  std::vector<int32_t> lens(static_cast<size_t>(batch));
+  for (int32_t& length : lens)
+    length = std::uniform_int_distribution<int32_t>(0, static_cast<int32_t>(steps))(random);
+  return lens;
+}
+
+TEST(RecurrentKernels, PairsOfBFloat16WithSequenceLens) {
+  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
+  std::mt19937 random(43);
+  std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
+  for (int i = 0; i < 24; ++i) {
+    const std::string op = i % 3 == 0 ? "RNN" : i % 3 == 1 ? "GRU" : "LSTM";
+    const int64_t gates = i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4;
+    Sizes s = {op,           gates,        steps(random), batch(random),
+               size(random), size(random), i % 4 / 3 + 1, op != "GRU" || i % 2 == 0};
+    s.lens = RandomLens(s.batch, s.steps, random);
+    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), 0b1110, Precision::kFast), 2);
+  }
+}
+
+// Against the reference kernel, which the standard's cases hold.
+TEST(RecurrentKernels, SequenceLensInEveryDirectionAndLayout) {
+  std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 40);
+  const std::string directions[] = {"forward", "reverse", "bidirectional"};
+  for (unsigned seed = 0; seed < 72; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    const std::string op = seed % 3 == 0 ? "RNN" : seed % 3 == 1 ? "GRU" : "LSTM";
+    const int64_t gates = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 3 : 4;
+    Sizes s = {op,
+               gates,
+               steps(random),
+               batch(random),
+               size(random),
+               size(random),
+               seed / 3 % 3 == 2 ? 2 : 1,
+               op != "GRU" || seed / 9 % 2 == 0};
+    s.lens = RandomLens(s.batch, s.steps, random);
+    OpCase c = RandomCase(s, random);
+    c.attributes.Set("direction", directions[seed / 3 % 3]);
+    if (seed / 18 % 2 == 1) {
+      c.attributes.Set("layout", int64_t{1});
+      c.inputs[0] = c.inputs[0].Reshaped({s.batch, s.steps, s.input});
+      c.expected[0] = c.expected[0].Reshaped({s.batch, s.steps, s.directions, s.hidden});
+      for (size_t i = 5; i < c.inputs.size(); ++i)
+        c.inputs[i] = c.inputs[i].Reshaped({s.batch, s.directions, s.hidden});
+      for (size_t i = 1; i < c.expected.size(); ++i)
+        c.expected[i] = c.expected[i].Reshaped({s.batch, s.directions, s.hidden});
+    }
+    for (const auto& [entry, target] : testing::KernelsPerTarget(c)) {
+      if (!entry.name.ends_with("_reference")) continue;
+      auto expected = testing::RunKernel(entry, c);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      c.expected = *std::move(expected);
+    }
+    c.rtol = c.atol = 2e-6;
+    EXPECT_GT(ExpectFastKernels(c, 0b1110), 1);
+  }
 }
 
 }  // namespace
