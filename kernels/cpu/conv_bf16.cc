@@ -1,8 +1,11 @@
 #include "kernels/cpu/conv_bf16.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "kernels/cpu/fast_float.h"
+#include "onward/status.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -31,21 +34,22 @@ class PairsConv {
     return images_.groups *
            (plan_.by_columns() ? kFilterParts : CeilDiv(plan_.m, kFiltersTogether));
   }
-  void PackFilters(int64_t part) const {
+  // `to`: all filters.
+  void PackFilters(int64_t part, float* to) const {
     const PairsFilters& f = plan_.filters;
     if (plan_.by_columns()) {
       const int64_t group = part / kFilterParts, i = part % kFilterParts;
       const int64_t begin = plan_.k * i / kFilterParts, end = plan_.k * (i + 1) / kFilterParts;
       tiles_.pack_pairs_of_columns(data_.w + group * f.group + 2 * begin * f.channel, f.channel,
                                    plan_.m, std::min(images_.channels, 2 * end) - 2 * begin,
-                                   FiltersOf(group) + begin * plan_.m);
+                                   to + group * group_floats() + begin * plan_.m);
       return;
     }
     const int64_t parts = CeilDiv(plan_.m, kFiltersTogether), group = part / parts;
     const int64_t first = part % parts * kFiltersTogether;
     const int64_t count = std::min(kFiltersTogether, plan_.m - first);
     const float* w = data_.w + group * f.group + first * f.filter;
-    float* to = FiltersOf(group) + first * plan_.filter_row;
+    to += group * group_floats() + first * plan_.filter_row;
     if (f.taps == 1) {
       tiles_.pack_pairs_of_rows(w, f.filter, count, images_.channels, plan_.filter_row, to);
       return;
@@ -95,8 +99,9 @@ class PairsConv {
     return std::min(plan_.panels, panel + plan_.panels_per_chunk);
   }
   RowRange RowsOf(int64_t tile) const { return RowsOfTile(plan_.m, plan_.row_tiles, tile); }
-  float* FiltersOf(int64_t group) const {
-    return data_.scratch + group * plan_.m * plan_.filter_row;
+  int64_t group_floats() const { return plan_.m * plan_.filter_row; }
+  const float* FiltersOf(int64_t group) const {
+    return (data_.filters != nullptr ? data_.filters : data_.scratch) + group * group_floats();
   }
   float* SharedPanel(int64_t group, int64_t panel) const {
     return data_.scratch + plan_.filter_floats +
@@ -277,11 +282,33 @@ void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, Pairs
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   plan.panel_chunks = CeilDiv(plan.panels, plan.panels_per_chunk);
   plan.filter_row = CeilDiv(plan.k, kLine) * kLine + kLine;
-  plan.filter_floats = images.groups * plan.m * plan.filter_row;
+  plan.filter_floats = plan.packs_filters ? images.groups * plan.m * plan.filter_row : 0;
   plan.patch_floats = plan.shared ? images.groups * plan.panels * plan.k * tiles.tile_cols : 0;
   plan.packed_floats = plan.shared ? 0 : plan.panels_per_chunk * plan.k_block * tiles.tile_cols;
   plan.worker_floats = plan.packed_floats + plan.tiles_per_chunk * tiles.tile_rows *
                                                 plan.panels_per_chunk * tiles.tile_cols;
+}
+
+absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups) {
+  PairsImages images;
+  images.groups = groups;
+  images.channels = w.dims()[1];
+  images.target = target;
+  PairsConvPlan plan;
+  plan.m = w.dims()[0] / groups;
+  plan.taps = NumElements(w.dims().subspan(2));
+  plan.filters = PairsFiltersOf(plan.m, images.channels, plan.taps);
+  CutPairsConv(kBf16TilesPerTarget.For(target)(), images, plan);
+  std::vector<int32_t> index(static_cast<size_t>(plan.taps));
+  std::iota(index.begin(), index.end(), 0);
+  plan.tap_index = index.data();
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, Tensor::Create(DType::kFloat32, {plan.filter_floats}));
+  PairsConvData data;
+  data.w = w.data<float>();
+  const PairsConv conv(images, plan, data);
+  for (int64_t part = 0; part < conv.filter_parts(); ++part)
+    conv.PackFilters(part, packed.mutable_data<float>());
+  return packed;
 }
 
 void MakePlanes(const PairsImages& images, const PairsConvData& data, const RunContext& context) {
@@ -303,11 +330,14 @@ void MakePlanes(const PairsImages& images, const PairsConvData& data, const RunC
 void RunPairsConv(const PairsImages& images, const PairsConvPlan& plan, const PairsConvData& data,
                   const RunContext& context) {
   const PairsConv conv(images, plan, data);
-  context.ParallelFor(conv.filter_parts(),
-                      CeilDiv(kFillGrain * conv.filter_parts(), plan.filter_floats),
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t part = begin; part < end; ++part) conv.PackFilters(part);
-                      });
+  if (plan.packs_filters) {
+    context.ParallelFor(conv.filter_parts(),
+                        CeilDiv(kFillGrain * conv.filter_parts(), plan.filter_floats),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t part = begin; part < end; ++part)
+                            conv.PackFilters(part, data.scratch);
+                        });
+  }
   context.ParallelFor(conv.shared_parts(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) conv.PackShared(part);
   });

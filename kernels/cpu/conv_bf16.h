@@ -2,6 +2,7 @@
 // Y[m, pixel] = sum over pairs of channels and taps of W times X, over the pixels of all images.
 #pragma once
 
+#include "absl/status/statusor.h"
 #include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/simd/conv_bf16.h"
 #include "onward/kernel.h"
@@ -29,6 +30,11 @@ struct PairsFilters {
   int64_t taps = 1;  // side by side
 };
 
+// Those of a convolution, W [groups * m, channels, taps].
+inline PairsFilters PairsFiltersOf(int64_t m, int64_t channels, int64_t taps) {
+  return {m * channels * taps, channels * taps, taps, taps};
+}
+
 // Where the pixel in `row` and `column` of a channel of Y lies: at begin + row * row_floats +
 // column * column_floats.
 struct PairsTarget {
@@ -44,6 +50,7 @@ struct PairsConvPlan {
   const int64_t* tap_offsets = nullptr;  // [taps] in the planes
   const int32_t* tap_index = nullptr;    // [taps] among those of the filters
   PairsFilters filters;
+  bool packs_filters = true;  // in each run; else PairsConvData has packed ones
   PairsTarget target;
   int64_t k = 0;       // words
   int64_t pixels = 0;  // of all images
@@ -63,12 +70,16 @@ struct PairsConvPlan {
   }
 };
 
-// Fills in what follows from m, rows, columns and taps.
+// Fills in what follows from m, rows, columns, taps and packs_filters.
 void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, PairsConvPlan& plan);
+
+// The filters of a convolution W [filters, channels of a group, taps...], packed once.
+absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups);
 
 struct PairsConvData {
   const float* x = nullptr;
-  const float* w = nullptr;
+  const float* w = nullptr;         // or
+  const float* filters = nullptr;   // what PackPairsFilters made of it
   const float* bias = nullptr;      // [groups * m]
   const float* residual = nullptr;  // as Y
   float* y = nullptr;

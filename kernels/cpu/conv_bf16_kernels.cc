@@ -66,8 +66,12 @@ void SetPoints(int64_t pixels, PairsImages& images, PairsConvPlan& plan) {
 
 class PairsConvolution : public Kernel {
  public:
-  PairsConvolution(Target target, ConvAttributes attributes, ActivationSpec activation)
-      : target_(target), attributes_(std::move(attributes)), activation_(activation) {}
+  PairsConvolution(Target target, ConvAttributes attributes, ActivationSpec activation,
+                   Tensor filters)
+      : target_(target),
+        filters_(std::move(filters)),
+        attributes_(std::move(attributes)),
+        activation_(activation) {}
 
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
@@ -83,8 +87,8 @@ class PairsConvolution : public Kernel {
     plan->m = g.filters / g.group;
     plan->taps = g.kernel_size();
     plan->rows = s->images.window.out_h, plan->columns = s->images.window.out_w;
-    plan->filters = {plan->m * s->images.channels * plan->taps, s->images.channels * plan->taps,
-                     plan->taps, plan->taps};
+    plan->filters = PairsFiltersOf(plan->m, s->images.channels, plan->taps);
+    plan->packs_filters = filters_.empty();
     plan->target = {0, plan->columns, 1, g.output_size()};
     if (IsPoint(g.axes)) SetPoints(g.output_size(), s->images, *plan);
     KeepTaps(context, s->images.window, *plan);
@@ -96,6 +100,7 @@ class PairsConvolution : public Kernel {
     const auto& s = context.state<PairsConvState>();
     PairsConvData data = DataOf(context);
     data.activation = activation_;
+    if (!filters_.empty()) data.filters = filters_.data<float>();
     return RunProducts(s, data, context);
   }
 
@@ -112,6 +117,7 @@ class PairsConvolution : public Kernel {
   }
 
   Target target_;
+  Tensor filters_;  // packed, where they are constant
   ConvAttributes attributes_;
   ActivationSpec activation_;
 };
@@ -256,7 +262,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_RETURN_IF_ERROR(CheckShapes(spec, 0, kMinFilters * attributes.group));
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  return std::make_unique<PairsConvolution>(TargetOf(spec), attributes, activation);
+  Tensor filters;
+  const Tensor* w = spec.constant(1);
+  if (w != nullptr && w->rank() > 2 && w->num_elements() > 0 &&
+      w->dims()[0] % attributes.group == 0) {
+    ONWARD_ASSIGN_OR_RETURN(filters, PackPairsFilters(TargetOf(spec), *w, attributes.group));
+    spec.ReleaseConstant(1);
+  }
+  return std::make_unique<PairsConvolution>(TargetOf(spec), attributes, activation,
+                                            std::move(filters));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {
