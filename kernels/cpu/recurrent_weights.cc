@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "onward/status.h"
+
 namespace onward::kernels::cpu {
 
 WeightSizes SizesOf(const RecurrentAttributes& a, const GemmTileKernels& tiles, int64_t hidden,
@@ -46,6 +49,30 @@ void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* f
       }
     }
   }
+}
+
+absl::StatusOr<Tensor> PackConstants(const NodeSpec& spec, const RecurrentAttributes& attributes,
+                                     const GemmTileKernels& tiles) {
+  const Tensor* w = spec.constant(1);
+  const Tensor* r = spec.constant(2);
+  const Tensor* bias = spec.constant(3);
+  if (w == nullptr || r == nullptr || (spec.has_input(3) && bias == nullptr)) return Tensor();
+  const int64_t gates = attributes.gates(), hidden = r->rank() == 3 ? r->dims()[2] : 0;
+  const Dims r_dims = {attributes.directions, gates * hidden, hidden};
+  if (w->rank() != 3 || DimsView(r_dims) != r->dims() ||
+      DimsView(r_dims).first(2) != w->dims().first(2) ||
+      (bias != nullptr && bias->dims() != DimsView({attributes.directions, 2 * gates * hidden}))) {
+    return absl::InvalidArgumentError(absl::StrCat("W ", DimsString(w->dims()), ", R ",
+                                                   DimsString(r->dims()), " and B do not fit"));
+  }
+  const WeightSizes sizes = SizesOf(attributes, tiles, hidden, w->dims()[2], bias != nullptr);
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, Tensor::Create(DType::kFloat32, {sizes.all()}));
+  const PackedWeights weights = sizes.In(packed.mutable_data<float>());
+  PackMatrix(tiles, sizes, w->data<float>(), w->dims()[2], weights.w);
+  PackMatrix(tiles, sizes, r->data<float>(), hidden, weights.r);
+  if (bias != nullptr) PackBias(tiles, sizes, bias->data<float>(), weights);
+  for (int i = 1; i < (bias == nullptr ? 3 : 4); ++i) spec.ReleaseConstant(i);
+  return packed;
 }
 
 }  // namespace onward::kernels::cpu

@@ -52,4 +52,9 @@ void PackMatrix(const GemmTileKernels& tiles, const WeightSizes& s, const float*
 void PackBias(const GemmTileKernels& tiles, const WeightSizes& s, const float* from,
               const PackedWeights& to);
 
+// W, R and B of a node, packed, where all of them are constants, which are then released; else an
+// empty tensor. InvalidArgument: their shapes do not fit one another.
+absl::StatusOr<Tensor> PackConstants(const NodeSpec& spec, const RecurrentAttributes& attributes,
+                                     const GemmTileKernels& tiles);
+
 }  // namespace onward::kernels::cpu
