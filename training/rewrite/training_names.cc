@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kNames[] = {
     "loss",         "prediction",     "gradient_norm", "gradients_finite", "averaging/weight",
-    "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference"};
+    "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference",
+    "batch/share"};
 // Before the name of a parameter.
 constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",
                                           "average/",       "gradient/",       "next/",

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "collectives/in_process.h"
+#include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward::training {
@@ -133,6 +134,27 @@ TEST_F(RanksTest, LossesAreThoseOfTheWholeBatch) {
   for (const int size : {2, 3, 4}) {
     SCOPED_TRACE(size);
     ExpectSame(Run(config, size), whole);
+  }
+}
+
+// The name that training gives to the rank's share of the rows.
+TEST_F(RanksTest, AModelMayHaveAValueOfTheNameOfTheShare) {
+  const TrainConfig config = Config("epochs: 1 average { decay: 0.5 }");
+  const Ran whole = Run(config, 1);
+  for (const bool input : {false, true}) {
+    SCOPED_TRACE(input);
+    Model model = *Mlp();
+    Graph& graph = model.graph;
+    const ValueId hidden = graph.node(graph.value(graph.outputs()[0]).producer).inputs[0];
+    GraphEdit(graph).Rename(input ? graph.inputs()[0] : hidden, "batch/share");
+    ASSERT_TRUE(ExportFile(model, scratch_.path("mlp.onnx")).ok());
+    TrainConfig named = config;
+    if (input) {
+      for (DataConfig* data : {named.mutable_data(), named.mutable_evaluation()->mutable_data()})
+        (*data->mutable_inputs())["batch/share"] = "image";
+    }
+    ExpectSame(Run(named, 1), whole);
+    ExpectSame(Run(named, 2), whole);
   }
 }
 
