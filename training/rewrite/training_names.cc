@@ -12,14 +12,13 @@ constexpr std::string_view kNames[] = {
     "loss",         "prediction",     "gradient_norm", "gradients_finite", "averaging/weight",
     "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference",
     "batch/share"};
-// Before the name of a parameter.
+// Before the name of a parameter or of a group of them.
 constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",
                                           "average/",       "gradient/",       "next/",
-                                          "statistic/"};
+                                          "statistic/",     "optimizer/"};
 
-bool HasTrainingPrefix(std::string_view name) {
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+bool IsExactName(std::string_view name) {
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 // No exporter writes it.
@@ -43,7 +42,10 @@ std::string QuotedUserName(std::string_view name) {
 }
 
 bool IsTrainingName(std::string_view name) {
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  if (IsExactName(name)) return true;
+  return UserName(name) == name &&
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
@@ -52,11 +54,9 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueId id{i};
     const std::string name = graph.value(id).name;
-    const bool exact = IsTrainingName(name);
-    if (!exact && !HasTrainingPrefix(name)) continue;
-    if (graph.is_input(id) && !exact) continue;
+    if (!IsTrainingName(name)) continue;
     if (std::find(initializers.begin(), initializers.end(), name) != initializers.end()) {
-      if (!exact) continue;
+      if (!IsExactName(name)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the model's initializer '", name,
                        "' has the name of a value that training adds; rename it in the model"));

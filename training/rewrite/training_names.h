@@ -11,7 +11,8 @@
 
 namespace onward::training {
 
-// "loss", "gradient_norm", "optimizer/step": one value in all phases (training/step/phases.h).
+// "loss", "gradient_norm", "optimizer/step": one value in all phases (training/step/phases.h); and
+// names of what belongs to a parameter: "average/fc.weight".
 bool IsTrainingName(std::string_view name);
 
 // What a value of the model, or a field of the data, is called where a name is another value's:

@@ -166,6 +166,63 @@ TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   EXPECT_THAT(rights, ::testing::Each(rights[0]));
 }
 
+// Names that training gives to state and outputs of weights, in any of its graphs.
+TEST_F(TrainingNamesTest, InputsNamedLikeWhatTrainingAddsForAWeight) {
+  const std::string more = "accumulate: 2 log { tensorboard: true histogram_steps: 1 }";
+  const auto configured = [&] {
+    TrainConfig config = Detailed("logits");
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(more, &config));
+    config.mutable_optimizer()->mutable_adam()->set_lr(0.01);
+    return config;
+  };
+  const auto plain = Train(configured());
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const auto expected = Weights(**plain, "fc1.weight");
+  for (const std::string name :
+       {"optimizer/settings", "optimizer/fc1.weight/exp_avg", "average/fc1.weight",
+        "gradient/fc1.weight", "gradient_norm/fc1.weight", "gradient_value/fc1.weight",
+        "next/fc1.weight", "accumulate/count", "batch/share"}) {
+    SCOPED_TRACE(name);
+    Write("a", "b", "logits", "c", "fc1.weight", name);
+    TrainConfig config = configured();
+    for (DataConfig* data : {config.mutable_data(), config.mutable_evaluation()->mutable_data()})
+      (*data->mutable_inputs())[name] = "image";
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_EQ(Weights(**trainer, "fc1.weight"), expected);
+    const auto evaluation = (*trainer)->Evaluate();
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+    EXPECT_EQ(evaluation->loss, (*plain)->Evaluate()->loss);
+    const auto model = (*trainer)->TrainedModel();
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->graph.value(model->graph.inputs()[0]).name, name);
+  }
+}
+
+// A field of the data feeds no setting of the optimizer.
+TEST_F(TrainingNamesTest, AFieldNamedLikeASettingFeedsNothing) {
+  files::Safetensors data;
+  data.tensors["image"] = Normal({12, 1, kSide, kSide}, 1, 5);
+  data.tensors["label"] = Tensor::Of<int64_t>({12}, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
+  std::vector<std::vector<float>> weights;
+  for (const char* extra : {"unused", "optimizer/settings"}) {
+    // A batch of it has the shape of the settings of SGD.
+    data.tensors[extra] = Tensor::Of<double>({12}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    ASSERT_TRUE(files::WriteSafetensors(data, scratch_.path("data.safetensors")).ok());
+    data.tensors.erase(extra);
+    TrainConfig config = Config("epochs: 2");
+    for (DataConfig* each : {config.mutable_data(), config.mutable_evaluation()->mutable_data()}) {
+      each->clear_mnist();
+      each->mutable_safetensors()->add_path("data.safetensors");
+    }
+    config.set_batch_size(4);
+    const auto trainer = Train(config);
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    weights.push_back(Weights(**trainer, "fc2.bias"));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
 // A field that nobody asks for is not fed to the weight that has its name.
 TEST_F(TrainingNamesTest, AFieldNamedLikeAWeightFeedsNothing) {
   files::Safetensors data;
