@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/plan/bind_program.h"
 #include "executors/run_state.h"
 #include "onward/status.h"
 

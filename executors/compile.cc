@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/compile_program.h"
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
 #include "executors/create_session.h"
+#include "executors/plan/bind_program.h"
 #include "graph/infer/dim_names.h"
 #include "onward/status.h"
 

@@ -2,7 +2,8 @@
 
 #include <list>
 
-#include "executors/plan/program.h"
+#include "executors/plan/choose_kernel.h"
+#include "executors/provider.h"
 #include "onward/status.h"
 
 namespace onward::executors {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "executors/plan/program.h"
+#include "executors/plan/choose_kernel.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
 #include "onnx/defs/schema.h"

@@ -2,17 +2,15 @@
 // and per subgraph.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "executors/provider.h"
 #include "onward/explanation.h"
 #include "onward/graph.h"
 #include "onward/kernel.h"
-#include "onward/session_options.h"
 
 namespace onward::executors {
 
@@ -60,21 +58,5 @@ struct Program {
         static_cast<size_t>(step.num_outputs));
   }
 };
-
-// Chooses a kernel per node and compiles subgraphs. Unimplemented lists every node that no kernel
-// takes, with the refusals.
-absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
-                                                              const SessionOptions& options,
-                                                              const KernelOptions& kernel_options);
-
-// The entry of `provider` that takes the node, and why faster ones refused. Null kernel: none takes
-// it.
-struct KernelChoice {
-  std::unique_ptr<Kernel> kernel;
-  std::string name;
-  std::vector<std::string> refusals;
-};
-absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, NodeSpec& spec,
-                                          bool reference_only);
 
 }  // namespace onward::executors

@@ -122,7 +122,7 @@ constexpr const char* kEditors[] = {
     "graph/ir/", "graph/infer/", "graph/builder/", "graph/rewrite/", "onnx_io/", "nn/",
     // Patches cannot say this: single uses, outputs and captures, constants that are dropped.
     "graph/passes/eliminate_dead.cc", "graph/passes/sink_constants.cc",
-    "graph/passes/widen_floats.cc", "executors/plan/place.cc", "executors/plan/program.cc",
+    "graph/passes/widen_floats.cc", "executors/compile_program.cc", "executors/plan/place.cc",
     // Graphs of one node.
     "executors/compile.cc", "cli/operator_model.cc",
     // Dims of inputs.

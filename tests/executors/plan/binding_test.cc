@@ -1,6 +1,6 @@
 // A program bound again to other shapes takes from an earlier binding what has not changed; the
 // result must be the binding that it would have got by itself.
-#include "executors/plan/binding.h"
+#include "executors/plan/bind_program.h"
 
 #include <gtest/gtest.h>
 

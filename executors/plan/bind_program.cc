@@ -1,4 +1,4 @@
-#include "executors/plan/binding.h"
+#include "executors/plan/bind_program.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,13 +1,14 @@
-#include "executors/plan/program.h"
+#include "executors/compile_program.h"
 
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "executors/body.h"
+#include "executors/plan/choose_kernel.h"
+#include "executors/provider.h"
 #include "graph/infer/check.h"
 #include "graph/ir/graph_edit.h"
-#include "kernels/make_kernel.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -223,27 +224,6 @@ class Compiler {
 };
 
 }  // namespace
-
-absl::StatusOr<KernelChoice> ChooseKernel(const ExecutionProvider& provider, NodeSpec& spec,
-                                          bool reference_only) {
-  KernelChoice choice;
-  std::vector<const KernelEntry*> entries =
-      FindKernels(provider, spec.node().domain, spec.node().op_type);
-  // The portable one is the last.
-  if (reference_only && entries.size() > 1) entries.erase(entries.begin(), entries.end() - 1);
-  for (const KernelEntry* entry : entries) {
-    absl::StatusOr<kernels::NamedKernel> made = kernels::MakeNamedKernel(*entry, spec);
-    if (made.ok()) {
-      choice.kernel = std::move(made->kernel);
-      choice.name = std::move(made->name);
-      return choice;
-    }
-    if (!absl::IsUnimplemented(made.status())) return made.status();
-    choice.refusals.push_back(
-        absl::StrCat(std::string(entry->name), ": ", made.status().message()));
-  }
-  return choice;
-}
 
 absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
                                                               const SessionOptions& options,
