@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
+#include "executors/shared_arena.h"
 #include "graph/passes/pass.h"
 #include "onward/explanation.h"
 #include "onward/graph.h"
@@ -14,7 +15,8 @@
 
 namespace onward::executors {
 
-// Callers hand in what needs ONNX files and messages, which executors do not include.
+// What callers within Onward hand in: what needs ONNX files and messages, which executors do not
+// include, and what no user sees.
 struct CompileHooks {
   // Replaces nodes for which `has_kernel` is false by what their op is made of
   // (onnx_io/expand_functions.h). Null: such nodes are errors.
@@ -28,6 +30,9 @@ struct CompileHooks {
   // Run on the optimised graph, before it is planned; SessionOptions::stop_after_patches counts
   // their patches too.
   std::vector<Pass> late_passes = {};
+  // Where runs compute, for sessions of which one runs at a time; null: memory of its own. Sessions
+  // that Session::Share makes have memory of their own.
+  std::shared_ptr<SharedArena> arena = nullptr;
 };
 
 struct Compiled {

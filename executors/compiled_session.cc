@@ -87,7 +87,6 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   shared.pool = options.pool;
   shared.max_memory = options.max_memory;
   shared.memory = options.memory;
-  shared.arena = options.arena;
   shared.max_bindings = options.max_bindings;
   shared.max_idle_runs = options.max_idle_runs;
   shared.max_executed_nodes = options.max_executed_nodes;
@@ -96,10 +95,12 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   shared.watch = options.watch;
   shared.log = options.log;
   shared.counters = options.counters;
+  CompileHooks hooks = hooks_;
+  hooks.arena = nullptr;
   std::lock_guard lock(separate_mutex_);
   try {
     return std::make_unique<CompiledSession>(
-        Compiled{plan_.program, passes_, rows_}, shared, kernel_options_, hooks_, PoolOf(shared),
+        Compiled{plan_.program, passes_, rows_}, shared, kernel_options_, hooks, PoolOf(shared),
         onward::executors::MemoryOf(shared), updated_input_, metadata_, source_);
   } catch (const std::exception& error) {
     return StatusOf(error);
@@ -333,7 +334,7 @@ std::unique_ptr<RunState> CompiledSession::TakeState(Plan& plan, RunPriority pri
     }
   }
   auto state = std::make_unique<RunState>(*plan.program, pool, nullptr);
-  state->SetArena(options_.arena.get());
+  state->SetArena(hooks_.arena.get());
   if (options_.watch != nullptr) state->SetWatch(&options_.watch);
   if (options_.max_executed_nodes > 0) state->LimitExecutedNodes(options_.max_executed_nodes);
   return state;

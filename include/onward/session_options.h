@@ -20,10 +20,6 @@ namespace onward {
 
 class Communicator;  // onward/communicator.h
 
-namespace executors {
-class SharedArena;  // executors/shared_arena.h
-}
-
 struct SessionOptions {
   std::string provider = "cpu";  // "cpu" or "cuda"
   int num_threads = 0;           // 0: the physical cores; `pool` has its own number
@@ -51,8 +47,6 @@ struct SessionOptions {
   std::shared_ptr<ThreadPool> pool = nullptr;
   // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
   std::shared_ptr<MemoryLimit> memory = nullptr;
-  // Where runs compute, for sessions of which one runs at a time; null: memory of its own.
-  std::shared_ptr<executors::SharedArena> arena = nullptr;
   // By which AllReduce nodes add up; null: there is one rank.
   std::shared_ptr<Communicator> communicator = nullptr;
   bool profile = false;  // record every step; see WriteProfile

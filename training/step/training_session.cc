@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     std::vector<Model> phases, absl::Span<const SessionOptions> options,
-    const std::vector<Pass>& late_passes) {
+    const std::vector<Pass>& late_passes, std::shared_ptr<executors::SharedArena> arena) {
   std::unique_ptr<TrainingSession> made(new TrainingSession());
   for (const Model& model : phases) {
     for (const UpdateBinding& update : model.updates) {
@@ -70,8 +70,8 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     if (of_phase.stop_after_patches >= 0) {
       of_phase.stop_after_patches = std::max(0, of_phase.stop_after_patches - made->patches());
     }
-    ONWARD_RETURN_IF_ERROR(
-        made->AddPhase(std::move(phases[i]), of_phase, i == 0 ? late_passes : std::vector<Pass>()));
+    ONWARD_RETURN_IF_ERROR(made->AddPhase(std::move(phases[i]), of_phase,
+                                          i == 0 ? late_passes : std::vector<Pass>(), arena));
   }
   return made;
 }
@@ -91,7 +91,8 @@ int TrainingSession::patches() const {
 }
 
 absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options,
-                                       const std::vector<Pass>& late_passes) {
+                                       const std::vector<Pass>& late_passes,
+                                       std::shared_ptr<executors::SharedArena> arena) {
   std::map<std::string, size_t> updated;  // name of the output -> state
   for (const UpdateBinding& update : model.updates) {
     updated[model.graph.value(update.output).name] =
@@ -101,7 +102,7 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
-  executors::CompileHooks hooks{.expand_ops = onnx_io::ExpandFunctions};
+  executors::CompileHooks hooks{.expand_ops = onnx_io::ExpandFunctions, .arena = std::move(arena)};
   // An output, by position: inside, a model may have given the name to anything.
   if (const std::optional<size_t> loss = LossOutput(model.graph)) {
     const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {

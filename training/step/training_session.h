@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "executors/shared_arena.h"
 #include "graph/passes/pass.h"
 #include "onward/import.h"
 #include "onward/session.h"
@@ -24,10 +25,12 @@ class TrainingSession {
   // dtype and shape in all phases.
   // `options`: by phase; the last ones are the default's where there are fewer. Their
   // stop_after_patches is of all phases together. `late_passes`: of the first phase's graph, once
-  // it is optimised (CompileHooks::late_passes).
+  // it is optimised (CompileHooks::late_passes). `arena`: where all phases compute; null: each has
+  // memory of its own.
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
       std::vector<Model> phases, absl::Span<const SessionOptions> options,
-      const std::vector<Pass>& late_passes = {});
+      const std::vector<Pass>& late_passes = {},
+      std::shared_ptr<executors::SharedArena> arena = nullptr);
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
       Model step, const SessionOptions& options = {}, const std::vector<Pass>& late_passes = {});
 
@@ -107,7 +110,8 @@ class TrainingSession {
   // State that begins with the value of other state (averages of weights) gets memory of its own.
   void SeparateState();
   absl::Status AddPhase(Model model, const SessionOptions& options,
-                        const std::vector<Pass>& late_passes);
+                        const std::vector<Pass>& late_passes,
+                        std::shared_ptr<executors::SharedArena> arena);
   int patches() const;  // that the passes of all phases made
   // phase.given: what is in `inputs`, else what the input has in Step. InvalidArgument: no such
   // input.

@@ -80,7 +80,6 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   session.memory = memory_;
   session.log = options_.log;
   session.counters = options_.counters;
-  session.arena = arena_ = std::make_shared<executors::SharedArena>();
   std::vector<SessionOptions> options(models.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;
@@ -101,7 +100,9 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
                                        config_.recompute().segment().end());
   std::vector<Pass> late;
   if (!named.empty() || segments_ > 1) late.push_back(RecomputePass(named, segments_));
-  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), options, late));
+  arena_ = std::make_shared<executors::SharedArena>();
+  ONWARD_ASSIGN_OR_RETURN(session_,
+                          TrainingSession::Create(std::move(models), options, late, arena_));
   return absl::OkStatus();
 }
 
