@@ -43,6 +43,15 @@ absl::Status MakeRoom(DType dtype, DimsView dims, absl::Span<const SlotValue> in
   return absl::OkStatus();
 }
 
+// A number that depends on all bits of the seed in its lower half, too, and that no session counts
+// to (SplitMix64).
+uint64_t Scattered(uint64_t seed) {
+  seed += 0x9E3779B97F4A7C15;
+  seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9;
+  seed = (seed ^ (seed >> 27)) * 0x94D049BB133111EB;
+  return seed ^ (seed >> 31);
+}
+
 }  // namespace
 
 absl::Status StatusOf(const std::exception& error) {
@@ -216,10 +225,14 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
   state.SetTrace(TraceOf(options));
-  ONWARD_RETURN_IF_ERROR(state.Run(
-      options.run_index ? *options.run_index : run_index_.fetch_add(1, std::memory_order_relaxed),
-      &options));
+  ONWARD_RETURN_IF_ERROR(state.Run(NumberOf(options), &options));
   return CopyOutputs(state, bound, slots, outputs);
+}
+
+uint64_t CompiledSession::NumberOf(const RunOptions& options) {
+  if (options.seed) return Scattered(*options.seed) + options.run_index.value_or(0);
+  return options.run_index ? *options.run_index
+                           : run_index_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Trace* CompiledSession::TraceOf(const RunOptions& options) {

@@ -76,6 +76,8 @@ class CompiledSession : public Session {
   PlannedMemory MemoryOf(const Program& program, const Binding& bound) const;
   absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs, const RunOptions& options);
+  // By which random ops of the run draw.
+  uint64_t NumberOf(const RunOptions& options);
   // Where a run with these options is recorded; null: nowhere.
   Trace* TraceOf(const RunOptions& options);
   // Outputs that no step wrote into the caller's memory.

@@ -27,6 +27,10 @@ struct RunOptions {
   // The number of the run, by which random ops draw (see Session::set_run_index); nothing: the
   // session's next one.
   std::optional<uint64_t> run_index = std::nullopt;
+  // Random ops draw by it in place of the number that the session would give the run: runs of equal
+  // seeds draw the same, whatever ran before, in all sessions of one model whose
+  // SessionOptions::seed is the same. A run_index beside it tells runs of one seed apart.
+  std::optional<uint64_t> seed = std::nullopt;
   // The rows of a batch that other ranks have parts of too.
   BatchSlice batch_slice = {};
   // Gets an event per step of this run, in place of what SessionOptions::profile records; must

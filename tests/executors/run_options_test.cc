@@ -89,5 +89,36 @@ TEST(RunOptionsTest, RunsOfOneNumberDrawTheSame) {
   EXPECT_FALSE(std::equal(first.data<float>(), first.data<float>() + 8, other.data<float>()));
 }
 
+TEST(RunOptionsTest, RunsOfOneSeedDrawTheSame) {
+  const auto session = SessionOf(
+      "g (float[n] x) => (float[n] y, float[8] z) <float ratio = {0.5}, bool on = {1}> {"
+      "  y = Dropout (x, ratio, on)  z = RandomNormal <shape = [8]> () }");
+  Tensor x(DType::kFloat32, {64});
+  std::fill_n(x.mutable_data<float>(), 64, 1.0f);
+  const auto draw = [&](const RunOptions& options) {
+    std::vector<float> drawn;
+    const auto outputs = session->Run({{"x", x}}, options);
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    for (const char* name : {"y", "z"}) {
+      const auto part = outputs->at(name).tensor().span<float>();
+      drawn.insert(drawn.end(), part.begin(), part.end());
+    }
+    return drawn;
+  };
+  const std::vector<float> first = draw({.seed = 7});
+  const std::vector<float> next = draw({});
+  EXPECT_EQ(draw({.seed = 7}), first);
+  EXPECT_NE(draw({.seed = 8}), first);
+  EXPECT_NE(draw({.seed = uint64_t{7} << 32}), first);
+  EXPECT_NE(next, first);
+  // A run with a seed is not one of those that the session counts.
+  session->set_run_index(0);
+  EXPECT_EQ(draw({}), next);
+  EXPECT_NE(draw({.seed = 0}), next);
+  // Its number tells runs of one seed apart.
+  EXPECT_NE(draw({.run_index = 1, .seed = 7}), first);
+  EXPECT_EQ(draw({.run_index = 1, .seed = 7}), draw({.run_index = 1, .seed = 7}));
+}
+
 }  // namespace
 }  // namespace onward::executors
