@@ -2,11 +2,15 @@
 #include "onward/run_options.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "onward/builder.h"
+#include "onward/custom_ops.h"
+#include "onward/functions.h"
 #include "onward/session.h"
 #include "tests/support/text_model.h"
 
@@ -118,6 +122,66 @@ TEST(RunOptionsTest, RunsOfOneSeedDrawTheSame) {
   // Its number tells runs of one seed apart.
   EXPECT_NE(draw({.run_index = 1, .seed = 7}), first);
   EXPECT_EQ(draw({.run_index = 1, .seed = 7}), draw({.run_index = 1, .seed = 7}));
+}
+
+// Steps of a run, the third of which ends once another thread has asked the run to stop.
+struct WatchedSteps {
+  std::atomic<int> ran{0};
+  std::atomic<bool> waits{false}, stopped{false};
+};
+WatchedSteps* watched = nullptr;
+
+class WatchedKernel : public Kernel {
+ public:
+  absl::Status Bind(BindContext& context) const override {
+    context.SetOutput(0, context.input_dims(0));
+    return absl::OkStatus();
+  }
+  absl::Status Run(RunContext& context) const override {
+    context.out<float>(0)[0] = context.in<float>(0)[0];
+    if (++watched->ran != 3) return absl::OkStatus();
+    watched->waits = true;
+    while (!watched->stopped) std::this_thread::yield();
+    return absl::OkStatus();
+  }
+};
+
+TEST(RunOptionsTest, NoStepBeginsAfterAnotherThreadHasCancelled) {
+  const auto make = [](const NodeSpec&) -> absl::StatusOr<std::unique_ptr<Kernel>> {
+    return std::make_unique<WatchedKernel>();
+  };
+  ASSERT_TRUE(RegisterCustomOp({.domain = "watched.ops",
+                                .signature = "Watched (X: T) -> (Y: T) where T = float",
+                                .formula = [](const FormulaCall& call) -> std::vector<Expr> {
+                                  return {call.input(0)};
+                                },
+                                .kernels = {{"cpu", "watched", make}}})
+                  .ok());
+  GraphBuilder builder("chain");
+  Expr value = builder.Input("x", DType::kFloat32, {1});
+  for (int i = 0; i < 100; ++i) value = expr::Op("Watched", {value}, {}, "watched.ops");
+  builder.Output("y", value);
+  const auto session = Session::Create(*builder.Build());
+  ASSERT_TRUE(session.ok()) << session.status();
+  WatchedSteps steps;
+  watched = &steps;
+  std::stop_source stop;
+  Clock::time_point asked;
+  std::thread other([&] {
+    while (!steps.waits) std::this_thread::yield();
+    asked = Clock::now();
+    stop.request_stop();
+    steps.stopped = true;
+  });
+  const auto ran =
+      (*session)->Run({{"x", Tensor::Of<float>({1}, {5})}}, {.cancel = stop.get_token()});
+  const Clock::time_point ended = Clock::now();
+  other.join();
+  watched = nullptr;
+  EXPECT_TRUE(absl::IsCancelled(ran.status())) << ran.status();
+  EXPECT_EQ(steps.ran, 3);
+  // 10 ms on a machine that has nothing else to do; a thread may wait for a busy one.
+  EXPECT_LT(ended - asked, std::chrono::seconds(1));
 }
 
 }  // namespace
