@@ -11,6 +11,7 @@
 #include "nn/row_norm.h"
 #include "onward/expr.h"
 #include "onward/status.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 namespace {
@@ -50,12 +51,12 @@ OptionProblem CheckRange(const OptimizerSetting& setting, double value) {
 class Writer {
  public:
   Writer(Model& model, const OptimizerEntry& entry, bool portable)
-      : model_(model), entry_(entry), portable_(portable), sink_(model.graph, "optimizer/") {}
+      : model_(model), entry_(entry), portable_(portable), sink_(model.graph, kOptimizerPrefix) {}
 
   absl::Status AddStepNumber() {
     Tensor one(DType::kInt64, Dims());
     one.mutable_data<int64_t>()[0] = 1;
-    step_ = AddState(model_.graph, "optimizer/step", std::move(one));
+    step_ = AddState(model_.graph, kStepNumber, std::move(one));
     return Update(step_, sink_.Value(step_) + 1.0);
   }
 
@@ -69,7 +70,7 @@ class Writer {
       values.mutable_data<double>()[i] = added.values.back();
     }
     added.input = model_.graph.UniqueName(
-        absl::StrCat("optimizer/", group.name, group.name.empty() ? "" : "/", "settings"));
+        absl::StrCat(kOptimizerPrefix, group.name, group.name.empty() ? "" : "/", "settings"));
     const ValueId settings = AddState(model_.graph, added.input, std::move(values));
     for (size_t i = 0; i < group.parameters.size(); ++i) {
       ONWARD_RETURN_IF_ERROR(
@@ -103,7 +104,7 @@ class Writer {
       kept.push_back(state.name.empty() ? ValueId()
                                         : AddState(model_.graph,
                                                    model_.graph.UniqueName(absl::StrCat(
-                                                       "optimizer/", name, "/", state.name)),
+                                                       kOptimizerPrefix, name, "/", state.name)),
                                                    std::move(state.initial)));
       inputs.push_back(kept.back().valid() ? sink_.Value(kept.back()) : Expr());
     }

@@ -13,10 +13,6 @@ namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
 
-constexpr char kSumPrefix[] = "gradient/";
-constexpr char kCount[] = "accumulate/count";          // of the step so far
-constexpr char kReference[] = "accumulate/reference";  // the first count of the step that is not 0
-
 Tensor Zeros(DType dtype, DimsView dims) {
   Tensor zeros(dtype, dims);
   std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
@@ -32,8 +28,8 @@ Expr OrOne(const Expr& reference) {
 
 Expr AccumulateCount(Model& model, GraphSink& sink, const Expr& count, int64_t batches) {
   if (!count.valid()) return sink.Scalar(1, DType::kFloat32);
-  const ValueId total_state = AddState(model.graph, kCount, Tensor::Scalar(0.0));
-  const ValueId reference_state = AddState(model.graph, kReference, Tensor::Scalar(0.0));
+  const ValueId total_state = AddState(model.graph, kAccumulatedCount, Tensor::Scalar(0.0));
+  const ValueId reference_state = AddState(model.graph, kAccumulatedReference, Tensor::Scalar(0.0));
   const Expr total = sink.Value(total_state);
   const Expr reference =
       Where(Greater(total, ScalarLike(total, 0)), sink.Value(reference_state), count);
@@ -50,8 +46,8 @@ absl::Status AccumulateGradients(Model& model, const std::vector<std::string>& n
   GraphSink sink(model.graph, "accumulate/");
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Type& type = model.graph.type(gradients[i]);
-    const ValueId sum =
-        AddState(model.graph, kSumPrefix + names[i], Zeros(type.dtype, *type.static_dims()));
+    const ValueId sum = AddState(model.graph, kGradientSumPrefix + names[i],
+                                 Zeros(type.dtype, *type.static_dims()));
     const Expr next = sink.Value(sum) + sink.Value(gradients[i]);
     ONWARD_RETURN_IF_ERROR(sink.status());
     AddUpdate(model, sum, next.id());
@@ -66,15 +62,15 @@ absl::StatusOr<AccumulatedGradients> ReadAccumulated(Model& model, const std::ve
   AccumulatedGradients read;
   Expr factor;
   if (counted) {
-    read.sums = {AddState(model.graph, kCount, Tensor::Scalar(0.0)),
-                 AddState(model.graph, kReference, Tensor::Scalar(0.0))};
+    read.sums = {AddState(model.graph, kAccumulatedCount, Tensor::Scalar(0.0)),
+                 AddState(model.graph, kAccumulatedReference, Tensor::Scalar(0.0))};
     const Expr reference = OrOne(sink.Value(read.sums[1]));
     factor =
         Cast(reference * static_cast<double>(batches) / sink.Value(read.sums[0]), DType::kFloat32);
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    const ValueId sum =
-        AddState(model.graph, kSumPrefix + names[i], Zeros(like[i].dtype(), like[i].dims()));
+    const ValueId sum = AddState(model.graph, kGradientSumPrefix + names[i],
+                                 Zeros(like[i].dtype(), like[i].dims()));
     read.sums.push_back(sum);
     Expr gradient = sink.Value(sum);
     if (counted) gradient = gradient * Cast(factor, gradient.dtype());
@@ -95,7 +91,8 @@ absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums) {
 }
 
 bool IsAccumulated(std::string_view state) {
-  return state.starts_with(kSumPrefix) || state == kCount || state == kReference;
+  return state.starts_with(kGradientSumPrefix) || state == kAccumulatedCount ||
+         state == kAccumulatedReference;
 }
 
 }  // namespace onward::training

@@ -10,11 +10,9 @@
 #include "absl/status/status.h"
 #include "onward/expr.h"
 #include "training/config/make_loss.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
-
-// The count of a batch's targets (LossParts::count), an output; absent where losses are summed.
-inline constexpr char kLossCount[] = "loss_count";
 
 // In the graph of a batch: adds its count to the step's, and returns the share of `sum` that flows
 // back, a float32 number near 1 / (number of targets of a step), so that float16 gradients have the

@@ -13,6 +13,7 @@
 #include "onward/dim.h"
 #include "onward/functions.h"
 #include "onward/status.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 

@@ -11,10 +11,6 @@
 
 namespace onward::training {
 
-// An input, float64: the rank's share of the rows of a batch, 1 by default. 0: its rows count for
-// nothing, they are there for their shape alone.
-inline constexpr char kBatchShare[] = "batch/share";
-
 // The gradients of parameters `names`, as they are over the rows of all ranks.
 absl::Status AllReduceGradients(Model& model, const std::vector<std::string>& names,
                                 std::vector<ValueId>& gradients);

@@ -10,11 +10,9 @@
 #include "onward/expr.h"
 #include "onward/train_config.pb.h"
 #include "training/config/precision.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
-
-inline constexpr char kLossScaleInput[] = "scaler/scale";       // float32 scalar
-inline constexpr char kGradientsFinite[] = "gradients_finite";  // bool scalar
 
 struct LossScale {
   double scale = 1;   // a float32 number

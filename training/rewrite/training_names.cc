@@ -4,21 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 namespace {
 
-constexpr std::string_view kNames[] = {
-    "loss",         "prediction",     "gradient_norm", "gradients_finite", "averaging/weight",
-    "scaler/scale", "optimizer/step", "loss_count",    "accumulate/count", "accumulate/reference",
-    "batch/share"};
-// Before the name of a parameter or of a group of them.
-constexpr std::string_view kPrefixes[] = {"gradient_norm/", "gradient_value/", "lbfgs_gradient/",
-                                          "average/",       "gradient/",       "next/",
-                                          "statistic/",     "optimizer/"};
-
 bool IsExactName(std::string_view name) {
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return std::find(std::begin(kTrainingNames), std::end(kTrainingNames), name) !=
+         std::end(kTrainingNames);
 }
 
 // No exporter writes it.
@@ -44,7 +37,7 @@ std::string QuotedUserName(std::string_view name) {
 bool IsTrainingName(std::string_view name) {
   if (IsExactName(name)) return true;
   return UserName(name) == name &&
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+         std::any_of(std::begin(kTrainingPrefixes), std::end(kTrainingPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 

@@ -65,7 +65,7 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    AddPhaseOutput(model.graph, prediction, "prediction", outputs);
+    AddPhaseOutput(model.graph, prediction, kPrediction, outputs);
   }
   ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
   return model;

@@ -132,7 +132,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
           Reshape(Cast(Cast(shown, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  AddPhaseOutput(graph, shown, "loss", outputs);
+  AddPhaseOutput(graph, shown, kLoss, outputs);
   if (!made.count.valid() || !form.parts) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));

@@ -62,7 +62,7 @@ class UpdateWriter {
                             ? by_norm.norm
                             : Cast(by_norm.norm, DType::kFloat32);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      AddPhaseOutput(model_.graph, norm, "gradient_norm", outputs_);
+      AddPhaseOutput(model_.graph, norm, kGradientNorm, outputs_);
     }
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);

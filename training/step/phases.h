@@ -13,6 +13,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/prepare/trainable.h"
 #include "training/prepare/trainable_model.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 
@@ -20,11 +21,7 @@ namespace onward::training {
 // loss and gradients at the state's parameters, which it leaves as they are.
 bool IsLbfgs(const TrainConfig& config);
 
-// Names of values in all phases: outputs "loss", "gradient_norm", "gradient_norm/<parameter>" and
-// "gradient_value/<parameter>" (where asked for), "gradients_finite" (float16, where weights are
-// updated) and "prediction" (phase evaluate, where targets are classes); inputs "averaging/weight"
-// (the share of the new weights in their average), "scaler/scale" (of the loss, float16) and
-// "batch/share" (of the rank's rows, where several make the step), with defaults.
+// The names of what they have besides the model: training/rewrite/names.h.
 struct TrainingPhases {
   // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow,
   // those that evaluate last.
@@ -42,15 +39,6 @@ struct TrainingPhases {
   std::vector<std::string> buffers;     // running statistics and what else a run of it updates
   int patches_left = -1;                // of PhaseOptions::stop_after_patches, for the sessions
 };
-
-inline constexpr char kAveragePrefix[] = "average/";
-// Not below the prefix: "average/weight" is of a parameter "weight".
-inline constexpr char kAverageWeight[] = "averaging/weight";
-// State of trainings that add gradients up over several batches.
-inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
-inline constexpr char kGradientValuePrefix[] = "gradient_value/";
-// Outputs of a training with LBFGS: what its closure returns.
-inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";
 
 struct PhaseOptions {
   bool portable = false;        // in ops of the standard alone, for other runtimes

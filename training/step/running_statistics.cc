@@ -10,6 +10,7 @@
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 

@@ -10,8 +10,6 @@
 
 namespace onward::training {
 
-inline constexpr char kStatisticPrefix[] = "statistic/";
-
 // For a model in training mode whose updates are statistics of the batch
 // (TrainingModeOptions::batch_statistics): those of BatchNormalizations become outputs
 // "statistic/<name>", and nothing else stays. Empty: the model has none.

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
-#include "training/rewrite/all_reduce.h"
 #include "training/rewrite/loss_scale.h"
+#include "training/rewrite/names.h"
 #include "training/step/accumulated_step.h"
 #include "training/step/graph_step.h"
 #include "training/step/lbfgs_step.h"
