@@ -59,14 +59,14 @@ absl::Status Run(const std::string& config_path, const std::string& batch_path, 
   ONWARD_ASSIGN_OR_RETURN(training::TrainingPhases phases,
                           training::MakeTrainingPhases(trained, config, fields));
   trained = {};
-  phases.models.resize(phases.apply ? 2 : 1);  // no evaluation
+  phases.graphs.resize(phases.apply ? 2 : 1);  // no evaluation
   SessionOptions options;
   options.num_threads = threads;
   options.precision = training::SessionPrecision(config);
   options.profile = !profile.empty();
-  const std::vector<SessionOptions> of_phases(phases.models.size(), options);
+  const std::vector<SessionOptions> of_phases(phases.graphs.size(), options);
   ONWARD_ASSIGN_OR_RETURN(const auto session,
-                          training::TrainingSession::Create(std::move(phases.models), of_phases));
+                          training::TrainingSession::Create(std::move(phases.graphs), of_phases));
   for (int steps; std::cin >> steps;)
     ONWARD_RETURN_IF_ERROR(Measure(*session, batch, phases.apply.has_value(), steps));
   return profile.empty() ? absl::OkStatus() : session->session().WriteProfile(profile);

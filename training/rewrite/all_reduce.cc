@@ -21,15 +21,13 @@ using namespace expr;  // NOLINT: reads as formulas
 
 namespace {
 
-Expr BatchShare(GraphSink& sink) {
-  const ValueId known = sink.graph().FindValue(kBatchShare);
-  return sink.Value(known.valid() ? known
-                                  : AddState(sink.graph(), kBatchShare, Tensor::Scalar(1.0)));
+Expr BatchShare(GraphSink& sink, std::optional<ValueId>& share) {
+  if (!share) share = AddState(sink.graph(), kBatchShare, Tensor::Scalar(1.0));
+  return sink.Value(*share);
 }
 
 // 1, or 0 where the rank's rows count for nothing.
-Expr Counted(GraphSink& sink) {
-  const Expr share = BatchShare(sink);
+Expr Counted(const Expr& share) {
   return Cast(Greater(share, ScalarLike(share, 0)), share.dtype());
 }
 
@@ -89,8 +87,9 @@ absl::Status AllReduceGradients(Model& model, const std::vector<std::string>& na
   return absl::OkStatus();
 }
 
-SummedLoss AllReduceLoss(GraphSink& sink, const Expr& sum, const Expr& count) {
-  const Expr counted = Counted(sink);
+SummedLoss AllReduceLoss(GraphSink& sink, const Expr& sum, const Expr& count,
+                         std::optional<ValueId>& share) {
+  const Expr counted = Counted(BatchShare(sink, share));
   SummedLoss made;
   made.own = sum * Cast(counted, sum.dtype());
   made.sum = AllReduce(made.own);
@@ -98,14 +97,14 @@ SummedLoss AllReduceLoss(GraphSink& sink, const Expr& sum, const Expr& count) {
   return made;
 }
 
-absl::Status AllReduceUpdates(Model& model) {
+absl::Status AllReduceUpdates(Model& model, std::optional<ValueId>& share) {
   Graph& graph = model.graph;
   GraphSink sink(graph, "all_reduce/");
   for (UpdateBinding& update : model.updates) {
     const ValueId own = update.output;
     if (!IsFloating(graph.type(own).dtype)) continue;
-    const Expr share = Cast(BatchShare(sink), graph.type(own).dtype);
-    const Expr mean = AllReduce(sink.Value(own) * share);
+    const Expr weight = Cast(BatchShare(sink, share), graph.type(own).dtype);
+    const Expr mean = AllReduce(sink.Value(own) * weight);
     ONWARD_RETURN_IF_ERROR(sink.status());
     const std::string name = graph.value(own).name;
     GraphEdit(graph).Rename(own, graph.UniqueName(name + "/own"));

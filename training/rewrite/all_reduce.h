@@ -2,6 +2,7 @@
 // the rows is added up over the ranks, so that each of them makes the step of the whole batch.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,16 @@ namespace onward::training {
 absl::Status AllReduceGradients(Model& model, const std::vector<std::string>& names,
                                 std::vector<ValueId>& gradients);
 
+// `share`, here and below: the graph's input kBatchShare, which is added where it is not there yet.
+
 // A loss in parts that add up over the rows of a batch (LossParts).
 struct SummedLoss {
   expr::Expr own;    // of the rank's rows: what gradients are of
   expr::Expr sum;    // of all rows
   expr::Expr count;  // of all rows; none where `count` was none
 };
-SummedLoss AllReduceLoss(expr::GraphSink& sink, const expr::Expr& sum, const expr::Expr& count);
+SummedLoss AllReduceLoss(expr::GraphSink& sink, const expr::Expr& sum, const expr::Expr& count,
+                         std::optional<ValueId>& share);
 
 // Tells nodes that draw random numbers which dim of what they draw for counts the rows of the batch
 // (kBatchAxisKey), so that each row draws what it draws in the whole batch. The rows are the first
@@ -32,6 +36,6 @@ void MarkBatchAxes(Graph& graph);
 // Floats that the model itself updates, such as running statistics: their mean over the ranks, by
 // the rows of each. Statistics of a batch are those of the rank's rows, as in PyTorch's
 // DistributedDataParallel, which takes the running ones of rank 0.
-absl::Status AllReduceUpdates(Model& model);
+absl::Status AllReduceUpdates(Model& model, std::optional<ValueId>& share);
 
 }  // namespace onward::training

@@ -26,14 +26,14 @@ LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool fin
   return {std::isfinite(grown) ? grown : scale.scale, 0};
 }
 
-Expr LossScaleInput(GraphSink& sink) {
-  const ValueId known = sink.graph().FindValue(kLossScaleInput);
-  return sink.Value(known.valid() ? known
-                                  : AddState(sink.graph(), kLossScaleInput, Tensor::Scalar(1.0f)));
+Expr LossScaleInput(GraphSink& sink, std::optional<ValueId>& scale) {
+  if (!scale) scale = AddState(sink.graph(), kLossScaleInput, Tensor::Scalar(1.0f));
+  return sink.Value(*scale);
 }
 
-UnscaledGradients Unscale(GraphSink& sink, const std::vector<Expr>& gradients) {
-  const Expr factor = Reciprocal(LossScaleInput(sink));
+UnscaledGradients Unscale(GraphSink& sink, const std::vector<Expr>& gradients,
+                          std::optional<ValueId>& scale) {
+  const Expr factor = Reciprocal(LossScaleInput(sink, scale));
   UnscaledGradients unscaled;
   std::vector<Expr> zeros;  // NaN where a gradient is not finite
   for (const Expr& gradient : gradients) {

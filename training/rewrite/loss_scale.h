@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,14 +28,15 @@ LossScale NextLossScale(const PrecisionConfig& config, LossScale scale, bool fin
 
 // --- in the graph
 
-// The input "scaler/scale", of 1 by default.
-expr::Expr LossScaleInput(expr::GraphSink& sink);
+// The input `scale` of the graph, kLossScaleInput, which is added where it is not there yet.
+expr::Expr LossScaleInput(expr::GraphSink& sink, std::optional<ValueId>& scale);
 
 struct UnscaledGradients {
   std::vector<expr::Expr> gradients;
   expr::Expr finite;  // whether all elements of all of them are
 };
 
-UnscaledGradients Unscale(expr::GraphSink& sink, const std::vector<expr::Expr>& gradients);
+UnscaledGradients Unscale(expr::GraphSink& sink, const std::vector<expr::Expr>& gradients,
+                          std::optional<ValueId>& scale);
 
 }  // namespace onward::training

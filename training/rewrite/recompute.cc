@@ -319,11 +319,11 @@ absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segme
   return patches;
 }
 
-Pass RecomputePass(std::vector<std::string> patterns, int count) {
+Pass RecomputePass(size_t loss_output, std::vector<std::string> patterns, int count) {
   Pass pass{.name = "recompute", .run = nullptr, .in_bodies = false};
-  pass.run = [patterns = std::move(patterns), count](Graph& graph, const PassOptions&,
-                                                     int& budget) -> absl::StatusOr<int> {
-    const ValueId loss = graph.FindValue("loss");
+  pass.run = [loss_output, patterns = std::move(patterns), count](
+                 Graph& graph, const PassOptions&, int& budget) -> absl::StatusOr<int> {
+    const ValueId loss = graph.outputs()[loss_output];
     ONWARD_ASSIGN_OR_RETURN(
         const std::vector<Segment> segments,
         patterns.empty() ? EvenSegments(graph, loss, count) : NamedSegments(graph, loss, patterns));

@@ -38,7 +38,7 @@ absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segme
                               int& budget);
 
 // The same of `patterns` or, when there are none, of `count` even segments, as a pass on a graph
-// whose loss is the value "loss".
-Pass RecomputePass(std::vector<std::string> patterns, int count);
+// whose loss is its output number `loss_output`.
+Pass RecomputePass(size_t loss_output, std::vector<std::string> patterns, int count);
 
 }  // namespace onward::training

@@ -26,12 +26,18 @@ absl::StatusOr<bool> AccumulatedStep::Make(StepReport& report) {
     ONWARD_RETURN_IF_ERROR(ClearAccumulated(session));
     return false;
   }
+  const size_t apply = *context_.phases.apply;
+  const StepOutputs& at = session.outputs(apply);
   TrainingSession::Accept accept;
-  if (ScalesLoss(context_.config)) accept = GradientsFinite;
+  if (ScalesLoss(context_.config)) {
+    accept = [&at](const TrainingSession::Outputs& outputs) {
+      return GradientsFinite(at, outputs);
+    };
+  }
   ONWARD_RETURN_IF_ERROR(
-      AtStep(context_.progress, session.Step({}, update_outputs_, *context_.phases.apply, accept)));
-  ReadGradients(update_outputs_, report);
-  finite &= GradientsFinite(update_outputs_);
+      AtStep(context_.progress, session.Step({}, update_outputs_, apply, accept)));
+  ReadGradients(at, update_outputs_, context_.phases.parameters, report);
+  finite &= GradientsFinite(at, update_outputs_);
   if (!finite) ONWARD_RETURN_IF_ERROR(ClearAccumulated(session));
   return finite;
 }

@@ -18,7 +18,7 @@ class AccumulatedStep : public GraphStep {
   absl::Status Undo() override;
 
  private:
-  Session::Outputs update_outputs_;
+  TrainingSession::Outputs update_outputs_;
   std::map<std::string, Tensor> before_;  // state that the batches of a step change
 };
 

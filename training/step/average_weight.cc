@@ -1,7 +1,7 @@
 #include "training/step/average_weight.h"
 
 #include "onward/tensor.h"
-#include "training/step/phases.h"
+#include "training/step/phase.h"
 
 namespace onward::training {
 
@@ -18,7 +18,7 @@ absl::Status SetAverageWeight(const TrainConfig& config, TrainingProgress& progr
              : progress.averaged == 1                 ? 1.0
                                                       : 1 - average.decay();
   }
-  return session.Set(kAverageWeight, Tensor::Scalar(weight));
+  return session.Set(&StepInputs::average_weight, Tensor::Scalar(weight));
 }
 
 }  // namespace onward::training

@@ -11,7 +11,6 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
                                          const DataConfig& data) {
   Session::Inputs given;
   for (const ValueInfo& input : inputs) {
-    if (IsTrainingName(input.name)) continue;
     const std::string name = UserName(input.name);
     const auto named = data.inputs().find(name);
     const std::string& field = named == data.inputs().end() ? name : named->second;

@@ -23,7 +23,8 @@ absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision, int&
   return Autocast(model, half ? DType::kFloat16 : DType::kBFloat16, budget);
 }
 
-absl::Status KeepPhaseOutputs(Model& model, const PhaseOutputs& wanted) {
+absl::StatusOr<Phase> FinishPhase(Model model, const PhaseIds& ids) {
+  const std::vector<ValueId> wanted = ids.outputs.All();
   std::vector<int> kept;
   const std::vector<ValueId>& outputs = model.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -34,14 +35,21 @@ absl::Status KeepPhaseOutputs(Model& model, const PhaseOutputs& wanted) {
   }
   std::vector<ValueId> moved;
   ONWARD_ASSIGN_OR_RETURN(model.graph, KeepOutputs(std::move(model.graph), kept, &moved));
-  for (UpdateBinding& update : model.updates) {
-    update.input = moved[static_cast<size_t>(update.input.index)];
-    update.output = moved[static_cast<size_t>(update.output.index)];
-  }
-  return absl::OkStatus();
+  const auto now = [&](ValueId id) { return moved[static_cast<size_t>(id.index)]; };
+  for (UpdateBinding& update : model.updates) update = {now(update.input), now(update.output)};
+  const auto position_in = [&](const std::vector<ValueId>& all) {
+    return [&all, &now](ValueId id) {
+      return static_cast<size_t>(std::find(all.begin(), all.end(), now(id)) - all.begin());
+    };
+  };
+  Phase phase;
+  phase.outputs = ids.outputs.Mapped<size_t>(position_in(model.graph.outputs()));
+  phase.inputs = ids.inputs.Mapped<size_t>(position_in(model.graph.inputs()));
+  phase.model = std::move(model);
+  return phase;
 }
 
-absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainConfig& config,
+absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainConfig& config,
                                     absl::Span<const Field> fields,
                                     const std::vector<std::string>& state,
                                     const std::vector<std::string>& averaged, int& budget) {
@@ -58,17 +66,16 @@ absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainCo
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
   GraphSink sink(model.graph, "loss/");
-  PhaseOutputs outputs;
+  PhaseIds ids;
   ONWARD_ASSIGN_OR_RETURN(const Scored scored,
                           AddLoss(sink, config.loss(), output, fields,
-                                  {.parts = !config.loss().has_from_model()}, outputs));
+                                  {.parts = !config.loss().has_from_model()}, ids));
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    AddPhaseOutput(model.graph, prediction, kPrediction, outputs);
+    ids.outputs.prediction = AddPhaseOutput(model.graph, prediction, kPrediction);
   }
-  ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
-  return model;
+  return FinishPhase(std::move(model), ids);
 }
 
 absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,

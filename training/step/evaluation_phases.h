@@ -16,11 +16,11 @@ namespace onward::training {
 // pass's.
 absl::Status ApplyPrecision(Model& model, const PrecisionConfig& precision, int& budget);
 
-// Leaves these outputs, the updates and what they need.
-absl::Status KeepPhaseOutputs(Model& model, const PhaseOutputs& wanted);
+// The model with these outputs and the updates alone, and what they need.
+absl::StatusOr<Phase> FinishPhase(Model model, const PhaseIds& ids);
 
 // Evaluates with the weights that are state elsewhere, or with their averages.
-absl::StatusOr<Model> EvaluatePhase(const TrainableModel& trained, const TrainConfig& config,
+absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainConfig& config,
                                     absl::Span<const Field> fields,
                                     const std::vector<std::string>& state,
                                     const std::vector<std::string>& averaged, int& budget);

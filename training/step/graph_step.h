@@ -20,7 +20,7 @@ class GraphStep : public TrainingStep {
   const StepContext context_;
 
  private:
-  Session::Outputs outputs_;  // their memory is used again in each step
+  TrainingSession::Outputs outputs_;  // their memory is used again in each step
 };
 
 }  // namespace onward::training

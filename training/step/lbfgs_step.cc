@@ -75,25 +75,27 @@ absl::StatusOr<Lbfgs::Evaluation> LbfgsStep::Evaluate(const std::vector<GivenBat
   session.session().set_run_index(
       static_cast<uint64_t>(context_.progress.step * context_.config.accumulate()));
   LossMean mean;
-  Session::Outputs outputs;
+  TrainingSession::Outputs outputs;
   for (const GivenBatch& given : batches) {
     if (report == nullptr && context_.interrupted && context_.interrupted())
       return absl::CancelledError("interrupted");
     ONWARD_RETURN_IF_ERROR(SetSlice(context_, given.slice));
-    absl::StatusOr<Session::Outputs> ran = session.Step(given.inputs);
-    if (!ran.ok())
-      return NamePlace(AtStep(context_.progress, ran.status()), given.batch, given.places);
-    outputs = *std::move(ran);
-    mean.Add(outputs);
+    ONWARD_RETURN_IF_ERROR(NamePlace(AtStep(context_.progress, session.Step(given.inputs, outputs)),
+                                     given.batch, given.places));
+    mean.Add(session.outputs(), outputs);
   }
-  if (context_.phases.apply) {
-    ONWARD_ASSIGN_OR_RETURN(outputs, session.Step({}, *context_.phases.apply));
+  const size_t last = context_.phases.apply.value_or(0);
+  if (last != 0) {
+    outputs.clear();
+    ONWARD_RETURN_IF_ERROR(session.Step({}, outputs, last));
   }
-  if (report != nullptr) ReadGradients(outputs, *report);
+  const StepOutputs& places = session.outputs(last);
+  const std::vector<std::string>& parameters = context_.phases.parameters;
+  if (report != nullptr) ReadGradients(places, outputs, parameters, *report);
   Lbfgs::Evaluation found;
   found.loss = mean.value();
-  for (const std::string& name : context_.phases.parameters)
-    found.gradients[name] = outputs.at(kLbfgsGradientPrefix + name).tensor();
+  for (size_t i = 0; i < parameters.size(); ++i)
+    found.gradients[parameters[i]] = outputs[places.lbfgs_gradients[i]].tensor();
   return found;
 }
 

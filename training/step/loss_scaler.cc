@@ -16,7 +16,8 @@ bool LossScaler::scales() const { return ScalesLoss(config_); }
 
 absl::Status LossScaler::Set(TrainingSession& session) const {
   if (!scales()) return absl::OkStatus();
-  return session.Set(kLossScaleInput, Tensor::Scalar(static_cast<float>(progress_.loss_scale)));
+  return session.Set(&StepInputs::loss_scale,
+                     Tensor::Scalar(static_cast<float>(progress_.loss_scale)));
 }
 
 bool LossScaler::Handles() const {

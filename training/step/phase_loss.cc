@@ -82,7 +82,7 @@ absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& l
 
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
                                absl::Span<const Field> fields, const LossForm& form,
-                               PhaseOutputs& outputs) {
+                               PhaseIds& ids) {
   Graph& graph = sink.graph();
   const bool parts = form.parts || form.all_reduce;
   Scored made;
@@ -123,7 +123,7 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   Expr shown = made.loss;
   if (form.all_reduce) {
-    const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count);
+    const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count, ids.inputs.batch_share);
     made.loss = summed.own;
     if (summed.count.valid()) made.count = Reshape(summed.count, sink.Ints({}));
     shown = summed.sum;
@@ -132,12 +132,12 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
           Reshape(Cast(Cast(shown, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  AddPhaseOutput(graph, shown, kLoss, outputs);
+  ids.outputs.loss = AddPhaseOutput(graph, shown, kLoss);
   if (!made.count.valid() || !form.parts) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));
   ONWARD_RETURN_IF_ERROR(sink.status());
-  AddPhaseOutput(graph, made.count, kLossCount, outputs);
+  ids.outputs.count = AddPhaseOutput(graph, made.count, kLossCount);
   return made;
 }
 

@@ -28,10 +28,9 @@ struct LossForm {
   bool all_reduce = false;  // over the rows of all ranks
 };
 
-// Adds the loss of the output `scored`, as output "loss"; no count where the config sums. Fields of
+// Adds the loss of the output `scored` as an output; no count where the config sums. Fields of
 // the data that it reads become inputs: the field's type with a batch before it.
 absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
-                               absl::Span<const Field> fields, const LossForm& form,
-                               PhaseOutputs& outputs);
+                               absl::Span<const Field> fields, const LossForm& form, PhaseIds& ids);
 
 }  // namespace onward::training

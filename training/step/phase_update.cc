@@ -22,8 +22,8 @@ using namespace expr;  // NOLINT: reads as formulas
 // What changes between steps, of the kinds that the config asks for.
 class UpdateWriter {
  public:
-  UpdateWriter(Model& model, const TrainConfig& config, bool portable, PhaseOutputs& outputs)
-      : model_(model), config_(config), portable_(portable), outputs_(outputs) {}
+  UpdateWriter(Model& model, const TrainConfig& config, bool portable, PhaseIds& ids)
+      : model_(model), config_(config), portable_(portable), ids_(ids) {}
 
   // `gradients` are in the order of `parameters`.
   absl::Status Write(const std::vector<ValueId>& parameters, const std::vector<ValueId>& gradients,
@@ -32,24 +32,27 @@ class UpdateWriter {
     std::vector<Expr> clipped;
     for (const ValueId id : gradients) clipped.push_back(sink.Value(id));
     if (ScalesLoss(config_)) {
-      UnscaledGradients unscaled = Unscale(sink, clipped);
+      UnscaledGradients unscaled = Unscale(sink, clipped, ids_.inputs.loss_scale);
       clipped = std::move(unscaled.gradients);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      AddPhaseOutput(model_.graph, unscaled.finite, kGradientsFinite, outputs_);
+      ids_.outputs.gradients_finite =
+          AddPhaseOutput(model_.graph, unscaled.finite, kGradientsFinite);
     }
     if (config_.log().gradient_norms()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
         const Expr square = clipped[i] * clipped[i];
         const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
         ONWARD_RETURN_IF_ERROR(sink.status());
-        AddPhaseOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i], outputs_);
+        ids_.outputs.gradient_norms.push_back(
+            AddPhaseOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
       }
     }
     if (config_.log().has_histogram_steps()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
         const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
         ONWARD_RETURN_IF_ERROR(sink.status());
-        AddPhaseOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i], outputs_);
+        ids_.outputs.gradient_values.push_back(
+            AddPhaseOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
       }
     }
     const ClipConfig& clip = config_.clip();
@@ -62,7 +65,7 @@ class UpdateWriter {
                             ? by_norm.norm
                             : Cast(by_norm.norm, DType::kFloat32);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      AddPhaseOutput(model_.graph, norm, kGradientNorm, outputs_);
+      ids_.outputs.gradient_norm = AddPhaseOutput(model_.graph, norm, kGradientNorm);
     }
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);
@@ -87,7 +90,8 @@ class UpdateWriter {
       const ValueId state = ConstantToState(model_.graph, parameters[i]);
       const Expr same = Identity(sink.Value(state));
       ONWARD_RETURN_IF_ERROR(sink.status());
-      AddPhaseOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i], outputs_);
+      ids_.outputs.lbfgs_gradients.push_back(
+          AddPhaseOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i]));
       AddUpdate(model_, state, same.id());
     }
     phases.groups = {{"", {"lr"}, {config_.optimizer().lbfgs().lr()}}};
@@ -114,6 +118,8 @@ class UpdateWriter {
     OptimizerConfig optimizer = MakeOptimizer(config_.optimizer());
     optimizer.portable = portable_;
     ONWARD_ASSIGN_OR_RETURN(phases.groups, AddOptimizer(model_, optimizer, groups));
+    for (const GroupSettings& group : phases.groups)
+      ids_.inputs.settings.push_back(model_.graph.FindValue(group.input));
     return absl::OkStatus();
   }
 
@@ -122,7 +128,8 @@ class UpdateWriter {
   absl::Status WriteAverages(const TrainingPhases& phases) {
     Graph& graph = model_.graph;
     GraphSink sink(graph, "average/");
-    const Expr weight = sink.Value(AddState(graph, kAverageWeight, Tensor::Scalar(0.0)));
+    ids_.inputs.average_weight = AddState(graph, kAverageWeight, Tensor::Scalar(0.0));
+    const Expr weight = sink.Value(*ids_.inputs.average_weight);
     const Expr any = Greater(weight, ScalarLike(weight, 0));
     const bool uniform = config_.average().kind() == AverageConfig::UNIFORM;
     std::map<ValueId, ValueId> next_of;
@@ -149,28 +156,27 @@ class UpdateWriter {
   Model& model_;
   const TrainConfig& config_;
   const bool portable_;
-  PhaseOutputs& outputs_;
+  PhaseIds& ids_;
 };
 
 }  // namespace
 
 bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs(); }
 
-void AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name,
-                    PhaseOutputs& outputs) {
+ValueId AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name) {
   const ValueId old = graph.FindValue(name);
   if (old.valid() && old != value.id())
     GraphEdit(graph).Rename(old, graph.UniqueName(name + "/model"));
   GraphEdit(graph).Rename(value.id(), name);
   GraphEdit(graph).AddOutput(value.id());
-  outputs.push_back(value.id());
+  return value.id();
 }
 
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
                          const std::vector<ValueId>& gradients, TrainingPhases& phases,
-                         PhaseOutputs& outputs) {
-  return UpdateWriter(model, config, portable, outputs).Write(parameters, gradients, phases);
+                         PhaseIds& ids) {
+  return UpdateWriter(model, config, portable, ids).Write(parameters, gradients, phases);
 }
 
 }  // namespace onward::training

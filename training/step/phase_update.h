@@ -10,20 +10,16 @@
 
 namespace onward::training {
 
-// The values that a phase gives its caller, in the order in which they became outputs.
-using PhaseOutputs = std::vector<ValueId>;
-
 // Makes `value` an output of the phase with the name `name`; what had the name has another one
-// then.
-void AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name,
-                    PhaseOutputs& outputs);
+// then. Returns its id.
+ValueId AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name);
 
 // Norms, bounds, the optimizer's update and averages, of the kinds that the config asks for.
 // `gradients` are in the order of `parameters`, which are those of `phases`; its groups are set.
-// What the caller reads of them is added to `outputs`.
+// What the caller sets or reads of them is added to `ids`.
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
                          const std::vector<ValueId>& gradients, TrainingPhases& phases,
-                         PhaseOutputs& outputs);
+                         PhaseIds& ids);
 
 }  // namespace onward::training

@@ -32,7 +32,7 @@ using namespace expr;  // NOLINT: reads as formulas
 bool NeedsApply(const TrainConfig& config) { return config.accumulate() > 1; }
 
 // The graph that updates `names` from the sums of the accumulating one, which it clears.
-absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<std::string>& names,
+absl::StatusOr<Phase> ApplyPhase(const Model& accumulating, const std::vector<std::string>& names,
                                  const TrainConfig& config, const PhaseOptions& options,
                                  TrainingPhases& phases) {
   Model model;
@@ -53,20 +53,20 @@ absl::StatusOr<Model> ApplyPhase(const Model& accumulating, const std::vector<st
       ReadAccumulated(model, values, names, !SumsLoss(config.loss()), config.accumulate()));
   if (options.all_reduce)
     ONWARD_RETURN_IF_ERROR(AllReduceGradients(model, names, accumulated.gradients));
-  PhaseOutputs outputs;
-  ONWARD_RETURN_IF_ERROR(WriteUpdate(model, config, options.portable, parameters,
-                                     accumulated.gradients, phases, outputs));
+  PhaseIds ids;
+  ONWARD_RETURN_IF_ERROR(
+      WriteUpdate(model, config, options.portable, parameters, accumulated.gradients, phases, ids));
   ONWARD_RETURN_IF_ERROR(ClearSums(model, accumulated.sums));
-  ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(model, outputs));
-  return model;
+  return FinishPhase(std::move(model), ids);
 }
 
 // The share of the loss that flows back, scaled.
-ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count) {
+ValueId Cotangent(Model& model, GraphSink& sink, const TrainConfig& config, const Expr& count,
+                  PhaseIds& ids) {
   const Expr share = NeedsApply(config) || !count.valid()
                          ? AccumulateCount(model, sink, count, config.accumulate())
                          : Cast(Reciprocal(count), DType::kFloat32);
-  return (ScalesLoss(config) ? LossScaleInput(sink) * share : share).id();
+  return (ScalesLoss(config) ? LossScaleInput(sink, ids.inputs.loss_scale) * share : share).id();
 }
 
 // Makes the phases one after the other.
@@ -110,9 +110,8 @@ class PhaseMaker {
     }
     ONWARD_RETURN_IF_ERROR(ApplyPrecision(step_, config_.precision(), budget_));
     ONWARD_ASSIGN_OR_RETURN(
-        scored_,
-        AddLoss(sink_, config_.loss(), output, fields_,
-                {.parts = NeedsApply(config_), .all_reduce = options_.all_reduce}, outputs_));
+        scored_, AddLoss(sink_, config_.loss(), output, fields_,
+                         {.parts = NeedsApply(config_), .all_reduce = options_.all_reduce}, ids_));
     return absl::OkStatus();
   }
 
@@ -134,11 +133,12 @@ class PhaseMaker {
   absl::Status Differentiate() {
     GradientOptions differentiating;
     differentiating.allow_onward_ops = !options_.portable;
-    const ValueId cotangent = Cotangent(step_, sink_, config_, scored_.count);
+    const ValueId cotangent = Cotangent(step_, sink_, config_, scored_.count, ids_);
     ONWARD_RETURN_IF_ERROR(sink_.status());
     ONWARD_ASSIGN_OR_RETURN(gradients_, AddGradients(step_.graph, {{scored_.loss.id(), cotangent}},
                                                      parameters_, differentiating));
-    if (options_.all_reduce) ONWARD_RETURN_IF_ERROR(AllReduceUpdates(step_));
+    if (options_.all_reduce)
+      ONWARD_RETURN_IF_ERROR(AllReduceUpdates(step_, ids_.inputs.batch_share));
     if (!options_.portable) return absl::OkStatus();
     ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(step_.graph));
     MakePlainIdentities(step_.graph);
@@ -147,7 +147,7 @@ class PhaseMaker {
 
   absl::Status FinishAccumulatingStep() {
     ONWARD_RETURN_IF_ERROR(AccumulateGradients(step_, phases_.parameters, gradients_));
-    ONWARD_ASSIGN_OR_RETURN(Model apply,
+    ONWARD_ASSIGN_OR_RETURN(Phase apply,
                             ApplyPhase(step_, phases_.parameters, config_, options_, phases_));
     for (const ValueId id : parameters_) {
       const ValueId state = ConstantToState(step_.graph, id);
@@ -155,10 +155,9 @@ class PhaseMaker {
       ONWARD_RETURN_IF_ERROR(sink_.status());
       if (bounded.valid()) AddUpdate(step_, state, bounded.id());
     }
-    ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(step_, outputs_));
-    phases_.models.push_back(std::move(step_));
-    phases_.apply = phases_.models.size();
-    phases_.models.push_back(std::move(apply));
+    ONWARD_RETURN_IF_ERROR(AddStep());
+    phases_.apply = phases_.graphs.size();
+    phases_.graphs.push_back(std::move(apply));
     return absl::OkStatus();
   }
 
@@ -166,17 +165,21 @@ class PhaseMaker {
     if (options_.all_reduce)
       ONWARD_RETURN_IF_ERROR(AllReduceGradients(step_, phases_.parameters, gradients_));
     ONWARD_RETURN_IF_ERROR(
-        WriteUpdate(step_, config_, options_.portable, parameters_, gradients_, phases_, outputs_));
-    ONWARD_RETURN_IF_ERROR(KeepPhaseOutputs(step_, outputs_));
-    phases_.models.push_back(std::move(step_));
+        WriteUpdate(step_, config_, options_.portable, parameters_, gradients_, phases_, ids_));
+    return AddStep();
+  }
+
+  absl::Status AddStep() {
+    ONWARD_ASSIGN_OR_RETURN(Phase step, FinishPhase(std::move(step_), ids_));
+    phases_.graphs.push_back(std::move(step));
     return absl::OkStatus();
   }
 
   absl::Status AddEvaluations() {
     std::vector<std::string> state;
-    for (const Model& model : phases_.models) {
-      for (const UpdateBinding& update : model.updates)
-        state.push_back(model.graph.value(update.input).name);
+    for (const Phase& phase : phases_.graphs) {
+      for (const UpdateBinding& update : phase.model.updates)
+        state.push_back(phase.model.graph.value(update.input).name);
     }
     std::vector<std::string> averaged = phases_.parameters;
     averaged.insert(averaged.end(), phases_.buffers.begin(), phases_.buffers.end());
@@ -184,19 +187,19 @@ class PhaseMaker {
       ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
                               StatisticsPhase(trained_, config_, averaged, budget_));
       if (statistics) {
-        phases_.statistics = phases_.models.size();
-        phases_.models.push_back(*std::move(statistics));
+        phases_.statistics = phases_.graphs.size();
+        phases_.graphs.push_back({*std::move(statistics)});
       }
     }
-    phases_.evaluate = phases_.models.size();
-    ONWARD_ASSIGN_OR_RETURN(Model evaluate,
+    phases_.evaluate = phases_.graphs.size();
+    ONWARD_ASSIGN_OR_RETURN(Phase evaluate,
                             EvaluatePhase(trained_, config_, fields_, state, {}, budget_));
-    phases_.models.push_back(std::move(evaluate));
+    phases_.graphs.push_back(std::move(evaluate));
     if (!config_.has_average()) return absl::OkStatus();
-    phases_.evaluate_average = phases_.models.size();
-    ONWARD_ASSIGN_OR_RETURN(Model average,
+    phases_.evaluate_average = phases_.graphs.size();
+    ONWARD_ASSIGN_OR_RETURN(Phase average,
                             EvaluatePhase(trained_, config_, fields_, state, averaged, budget_));
-    phases_.models.push_back(std::move(average));
+    phases_.graphs.push_back(std::move(average));
     return absl::OkStatus();
   }
 
@@ -208,7 +211,7 @@ class PhaseMaker {
   int budget_;
   Model step_;
   GraphSink sink_;  // of the step's graph
-  PhaseOutputs outputs_;
+  PhaseIds ids_;    // of the step's graph
   Scored scored_;
   std::vector<ValueId> parameters_, gradients_;
   TrainingPhases phases_;

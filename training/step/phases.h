@@ -14,6 +14,7 @@
 #include "training/prepare/trainable.h"
 #include "training/prepare/trainable_model.h"
 #include "training/rewrite/names.h"
+#include "training/step/phase.h"
 
 namespace onward::training {
 
@@ -25,7 +26,7 @@ bool IsLbfgs(const TrainConfig& config);
 struct TrainingPhases {
   // [0] computes loss and gradients, and makes the step unless `apply` does; the others follow,
   // those that evaluate last.
-  std::vector<Model> models;
+  std::vector<Phase> graphs;
   std::optional<size_t> apply;             // adds nothing up any more: updates the weights
   size_t evaluate = 0;                     // loss and prediction of the weights in inference form
   std::optional<size_t> evaluate_average;  // the same of the averaged weights

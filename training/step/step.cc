@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/rewrite/names.h"
 #include "training/step/accumulated_step.h"
 #include "training/step/graph_step.h"
 #include "training/step/lbfgs_step.h"
@@ -29,7 +28,7 @@ absl::Status SetSlice(const StepContext& context, const BatchSlice& slice) {
   if (context.batches.ranks() == 1) return absl::OkStatus();
   context.session.set_batch_slice(slice);
   const double share = static_cast<double>(slice.rows) / static_cast<double>(slice.whole);
-  return context.session.Set(kBatchShare, Tensor::Scalar(share));
+  return context.session.Set(&StepInputs::batch_share, Tensor::Scalar(share));
 }
 
 absl::Status AtStep(const TrainingProgress& progress, const absl::Status& status) {

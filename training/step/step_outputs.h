@@ -1,23 +1,28 @@
 // What a run of a training phase says.
 #pragma once
 
-#include "onward/session.h"
+#include <string>
+#include <vector>
+
 #include "onward/training_report.h"
+#include "training/step/phase.h"
+#include "training/step/training_session.h"
 
 namespace onward::training {
 
 double Now();  // seconds of a steady clock
 
-double LossOf(const Session::Outputs& outputs);
+// `at`: where the phase has its outputs.
+double LossOf(const StepOutputs& at, const TrainingSession::Outputs& outputs);
 
 // Whether the gradients are, as far as the phase looks at them.
-bool GradientsFinite(const Session::Outputs& outputs);
+bool GradientsFinite(const StepOutputs& at, const TrainingSession::Outputs& outputs);
 
 // The loss of a step's batches, which add up: over the targets of all of them, or their sum where
 // the config says so.
 class LossMean {
  public:
-  void Add(const Session::Outputs& outputs);
+  void Add(const StepOutputs& at, const TrainingSession::Outputs& outputs);
   double value() const { return counted_ ? sum_ / count_ : sum_; }
 
  private:
@@ -25,7 +30,8 @@ class LossMean {
   bool counted_ = false;
 };
 
-// Norms and values of gradients, where the phase has them.
-void ReadGradients(const Session::Outputs& outputs, StepReport& report);
+// Norms and values of the gradients of `parameters`, where the phase has them.
+void ReadGradients(const StepOutputs& at, const TrainingSession::Outputs& outputs,
+                   const std::vector<std::string>& parameters, StepReport& report);
 
 }  // namespace onward::training

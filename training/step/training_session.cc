@@ -23,30 +23,21 @@ absl::Status CheckFits(const ValueInfo& input, const Tensor& value) {
       absl::StrCat("'", input.name, "' is ", input.type.ToString(), ", got ", got.ToString()));
 }
 
-// The position of the output "loss", where it is one number.
-std::optional<size_t> LossOutput(const Graph& graph) {
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    const ValueData& output = graph.value(graph.outputs()[i]);
-    const auto dims = output.type.static_dims();
-    if (output.name == "loss" && dims && NumElements(*dims) == 1) return i;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    Model step, const SessionOptions& options, const std::vector<Pass>& late_passes) {
-  std::vector<Model> phases;
+    Phase step, const SessionOptions& options, const std::vector<Pass>& late_passes) {
+  std::vector<Phase> phases;
   phases.push_back(std::move(step));
   return Create(std::move(phases), {options}, late_passes);
 }
 
 absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    std::vector<Model> phases, absl::Span<const SessionOptions> options,
+    std::vector<Phase> phases, absl::Span<const SessionOptions> options,
     const std::vector<Pass>& late_passes, std::shared_ptr<executors::SharedArena> arena) {
   std::unique_ptr<TrainingSession> made(new TrainingSession());
-  for (const Model& model : phases) {
+  for (const Phase& phase : phases) {
+    const Model& model = phase.model;
     for (const UpdateBinding& update : model.updates) {
       const ValueData& input = model.graph.value(update.input);
       if (!input.constant) {
@@ -58,10 +49,11 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     }
   }
   // No graph keeps a second copy of the state as its inputs' defaults.
-  for (Model& model : phases) {
-    for (const ValueId input : model.graph.inputs()) {
-      if (made->state_index_.contains(model.graph.value(input).name))
-        SetConstant(model.graph, input, std::nullopt);
+  for (Phase& phase : phases) {
+    Graph& graph = phase.model.graph;
+    for (const ValueId input : graph.inputs()) {
+      if (made->state_index_.contains(graph.value(input).name))
+        SetConstant(graph, input, std::nullopt);
     }
   }
   made->SeparateState();
@@ -85,26 +77,28 @@ void TrainingSession::SeparateState() {
 
 int TrainingSession::patches() const {
   int sum = 0;
-  for (const Phase& phase : phases_)
+  for (const CompiledPhase& phase : phases_)
     for (const PassReport& pass : phase.session->passes()) sum += pass.patches;
   return sum;
 }
 
-absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& options,
+absl::Status TrainingSession::AddPhase(Phase added, const SessionOptions& options,
                                        const std::vector<Pass>& late_passes,
                                        std::shared_ptr<executors::SharedArena> arena) {
   std::map<std::string, size_t> updated;  // name of the output -> state
+  const Model& model = added.model;
   for (const UpdateBinding& update : model.updates) {
     updated[model.graph.value(update.output).name] =
         state_index_.at(model.graph.value(update.input).name);
   }
-  Phase phase;
+  CompiledPhase phase;
+  phase.outputs = std::move(added.outputs);
+  phase.settings = std::move(added.inputs);
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
   executors::CompileHooks hooks{.expand_ops = onnx_io::ExpandFunctions, .arena = std::move(arena)};
-  // An output, by position: inside, a model may have given the name to anything.
-  if (const std::optional<size_t> loss = LossOutput(model.graph)) {
+  if (const std::optional<size_t> loss = phase.outputs.loss) {
     const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {
       return KeepNarrow(graph, graph.outputs()[loss], budget);
     };
@@ -112,7 +106,7 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   }
   hooks.late_passes.insert(hooks.late_passes.end(), late_passes.begin(), late_passes.end());
   ONWARD_ASSIGN_OR_RETURN(phase.session,
-                          executors::CreateSession(std::move(model), keeping, hooks));
+                          executors::CreateSession(std::move(added.model), keeping, hooks));
   const std::vector<ValueInfo>& outputs = phase.session->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto update = updated.find(outputs[i].name);
@@ -121,11 +115,12 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   }
   phase.inputs = phase.session->inputs();
   std::vector<ValueInfo>& inputs = phase.inputs;
+  const std::set<size_t> settings = phase.settings.All();
   for (size_t i = 0; i < inputs.size(); ++i) {
     phase.input_index[inputs[i].name] = i;
     const auto state = state_index_.find(inputs[i].name);
     if (state == state_index_.end()) {
-      phase.data_inputs.push_back(inputs[i]);
+      if (!settings.contains(i)) phase.data_inputs.push_back(inputs[i]);
       continue;
     }
     ONWARD_RETURN_IF_ERROR(CheckFits(inputs[i], state_[state->second].tensor()));
@@ -138,7 +133,7 @@ absl::Status TrainingSession::AddPhase(Model model, const SessionOptions& option
   return absl::OkStatus();
 }
 
-absl::Status TrainingSession::Give(const Session::Inputs& inputs, Phase& phase) const {
+absl::Status TrainingSession::Give(const Session::Inputs& inputs, CompiledPhase& phase) const {
   phase.given = phase.set;
   for (const auto& [state, input] : phase.reads) phase.given[input] = state_[state];
   for (const auto& [name, value] : inputs) {
@@ -150,16 +145,20 @@ absl::Status TrainingSession::Give(const Session::Inputs& inputs, Phase& phase) 
   return absl::OkStatus();
 }
 
-absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs, size_t phase,
-                                                       const Accept& accept) {
-  Session::Outputs outputs;
-  ONWARD_RETURN_IF_ERROR(Step(inputs, outputs, phase, accept));
-  return outputs;
+absl::StatusOr<Session::Outputs> TrainingSession::Step(const Session::Inputs& inputs,
+                                                       size_t phase) {
+  Outputs outputs;
+  ONWARD_RETURN_IF_ERROR(Step(inputs, outputs, phase));
+  const std::vector<ValueInfo>& infos = phases_[phase].session->outputs();
+  Session::Outputs named;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!phases_[phase].is_state[i]) named[infos[i].name] = std::move(outputs[i]);
+  return named;
 }
 
-absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outputs& outputs,
-                                   size_t phase, const Accept& accept) {
-  Phase& run = phases_.at(phase);
+absl::Status TrainingSession::Step(const Session::Inputs& inputs, Outputs& outputs, size_t phase,
+                                   const Accept& accept) {
+  CompiledPhase& run = phases_.at(phase);
   // In place: one tensor is input and output. Else the output has memory of its own, which changes
   // places with the state's.
   for (Update& update : run.updates) {
@@ -168,17 +167,14 @@ absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outpu
   ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   for (const Update& update : run.updates)
     if (update.over) run.results[update.output] = state_[update.state];
-  const std::vector<ValueInfo>& names = run.session->outputs();
-  for (size_t i = 0; i < run.results.size(); ++i) {
-    if (run.is_state[i]) continue;
-    const auto before = outputs.find(names[i].name);
-    if (before != outputs.end()) run.results[i] = std::move(before->second);
-  }
+  outputs.resize(run.results.size());
+  for (size_t i = 0; i < run.results.size(); ++i)
+    if (!run.is_state[i]) run.results[i] = std::exchange(outputs[i], Value());
   ONWARD_RETURN_IF_ERROR(run.session->Run(run.given, absl::MakeSpan(run.results), run.run_options));
   // The old state is ours alone again: the next step writes into it.
   for (Value& given : run.given) given = Value();
   for (size_t i = 0; i < run.results.size(); ++i)
-    if (!run.is_state[i]) outputs[names[i].name] = std::exchange(run.results[i], Value());
+    if (!run.is_state[i]) outputs[i] = std::exchange(run.results[i], Value());
   if (accept != nullptr && !accept(outputs)) return absl::OkStatus();
   for (Update& update : run.updates) {
     Value& result = run.results[update.output];
@@ -192,7 +188,7 @@ absl::Status TrainingSession::Step(const Session::Inputs& inputs, Session::Outpu
 
 absl::StatusOr<PlannedMemory> TrainingSession::PlanMemory(const Session::Inputs& inputs,
                                                           size_t phase) {
-  Phase& run = phases_.at(phase);
+  CompiledPhase& run = phases_.at(phase);
   ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   Session::Inputs named;
   for (size_t i = 0; i < run.given.size(); ++i) {
@@ -208,7 +204,7 @@ absl::StatusOr<int64_t> TrainingSession::PlannedBytes(const Session::Inputs& inp
 
 absl::StatusOr<int64_t> TrainingSession::MeasureMemory(const Session::Inputs& inputs,
                                                        size_t phase) {
-  Phase& run = phases_.at(phase);
+  CompiledPhase& run = phases_.at(phase);
   MemoryLimit& memory = run.session->memory();
   ONWARD_RETURN_IF_ERROR(Give(inputs, run));
   const int64_t before = memory.used();
@@ -244,7 +240,7 @@ absl::StatusOr<Tensor> TrainingSession::State(const std::string& name) const {
 
 absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
   bool found = false;
-  for (Phase& phase : phases_) {
+  for (CompiledPhase& phase : phases_) {
     const auto it = phase.input_index.find(name);
     if (it == phase.input_index.end()) continue;
     found = true;
@@ -256,11 +252,23 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
     state_[state->second] = std::move(value);
     return absl::OkStatus();
   }
-  for (Phase& phase : phases_) {
+  for (CompiledPhase& phase : phases_) {
     const auto it = phase.input_index.find(name);
     if (it != phase.input_index.end()) phase.set[it->second] = value;
   }
   return absl::OkStatus();
+}
+
+absl::Status TrainingSession::Set(std::optional<size_t> StepInputs::*input, const Tensor& value) {
+  bool found = false;
+  for (CompiledPhase& phase : phases_) {
+    const std::optional<size_t> index = phase.settings.*input;
+    if (!index) continue;
+    found = true;
+    ONWARD_RETURN_IF_ERROR(CheckFits(phase.inputs[*index], value));
+    phase.set[*index] = value;
+  }
+  return found ? absl::OkStatus() : absl::InvalidArgumentError("no phase has the input to set");
 }
 
 absl::Status TrainingSession::Initialize(const TrainingInitialization& initialization,

@@ -14,6 +14,7 @@
 #include "graph/passes/pass.h"
 #include "onward/import.h"
 #include "onward/session.h"
+#include "training/step/phase.h"
 
 namespace onward::training {
 
@@ -28,32 +29,39 @@ class TrainingSession {
   // it is optimised (CompileHooks::late_passes). `arena`: where all phases compute; null: each has
   // memory of its own.
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
-      std::vector<Model> phases, absl::Span<const SessionOptions> options,
+      std::vector<Phase> phases, absl::Span<const SessionOptions> options,
       const std::vector<Pass>& late_passes = {},
       std::shared_ptr<executors::SharedArena> arena = nullptr);
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
-      Model step, const SessionOptions& options = {}, const std::vector<Pass>& late_passes = {});
+      Phase step, const SessionOptions& options = {}, const std::vector<Pass>& late_passes = {});
+  static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(
+      Model step, const SessionOptions& options = {}, const std::vector<Pass>& late_passes = {}) {
+    return Create(Phase{std::move(step)}, options, late_passes);
+  }
 
+  // By position in the phase's graph; those that are state are empty.
+  using Outputs = std::vector<Value>;
   // Whether the state may take what a run computed.
-  using Accept = std::function<bool(const Session::Outputs& outputs)>;
+  using Accept = std::function<bool(const Outputs& outputs)>;
 
-  // Runs a phase once and returns the outputs that are not state. With `accept` state keeps its
-  // value when the run fails or `accept` refuses it; without, state is written in place where the
-  // program can do that and nobody else holds it, and is lost when the run fails. Inputs with a
-  // default that are not given have their default (see Set).
-  absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0,
-                                        const Accept& accept = nullptr);
-  // The same into `outputs`: where they come from the step before, their memory is used again, and
-  // once shapes repeat a step allocates nothing.
-  absl::Status Step(const Session::Inputs& inputs, Session::Outputs& outputs, size_t phase = 0,
+  // Runs a phase once. With `accept` state keeps its value when the run fails or `accept` refuses
+  // it; without, state is written in place where the program can do that and nobody else holds it,
+  // and is lost when the run fails. Inputs with a default that are not given have their default
+  // (see Set). Where `outputs` come from the step before, their memory is used again, and once
+  // shapes repeat a step allocates nothing.
+  absl::Status Step(const Session::Inputs& inputs, Outputs& outputs, size_t phase = 0,
                     const Accept& accept = nullptr);
+  // The same with the outputs that are not state by name.
+  absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0);
 
   // What Step takes; what has a value already, as state has, is optional.
   const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
-  // Those that are not state: what a batch may feed.
+  // Those that are neither state nor Phase::inputs: what a batch may feed.
   const std::vector<ValueInfo>& data_inputs(size_t phase = 0) const {
     return phases_[phase].data_inputs;
   }
+  // Where outputs are found.
+  const StepOutputs& outputs(size_t phase = 0) const { return phases_[phase].outputs; }
   // What a step with inputs of these shapes needs beside its state; their data is not read.
   absl::StatusOr<PlannedMemory> PlanMemory(const Session::Inputs& inputs, size_t phase = 0);
   // PlannedMemory::arena.
@@ -70,6 +78,8 @@ class TrainingSession {
   // optimizer), in all phases that have it. InvalidArgument: no such input, or another dtype or
   // shape.
   absl::Status Set(const std::string& name, Tensor value);
+  // The same of an input of Phase::inputs, in all phases that have it.
+  absl::Status Set(std::optional<size_t> StepInputs::*input, const Tensor& value);
 
   // Sets what a model's initialization graphs compute, with the session options' seed: state and
   // values of inputs. Errors as Set and Session::Run.
@@ -92,8 +102,10 @@ class TrainingSession {
     bool in_place = true;  // until a run showed that it is not
     bool over = false;     // in the run under way
   };
-  struct Phase {
+  struct CompiledPhase {
     std::unique_ptr<Session> session;
+    StepOutputs outputs;
+    StepInputs settings;
     std::vector<ValueInfo> inputs;  // the session's; state is optional
     std::vector<ValueInfo> data_inputs;
     std::map<std::string, size_t> input_index;
@@ -109,15 +121,15 @@ class TrainingSession {
   TrainingSession() = default;
   // State that begins with the value of other state (averages of weights) gets memory of its own.
   void SeparateState();
-  absl::Status AddPhase(Model model, const SessionOptions& options,
+  absl::Status AddPhase(Phase phase, const SessionOptions& options,
                         const std::vector<Pass>& late_passes,
                         std::shared_ptr<executors::SharedArena> arena);
   int patches() const;  // that the passes of all phases made
   // phase.given: what is in `inputs`, else what the input has in Step. InvalidArgument: no such
   // input.
-  absl::Status Give(const Session::Inputs& inputs, Phase& phase) const;
+  absl::Status Give(const Session::Inputs& inputs, CompiledPhase& phase) const;
 
-  std::vector<Phase> phases_;
+  std::vector<CompiledPhase> phases_;
   std::map<std::string, size_t> state_index_;
   std::vector<Value> state_;
 };

@@ -24,12 +24,12 @@ absl::StatusOr<std::map<std::string, Tensor>> StatisticsOverEpoch(
   options.seed = config.seed();
   ONWARD_ASSIGN_OR_RETURN(const auto loader, Loader::Create(data, options));
   StatisticsMean mean;
-  Session::Outputs outputs;
   for (int64_t i = 0; i < loader->batches_per_epoch() && loader->position().epoch == 0; ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader->Next());
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, config.data()));
-    ONWARD_RETURN_IF_ERROR(NamePlace(run(given, outputs), batch, loader->places()));
-    mean.Add(outputs);
+    const absl::StatusOr<Session::Outputs> outputs = run(given);
+    ONWARD_RETURN_IF_ERROR(NamePlace(outputs.status(), batch, loader->places()));
+    mean.Add(*outputs);
   }
   return mean.Means();
 }
@@ -59,10 +59,7 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
                           executors::CreateSession(*std::move(phase), options,
                                                    {.expand_ops = onnx_io::ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config.data(), data_directory));
-  const auto run = [&](const Session::Inputs& inputs, Session::Outputs& outputs) -> absl::Status {
-    ONWARD_ASSIGN_OR_RETURN(outputs, session->Run(inputs));
-    return absl::OkStatus();
-  };
+  const auto run = [&](const Session::Inputs& inputs) { return session->Run(inputs); };
   ONWARD_ASSIGN_OR_RETURN(const auto statistics,
                           StatisticsOverEpoch(config, data, session->inputs(), run));
   Graph& graph = model.model.graph;

@@ -18,7 +18,7 @@
 namespace onward::training {
 
 // Runs TrainingPhases::statistics on one batch.
-using RunStatistics = std::function<absl::Status(const Session::Inputs&, Session::Outputs&)>;
+using RunStatistics = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs&)>;
 
 // By the names of the running statistics. `data`: the training's; `inputs`: of the graph that
 // `run` runs. Errors as Loader and InputsOf.

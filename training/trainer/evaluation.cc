@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
-#include "training/rewrite/accumulation.h"
 #include "training/rewrite/training_names.h"
+#include "training/step/step_outputs.h"
 
 namespace onward::training {
 namespace {
@@ -56,35 +56,32 @@ absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const
 }  // namespace
 
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
-                                    const std::vector<ValueInfo>& inputs, const RunBatch& run) {
+                                    const EvaluatedPhase& phase) {
+  const StepOutputs& at = phase.outputs;
+  TrainingSession::Outputs outputs;
   Evaluation evaluation;
   loader.Seek(0, 0);
   double sum = 0, count = 0;
   for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
-    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(inputs, batch, data));
-    const absl::StatusOr<Session::Outputs> ran = run(given);
-    if (!ran.ok())
-      return NamePlace(NameNonFinite(ran.status(), batch, loader), batch, loader.places());
-    const Session::Outputs& outputs = *ran;
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(phase.inputs, batch, data));
+    if (const absl::Status ran = phase.run(given, outputs); !ran.ok())
+      return NamePlace(NameNonFinite(ran, batch, loader), batch, loader.places());
     const int64_t examples = batch.begin()->second.dims()[0];
-    const auto value = static_cast<double>(outputs.at("loss").tensor().data<float>()[0]);
+    const double value = LossOf(at, outputs);
     if (!std::isfinite(value) && evaluation.not_finite.empty())
       evaluation.not_finite = NonFinitePlace(batch, loader.places());
-    const auto counted = outputs.find(kLossCount);
-    const bool adds_up = counted != outputs.end() || SumsLoss(loss);
-    sum += adds_up ? value : value * static_cast<double>(examples);
-    count += counted != outputs.end() ? counted->second.tensor().data<double>()[0]
-                                      : static_cast<double>(examples);
+    sum += at.count || SumsLoss(loss) ? value : value * static_cast<double>(examples);
+    count +=
+        at.count ? outputs[*at.count].tensor().data<double>()[0] : static_cast<double>(examples);
     evaluation.examples += examples;
-    const auto prediction = outputs.find("prediction");
     const auto target = std::find_if(given.begin(), given.end(), [&](const auto& each) {
       return UserName(each.first) == loss.target();
     });
-    if (prediction == outputs.end() || target == given.end()) continue;
+    if (!at.prediction || target == given.end()) continue;
     if (!IsInteger(target->second.tensor().dtype())) continue;
     ONWARD_RETURN_IF_ERROR(
-        Count(target->second.tensor(), prediction->second.tensor(), loss, evaluation));
+        Count(target->second.tensor(), outputs[*at.prediction].tensor(), loss, evaluation));
   }
   if (evaluation.examples > 0) evaluation.loss = sum / count;
   return evaluation;

@@ -14,14 +14,22 @@
 #include "onward/training_report.h"
 #include "training/data/loader.h"
 #include "training/step/batch_inputs.h"
+#include "training/step/training_session.h"
 
 namespace onward::training {
 
-// Runs the phase `evaluate` of MakeTrainingPhases on one batch.
-using RunBatch = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs& inputs)>;
+// Runs a phase of evaluation on one batch.
+using RunBatch =
+    std::function<absl::Status(const Session::Inputs& inputs, TrainingSession::Outputs& outputs)>;
+
+struct EvaluatedPhase {
+  const std::vector<ValueInfo>& inputs;  // what a batch may feed
+  const StepOutputs& outputs;
+  RunBatch run;
+};
 
 // One epoch of the loader, from its first batch.
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
-                                    const std::vector<ValueInfo>& inputs, const RunBatch& run);
+                                    const EvaluatedPhase& phase);
 
 }  // namespace onward::training

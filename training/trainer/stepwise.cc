@@ -34,7 +34,7 @@ absl::Status Stepwise::Open(Model model, const std::vector<Field>& fields) {
   PhaseOptions phases;
   phases.all_reduce = !is_alone();
   ONWARD_ASSIGN_OR_RETURN(phases_, MakeTrainingPhases(trained_, config_, fields, phases));
-  ONWARD_RETURN_IF_ERROR(MakeSession(std::exchange(phases_.models, {})));
+  ONWARD_RETURN_IF_ERROR(MakeSession(std::exchange(phases_.graphs, {})));
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   // The session has the weights from now on.
   weights_ = ReleaseWeights(session_->state_names(), trained_.model.graph);
@@ -49,7 +49,7 @@ absl::Status Stepwise::Open(Model model, const std::vector<Field>& fields) {
   return SetRateFactor(1);
 }
 
-absl::Status Stepwise::MakeSession(std::vector<Model> models) {
+absl::Status Stepwise::MakeSession(std::vector<Phase> graphs) {
   SessionOptions options;
   options.pool =
       std::make_shared<ThreadPool>(config_.threads() > 0 ? config_.threads() : PhysicalCores());
@@ -58,7 +58,7 @@ absl::Status Stepwise::MakeSession(std::vector<Model> models) {
   options.deterministic = config_.deterministic();
   options.precision = SessionPrecision(config_);
   options.log = options_.log;
-  std::vector<SessionOptions> by_phase(models.size(), options);
+  std::vector<SessionOptions> by_phase(graphs.size(), options);
   if (config_.log().detect_anomaly()) {
     for (size_t i = 0; i < by_phase.size(); ++i) {
       by_phase[i].watch = checks_.Watch(i >= phases_.evaluate, [this, i]() -> const Graph& {
@@ -68,8 +68,9 @@ absl::Status Stepwise::MakeSession(std::vector<Model> models) {
   }
   std::vector<Pass> late;
   const auto& segments = config_.recompute().segment();
-  if (!segments.empty()) late.push_back(RecomputePass({segments.begin(), segments.end()}, 0));
-  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(models), by_phase, late));
+  if (!segments.empty())
+    late.push_back(RecomputePass(*graphs[0].outputs.loss, {segments.begin(), segments.end()}, 0));
+  ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(graphs), by_phase, late));
   return absl::OkStatus();
 }
 
@@ -173,27 +174,33 @@ absl::Status Stepwise::MakeStep() {
 }
 
 absl::StatusOr<double> Stepwise::Loss(const Batch& batch) {
-  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, Evaluate(batch));
+  ONWARD_ASSIGN_OR_RETURN(const TrainingSession::Outputs outputs, Evaluate(batch));
   LossMean mean;
-  mean.Add(outputs);
+  mean.Add(session_->outputs(EvaluatingPhase()), outputs);
   return mean.value();
 }
 
 absl::StatusOr<Tensor> Stepwise::Predict(const Batch& batch) {
-  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, Evaluate(batch));
-  const auto prediction = outputs.find("prediction");
-  if (prediction == outputs.end())
+  ONWARD_ASSIGN_OR_RETURN(const TrainingSession::Outputs outputs, Evaluate(batch));
+  const std::optional<size_t> prediction = session_->outputs(EvaluatingPhase()).prediction;
+  if (!prediction)
     return absl::FailedPreconditionError(
         "Predict: the loss is not one of classes; run TrainedModel() in a Session");
-  return prediction->second.tensor();
+  return outputs[*prediction].tensor();
 }
 
-absl::StatusOr<Session::Outputs> Stepwise::Evaluate(const Batch& batch) {
+size_t Stepwise::EvaluatingPhase() const {
+  return HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
+}
+
+absl::StatusOr<TrainingSession::Outputs> Stepwise::Evaluate(const Batch& batch) {
   ONWARD_RETURN_IF_ERROR(CheckAverageStatistics());
-  const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
+  const size_t phase = EvaluatingPhase();
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                           InputsOf(session_->data_inputs(phase), batch, config_.data()));
-  return session_->Step(given, phase);
+  TrainingSession::Outputs outputs;
+  ONWARD_RETURN_IF_ERROR(session_->Step(given, outputs, phase));
+  return outputs;
 }
 
 absl::Status Stepwise::SetRateFactor(double factor) {
@@ -222,14 +229,13 @@ absl::Status Stepwise::UpdateAverageStatistics(const NextBatch& next) {
   const size_t phase = *phases_.statistics;
   session_->session(phase).set_run_index(0);
   StatisticsMean mean;
-  Session::Outputs outputs;
   int64_t batches = 0;
   while (true) {
     ONWARD_ASSIGN_OR_RETURN(const std::optional<Batch> batch, next());
     if (!batch) break;
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->data_inputs(phase), *batch, config_.data()));
-    ONWARD_RETURN_IF_ERROR(session_->Step(given, outputs, phase));
+    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, phase));
     mean.Add(outputs);
     ++batches;
   }

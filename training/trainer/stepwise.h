@@ -46,7 +46,7 @@ class Stepwise : public StepwiseTrainer {
 
  private:
   bool is_alone() const { return options_.communicator == nullptr; }
-  absl::Status MakeSession(std::vector<Model> models);
+  absl::Status MakeSession(std::vector<Phase> graphs);
   // The rows of each batch, and where they are among those of all ranks.
   absl::StatusOr<std::vector<int64_t>> RowsOf(absl::Span<const Batch> batches) const;
   absl::StatusOr<std::vector<BatchSlice>> SlicesOf(absl::Span<const Batch> batches) const;
@@ -54,7 +54,8 @@ class Stepwise : public StepwiseTrainer {
   bool HasAverage() const { return phases_.evaluate_average && progress_.averaged > 0; }
   // FailedPrecondition: UpdateAverageStatistics was not called since the average changed.
   absl::Status CheckAverageStatistics() const;
-  absl::StatusOr<Session::Outputs> Evaluate(const Batch& batch);
+  size_t EvaluatingPhase() const;
+  absl::StatusOr<TrainingSession::Outputs> Evaluate(const Batch& batch);
 
   const TrainConfig config_;
   const StepwiseOptions options_;

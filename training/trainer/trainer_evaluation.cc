@@ -37,12 +37,12 @@ absl::StatusOr<Evaluation> TrainingLoop::EvaluateAlone() {
   const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
   absl::StatusOr<Evaluation> evaluation = onward::training::Evaluate(
       *evaluation_loader_, config_.evaluation().data(), config_.loss(),
-      session_->data_inputs(phase),
-      [&](const Session::Inputs& inputs) -> absl::StatusOr<Session::Outputs> {
-        interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
-        if (interrupted_) return absl::CancelledError("interrupted");
-        return session_->Step(inputs, phase);
-      });
+      {session_->data_inputs(phase), session_->outputs(phase),
+       [&](const Session::Inputs& inputs, TrainingSession::Outputs& outputs) -> absl::Status {
+         interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
+         if (interrupted_) return absl::CancelledError("interrupted");
+         return session_->Step(inputs, outputs, phase);
+       }});
   evaluation_loader_->Rest();
   if (evaluation.ok() && !evaluation->not_finite.empty())
     Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));

@@ -51,7 +51,7 @@ absl::Status TrainingLoop::ExportStep(const std::string& path) const {
   ONWARD_ASSIGN_OR_RETURN(trained.model, CurrentModel(/*averaged=*/false));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,
                           MakeTrainingPhases(trained, config_, fields_, {.portable = true}));
-  Model& step = portable.models[0];
+  Model& step = portable.graphs[0].model;
   for (const UpdateBinding& update : step.updates) {
     ONWARD_ASSIGN_OR_RETURN(Tensor value, session_->State(step.graph.value(update.input).name));
     SetConstant(step.graph, update.input, std::move(value));

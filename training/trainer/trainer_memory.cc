@@ -71,14 +71,14 @@ absl::Status TrainingLoop::FitSession() {
       phases_, MakeTrainingPhases(
                    trained_, config_, fields_,
                    {.all_reduce = ranks() > 1, .stop_after_patches = options_.stop_after_patches}));
-  std::vector<Model> models = std::exchange(phases_.models, {});
+  std::vector<Phase> graphs = std::exchange(phases_.graphs, {});
   if (!config_.has_evaluation()) {
     // The export takes the statistics of averages without an evaluation too.
     if (phases_.statistics) {
-      models[phases_.evaluate] = std::move(models[*phases_.statistics]);
+      graphs[phases_.evaluate] = std::move(graphs[*phases_.statistics]);
       phases_.statistics = phases_.evaluate;
     }
-    models.resize(phases_.evaluate + (phases_.statistics ? 1 : 0));
+    graphs.resize(phases_.evaluate + (phases_.statistics ? 1 : 0));
   }
   const bool named = config_.recompute().segment_size() > 0;
   int64_t least = 0;
@@ -87,10 +87,10 @@ absl::Status TrainingLoop::FitSession() {
     segments_ = segments;
     session_.reset();
     memory_->ResetPeak();
-    ONWARD_RETURN_IF_ERROR(MakeSession(budget == 0 ? std::move(models) : models));
+    ONWARD_RETURN_IF_ERROR(MakeSession(budget == 0 ? std::move(graphs) : graphs));
     ONWARD_RETURN_IF_ERROR(PlanMemory(budget));
     if (budget == 0 || planned_.total() <= budget) {
-      models.clear();
+      graphs.clear();
       if (planned_.sized_at_run == 0) planned_.held = memory_->used();
       return CheckLimit();
     }

@@ -67,7 +67,7 @@ absl::Status TrainingLoop::Open(std::optional<Model> model) {
   return StartTogether();
 }
 
-absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
+absl::Status TrainingLoop::MakeSession(std::vector<Phase> graphs) {
   SessionOptions session;
   session.pool = std::make_shared<ThreadPool>(config_.threads() > 0  ? config_.threads()
                                               : options_.threads > 0 ? options_.threads
@@ -80,7 +80,7 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   session.memory = memory_;
   session.log = options_.log;
   session.counters = options_.counters;
-  std::vector<SessionOptions> options(models.size(), session);
+  std::vector<SessionOptions> options(graphs.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;
   if (phases_.apply) {
@@ -99,10 +99,11 @@ absl::Status TrainingLoop::MakeSession(std::vector<Model> models) {
   const std::vector<std::string> named(config_.recompute().segment().begin(),
                                        config_.recompute().segment().end());
   std::vector<Pass> late;
-  if (!named.empty() || segments_ > 1) late.push_back(RecomputePass(named, segments_));
+  if (!named.empty() || segments_ > 1)
+    late.push_back(RecomputePass(*graphs[0].outputs.loss, named, segments_));
   arena_ = std::make_shared<executors::SharedArena>();
   ONWARD_ASSIGN_OR_RETURN(session_,
-                          TrainingSession::Create(std::move(models), options, late, arena_));
+                          TrainingSession::Create(std::move(graphs), options, late, arena_));
   return absl::OkStatus();
 }
 

@@ -81,7 +81,7 @@ class TrainingLoop : public Trainer {
   absl::StatusOr<Evaluation> EvaluateAlone();
   absl::Status RunSteps();
   absl::Status OpenData();
-  absl::Status MakeSession(std::vector<Model> models);
+  absl::Status MakeSession(std::vector<Phase> graphs);
   absl::Status FitSession();
   absl::Status PlanMemory(int64_t budget);
   absl::Status PlanState();

@@ -70,11 +70,11 @@ absl::StatusOr<Trained> Train(const std::string& precision) {
       MakeTrainingPhases(Network(), config, {{"label", Type::Tensor(DType::kInt64, Dims{64})}});
   if (!phases.ok()) return phases.status();
   Trained trained;
-  trained.nodes = testing::Nodes(phases->models[0].graph);
+  trained.nodes = testing::Nodes(phases->graphs[0].model.graph);
   SessionOptions options;
   options.num_threads = 2;
   options.precision = SessionPrecision(config);
-  auto session = TrainingSession::Create(std::move(phases->models[0]), options);
+  auto session = TrainingSession::Create(std::move(phases->graphs[0]), options);
   if (!session.ok()) return session.status();
   std::mt19937 random(4);
   Tensor labels(DType::kInt64, {2, 64});
@@ -134,8 +134,8 @@ TEST(FuseAttentionForTraining, ConstantsAmongTheInitializers) {
   const std::vector<Field> fields = {{"label", Type::Tensor(DType::kInt64, Dims{64})}};
   auto phases = MakeTrainingPhases(network, config, fields);
   ASSERT_TRUE(phases.ok()) << phases.status();
-  EXPECT_TRUE(
-      absl::StrContains(testing::Nodes(phases->models[0].graph), "onward.AttentionGradient("));
+  EXPECT_TRUE(absl::StrContains(testing::Nodes(phases->graphs[0].model.graph),
+                                "onward.AttentionGradient("));
   EXPECT_EQ(phases->parameters, (std::vector<std::string>{"wq", "wk", "wv", "wo"}));
   config.add_trainable("*");
   config.add_frozen("unit");

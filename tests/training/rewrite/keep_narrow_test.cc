@@ -88,8 +88,8 @@ absl::StatusOr<Trained> Train(const std::string& precision, int segments = 0) {
   options.num_threads = 2;
   options.precision = SessionPrecision(config);
   std::vector<Pass> late;
-  if (segments > 1) late.push_back(RecomputePass({}, segments));
-  auto session = TrainingSession::Create(std::move(phases->models[0]), options, late);
+  if (segments > 1) late.push_back(RecomputePass(*phases->graphs[0].outputs.loss, {}, segments));
+  auto session = TrainingSession::Create(std::move(phases->graphs[0]), options, late);
   if (!session.ok()) return session.status();
   Tensor images(DType::kFloat32, {16, 3, 32, 32}), labels(DType::kInt64, {16});
   for (int64_t i = 0; i < images.num_elements(); ++i)

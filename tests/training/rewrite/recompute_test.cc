@@ -53,8 +53,9 @@ absl::StatusOr<Trained> Train(const std::vector<std::string>& patterns, int segm
   options.seed = 5;
   options.num_threads = 2;
   std::vector<Pass> late;
-  if (segments > 1 || !patterns.empty()) late.push_back(RecomputePass(patterns, segments));
-  auto session = TrainingSession::Create(std::move(phases->models[0]), options, late);
+  if (segments > 1 || !patterns.empty())
+    late.push_back(RecomputePass(*phases->graphs[0].outputs.loss, patterns, segments));
+  auto session = TrainingSession::Create(std::move(phases->graphs[0]), options, late);
   if (!session.ok()) return session.status();
   Tensor tokens(DType::kInt64, {6, 24}), labels(DType::kInt64, {6, 24});
   for (int64_t i = 0; i < tokens.num_elements(); ++i) {

@@ -43,17 +43,19 @@ absl::StatusOr<Trained> Train(int stop_after_patches) {
                                    {.stop_after_patches = stop_after_patches});
   if (!phases.ok()) return phases.status();
   Trained trained;
-  for (const NodeId id : phases->models[0].graph.node_ids()) {
-    const Node& node = phases->models[0].graph.node(id);
+  for (const NodeId id : phases->graphs[0].model.graph.node_ids()) {
+    const Node& node = phases->graphs[0].model.graph.node(id);
     trained.lowered += node.op_type == "Conv" &&
-                       phases->models[0].graph.type(node.inputs[0]).dtype == DType::kBFloat16;
+                       phases->graphs[0].model.graph.type(node.inputs[0]).dtype == DType::kBFloat16;
   }
   SessionOptions options;
   options.num_threads = 2;
   options.precision = SessionPrecision(config);
   options.stop_after_patches = phases->patches_left;
-  const std::vector<SessionOptions> of_all(phases->models.size(), options);
-  auto session = TrainingSession::Create(std::move(phases->models), of_all, {RecomputePass({}, 3)});
+  const std::vector<SessionOptions> of_all(phases->graphs.size(), options);
+  const std::optional<size_t> loss = phases->graphs[0].outputs.loss;
+  auto session =
+      TrainingSession::Create(std::move(phases->graphs), of_all, {RecomputePass(*loss, {}, 3)});
   if (!session.ok()) return session.status();
   trained.patches = std::max(stop_after_patches, 0) - std::max(phases->patches_left, 0);
   for (const size_t phase : {0, 1})

@@ -122,15 +122,15 @@ TEST(TrainingSession, StepsAllocateNothing) {
   if (!testing::kCountsAllocations) GTEST_SKIP() << "the sanitizer has its own malloc";
   auto session = Line();
   ASSERT_TRUE(session.ok()) << session.status();
-  Session::Outputs outputs;
+  TrainingSession::Outputs outputs;
   for (int i = 0; i < 3; ++i) ASSERT_TRUE((*session)->Step(kFed, outputs).ok());
-  const double loss = First(outputs.at("loss").tensor());
+  const double loss = First(outputs[0].tensor());
   const int64_t before = testing::Allocations();
   bool ok = true;
   for (int i = 0; i < 50; ++i) ok &= (*session)->Step(kFed, outputs).ok();
   EXPECT_EQ(testing::Allocations() - before, 0);
   EXPECT_TRUE(ok);
-  EXPECT_LT(First(outputs.at("loss").tensor()), loss);
+  EXPECT_LT(First(outputs[0].tensor()), loss);
 }
 
 TEST(TrainingSession, AGradientIsBoundedByItsNorm) {

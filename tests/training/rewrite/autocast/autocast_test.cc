@@ -230,11 +230,11 @@ Step MakeStep(const std::string& name, const std::string& precision, Precision s
   if (!phases.ok()) return step;
   std::vector<SessionOptions> options(1);
   options[0].precision = session_precision;
-  auto session = TrainingSession::Create(std::move(phases->models), options);
+  auto session = TrainingSession::Create(std::move(phases->graphs), options);
   EXPECT_TRUE(session.ok()) << session.status();
   if (!session.ok()) return step;
   if (precision == "FLOAT16") {
-    EXPECT_TRUE((*session)->Set(kLossScaleInput, Tensor::Scalar(64.0f)).ok());
+    EXPECT_TRUE((*session)->Set(&StepInputs::loss_scale, Tensor::Scalar(64.0f)).ok());
   }
   const auto outputs = (*session)->Step({{"x", x}, {"label", arrays.at("label")}});
   EXPECT_TRUE(outputs.ok()) << outputs.status();
