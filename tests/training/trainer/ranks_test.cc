@@ -3,6 +3,7 @@
 #include <cmath>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "collectives/in_process.h"
 #include "graph/ir/graph_edit.h"
 #include "tests/training/trainer/trainer_fixture.h"
@@ -291,6 +292,34 @@ TEST_F(RanksTest, WhatOneRankIsAskedEndsAll) {
   EXPECT_EQ(ran.trainers[0]->steps_done(), ran.trainers[1]->steps_done());
   EXPECT_LT(ran.trainers[0]->steps_done(), 100);
   ExpectSameState(*ran.trainers[1], *ran.trainers[0]);
+}
+
+// As `onward explain` shows the nodes of a model.
+TEST_F(RanksTest, ExplanationsShowTheSumsOverRanks) {
+  for (const int accumulate : {1, 2}) {
+    SCOPED_TRACE(accumulate);
+    const TrainConfig config = Config(absl::StrCat("epochs: 1 accumulate: ", accumulate));
+    const auto sums = [](const Trainer& trainer) {
+      std::vector<std::string> nodes;
+      for (const NodeExplanation& each : trainer.ExplainStep()) {
+        if (!absl::StrContains(each.node, "AllReduce")) continue;
+        EXPECT_EQ(each.provider, "cpu");
+        EXPECT_FALSE(each.kernel.empty()) << each.node;
+        nodes.push_back(each.node);
+      }
+      return nodes;
+    };
+    const Ran whole = Run(config, 1), two = Run(config, 2);
+    for (const Ran* ran : {&whole, &two})
+      for (const absl::Status& outcome : ran->outcomes) ASSERT_TRUE(outcome.ok()) << outcome;
+    EXPECT_THAT(sums(*whole.trainers[0]), ::testing::IsEmpty());
+    const std::vector<std::string> nodes = sums(*two.trainers[0]);
+    EXPECT_EQ(nodes, sums(*two.trainers[1]));
+    // The gradients, the loss, and the count of its targets.
+    EXPECT_EQ(nodes.size(), two.trainers[0]->parameters().size() + 2);
+    for (const std::string& name : two.trainers[0]->parameters())
+      EXPECT_THAT(nodes, ::testing::Contains(HasSubstr("all_reduce/" + name + "/")));
+  }
 }
 
 TEST_F(RanksTest, RanksThatAreNotAlikeAreRefused) {
