@@ -9,10 +9,10 @@
 #include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 #include "training/data/loader.h"
-#include "training/rewrite/loss_scale.h"
 #include "training/step/evaluation_phases.h"
 #include "training/step/running_statistics.h"
 #include "training/trainer/evaluation.h"
+#include "training/trainer/phase_sessions.h"
 
 namespace onward::training {
 
@@ -50,13 +50,8 @@ absl::Status RenewStatistics(const TrainConfig& config, const std::string& data_
   int budget = PatchBudget(-1);
   ONWARD_ASSIGN_OR_RETURN(std::optional<Model> phase, StatisticsPhase(model, config, {}, budget));
   if (!phase) return absl::OkStatus();
-  SessionOptions options;
-  options.num_threads = config.threads();
-  options.seed = config.seed();
-  options.deterministic = config.deterministic();
-  options.precision = SessionPrecision(config);
   ONWARD_ASSIGN_OR_RETURN(const auto session,
-                          executors::CreateSession(*std::move(phase), options,
+                          executors::CreateSession(*std::move(phase), OptionsOfSessions(config),
                                                    {.expand_ops = onnx_io::ExpandFunctions}));
   ONWARD_ASSIGN_OR_RETURN(const auto data, OpenDataset(config.data(), data_directory));
   const auto run = [&](const Session::Inputs& inputs) { return session->Run(inputs); };

@@ -5,15 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
-#include "onward/thread_pool.h"
 #include "training/checkpoint/checkpoint_writer.h"
-#include "training/config/precision.h"
 #include "training/prepare/load_model.h"
-#include "training/rewrite/recompute.h"
 #include "training/step/average_weight.h"
 #include "training/step/batch_inputs.h"
 #include "training/step/running_statistics.h"
 #include "training/step/step_outputs.h"
+#include "training/trainer/phase_sessions.h"
 #include "training/trainer/rates.h"
 #include "training/trainer/same_training.h"
 #include "training/trainer/start_together.h"
@@ -50,26 +48,14 @@ absl::Status Stepwise::Open(Model model, const std::vector<Field>& fields) {
 }
 
 absl::Status Stepwise::MakeSession(std::vector<Phase> graphs) {
-  SessionOptions options;
-  options.pool =
-      std::make_shared<ThreadPool>(config_.threads() > 0 ? config_.threads() : PhysicalCores());
+  SessionOptions options = OptionsOfSessions(config_);
   options.communicator = options_.communicator;
-  options.seed = config_.seed();
-  options.deterministic = config_.deterministic();
-  options.precision = SessionPrecision(config_);
   options.log = options_.log;
   std::vector<SessionOptions> by_phase(graphs.size(), options);
-  if (config_.log().detect_anomaly()) {
-    for (size_t i = 0; i < by_phase.size(); ++i) {
-      by_phase[i].watch = checks_.Watch(i >= phases_.evaluate, [this, i]() -> const Graph& {
-        return session_->session(i).graph();
-      });
-    }
-  }
-  std::vector<Pass> late;
-  const auto& segments = config_.recompute().segment();
-  if (!segments.empty())
-    late.push_back(RecomputePass(*graphs[0].outputs.loss, {segments.begin(), segments.end()}, 0));
+  WatchPhases(
+      config_, phases_, checks_,
+      [this](size_t phase) -> const Graph& { return session_->session(phase).graph(); }, by_phase);
+  const std::vector<Pass> late = RecomputePasses(config_, graphs[0], /*segments=*/0);
   ONWARD_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(graphs), by_phase, late));
   return absl::OkStatus();
 }

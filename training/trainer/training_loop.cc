@@ -10,8 +10,7 @@
 #include "onward/status.h"
 #include "training/config/check_config.h"
 #include "training/prepare/load_model.h"
-#include "training/rewrite/loss_scale.h"
-#include "training/rewrite/recompute.h"
+#include "training/trainer/phase_sessions.h"
 #include "training/trainer/trained_model.h"
 
 namespace onward::training {
@@ -68,14 +67,8 @@ absl::Status TrainingLoop::Open(std::optional<Model> model) {
 }
 
 absl::Status TrainingLoop::MakeSession(std::vector<Phase> graphs) {
-  SessionOptions session;
-  session.pool = std::make_shared<ThreadPool>(config_.threads() > 0  ? config_.threads()
-                                              : options_.threads > 0 ? options_.threads
-                                                                     : PhysicalCores());
+  SessionOptions session = OptionsOfSessions(config_, options_.threads);
   session.communicator = options_.communicator;
-  session.seed = config_.seed();
-  session.deterministic = config_.deterministic();
-  session.precision = SessionPrecision(config_);
   session.stop_after_patches = phases_.patches_left;
   session.memory = memory_;
   session.log = options_.log;
@@ -89,18 +82,10 @@ absl::Status TrainingLoop::MakeSession(std::vector<Phase> graphs) {
     update.profile_runs = static_cast<int>(options_.profiled_batches / config_.accumulate());
     update.profile &= update.profile_runs > 0;
   }
-  if (config_.log().detect_anomaly()) {
-    for (size_t i = 0; i < options.size(); ++i) {
-      options[i].watch = checks_.Watch(i >= phases_.evaluate, [this, i]() -> const Graph& {
-        return session_->session(i).graph();
-      });
-    }
-  }
-  const std::vector<std::string> named(config_.recompute().segment().begin(),
-                                       config_.recompute().segment().end());
-  std::vector<Pass> late;
-  if (!named.empty() || segments_ > 1)
-    late.push_back(RecomputePass(*graphs[0].outputs.loss, named, segments_));
+  WatchPhases(
+      config_, phases_, checks_,
+      [this](size_t phase) -> const Graph& { return session_->session(phase).graph(); }, options);
+  const std::vector<Pass> late = RecomputePasses(config_, graphs[0], segments_);
   arena_ = std::make_shared<executors::SharedArena>();
   ONWARD_ASSIGN_OR_RETURN(session_,
                           TrainingSession::Create(std::move(graphs), options, late, arena_));
