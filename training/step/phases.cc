@@ -131,14 +131,15 @@ class PhaseMaker {
   }
 
   absl::Status Differentiate() {
+    // Before the counts become state: those are of all ranks already.
+    if (options_.all_reduce)
+      ONWARD_RETURN_IF_ERROR(AllReduceUpdates(step_, ids_.inputs.batch_share));
     GradientOptions differentiating;
     differentiating.allow_onward_ops = !options_.portable;
     const ValueId cotangent = Cotangent(step_, sink_, config_, scored_.count, ids_);
     ONWARD_RETURN_IF_ERROR(sink_.status());
     ONWARD_ASSIGN_OR_RETURN(gradients_, AddGradients(step_.graph, {{scored_.loss.id(), cotangent}},
                                                      parameters_, differentiating));
-    if (options_.all_reduce)
-      ONWARD_RETURN_IF_ERROR(AllReduceUpdates(step_, ids_.inputs.batch_share));
     if (!options_.portable) return absl::OkStatus();
     ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(step_.graph));
     MakePlainIdentities(step_.graph);
