@@ -24,8 +24,8 @@ inline constexpr char kBatchShare[] = "batch/share";
 
 // State.
 inline constexpr char kStepNumber[] = "optimizer/step";  // of the coming step, from 1
-// Of a step that adds gradients up over several batches: the targets so far, and the first count of
-// the step that is not 0.
+// A step that adds gradients up over several batches keeps its targets so far, and the first count
+// of the step that is not 0.
 inline constexpr char kAccumulatedCount[] = "accumulate/count";
 inline constexpr char kAccumulatedReference[] = "accumulate/reference";
 
