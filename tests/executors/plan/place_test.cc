@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,12 @@ class OpDevice : public ExecutionProvider {
   std::vector<KernelEntry> kernels_;
 };
 
+// Lives as long as the process, as providers do: the index of kernels keeps their entries by name.
+const OpDevice& DeviceOf(const std::string& op) {
+  static auto* devices = new std::map<std::string, OpDevice>();
+  return devices->try_emplace(op, op).first->second;
+}
+
 TEST(Place, EveryInputOfANodeOnADeviceIsACopy) {
   constexpr int kInputs = 50;
   Graph graph;
@@ -50,7 +57,7 @@ TEST(Place, EveryInputOfANodeOnADeviceIsACopy) {
   const NodeId id = GraphEdit(graph).AddNode(std::move(sum));
   ASSERT_TRUE(InferGraph(graph).ok());
 
-  const absl::Status placed = Place(graph, OpDevice("Sum"), KernelOptions());
+  const absl::Status placed = Place(graph, DeviceOf("Sum"), KernelOptions());
   ASSERT_TRUE(placed.ok()) << placed;
   EXPECT_EQ(graph.node(id).provider, "Sum_device");
   for (int i = 0; i < kInputs; ++i) {
@@ -68,7 +75,7 @@ Graph Placed(const std::string& text, std::string_view op) {
   absl::StatusOr<Model> model = testing::ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   EXPECT_TRUE(InferGraph(model->graph).ok());
-  const absl::Status placed = Place(model->graph, OpDevice(op), KernelOptions());
+  const absl::Status placed = Place(model->graph, DeviceOf(std::string(op)), KernelOptions());
   EXPECT_TRUE(placed.ok()) << placed;
   return std::move(model->graph);
 }
