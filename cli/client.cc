@@ -95,7 +95,9 @@ absl::StatusOr<std::vector<serving::ClientRequest>> RequestsFor(const ClientFlag
 absl::StatusOr<serving::NamedTensors> OutputsOf(const serving::ServerReply& reply) {
   ONWARD_RETURN_IF_ERROR(serving::StatusOfServer(reply));
   absl::StatusOr<serving::NamedTensors> outputs = serving::ReadInferOutputs(reply);
-  return outputs.ok() ? outputs : Annotate(outputs.status(), "the reply is not the protocol's:");
+  return outputs.ok()
+             ? outputs
+             : Annotate(outputs.status(), "the reply does not follow the inference protocol:");
 }
 
 absl::Status ClientInfer(const ClientFlags& flags, const CommonOptions& common) {
@@ -131,7 +133,7 @@ absl::StatusOr<serving::NamedTensors> ExpectedOutputs(const ClientFlags& flags,
     expected.emplace_back(name, std::move(stored));
   }
   absl::Status status = serving::CompareOutputs(expected, first, flags.tolerance);
-  if (!status.ok()) return Annotate(status, "the first reply is not as --expected has it:");
+  if (!status.ok()) return Annotate(status, "the first reply differs from --expected:");
   return expected;
 }
 

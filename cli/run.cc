@@ -29,6 +29,18 @@ struct RunOptions {
   std::string image;
 };
 
+// The session names missing inputs, too, but cannot say how the command line gives them.
+absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session::Inputs& inputs) {
+  for (const ValueInfo& info : declared) {
+    if (inputs.contains(info.name) || info.optional || info.type.kind == Type::Kind::kOptional)
+      continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("missing input '", info.name, "' (", info.type.ToString(), "): --input ",
+                     info.name, "=FILE gives it, --random draws all inputs that are not given"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
@@ -41,6 +53,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   std::vector<std::string> taken_as_one;
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));
+  ONWARD_RETURN_IF_ERROR(CheckAllGiven(session->inputs(), inputs));
   NoteTakenAsOne(taken_as_one);
   Session::Outputs outputs;
   std::vector<double> milliseconds;

@@ -50,7 +50,7 @@ class ServedCheck {
   absl::Status status() const {
     if (problems_.empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        "the server would not begin: ", problems_.size(),
+        "the server would not start: ", problems_.size(),
         problems_.size() == 1 ? " problem: " : " problems, the first: ", problems_.front()));
   }
 

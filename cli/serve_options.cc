@@ -150,7 +150,8 @@ absl::Status TakeMember(const std::string& name, const nlohmann::json& value, Se
     known.push_back(member.name);
     if (name != member.name) continue;
     if (!value.is_string())
-      return absl::InvalidArgumentError(absl::StrCat(name, ": expected a text, as of the flag"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": expected a string, as the flag takes it"));
     if ((flags.*member.value).empty()) flags.*member.value = value.get<std::string>();
     return absl::OkStatus();
   }

@@ -227,7 +227,7 @@ absl::Status RunState::RunDynamic(int32_t s) {
                       pool_ == nullptr ? 1 : pool_->num_threads(), true);
   ONWARD_RETURN_IF_ERROR(BindKernel(*step.kernel, context));
   if (context.deferred())
-    return absl::InternalError("the kernel asks for values that are all there");
+    return absl::InternalError("the kernel postponed its binding although all values are known");
   ONWARD_RETURN_IF_ERROR(GiveOutputs(step, results, outputs, context));
   void* scratch = nullptr;
   if (context.scratch() > 0) {
@@ -305,8 +305,8 @@ absl::Status RunState::CheckResult(int output, int32_t result, DType dtype) cons
   if (!type.is_tensor() || type.dtype == dtype) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("output ", output, " is ",
-                   dtype == DType::kUndefined ? "no tensor" : std::string(DTypeName(dtype)),
-                   ", the graph says ", type.ToString()));
+                   dtype == DType::kUndefined ? "not a tensor" : std::string(DTypeName(dtype)),
+                   ", but the graph declares ", type.ToString()));
 }
 
 absl::StatusOr<TensorView> RunState::AllocateOutput(int output, DType dtype, DimsView dims) {

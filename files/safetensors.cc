@@ -42,12 +42,12 @@ absl::StatusOr<Tensor> ReadEntry(const SafetensorsEntry& entry, std::string_view
 absl::StatusOr<Safetensors> Parse(const std::shared_ptr<MappedFile>& file) {
   const std::string_view bytes = file->bytes();
   if (bytes.size() < kLengthBytes)
-    return absl::InvalidArgumentError("no safetensors file: shorter than 8 bytes");
+    return absl::InvalidArgumentError("not a safetensors file: shorter than 8 bytes");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMaxHeader || length > bytes.size() - kLengthBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("no safetensors file, or a truncated one: a header of ", length,
+        absl::StrCat("not a safetensors file, or a truncated one: a header of ", length,
                      " bytes in a file of ", bytes.size()));
   }
   const std::string_view data = bytes.substr(kLengthBytes + length);

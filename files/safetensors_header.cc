@@ -148,7 +148,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    if (error.empty()) error = absl::StrCat("the header is no JSON (byte ", position, ")");
+    if (error.empty()) error = absl::StrCat("the header is not JSON (byte ", position, ")");
     return false;
   }
 

@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<TarEntry>> ListTar(std::string_view bytes) {
   Extended next;
   const auto damaged = [](size_t at, std::string_view why) {
     return absl::DataLossError(
-        absl::StrCat("no tar archive, or a damaged one: ", std::string(why), " at byte ", at));
+        absl::StrCat("not a tar archive, or a damaged one: ", std::string(why), " at byte ", at));
   };
   for (size_t at = 0; at < bytes.size();) {
     if (bytes.size() - at < kBlock) return damaged(at, "the archive ends early");

@@ -68,7 +68,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    if (error.empty()) error = absl::StrCat("no JSON (byte ", position, ")");
+    if (error.empty()) error = absl::StrCat("not JSON (byte ", position, ")");
     return false;
   }
 

@@ -115,10 +115,13 @@ absl::StatusOr<Scores> Decoder::Begin(absl::Span<const int64_t> prompt) {
 absl::StatusOr<Scores> Decoder::Next(absl::Span<const int64_t> tokens,
                                      absl::Span<const int> parents) {
   if (tokens.empty() || tokens.size() != parents.size())
-    return absl::InvalidArgumentError("each row needs a token and a parent");
+    return absl::InvalidArgumentError(absl::StrCat("each row needs a token and a parent: got ",
+                                                   tokens.size(), " tokens and ", parents.size(),
+                                                   " parents"));
   for (const int parent : parents) {
     if (parent < 0 || parent >= static_cast<int>(rows_.size()))
-      return absl::InvalidArgumentError(absl::StrCat("there is no row ", parent));
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no row ", parent, ": the decoder has ", rows_.size(), " rows"));
   }
   ONWARD_RETURN_IF_ERROR(CheckTokens(signature_, tokens));
   if (full())
@@ -184,8 +187,9 @@ absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
   const bool cached = !signature_.caches.empty();
   const size_t width = signature_.length ? static_cast<size_t>(*signature_.length) : count;
   if (cached && count != width) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the model takes ", width, " tokens at a time, which do not divide what there is to read"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model takes ", width,
+                     " tokens at a time, which does not divide the number of tokens to read"));
   }
   std::vector<Value> inputs(session_->inputs().size());
   inputs[signature_.tokens] = Ids(group, signature_.tokens, begin, count, width);

@@ -28,7 +28,8 @@ absl::Status CheckTokens(const DecoderSignature& signature, absl::Span<const int
 
 absl::Status CheckPrompt(const DecoderSignature& signature, int64_t context,
                          absl::Span<const int64_t> prompt) {
-  if (prompt.empty()) return absl::InvalidArgumentError("the prompt has no token");
+  if (prompt.empty())
+    return absl::InvalidArgumentError("the prompt is empty: it needs at least one token");
   ONWARD_RETURN_IF_ERROR(CheckTokens(signature, prompt));
   if (!signature.caches.empty() && context > 0 && static_cast<int64_t>(prompt.size()) > context) {
     return absl::InvalidArgumentError(absl::StrCat("the prompt has ", prompt.size(),

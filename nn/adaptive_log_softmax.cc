@@ -25,8 +25,8 @@ AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(Module& parent, std::stri
       tail_(*this, "tail") {
   bool rising = !cutoffs_.empty() && cutoffs_[0] >= 1 && cutoffs_.back() < classes;
   for (size_t i = 1; i < cutoffs_.size(); ++i) rising &= cutoffs_[i] > cutoffs_[i - 1];
-  if (!Require(rising, "cutoffs rise, from 1 on and below the number of classes") ||
-      !Require(options.div_value > 0, "div_value is above 0"))
+  if (!Require(rising, "cutoffs must rise, from at least 1 to below the number of classes") ||
+      !Require(options.div_value > 0, "div_value must be above 0"))
     return;
   for (size_t i = 0; i < cutoffs_.size(); ++i) {
     const int64_t end = i + 1 < cutoffs_.size() ? cutoffs_[i + 1] : classes;

@@ -58,8 +58,8 @@ Expr Parts(const Expr& query, const Expr& key, const Expr& value, const Attentio
   const auto size = KnownDim(query, 3), v_size = KnownDim(value, 3);
   if (!q_heads || !k_heads || !size || !v_size || *k_heads == 0 || *q_heads % *k_heads != 0) {
     query.sink()->Fail(absl::InvalidArgumentError(
-        absl::StrCat("attention with dropout of ", query.type().ToString(), " and ",
-                     key.type().ToString(), " needs known heads and sizes that fit")));
+        absl::StrCat("attention with dropout needs known heads and sizes that fit, got ",
+                     query.type().ToString(), " and ", key.type().ToString())));
     return {};
   }
   const int64_t group = *q_heads / *k_heads;
@@ -124,7 +124,8 @@ CachedAttention PackedAttentionAfter(const Expr& past_keys, const Expr& past_val
                                      const AttentionOptions& options) {
   if (!query.valid() || !key.valid() || !value.valid()) return {};
   if (options.dropout != 0) {
-    query.sink()->Fail(absl::InvalidArgumentError("attention with a cache has no dropout"));
+    query.sink()->Fail(
+        absl::InvalidArgumentError("attention with a cache does not support dropout"));
     return {};
   }
   Attributes attributes = AttributesOf(options);
@@ -142,7 +143,7 @@ MultiheadAttention::MultiheadAttention(Module& parent, std::string_view name, in
     : Module(parent, name), size_(size), heads_(heads), options_(options) {
   if (!Require(heads >= 1 && size >= heads && size % heads == 0,
                absl::StrCat(heads, " heads do not divide the size ", size)) ||
-      !Require(options.dropout >= 0 && options.dropout < 1, "the dropout is not in [0, 1)"))
+      !Require(options.dropout >= 0 && options.dropout < 1, "the dropout must be in [0, 1)"))
     return;
   const int64_t kdim = options.kdim == 0 ? size : options.kdim;
   const int64_t vdim = options.vdim == 0 ? size : options.vdim;

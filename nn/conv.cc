@@ -18,14 +18,15 @@ Dims WeightDims(int64_t first, int64_t second, const std::vector<int64_t>& kerne
 // What is wrong with the numbers; empty when nothing is.
 std::string Wrong(int64_t rank, int64_t in, int64_t out, int64_t groups, const Sizes& kernel,
                   std::initializer_list<const Sizes*> others) {
-  if (in < 1 || out < 1) return absl::StrCat("channels ", in, " to ", out);
+  if (in < 1 || out < 1)
+    return absl::StrCat("needs at least one channel on each side, got ", in, " to ", out);
   if (groups < 1 || in % groups != 0 || out % groups != 0)
     return absl::StrCat(groups, " groups do not divide channels ", in, " to ", out);
   for (const Sizes* each : others) {
     const std::vector<int64_t> values = each->For(rank);
     if (values.empty())
-      return absl::StrCat("give one number or ", rank, ", not ", each->values.size());
-    if (*std::min_element(values.begin(), values.end()) < 0) return "a negative size";
+      return absl::StrCat("give one number or ", rank, ", got ", each->values.size());
+    if (*std::min_element(values.begin(), values.end()) < 0) return "sizes must not be negative";
   }
   const std::vector<int64_t> sizes = kernel.For(rank);
   if (sizes.empty() || *std::min_element(sizes.begin(), sizes.end()) < 1)

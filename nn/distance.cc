@@ -20,7 +20,7 @@ Expr PairwiseDistance::operator()(const Expr& a, const Expr& b) const {
   if (!a.valid() || !b.valid()) return {};
   if (!(norm >= 1)) {
     a.sink()->Fail(absl::InvalidArgumentError(
-        absl::StrCat("a distance by norm ", norm, " is none: give 1 on")));
+        absl::StrCat("the norm of a distance must be at least 1, got ", norm)));
     return {};
   }
   const Expr difference = a - b + eps;

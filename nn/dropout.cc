@@ -11,7 +11,7 @@ namespace {
 bool CheckRatio(const Expr& x, double p) {
   if (!x.valid()) return false;
   if (p >= 0 && p < 1) return true;
-  x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat("a dropout of ", p, " is not in [0, 1)")));
+  x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat("a dropout must be in [0, 1), got ", p)));
   return false;
 }
 

@@ -77,7 +77,7 @@ Expr EmbeddingBag::Combine(const Expr& vectors, const Expr& counts) {
 Expr EmbeddingBag::operator()(const Expr& ids, const Expr& offsets, const Expr& weights) {
   const Scope scope(*this);
   if (!ids.valid() || !weight.valid() ||
-      !Require(!weights.valid() || options_.mode == BagMode::kSum, "weights are for sums"))
+      !Require(!weights.valid() || options_.mode == BagMode::kSum, "weights need the mode kSum"))
     return {};
   const DType dtype = weight.dtype();
   Expr counts = weights.valid() ? weights : Expand(ids.sink()->Scalar(1, dtype), Shape(ids));

@@ -59,7 +59,7 @@ Expr FractionalMaxPool::operator()(const Expr& x, const Expr& samples) const {
   const bool by_ratio = size.empty() && (ratio.size() == 1 || ratio.size() == axes);
   if ((axes != 2 && axes != 3) || window.empty() || (sizes.empty() && !by_ratio)) {
     Fail(x,
-         "needs two or three axes behind the channels, and a window and a size or ratio of them");
+         "needs two or three axes behind the channels, with a window and a size or ratio for each");
     return {};
   }
   Expr drawn = samples;

@@ -13,7 +13,7 @@ Expr LinearOf(const Expr& x, const Expr& weight, const Expr& bias) {
   const int64_t in = (*weight.type().shape)[1].value(), out = (*weight.type().shape)[0].value();
   if (rank == 0 || !(*x.type().shape)[static_cast<size_t>(rank - 1)].SameAs(Dim(in))) {
     x.sink()->Fail(absl::InvalidArgumentError(
-        absl::StrCat("a linear layer of ", in, " features is given ", x.type().ToString())));
+        absl::StrCat("a linear layer of ", in, " features cannot take ", x.type().ToString())));
     return {};
   }
   if (rank == 2) return Gemm(x, weight, bias, false, true);
@@ -54,8 +54,8 @@ Expr Flatten::operator()(const Expr& x) const {
   if (rank < 0) return {};
   const int64_t first = start < 0 ? start + rank : start, last = end < 0 ? end + rank : end;
   if (first < 0 || last >= rank || first > last) {
-    x.sink()->Fail(absl::InvalidArgumentError(
-        absl::StrCat("Flatten of the axes ", start, " to ", end, " of ", x.type().ToString())));
+    x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat(
+        "Flatten: axes ", start, " to ", end, " are out of range for ", x.type().ToString())));
     return {};
   }
   int64_t size = 1;

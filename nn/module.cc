@@ -20,7 +20,7 @@ std::string Joined(const std::string& path, std::string_view name) {
 Module::Module(GraphSink& sink, const ModuleOptions& options)
     : sink_(&sink), options_(options), starts_(std::make_shared<std::vector<Start>>()) {
   Require(DispatchDType(FloatTypes(), options.dtype, [](auto) {}),
-          "parameters are float, double, float16 or bfloat16");
+          "parameters must be float, double, float16 or bfloat16");
   sink.graph().metadata[kModulesKey] = "yes";
 }
 

@@ -124,7 +124,8 @@ Expr InstanceNorm::Forward(const Expr& x) {
   if (!HasChannels(x, channels_, 0, "an instance normalization")) return {};
   const std::vector<int64_t> shape = {channels_};
   if (options_.track_running_stats) {
-    if (!Require(x.sink() == &sink(), "has no state in a body of control flow")) return {};
+    if (!Require(x.sink() == &sink(), "cannot keep running statistics in a body of control flow"))
+      return {};
     const Expr y =
         Op("BatchNormalization",
            {x, Or(weight, x, shape, 1), Or(bias, x, shape, 0), running_mean, running_var},

@@ -14,13 +14,13 @@ int64_t WindowRank(const Expr& x, std::string_view what) {
   if (rank >= 3) return rank - 2;
   if (rank >= 0)
     x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat(
-        std::string(what), " of ", x.type().ToString(), ", needs [batch, channels, ...]")));
+        std::string(what), " needs [batch, channels, ...], got ", x.type().ToString())));
   return 0;
 }
 
 void FailSizes(const Expr& x, std::string_view what, int64_t rank) {
   x.sink()->Fail(absl::InvalidArgumentError(
-      absl::StrCat(std::string(what), " of ", rank, " axes: give one size or ", rank)));
+      absl::StrCat(std::string(what), " has ", rank, " axes: give one size or ", rank)));
 }
 
 struct Window {

@@ -16,9 +16,9 @@ int64_t ChannelsOf(const Expr& x, int64_t rank, const char* what) {
   const auto& shape = *x.type().shape;
   const bool fits = rank == 0 ? shape.size() >= 2 : static_cast<int64_t>(shape.size()) == rank;
   if (fits && shape[1].known()) return shape[1].value();
-  Fail(x, absl::StrCat(what, " of ", x.type().ToString(), " needs ",
+  Fail(x, absl::StrCat(what, " needs ",
                        rank == 0 ? "[batch, channels, ...]" : "[batch, channels, height, width]",
-                       " with a known number of channels"));
+                       " with a known number of channels, got ", x.type().ToString()));
   return 0;
 }
 
@@ -31,7 +31,7 @@ Windows WindowsOf(const Expr& x, const char* what, const Sizes& kernel, const Si
                   const Sizes& padding, const Sizes& stride) {
   Windows made{kernel.For(2), dilation.For(2), padding.For(2), stride.For(2)};
   if (made.kernel.empty() || made.dilation.empty() || made.padding.empty() || made.stride.empty()) {
-    Fail(x, absl::StrCat(what, " is of two axes: give one size or two"));
+    Fail(x, absl::StrCat(what, " has two axes: give one size or two"));
     return {};
   }
   made.padding.insert(made.padding.end(), made.padding.begin(), made.padding.begin() + 2);
@@ -100,7 +100,7 @@ Expr Fold::operator()(const Expr& x) const {
   if (windows.kernel.empty()) return {};
   const std::vector<int64_t> sizes = Sizes(size).For(2);
   if (sizes.empty()) {
-    Fail(x, "Fold is of two axes: give one size or two");
+    Fail(x, "Fold has two axes: give one size or two");
     return {};
   }
   return Op(

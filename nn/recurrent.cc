@@ -20,13 +20,14 @@ Recurrent::Recurrent(Module& parent, std::string_view name, Kind kind, int64_t i
                      const Options& options)
     : Module(parent, name), kind_(kind), hidden_(hidden), options_(options) {
   const bool known = options.nonlinearity == "tanh" || options.nonlinearity == "relu";
-  if (!Require(options.num_layers >= 1 && hidden >= 1, "needs a layer and a hidden size") ||
-      !Require(options.dropout >= 0 && options.dropout < 1, "the dropout is not in [0, 1)") ||
+  if (!Require(options.num_layers >= 1 && hidden >= 1,
+               "needs at least one layer and a hidden size of at least 1") ||
+      !Require(options.dropout >= 0 && options.dropout < 1, "the dropout must be in [0, 1)") ||
       !Require(known,
                absl::StrCat("the nonlinearity '", options.nonlinearity, "' is not tanh or relu")) ||
       !Require(options.proj_size >= 0 && options.proj_size < hidden &&
                    (options.proj_size == 0 || kind == Kind::kLstm),
-               "a proj_size is of an LSTM alone, and below the hidden size"))
+               "only an LSTM has a proj_size, which must be below the hidden size"))
     return;
   const int64_t state = options.proj_size > 0 ? options.proj_size : hidden;
   const double bound = 1 / std::sqrt(static_cast<double>(hidden));

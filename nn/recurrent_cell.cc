@@ -10,7 +10,7 @@ namespace onward::nn {
 RecurrentCell::RecurrentCell(Module& parent, std::string_view name, int64_t gates, int64_t in,
                              int64_t hidden, bool bias)
     : Module(parent, name), hidden_(hidden) {
-  if (!Require(hidden >= 1, "needs a hidden size")) return;
+  if (!Require(hidden >= 1, "needs a hidden size of at least 1")) return;
   const double bound = 1 / std::sqrt(static_cast<double>(hidden));
   const Init start = init::Uniform(-bound, bound);
   weight_ih = AddParameter("weight_ih", {gates * hidden, in}, start);

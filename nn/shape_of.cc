@@ -34,7 +34,7 @@ bool HasChannels(const Expr& x, int64_t channels, int64_t rank, std::string_view
   if (!fits) {
     x.sink()->Fail(absl::InvalidArgumentError(absl::StrCat(
         std::string(what), " of ", channels, " channels",
-        rank == 0 ? "" : absl::StrCat(" and rank ", rank), " is given ", x.type().ToString())));
+        rank == 0 ? "" : absl::StrCat(" and rank ", rank), " cannot take ", x.type().ToString())));
   }
   return fits;
 }

@@ -79,8 +79,8 @@ void SpectralNorm(Module& module, Expr& weight, const SpectralNormOptions& optio
   const auto rank = static_cast<int64_t>(start->dims().size());
   if (!module.Require(
           rank >= 2 && options.axis >= 0 && options.axis < rank && options.power_iterations >= 1,
-          "a spectral norm is of a weight of rank 2 or more, with an axis of it and at "
-          "least one power iteration"))
+          "a spectral norm needs a weight of rank 2 or more, one of its axes and at least one "
+          "power iteration"))
     return;
   const std::string local = absl::StrCat("parametrizations.", name.substr(prefix.size()));
   const int64_t rows = start->dims()[static_cast<size_t>(options.axis)];

@@ -88,7 +88,7 @@ absl::StatusOr<Attribute> AttributeFromProto(const AttributeProto& proto,
     case AttributeProto::GRAPHS:
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("of kind ", KindName(kind), " cannot stand here"));
+          absl::StrCat("of kind ", KindName(kind), " is not allowed here"));
   }
 }
 

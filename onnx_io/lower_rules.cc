@@ -28,8 +28,8 @@ absl::Status InputToAttribute(Graph& graph, NodeId id, int input, std::string_vi
   if (value.valid()) {
     const auto elements = IntElements(graph, value);
     if (!elements) {
-      return absl::UnimplementedError(
-          absl::StrCat("its `", std::string(attribute), "` is computed, and was an attribute"));
+      return absl::UnimplementedError(absl::StrCat(
+          "its `", std::string(attribute), "` is computed, but is an attribute in that opset"));
     }
     GraphEdit(graph).node(id).attributes.Set(std::string(attribute), *elements);
   }
@@ -49,7 +49,7 @@ absl::Status ReducedAxesToAttribute(Graph& graph, NodeId id) {
   ONWARD_RETURN_IF_ERROR(AxesToAttribute(graph, id));
   if (!attributes.Ints("axes").empty()) return absl::OkStatus();
   attributes.Erase("axes");
-  return none ? absl::UnimplementedError("it reduces no axes, which could not be said")
+  return none ? absl::UnimplementedError("it reduces no axes, which that opset cannot express")
               : absl::OkStatus();
 }
 
@@ -95,7 +95,8 @@ absl::Status DropoutRatioToAttribute(Graph& graph, NodeId id) {
     return absl::UnimplementedError("its training_mode is true or computed");
   if (const ValueId ratio = InputOf(node, 1); ratio.valid()) {
     const auto number = ScalarValue(graph, ratio);
-    if (!number) return absl::UnimplementedError("its `ratio` is computed, and was an attribute");
+    if (!number)
+      return absl::UnimplementedError("its `ratio` is computed, but is an attribute in that opset");
     node.attributes.Set("ratio", static_cast<float>(*number));
   }
   DropTrailingInputs(graph, id, 1);
@@ -106,7 +107,7 @@ absl::Status DropoutRatioToAttribute(Graph& graph, NodeId id) {
 absl::Status GridSampleModes(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   if (RankOf(graph, node.inputs[0]) != 4)
-    return absl::UnimplementedError("it took images alone, of rank 4");
+    return absl::UnimplementedError("it takes only images (rank 4) in that opset");
   const std::string mode = node.attributes.String("mode", "linear");
   if (mode == "linear") node.attributes.Set("mode", "bilinear");
   if (mode == "cubic") node.attributes.Set("mode", "bicubic");
@@ -117,7 +118,8 @@ absl::Status DftAxisToAttribute(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   const ValueId axis = InputOf(node, 2);
   const auto number = axis.valid() ? ScalarValue(graph, axis) : std::optional<double>(-2);
-  if (!number) return absl::UnimplementedError("its `axis` is computed, and was an attribute");
+  if (!number)
+    return absl::UnimplementedError("its `axis` is computed, but is an attribute in that opset");
   int64_t counted = static_cast<int64_t>(*number);
   if (counted < 0) {
     const int rank = RankOf(graph, node.inputs[0]);

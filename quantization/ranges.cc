@@ -166,7 +166,7 @@ absl::StatusOr<std::map<std::string, ValueRange>> CalibrateRanges(
     if (!it->second.finite)
       return absl::InvalidArgumentError(
           absl::StrCat("the samples make elements of '", name,
-                       "' infinite or no number, for which there is no range"));
+                       "' infinite or NaN, for which there is no range"));
     ranges[name] = it->second;
     histograms[name] = {it->second.low, it->second.high, std::vector<int64_t>(kBins)};
   }

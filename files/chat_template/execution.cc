@@ -167,8 +167,9 @@ absl::Status Evaluator::Assign(const Target& target, const Value& value, Frame& 
   }
   auto* const* space = slot.has_value() ? slot->As<Namespace*>() : nullptr;
   if (space == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", target.name, "' is not a namespace, whose attributes alone can be assigned to"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", target.name,
+                     "' is not a namespace; only attributes of namespaces can be assigned to"));
   return (*space)->attributes.Set(Value(target.attribute), value);
 }
 

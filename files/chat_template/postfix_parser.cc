@@ -141,12 +141,12 @@ absl::Status Parser::CallArguments(Expr& call) {
       name.assign(2, '*');
       mapped = true;
     } else if (Now().kind == Token::Kind::kName && Ahead().Is("=")) {
-      if (mapped) return Error("an argument stands behind '**'");
+      if (mapped) return Error("an argument follows '**'");
       name = Take().text;
       Take();
       named = true;
     } else if (named || listed || mapped) {
-      return Error("an argument without a name stands behind one with a name");
+      return Error("an argument without a name follows one with a name");
     }
     ONWARD_ASSIGN_OR_RETURN(ExprPtr value, Expression());
     call.arguments.push_back(std::move(value));

@@ -135,7 +135,7 @@ absl::Status Parser::One(Body& body) {
       break;
     }
     default:
-      if (loops_ == 0) return ErrorAt(line, absl::StrCat("'{% ", name, " %}' stands in no loop"));
+      if (loops_ == 0) return ErrorAt(line, absl::StrCat("'{% ", name, " %}' is outside a loop"));
   }
   body.push_back(std::move(made));
   return absl::OkStatus();
@@ -216,14 +216,14 @@ absl::Status Parser::Signature(Statement& made) {
     ONWARD_ASSIGN_OR_RETURN(parameter.name, TakeName());
     for (const Target& other : made.targets)
       if (other.name == parameter.name)
-        return Error(absl::StrCat("the parameter '", parameter.name, "' comes twice"));
+        return Error(absl::StrCat("the parameter '", parameter.name, "' appears twice"));
     made.targets.push_back(std::move(parameter));
     if (SkipOperator("=")) {
       ONWARD_ASSIGN_OR_RETURN(ExprPtr value, Expression());
       made.exprs.push_back(std::move(value));
       defaults = true;
     } else if (defaults) {
-      return Error("a parameter without a default stands behind one with a default");
+      return Error("a parameter without a default follows one with a default");
     }
   }
   return Expect(")");

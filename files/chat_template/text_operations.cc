@@ -81,7 +81,7 @@ absl::StatusOr<Value> BraceFormat(Rendering& rendering, const std::string& text,
       continue;
     }
     const size_t end = c == '{' ? text.find('}', i) : text.npos;
-    if (end == text.npos) return absl::InvalidArgumentError("'format' has a brace alone");
+    if (end == text.npos) return absl::InvalidArgumentError("'format' has an unmatched brace");
     std::string field = text.substr(i + 1, end - i - 1);
     const bool repr = field.size() >= 2 && field.substr(field.size() - 2) == "!r";
     if (repr || (field.size() >= 2 && field.substr(field.size() - 2) == "!s"))

@@ -79,7 +79,7 @@ absl::Status EachField(std::string_view message,
 }
 
 absl::Status NotDone(std::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("its ", std::string(what), " not done here"));
+  return absl::InvalidArgumentError(absl::StrCat("its ", std::string(what), " not supported"));
 }
 
 absl::Status ReadPiece(std::string_view message, SentencePieceFile& file) {
@@ -109,9 +109,10 @@ absl::Status ReadTrainer(const Field& field, SentencePieceFile& file) {
   if (field.number == 3) {
     if (field.value < 1 || field.value > 4) return Broken();
     file.type = static_cast<SentencePieceFile::Type>(field.value);
-    if (file.type == SentencePieceFile::Type::kWord) return NotDone("model of words is");
+    if (file.type == SentencePieceFile::Type::kWord) return NotDone("word model is");
   }
-  if (field.number == 24 && field.value != 0) return NotDone("spaces as suffixes are");
+  if (field.number == 24 && field.value != 0)
+    return NotDone("spaces as suffixes (treat_whitespace_as_suffix) are");
   if (field.number == 35) file.byte_fallback = field.value != 0;
   if (field.number == 46) file.bos = std::string(field.bytes);
   if (field.number == 47) file.eos = std::string(field.bytes);
@@ -122,7 +123,8 @@ absl::Status ReadNormalizer(const Field& field, SentencePieceFile& file) {
   if (field.number == 2 && !field.bytes.empty() && !file.map.Read(field.bytes)) return Broken();
   if (field.number == 3) file.add_dummy_prefix = field.value != 0;
   if (field.number == 4) file.remove_extra_whitespaces = field.value != 0;
-  if (field.number == 5 && field.value == 0) return NotDone("spaces as they are are");
+  if (field.number == 5 && field.value == 0)
+    return NotDone("unescaped spaces (escape_whitespaces: false) are");
   return absl::OkStatus();
 }
 
@@ -138,7 +140,7 @@ absl::Status CheckPieces(const SentencePieceFile& file) {
   if (unknown == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot be read as a model of SentencePiece: it has ", unknown,
-                   " pieces for what is unknown, expected one"));
+                   " pieces of the kind UNKNOWN, expected one"));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ absl::Status Only(const SchemaPlace& at, std::string_view keyword,
                   std::initializer_list<std::string_view> others = {}) {
   for (const auto& [name, value] : at.schema->items()) {
     if (name == keyword || IsAnnotation(name) || absl::c_linear_search(others, name)) continue;
-    return at.At(name).Error(absl::StrCat("is not done beside ", std::string(keyword)));
+    return at.At(name).Error(absl::StrCat("is not supported beside ", std::string(keyword)));
   }
   return absl::OkStatus();
 }
@@ -75,7 +75,7 @@ absl::StatusOr<uint32_t> SchemaPlace::Count(std::string_view keyword, uint32_t o
   if (value == nullptr) return otherwise;
   const double count = value->is_number() ? value->get<double>() : -1;
   if (count < 0 || count != static_cast<double>(static_cast<uint64_t>(std::min(count, 1e15))))
-    return At(keyword).Error("expected a whole number from 0 on");
+    return At(keyword).Error("expected a whole number of at least 0");
   return static_cast<uint32_t>(std::min(count, static_cast<double>(kNoLimit)));
 }
 
@@ -152,7 +152,7 @@ absl::StatusOr<Node> SchemaCompiler::Build(const SchemaPlace& at, Node next) {
 absl::StatusOr<Node> SchemaCompiler::BuildTyped(const SchemaPlace& at, Node next) {
   for (const auto& [name, value] : at.schema->items())
     if (name != "type" && !IsAnnotation(name) && TypeOf(name).empty())
-      return at.At(name).Error("is not done here");
+      return at.At(name).Error("is not supported");
   ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> types, TypesOf(at));
   if (types.empty()) return grammar_.Value(next);
   std::vector<Node> ways;

@@ -129,7 +129,7 @@ class Parser {
   absl::StatusOr<PatternTree> Atom(int depth) {
     PatternTree atom = {.kind = PatternTree::Kind::kCharacter};
     if (rest_.substr(0, 2) == "(?" && rest_.substr(0, 3) != "(?:")
-      return Error(absl::StrCat("'", std::string(rest_.substr(0, 3)), "' is not done here"));
+      return Error(absl::StrCat("'", std::string(rest_.substr(0, 3)), "' is not supported"));
     if (Eat('(')) {
       if (Eat('?')) Eat(':');
       ONWARD_ASSIGN_OR_RETURN(atom, Choice(depth + 1));
@@ -150,7 +150,7 @@ class Parser {
     }
     if (std::string_view("^$*+?{}[]").find(rest_[0]) != std::string_view::npos)
       return Error(
-          absl::StrCat("'", std::string(rest_.substr(0, 1)), "' is not done at this place"));
+          absl::StrCat("'", std::string(rest_.substr(0, 1)), "' is not supported at this place"));
     const uint32_t c = Character();
     atom.characters = {{c, c}};
     return atom;
@@ -179,12 +179,12 @@ class Parser {
             absl::StrCat("'\\", std::string(1, letter), "' wants ", digits, " hex digits"));
       rest_.remove_prefix(1 + digits);
       const auto c = static_cast<uint32_t>(std::stoul(number, nullptr, 16));
-      if (c >= 0xD800 && c < 0xE000) return Error("surrogates are not done here");
+      if (c >= 0xD800 && c < 0xE000) return Error("surrogates are not supported");
       return Ranges{{c, c}};
     }
     const bool letter_or_digit = std::isalnum(static_cast<uint8_t>(letter)) != 0;
     if (letter_or_digit)
-      return Error(absl::StrCat("'\\", std::string(1, letter), "' is not done here"));
+      return Error(absl::StrCat("'\\", std::string(1, letter), "' is not supported"));
     const uint32_t c = Character();
     return Ranges{{c, c}};
   }
@@ -217,7 +217,7 @@ class Parser {
 
   absl::StatusOr<Ranges> SetItem() {
     if (Eat('\\')) {
-      if (At('b')) return Error("'\\b' is not done here");
+      if (At('b')) return Error("'\\b' is not supported");
       return Escape();
     }
     if (rest_.empty()) return Error("a ']' is missing");
@@ -240,7 +240,7 @@ class Parser {
       return absl::OkStatus();
     }
     Eat('?');  // which of several matches is found changes nothing
-    if (part.TakesNothing()) return Error("a repetition of what may be empty is not done here");
+    if (part.TakesNothing()) return Error("repeating what may be empty is not supported");
     PatternTree inner = std::move(part);
     part = {.kind = PatternTree::Kind::kRepeat, .least = least, .most = most};
     part.parts.push_back(std::move(inner));
@@ -260,7 +260,7 @@ class Parser {
     if (Eat(',') && !number(most)) most = kNoLimit;
     if (!Eat('}')) return Error("a '}' is missing");
     if (least > kMostTimes || (most > kMostTimes && most != kNoLimit))
-      return Error(absl::StrCat("more than ", kMostTimes, " times is not done here"));
+      return Error(absl::StrCat("more than ", kMostTimes, " times is not supported"));
     return least <= most ? absl::OkStatus() : Error("the numbers of '{}' are out of order");
   }
 

@@ -70,7 +70,7 @@ absl::StatusOr<SchemaPlace> SchemaCompiler::Resolve(const SchemaPlace& at) const
   if (!reference.is_string()) return at.At("$ref").Error("expected a string");
   const std::string text = WithoutPercents(reference.get<std::string>());
   if (text != "#" && text.substr(0, 2) != "#/")
-    return at.At("$ref").Error("only references within the schema are done, '#/...'");
+    return at.At("$ref").Error("only references within the schema ('#/...') are supported");
   SchemaPlace target = root_;
   if (text == "#") return target;
   for (const absl::string_view part : absl::StrSplit(text.substr(2), '/')) {
@@ -109,7 +109,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildReference(const SchemaPlace& at, Node 
                                      "readOnly", "writeOnly"},
             name))
       continue;
-    return at.At(name).Error("is not done beside $ref");
+    return at.At(name).Error("is not supported beside $ref");
   }
   ONWARD_ASSIGN_OR_RETURN(SchemaPlace target, Resolve(at));
   const auto [rule, added] = rules_.try_emplace(target.schema, 0);
@@ -126,7 +126,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildBranches(const SchemaPlace& at, const 
   if (!branches.is_array() || branches.empty())
     return at.At(keyword).Error("expected an array of schemas");
   if (std::string_view(keyword) == "allOf" && branches.size() > 1)
-    return at.At(keyword).Error("more than one schema is not done here");
+    return at.At(keyword).Error("more than one schema is not supported");
   std::vector<SchemaPlace> places;
   for (size_t i = 0; i < branches.size(); ++i)
     places.push_back({&branches[i], absl::StrCat(at.path, ".", keyword, "[", i, "]")});
@@ -136,7 +136,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildBranches(const SchemaPlace& at, const 
         if (!Exclude(places[j], places[i], 0))
           return at.At(keyword).Error(
               absl::StrCat("schemas ", j, " and ", i,
-                           " may take the same value, which is not done here; say anyOf"));
+                           " may take the same value, which is not supported; use anyOf"));
   }
   std::vector<Node> ways;
   for (const SchemaPlace& place : places) {

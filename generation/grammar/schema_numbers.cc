@@ -75,11 +75,11 @@ absl::Status ReadBound(const SchemaPlace& at, std::string_view keyword, bool low
   bool out = keyword[0] == 'e';
   double whole = lower ? std::ceil(number) : std::floor(number);
   if (whole != number && !integer)
-    return at.At(keyword).Error("a bound of numbers that is not whole is not done here");
+    return at.At(keyword).Error("a bound that is not a whole number is not supported");
   if (whole != number) out = false;
   if (std::abs(whole) > (integer ? 1e17 : 1e15)) {
     if (lower == (whole < 0)) return absl::OkStatus();  // no number that is written reaches it
-    return at.At(keyword).Error("a bound of so many digits is not done here");
+    return at.At(keyword).Error("a bound of so many digits is not supported");
   }
   auto bound = static_cast<int64_t>(whole);
   if (value->is_number_integer() && !value->is_number_float()) bound = value->get<int64_t>();

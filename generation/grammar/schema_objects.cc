@@ -84,7 +84,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildMap(const SchemaPlace& at, const Schem
                                               Node next) {
   ONWARD_ASSIGN_OR_RETURN(const uint32_t fewest, at.Count("minProperties", 0));
   ONWARD_ASSIGN_OR_RETURN(const uint32_t most, at.Count("maxProperties", kNoLimit));
-  if (fewest > 1) return at.At("minProperties").Error("more than 1 is not done here");
+  if (fewest > 1) return at.At("minProperties").Error("more than 1 is not supported");
   if (fewest > most) return at.At("maxProperties").Error("is less than minProperties");
   GrammarBuilder& b = grammar_.builder();
   const Node empty = b.Text("}", next);
@@ -109,10 +109,12 @@ absl::StatusOr<Node> SchemaCompiler::BuildObject(const SchemaPlace& at, Node nex
   const auto required = static_cast<uint32_t>(
       absl::c_count_if(facts.properties, [](const Property& each) { return each.required; }));
   if (facts.fewest > required)
-    return at.At("minProperties").Error("more than the required ones is not done here");
+    return at.At("minProperties")
+        .Error("more than the number of required properties is not supported");
   if (facts.most < facts.properties.size() ||
       (facts.most != kNoLimit && facts.others.schema != nullptr))
-    return at.At("maxProperties").Error("less than all that may come is not done here");
+    return at.At("maxProperties")
+        .Error("less than the number of possible properties is not supported");
   GrammarBuilder& b = grammar_.builder();
   // What may come behind the properties so far: `later` where there was one, else `first`.
   Node later = grammar_.Close('}', next), first = b.Text("}", next);
@@ -139,7 +141,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildObject(const SchemaPlace& at, Node nex
 
 absl::StatusOr<Node> SchemaCompiler::BuildArray(const SchemaPlace& at, Node next) {
   ONWARD_ASSIGN_OR_RETURN(const bool unique, at.Flag("uniqueItems", false));
-  if (unique) return at.At("uniqueItems").Error("true is not done here");
+  if (unique) return at.At("uniqueItems").Error("true is not supported");
   ONWARD_ASSIGN_OR_RETURN(const uint32_t fewest, at.Count("minItems", 0));
   ONWARD_ASSIGN_OR_RETURN(const uint32_t most, at.Count("maxItems", kNoLimit));
   if (fewest > most) return at.At("maxItems").Error("is less than minItems");
@@ -152,7 +154,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildArray(const SchemaPlace& at, Node next
   SchemaPlace items = at.At("items");
   if (items.schema == nullptr && places == 0) items = {&AnySchema(), at.path};
   if (items.schema != nullptr && items.schema->is_array())
-    return items.Error("an array is not done here; say prefixItems");
+    return items.Error("an array is not supported; use prefixItems");
   const bool more = items.schema != nullptr && !IsFalse(items.schema) && most > count;
   if (!more && fewest > count) return at.At("minItems").Error("is more than there may be");
   GrammarBuilder& b = grammar_.builder();

@@ -46,15 +46,15 @@ absl::StatusOr<Grammar::Node> SchemaCompiler::BuildString(const SchemaPlace& at,
   const SchemaPlace place = at.At(keyword);
   if (!given->is_string()) return place.Error("expected a string");
   if (least > 0 || most != kNoLimit)
-    return place.Error("is not done beside minLength and maxLength");
+    return place.Error("is not supported beside minLength and maxLength");
   if (keyword[0] == 'p' && at.Find("format") != nullptr)
-    return place.Error("is not done beside format");
+    return place.Error("is not supported beside format");
   std::string pattern = given->get<std::string>();
   if (keyword[0] == 'f') {
     const auto* const row = std::find_if(std::begin(kFormats), std::end(kFormats),
                                          [&](const auto& each) { return each.first == pattern; });
     if (row == std::end(kFormats))
-      return place.Error(absl::StrCat("'", files::PrintableUtf8(pattern), "' is not done here"));
+      return place.Error(absl::StrCat("'", files::PrintableUtf8(pattern), "' is not supported"));
     pattern = std::string(row->second);
   }
   GrammarBuilder& b = grammar_.builder();

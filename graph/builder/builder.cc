@@ -40,7 +40,8 @@ Expr GraphBuilder::Input(std::string name, Type type) {
 void GraphBuilder::Output(std::string name, const Expr& value) {
   if (!status().ok()) return;
   if (!value.valid()) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat("output '", name, "' has no value")));
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("output '", name, "' is given an expression without a value")));
   }
   const bool renamable = value.sink() == this && graph().value(value.id()).producer.valid() &&
                          !graph().is_output(value.id());
@@ -59,7 +60,8 @@ void GraphBuilder::Output(std::string name, const Expr& value) {
 void GraphBuilder::Update(const Expr& input, std::string name, const Expr& next) {
   if (!status().ok()) return;
   if (!input.valid() || !graph().is_input(input.id())) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat("'", name, "' updates no input")));
+    return Fail(
+        absl::InvalidArgumentError(absl::StrCat("'", name, "' must update an input of the graph")));
   }
   if (!next.type().CompatibleWith(input.type())) {
     return Fail(absl::InvalidArgumentError(

@@ -141,7 +141,7 @@ absl::Status CheckLists(const Node& node) {
   if (node.op_type == "MaxRoiPool") {
     const std::vector<int64_t> bins = node.attributes.Ints("pooled_shape");
     if (bins.size() != 2 || bins[0] < 1 || bins[1] < 1)
-      return absl::InvalidArgumentError("pooled_shape is not two numbers from 1 on");
+      return absl::InvalidArgumentError("pooled_shape must be two numbers of at least 1");
   }
   if (node.op_type != "Transpose") return absl::OkStatus();
   const std::vector<int64_t> order = node.attributes.Ints("perm");

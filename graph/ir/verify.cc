@@ -63,8 +63,8 @@ absl::Status CheckProducers(const Graph& graph) {
       if (!node.outputs[i].valid()) continue;
       const ValueData& value = graph.value(node.outputs[i]);
       if (value.producer == id && value.producer_output == static_cast<int>(i)) continue;
-      return Breach(
-          absl::StrCat("value '", value.name, "' does not know its producer ", graph.Describe(id)));
+      return Breach(absl::StrCat("value '", value.name, "' does not record its producer ",
+                                 graph.Describe(id)));
     }
   }
   for (int i = 0; i < graph.num_values(); ++i) {
@@ -101,7 +101,7 @@ absl::Status CheckUsers(const Graph& graph) {
   }
   for (int i = 0; i < graph.num_values(); ++i) {
     if (users[static_cast<size_t>(i)] == graph.users({i})) continue;
-    return Breach(absl::StrCat("the users of value '", graph.value({i}).name, "' are not right"));
+    return Breach(absl::StrCat("the users of value '", graph.value({i}).name, "' are wrong"));
   }
   return absl::OkStatus();
 }
@@ -117,8 +117,9 @@ absl::Status CheckSources(const Graph& graph) {
     if (value.constant || value.producer.valid() || sourced[static_cast<size_t>(id.index)]) {
       return absl::OkStatus();
     }
-    return Breach(absl::StrCat("value '", value.name,
-                               "' is read but is no input, constant, capture or output of a node"));
+    return Breach(absl::StrCat(
+        "value '", value.name,
+        "' is read but is not an input, a constant, a capture or the output of a node"));
   };
   for (int i = 0; i < graph.num_values(); ++i) {
     if (!graph.users({i}).empty()) ONWARD_RETURN_IF_ERROR(check({i}));

@@ -128,7 +128,7 @@ std::vector<Expr> Attention(const FormulaCall& call) {
   // The past is then the beginning of a buffer that also takes what is new.
   const bool shared = call.Int("past_present_share_buffer") != 0;
   if (shared && (!call.has_input(4) || !call.has_input(6))) {
-    call.Fail("a past and present in one buffer need `past` and `past_sequence_length`");
+    call.Fail("`past_present_share_buffer` needs `past` and `past_sequence_length`");
     return {};
   }
   const std::vector<Expr> qkv = Projected(call);

@@ -181,7 +181,8 @@ bool FitsWindow(const FormulaCall& call) {
   if (call.Int("local_window_size") < 1) {
     call.Fail("`sliding_window_cache` needs a `local_window_size`");
   } else if (call.Int("qk_output") != 0 && call.wants_output(3)) {
-    call.sink().Fail(absl::UnimplementedError("scores (qk_output) of a cache of the window alone"));
+    call.sink().Fail(absl::UnimplementedError(
+        "scores (qk_output) with `sliding_window_cache` are not supported"));
   }
   return call.sink().status().ok();
 }

@@ -34,7 +34,8 @@ CacheFormat CacheFormatOf(const FormulaCall& call, const char* type, size_t cach
   const std::string kind = call.String(type);
   if (kind == "NONE") return format;
   if (kind != "PER_TENSOR" && kind != "PER_CHANNEL") {
-    call.Fail(absl::StrCat("`", type, "` is '", kind, "', not NONE, PER_TENSOR or PER_CHANNEL"));
+    call.Fail(
+        absl::StrCat("`", type, "` is '", kind, "', must be NONE, PER_TENSOR or PER_CHANNEL"));
     return format;
   }
   if (!call.has_input(cache) || !call.has_input(scale)) {
@@ -44,10 +45,10 @@ CacheFormat CacheFormatOf(const FormulaCall& call, const char* type, size_t cach
   const DType dtype = call.input(cache).dtype();
   const int64_t bits = call.Int("kv_cache_bit_width");
   if (dtype == DType::kFloat8E4M3FN) {
-    call.sink().Fail(absl::UnimplementedError("a cache of float8"));
+    call.sink().Fail(absl::UnimplementedError("a cache of float8 is not supported"));
   } else if (!(bits == 8 && dtype == DType::kInt8) && !(bits == 4 && dtype == DType::kUint8)) {
     call.Fail(absl::StrCat("`kv_cache_bit_width` is ", bits,
-                           ": it is 8 of an int8 cache or 4 of a uint8 cache"));
+                           ": it must be 8 for an int8 cache, 4 for a uint8 cache"));
   } else if (head_size % 2 != 0) {
     call.Fail(absl::StrCat("the head size ", head_size, " does not divide into pairs"));
   }

@@ -9,7 +9,8 @@ namespace {
 // The standard's ops keep one state: of the last position.
 bool OneState(const FormulaCall& call) {
   if (call.Int("state_window") == 0) return true;
-  call.sink().Fail(absl::UnimplementedError("states of several positions (state_window)"));
+  call.sink().Fail(
+      absl::UnimplementedError("states of several positions (state_window) are not supported"));
   return false;
 }
 
@@ -28,7 +29,8 @@ std::vector<Expr> LinearAttention(const FormulaCall& call) {
   if (!OneState(call)) return {};
   const int64_t heads = call.Int("q_num_heads"), kv_heads = call.Int("kv_num_heads");
   if (heads < kv_heads) {
-    call.sink().Fail(absl::UnimplementedError("more heads of keys and values than of queries"));
+    call.sink().Fail(absl::UnimplementedError(
+        "more heads of keys and values than of queries are not supported"));
     return {};
   }
   return Ops("LinearAttention", AllInputs(call), 2, Without(call.attributes(), {"state_window"}));
@@ -38,12 +40,13 @@ std::vector<Expr> LinearAttention(const FormulaCall& call) {
 std::vector<Expr> CausalConvWithState(const FormulaCall& call) {
   if (!OneState(call)) return {};
   if (call.Int("ndim") != 1 || call.Int("dilation") != 1) {
-    call.sink().Fail(absl::UnimplementedError("a causal convolution of several axes or dilated"));
+    call.sink().Fail(absl::UnimplementedError(
+        "a causal convolution with several axes or a dilation is not supported"));
     return {};
   }
   const bool channels_last = call.Int("channels_last") != 0;
   if (channels_last && call.Rank(0) != 3) {
-    call.sink().Fail(absl::UnimplementedError("channels of several axes"));
+    call.sink().Fail(absl::UnimplementedError("channels_last needs an input of rank 3"));
     return {};
   }
   std::vector<Expr> inputs = AllInputs(call);

@@ -59,7 +59,7 @@ bool Check(const FormulaCall& call, const NBits& w) {
   } else if (w.k < 1 || w.n < 1 || w.k > INT32_MAX || w.n > INT32_MAX) {
     call.Fail(absl::StrCat("K is ", w.k, " and N ", w.n, ", both must be positive"));
   } else if (w.block < 16 || w.block > (1 << 20) || (w.block & (w.block - 1)) != 0) {
-    call.Fail(absl::StrCat("block_size is ", w.block, ", must be a power of two from 16 on"));
+    call.Fail(absl::StrCat("block_size is ", w.block, ", must be a power of two of at least 16"));
   } else {
     return true;
   }

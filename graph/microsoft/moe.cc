@@ -150,7 +150,7 @@ Experts Route(const FormulaCall& call, bool normalized, const Expr& table, size_
   e.count = call.Dim(weights, 0);
   e.k = call.Int("k");
   if (e.count > 0 && (e.k < 1 || e.k > e.count)) {
-    call.Fail(absl::StrCat("k is ", e.k, " of ", e.count, " experts"));
+    call.Fail(absl::StrCat("k is ", e.k, ", must be from 1 to the number of experts, ", e.count));
     return e;
   }
   const Expr x = call.input(0);

@@ -93,11 +93,11 @@ struct Places {
 std::vector<Expr> HeadsAttention(const FormulaCall& call, const Places& at, Projections p,
                                  int64_t hidden, bool causal, bool wants_qk) {
   if (call.has_input(at.cache_indirection) && (p.cross || !call.has_input(at.past_length))) {
-    call.Fail("cache_indirection is of a past that shares its buffer");
+    call.Fail("cache_indirection needs a past that shares its buffer (past_sequence_length)");
     return {};
   }
   if (call.has_input(at.past_key) != call.has_input(at.past_value)) {
-    call.Fail("past_key and past_value go together");
+    call.Fail("past_key and past_value must be given together");
     return {};
   }
   const int64_t heads = call.Int("num_heads");

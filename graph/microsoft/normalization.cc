@@ -97,8 +97,8 @@ std::vector<Expr> EmbedLayerNormalization(const FormulaCall& call) {
 Expr GroupNormalized(const FormulaCall& call, const Expr& x) {
   const int64_t rank = call.Rank(0), activation = call.Int("activation");
   const bool channels_last = call.Int("channels_last") != 0;
-  if (activation != 0 && activation != 1) call.Fail("`activation` is neither 0 nor 1");
-  if (rank < 3) call.Fail("the input needs a batch, channels and an axis more");
+  if (activation != 0 && activation != 1) call.Fail("`activation` must be 0 or 1");
+  if (rank < 3) call.Fail("the input needs a batch, channels and at least one more axis");
   std::vector<int64_t> to_first = {0, rank - 1}, to_last = {0};
   for (int64_t i = 1; i + 1 < rank; ++i) to_first.push_back(i);
   for (int64_t i = 2; i < rank; ++i) to_last.push_back(i);
@@ -145,7 +145,7 @@ std::vector<Expr> GatedRMSNorm(const FormulaCall& call) {
   } else if (activation == "sigmoid") {
     factor = Sigmoid(gate);
   } else {
-    call.Fail("`activation` is none of silu, swish and sigmoid");
+    call.Fail("`activation` must be silu, swish or sigmoid");
   }
   return {Cast(Reshape(normalized, shape, /*allow_zero=*/true) * factor, x.dtype())};
 }

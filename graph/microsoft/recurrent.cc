@@ -140,7 +140,7 @@ std::vector<Expr> DynamicQuantizeLSTM(const FormulaCall& call) {
   if (direction != "forward" && direction != "reverse" && directions == 1)
     call.Fail(absl::StrCat("direction '", direction, "' is not forward, reverse or bidirectional"));
   if (call.Has("activation_alpha") || call.Has("activation_beta"))
-    call.Fail("parameters of activations have no meaning here");
+    call.Fail("activation_alpha and activation_beta are not supported for these activations");
   std::vector<Expr> y, h, c;
   for (int64_t i = 0; i < directions && call.sink().status().ok(); ++i) {
     Direction d = DirectionOf(call, i, hidden);

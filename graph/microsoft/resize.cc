@@ -30,7 +30,7 @@ Expr SamplePositions(const Expr& from, const Expr& to, const Expr& last, const E
 // Crops of images at boxes [y1, x1, y2, x2] in units of the image, corners aligned.
 std::vector<Expr> CropAndResize(const FormulaCall& call) {
   const std::string mode = call.String("mode");
-  if (mode != "bilinear" && mode != "nearest") call.Fail("`mode` is neither bilinear nor nearest");
+  if (mode != "bilinear" && mode != "nearest") call.Fail("`mode` must be bilinear or nearest");
   const DType wide = DType::kFloat32;
   const std::vector<Expr> corners = Split(Cast(call.input(1), wide), {1, 1, 1, 1}, 1);
   const std::vector<Expr> sizes = Split(call.input(3), {1, 1}, 0);

@@ -27,7 +27,7 @@ Expr Orthogonal(const StepCall& s, Expr x, bool tall, const Expr& epsilon) {
 std::vector<Expr> MuonStep(const FormulaCall& call) {
   const StepCall s(call, MuonStep);
   if (s.rank() != 2) {
-    call.Fail("Muon takes matrices alone");
+    call.Fail("Muon takes only matrices");
     return {};
   }
   const Expr rate = s.setting("lr"), momentum = s.setting("momentum"), g = s.gradient();

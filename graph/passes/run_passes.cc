@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<PassReport>> RunPasses(Model& model, const std::vecto
                          position(model.graph.outputs(), update.output));
     if (updates.back().first == model.graph.inputs().size() ||
         updates.back().second == model.graph.outputs().size()) {
-      return absl::InvalidArgumentError("an update binds what is no input or no output");
+      return absl::InvalidArgumentError(
+          "an update binding must name an input and an output of the graph");
     }
   }
   absl::StatusOr<std::vector<PassReport>> reports = RunPasses(model.graph, passes, options, budget);

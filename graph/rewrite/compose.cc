@@ -109,8 +109,9 @@ class Composer {
     for (const CompositionStep& step : composition_.steps)
       for (const auto& [input, tensor] : step.inputs)
         if (makers.count(tensor) == 0)
-          return Wrong(WhereOf(step), absl::StrCat("input '", input, "' reads the tensor '", tensor,
-                                                   "', which is no input and which no step makes"));
+          return Wrong(WhereOf(step),
+                       absl::StrCat("input '", input, "' reads the tensor '", tensor,
+                                    "', which is not an input and which no step makes"));
     for (const std::string& output : composition_.outputs)
       if (makers.count(output) == 0)
         return Wrong(absl::StrCat("output '", output, "'"), "no step makes this tensor");

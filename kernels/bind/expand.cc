@@ -31,15 +31,16 @@ absl::StatusOr<std::optional<StridedView>> TileView(const BindContext& context) 
   if (repeats == nullptr) return std::nullopt;
   const DimsView dims = context.input_dims(0);
   if (repeats->num_elements() != static_cast<int64_t>(dims.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("repeats has ", repeats->num_elements(), " elements for rank ", dims.size()));
+    return absl::InvalidArgumentError(absl::StrCat("repeats has ", repeats->num_elements(),
+                                                   " elements, the input has rank ", dims.size()));
   }
   StridedView view;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t count = repeats->as<int64_t>()[i];
     const std::optional<int64_t> dim = CheckedMul(count, dims[i]);
     if (count < 0 || !dim)
-      return absl::InvalidArgumentError(absl::StrCat("repeats: ", count, " for axis ", i));
+      return absl::InvalidArgumentError(
+          absl::StrCat("repeats: ", count, " is out of range for axis ", i));
     view.output.push_back(*dim);
   }
   ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), view.output).status());

@@ -46,7 +46,8 @@ absl::StatusOr<std::optional<StridedView>> SliceView(const BindContext& context)
   const DimsView dims = context.input_dims(0);
   const auto rank = static_cast<int64_t>(dims.size());
   if (count > rank)
-    return absl::InvalidArgumentError(absl::StrCat(count, " starts for rank ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("starts has ", count, " elements, the input has rank ", rank));
   StridedView view;
   view.dims.assign(dims.begin(), dims.end());
   view.strides = Strides(dims);

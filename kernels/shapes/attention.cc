@@ -94,17 +94,20 @@ absl::StatusOr<AttentionAttributes> AttentionAttributes::Parse(const NodeSpec& s
   result.qk_output_mode = attributes.Int("qk_matmul_output_mode", 0);
   const int64_t precision = attributes.Int("softmax_precision", 0);
   if (result.scale.has_value() && !(*result.scale >= 0.0f))
-    return absl::InvalidArgumentError(absl::StrCat("scale is ", *result.scale));
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale is ", *result.scale, ", must be at least 0"));
   if (!(result.softcap >= 0.0f))
-    return absl::InvalidArgumentError(absl::StrCat("softcap is ", result.softcap));
+    return absl::InvalidArgumentError(
+        absl::StrCat("softcap is ", result.softcap, ", must be at least 0"));
   if (result.left_window < -1 || result.right_window < -1)
-    return absl::InvalidArgumentError("a window size is below -1");
+    return absl::InvalidArgumentError("left_window_size and right_window_size must be at least -1");
   if (result.qk_output_mode < 0 || result.qk_output_mode > 3) {
     return absl::InvalidArgumentError(
-        absl::StrCat("qk_matmul_output_mode is ", result.qk_output_mode));
+        absl::StrCat("qk_matmul_output_mode is ", result.qk_output_mode, ", must be 0 to 3"));
   }
   if (precision != 0 && precision != 1 && precision != 10 && precision != 11 && precision != 16)
-    return absl::InvalidArgumentError(absl::StrCat("softmax_precision is ", precision));
+    return absl::InvalidArgumentError(
+        absl::StrCat("softmax_precision is ", precision, ", must be 0, 1, 10, 11 or 16"));
   result.softmax_precision = static_cast<DType>(precision);
   return result;
 }
@@ -119,7 +122,7 @@ absl::StatusOr<AttentionGeometry> AttentionDims(const AttentionAttributes& attri
       v.length != k.length || (q.heads > 0 && (k.heads < 1 || q.heads % k.heads != 0))) {
     return absl::InvalidArgumentError(absl::StrCat("Q ", DimsString(inputs.q), ", K ",
                                                    DimsString(inputs.k), " and V ",
-                                                   DimsString(inputs.v), " do not fit"));
+                                                   DimsString(inputs.v), " do not fit each other"));
   }
   AttentionGeometry g;
   g.batch = q.batch;

@@ -77,7 +77,9 @@ absl::StatusOr<ConvAttributes> ConvAttributes::Parse(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(result.window, WindowAttributes::Parse(spec));
   result.window.ceil_mode = false;
   result.group = spec.attributes().Int("group", 1);
-  if (result.group < 1) return absl::InvalidArgumentError(absl::StrCat("group is ", result.group));
+  if (result.group < 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("group is ", result.group, ", must be at least 1"));
   return result;
 }
 
@@ -109,10 +111,13 @@ absl::StatusOr<ConvTransposeAttributes> ConvTransposeAttributes::Parse(const Nod
   const std::vector<int64_t> shape = spec.attributes().Ints("output_shape");
   for (int64_t value : padding) {
     if (value < 0 || value > (int64_t{1} << 40))
-      return absl::InvalidArgumentError(absl::StrCat("output_padding holds ", value));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_padding holds ", value, ", must be 0 to 2^40"));
   }
   for (int64_t value : shape) {
-    if (value < 0) return absl::InvalidArgumentError(absl::StrCat("output_shape holds ", value));
+    if (value < 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat("output_shape holds ", value, ", must be at least 0"));
   }
   result.output_padding.assign(padding.begin(), padding.end());
   result.output_shape.assign(shape.begin(), shape.end());

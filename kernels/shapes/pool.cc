@@ -23,7 +23,8 @@ absl::StatusOr<PoolAttributes> PoolAttributes::Parse(const NodeSpec& spec) {
   result.count_include_pad = spec.attributes().Int("count_include_pad", 0) != 0;
   result.column_major = spec.attributes().Int("storage_order", 0) != 0;
   result.p = spec.attributes().Int("p", 2);
-  if (result.p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", result.p));
+  if (result.p < 1)
+    return absl::InvalidArgumentError(absl::StrCat("p is ", result.p, ", must be at least 1"));
   return result;
 }
 

@@ -85,7 +85,8 @@ absl::StatusOr<RecurrentAttributes> RecurrentAttributes::Parse(const NodeSpec& s
   } else if (direction == "reverse") {
     result.first_reversed = true;
   } else if (direction != "forward") {
-    return absl::InvalidArgumentError(absl::StrCat("unknown direction '", direction, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("direction is '", direction, "', must be forward, reverse or bidirectional"));
   }
   const int64_t layout = attributes.Int("layout", 0);
   if (layout != 0 && layout != 1)
@@ -94,7 +95,8 @@ absl::StatusOr<RecurrentAttributes> RecurrentAttributes::Parse(const NodeSpec& s
   result.linear_before_reset = attributes.Int("linear_before_reset", 0) != 0;
   result.input_forget = attributes.Int("input_forget", 0) != 0;
   const float clip = attributes.Float("clip", 0.0f);
-  if (!(clip >= 0.0f)) return absl::InvalidArgumentError(absl::StrCat("clip is ", clip));
+  if (!(clip >= 0.0f))
+    return absl::InvalidArgumentError(absl::StrCat("clip is ", clip, ", must be at least 0"));
   if (clip > 0.0f) result.clip = clip;
   ONWARD_RETURN_IF_ERROR(ParseActivations(spec, result));
   return result;

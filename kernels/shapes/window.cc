@@ -95,8 +95,8 @@ absl::StatusOr<WindowAxes> ResolveWindow(const WindowAttributes& attributes, Dim
       axis.pad_end = attributes.pads[rank + i];
     }
     if (axis.kernel < 1 || !CheckedMul(axis.kernel, axis.dilation).has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("kernel size ", axis.kernel, " along spatial axis ", i));
+      return absl::InvalidArgumentError(absl::StrCat("the kernel's size along spatial axis ", i,
+                                                     " is ", axis.kernel, ", out of range"));
     }
     if (absl::Status placed = Place(attributes.auto_pad, attributes.ceil_mode, axis); !placed.ok())
       return Annotate(placed, absl::StrCat("spatial axis ", i, ": "));

@@ -50,7 +50,7 @@ absl::Status CheckMember(const std::string& name, const json& value) {
     return WrongMember(name, "expected \"default\", the one that is known here");
   const bool is_level = value.is_number_unsigned() && value.get<uint64_t>() <= UINT32_MAX;
   if (name == "log_verbose_level" && !is_level)
-    return WrongMember(name, "expected a whole number from 0 on");
+    return WrongMember(name, "expected a whole number of at least 0");
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
   const std::string closest = ClosestName(name, known);
   return absl::InvalidArgumentError(

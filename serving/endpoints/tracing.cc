@@ -66,11 +66,12 @@ absl::Status ReadChange(const std::string& name, const json& value, Changes& cha
   if (name == "trace_level") return ReadLevel(value, changes);
   if (name == "trace_rate") {
     if (!ReadNumber(value, 1, RequestTracing::kRate, number))
-      return WrongSetting("trace_rate", "expected a whole number from 1 on");
+      return WrongSetting("trace_rate", "expected a whole number of at least 1");
     changes.rate = static_cast<uint64_t>(number);
   } else if (name == "trace_count") {
     if (!ReadNumber(value, -1, RequestTracing::kCount, number))
-      return WrongSetting("trace_count", "expected a whole number from 0 on, or -1 for no limit");
+      return WrongSetting("trace_count",
+                          "expected a whole number of at least 0, or -1 for no limit");
     changes.count = number;
   } else if (name == "log_frequency") {
     if (!ReadNumber(value, 0, 0, number) || number != 0)

@@ -11,7 +11,7 @@ constexpr size_t kMostDepth = 100;
 
 thread_local simdjson::dom::parser kept_parser;
 
-// NaN and the infinities, which are no JSON, become strings.
+// NaN and the infinities, which are not JSON, become strings.
 std::string QuoteNonFinite(std::string_view text) {
   std::string quoted;
   bool in_string = false;
@@ -84,7 +84,7 @@ absl::StatusOr<bool> BoolOf(JsonElement value, const std::string& where) {
 absl::StatusOr<uint64_t> CountOf(JsonElement value, const std::string& where) {
   uint64_t count = 0;
   if (value.get(count) == simdjson::SUCCESS) return count;
-  if (value.is_number()) return Wrong(where, "is not a whole number from 0 on");
+  if (value.is_number()) return Wrong(where, "is not a whole number of at least 0");
   return Unexpected(value, where, "a whole number");
 }
 

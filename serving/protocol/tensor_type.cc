@@ -18,7 +18,8 @@ absl::StatusOr<DType> DTypeNamed(std::string_view name, const std::string& where
 
 absl::Status ShapeReader::Add(int64_t dim) {
   if (dim < 0)
-    return Wrong(where_, absl::StrCat("dim ", dims_.size(), " is not a whole number from 0 on"));
+    return Wrong(where_,
+                 absl::StrCat("dim ", dims_.size(), " is not a whole number of at least 0"));
   if (dims_.size() == kMostDims) return Wrong(where_, "has more than 64 dims");
   dims_.push_back(dim);
   const auto product = CheckedMul(count_, dim);

@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> ResponseFormats::T
   if (tokens_ != nullptr) return tokens_;
   const absl::StatusOr<files::Tokenizer::TokenBytes> bytes = tokenizer_.Bytes();
   if (!bytes.ok())
-    return Wrong(kPath, absl::StrCat("JSON is not done for this model: ",
+    return Wrong(kPath, absl::StrCat("JSON is not supported for this model: ",
                                      std::string(bytes.status().message())));
   tokens_ = std::make_shared<const generation::TokenOrder>(bytes->bytes, bytes->not_first);
   return tokens_;

@@ -201,8 +201,8 @@ absl::StatusOr<TextTask> ReadCompletion(const Json& body, const TextModel& model
   task.log_probabilities = top.has_value();
   task.top = static_cast<int>(top.value_or(0));
   if (const auto best = members.Count("best_of", 1, kMostChoices); best && *best != task.choices)
-    members.Fail("best_of", "is not done here: it must be n");
-  members.Refuse("suffix", "is not done here");
+    members.Fail("best_of", "is not supported: it must equal n");
+  members.Refuse("suffix", "is not supported");
   ONWARD_RETURN_IF_ERROR(members.Finish());
   return task;
 }

@@ -90,7 +90,9 @@ TEST_F(ClientTest, LoadsAndCompares) {
   EXPECT_EQ(Onward(absl::StrCat("client load ", url, " digits --rate 1 --duration 1 --expected ",
                                 stored)),
             1);
-  EXPECT_THAT(log_, HasSubstr("not as --expected has it: output 'Plus214_Output_0' differs"));
+  EXPECT_THAT(
+      log_,
+      HasSubstr("the first reply differs from --expected: output 'Plus214_Output_0' differs"));
 }
 
 TEST_F(ClientTest, KeysAndSockets) {

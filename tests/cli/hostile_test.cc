@@ -129,7 +129,7 @@ TEST_F(HostileCommandTest, Cycles) {
 TEST_F(HostileCommandTest, Inputs) {
   const std::string good = "run " + GoodModel();
   EXPECT_EQ(Call(good + " --input x=1,2").code, 0);
-  ExpectRefused(good, "missing input 'x' (float32[n,2])");
+  ExpectRefused(good, "missing input 'x' (float32[n,2]): --input x=FILE gives it, --random");
   ExpectRefused(good + " --input xx=1,2", "the model has no input 'xx'; did you mean 'x'?");
   ExpectRefused(good + " --input x=1,two", "is neither a file nor values of float32");
   ExpectRefused(good + " --input x=1,2,3 --shape x=1x3",

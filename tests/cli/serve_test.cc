@@ -138,7 +138,7 @@ TEST_F(ServeTest, FlagsFromAFile) {
     return log_;
   };
   EXPECT_THAT(refused({{"max-wiat", "1s"}}), HasSubstr("the closest is 'max-wait'"));
-  EXPECT_THAT(refused({{"max-wait", 3}}), HasSubstr("max-wait: expected a text"));
+  EXPECT_THAT(refused({{"max-wait", 3}}), HasSubstr("max-wait: expected a string"));
   EXPECT_THAT(refused({{"models", {Mnist()}}, {"max-wait", "soon"}}),
               HasSubstr("--max-wait: 'soon' is not a duration"));
   EXPECT_THAT(refused({{"max-wait", "1s"}}), HasSubstr("name a model to serve"));
@@ -206,7 +206,7 @@ TEST_F(ServeTest, ACheckLoadsEverythingAndOpensNoPort) {
   EXPECT_THAT(report["problems"][2].get<std::string>(), HasSubstr("two models are named 'digits'"));
   EXPECT_THAT(report["problems"][3].get<std::string>(), HasSubstr("nothing.onnx"));
   EXPECT_EQ(Onward("serve --check nothing.onnx"), 1);
-  EXPECT_THAT(log_, HasSubstr("error: the server would not begin: 1 problem: "));
+  EXPECT_THAT(log_, HasSubstr("error: the server would not start: 1 problem: "));
 }
 
 TEST_F(ServeTest, WhatIsWrongIsSaid) {

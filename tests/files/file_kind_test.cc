@@ -71,7 +71,8 @@ TEST(FileKind, WhereWeightsAreRead) {
               HasSubstr("an ONNX model; it brings its weights itself"));
   // What is unknown stays what it was.
   EXPECT_THAT(error("abc"), HasSubstr("shorter than 8 bytes"));
-  EXPECT_THAT(error(std::string(100, '\7')), HasSubstr("no safetensors file, or a truncated one"));
+  EXPECT_THAT(error(std::string(100, '\7')),
+              HasSubstr("not a safetensors file, or a truncated one"));
 }
 
 TEST(FileKind, WhereAConfigIsRead) {

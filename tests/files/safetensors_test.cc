@@ -119,8 +119,8 @@ TEST(SafetensorsTest, RefusesHostileFiles) {
   EXPECT_THAT(Error(""), HasSubstr("shorter than 8 bytes"));
   EXPECT_THAT(Error(std::string(8, '\xff')), HasSubstr("a header of 18446744073709551615 bytes"));
   EXPECT_THAT(Error(File("{}", 0).substr(0, 9)), HasSubstr("truncated"));
-  EXPECT_THAT(HeaderError("nonsense", 0), HasSubstr("the header is no JSON"));
-  EXPECT_THAT(HeaderError("{}x", 0), HasSubstr("the header is no JSON"));
+  EXPECT_THAT(HeaderError("nonsense", 0), HasSubstr("the header is not JSON"));
+  EXPECT_THAT(HeaderError("{}x", 0), HasSubstr("the header is not JSON"));
   EXPECT_THAT(HeaderError("[]", 0), HasSubstr("unexpected a list"));
   EXPECT_THAT(HeaderError(std::string(1000000, '['), 0), HasSubstr("unexpected a list"));
   EXPECT_THAT(HeaderError(R"({"a":{"b":{"c":{}}}})", 0), HasSubstr("unknown field 'b'"));
@@ -128,7 +128,7 @@ TEST(SafetensorsTest, RefusesHostileFiles) {
   EXPECT_THAT(HeaderError(R"({"a":null})", 0), HasSubstr("unexpected null"));
   EXPECT_THAT(HeaderError(R"({"__metadata__":{"x":1}})", 0), HasSubstr("unexpected 1"));
   EXPECT_THAT(HeaderError("{}", 3), HasSubstr("3 bytes follow"));
-  EXPECT_THAT(HeaderError("{\"\xff\":{}}", 0), HasSubstr("the header is no JSON"));
+  EXPECT_THAT(HeaderError("{\"\xff\":{}}", 0), HasSubstr("the header is not JSON"));
 }
 
 TEST(SafetensorsTest, RefusesTensorsThatDoNotFit) {

@@ -58,7 +58,7 @@ TEST(VocabularyTest, Json) {
   EXPECT_THAT(Error(R"({"a": -1})"), HasSubstr("token 'a' has no number"));
   EXPECT_THAT(Error(R"({"a": 99999999999})"), HasSubstr("has no number"));
   EXPECT_THAT(Error(R"({"a": {"b": 0}})"), HasSubstr("has no number"));
-  EXPECT_THAT(Error(R"({"a": 0)"), HasSubstr("no JSON"));
+  EXPECT_THAT(Error(R"({"a": 0)"), HasSubstr("not JSON"));
 }
 
 TEST(VocabularyTest, BadFiles) {

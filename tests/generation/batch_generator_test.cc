@@ -362,7 +362,7 @@ TEST(BatchGenerator, SaysWhatIsWrong) {
     change(request);
     return request;
   };
-  EXPECT_THAT(message({}), HasSubstr("the prompt has no token"));
+  EXPECT_THAT(message({}), HasSubstr("the prompt is empty"));
   EXPECT_THAT(message(with([](auto& r) {
                 r.prompt = {3, 13};
               })),

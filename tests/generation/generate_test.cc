@@ -155,7 +155,7 @@ TEST(Generate, RefusesWhatCannotBe) {
   const auto message = [&](const std::vector<int64_t>& prompt, const GenerateOptions& options) {
     return std::string(Generate(*decoder, prompt, options).status().message());
   };
-  EXPECT_THAT(message({}, {}), HasSubstr("the prompt has no token"));
+  EXPECT_THAT(message({}, {}), HasSubstr("the prompt is empty"));
   EXPECT_THAT(message({3, 13}, {}), HasSubstr("token 13 is not in the model's vocabulary of 13"));
   EXPECT_THAT(message({-1}, {}), HasSubstr("token -1 is not in"));
   EXPECT_THAT(message({1, 2, 3, 4, 5, 6, 7}, {}),

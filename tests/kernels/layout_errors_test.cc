@@ -95,7 +95,7 @@ TEST(LayoutErrors, NameTheSizeThatDoesNotFit) {
       {Case("Expand", {}, {data, Ints({2, 2})}), "[2,3]"},
       {Case("Expand", {}, {data, Ints({huge, 1, 1})}), "more than 2^63 elements"},
       {Case("ConstantOfShape", {}, {Ints({-1})}), "-1"},
-      {Case("Tile", {}, {data, Ints({1})}), "repeats has 1 elements for rank 2"},
+      {Case("Tile", {}, {data, Ints({1})}), "repeats has 1 elements, the input has rank 2"},
       {Case("Split", {{"axis", int64_t{1}}}, {data, Ints({2})}),
        "does not sum to the axis's size 3"},
       {Case("Slice", {}, {data, Ints({0}), Ints({1}), Ints({0}), Ints({0})}), "step"},

@@ -166,7 +166,7 @@ TEST(Module, SaysWhatIsWrong) {
     return std::string(b.Build().status().message());
   };
   EXPECT_THAT(message([](Module& r, const Expr& x) { return Linear(r, "fc", 5, 2)(x); }),
-              HasSubstr("a linear layer of 5 features is given float32[batch,4,6]"));
+              HasSubstr("a linear layer of 5 features cannot take float32[batch,4,6]"));
   EXPECT_THAT(message([](Module& r, const Expr& x) { return Linear(r, "fc", 6, 0)(x); }),
               HasSubstr("module 'fc': parameter weight cannot have the shape [0,6]"));
   EXPECT_THAT(message([](Module& r, const Expr& x) {
@@ -181,11 +181,11 @@ TEST(Module, SaysWhatIsWrong) {
               }),
               HasSubstr("the kernel needs 1 sizes"));
   EXPECT_THAT(message([](Module& r, const Expr& x) { return Conv1d(r, "c", 3, 6, 3)(x); }),
-              HasSubstr("a convolution of 3 channels and rank 3 is given float32[batch,4,6]"));
+              HasSubstr("a convolution of 3 channels and rank 3 cannot take float32[batch,4,6]"));
   EXPECT_THAT(message([](Module& r, const Expr& x) { return BatchNorm(r, "b", 3)(x); }),
-              HasSubstr("a batch normalization of 3 channels is given float32[batch,4,6]"));
+              HasSubstr("a batch normalization of 3 channels cannot take float32[batch,4,6]"));
   EXPECT_THAT(message([](Module&, const Expr& x) { return Dropout{1.5}(x); }),
-              HasSubstr("a dropout of 1.5 is not in [0, 1)"));
+              HasSubstr("a dropout must be in [0, 1), got 1.5"));
   EXPECT_THAT(message([](Module& r, const Expr& x) {
                 return MultiheadAttention(r, "attn", 6, 4)(x, x, x);
               }),
@@ -201,7 +201,7 @@ TEST(Module, SaysWhatIsWrong) {
   EXPECT_THAT(message([](Module& r, const Expr& x) {
                 return GRU(r, "g", 6, 4, {.proj_size = 2})(x).output;
               }),
-              HasSubstr("module 'g': a proj_size is of an LSTM alone"));
+              HasSubstr("module 'g': only an LSTM has a proj_size"));
   EXPECT_THAT(message([](Module& r, const Expr& x) {
                 Linear linear(r, "l", 6, 2);
                 const Expr y = linear(x);
@@ -211,7 +211,7 @@ TEST(Module, SaysWhatIsWrong) {
               HasSubstr("module 'l': 'l.weight' is not an unused parameter of it"));
   EXPECT_THAT(
       message([](Module& r, const Expr& x) { return Linear(r, "", 6, 2)(x); }, DType::kInt8),
-      HasSubstr("parameters are float, double, float16 or bfloat16"));
+      HasSubstr("parameters must be float, double, float16 or bfloat16"));
   EXPECT_THAT(message([](Module& r, const Expr& x) {
                 return Embedding(r, "e", 5, 2, {.padding_idx = 5})(x);
               }),

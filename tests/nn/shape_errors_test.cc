@@ -99,11 +99,11 @@ std::string ModuleError(const std::function<Expr(nn::Module& root, const Expr& x
 TEST(ShapeErrors, NameTheModule) {
   EXPECT_THAT(ModuleError([](nn::Module& root, const Expr& x) { return Block(root, "net.0")(x); },
                           {"batch", 9}),
-              HasSubstr("module 'net.0.fc1': a linear layer of 8 features is given "
+              HasSubstr("module 'net.0.fc1': a linear layer of 8 features cannot take "
                         "float32[batch,9]"));
   EXPECT_THAT(ModuleError([](nn::Module& root, const Expr& x) { return Block(root, "net.0")(x); },
                           {"batch", 8}),
-              HasSubstr("module 'net.0.fc2': a linear layer of 12 features is given "
+              HasSubstr("module 'net.0.fc2': a linear layer of 12 features cannot take "
                         "float32[batch,16]"));
   EXPECT_THAT(ModuleError([](nn::Module& root,
                              const Expr& x) { return nn::Conv2d(root, "stem", 3, 8, 3)(x); },

@@ -155,7 +155,7 @@ TEST_F(StaticInt8, RefusesWhatIsQuantizedAndWhatIsNotFinite) {
   EXPECT_THAT(
       std::string(
           CalibrateRanges(plain, *set, ValuesOfInt8(plain.graph), {}, {}).status().message()),
-      HasSubstr("infinite or no number, for which there is no range"));
+      HasSubstr("infinite or NaN, for which there is no range"));
 }
 
 // A bell with one element far away: min-max keeps it, the others give it up for smaller steps.

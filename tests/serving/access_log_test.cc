@@ -169,8 +169,8 @@ TEST_F(AccessLogTest, WrongChangesChangeNothing) {
   };
   EXPECT_THAT(error(R"({"log_info":false,"log_file":"/tmp/x"})"), HasSubstr("log_file: cannot"));
   EXPECT_THAT(error(R"({"log_info":1})"), HasSubstr("log_info: expected true or false"));
-  EXPECT_THAT(error(R"({"log_verbose_level":-1})"), HasSubstr("from 0 on"));
-  EXPECT_THAT(error(R"({"log_verbose_level":4294967296})"), HasSubstr("from 0 on"));
+  EXPECT_THAT(error(R"({"log_verbose_level":-1})"), HasSubstr("at least 0"));
+  EXPECT_THAT(error(R"({"log_verbose_level":4294967296})"), HasSubstr("at least 0"));
   EXPECT_THAT(error(R"({"log_format":"ISO8601"})"), HasSubstr("log_format"));
   EXPECT_THAT(error(R"({"log_inof":true})"), HasSubstr("the closest is 'log_info'"));
   for (const char* body : {"", "[]", "{", "null"})

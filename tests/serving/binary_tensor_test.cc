@@ -169,7 +169,7 @@ TEST(BinaryRequest, PartsThatDoNotAddUp) {
       HasSubstr("input 'x' has both data and binary_data_size"));
   EXPECT_THAT(AskRefusal(input("[1]", ""), ""), HasSubstr("input 'x' has neither data nor"));
   EXPECT_THAT(AskRefusal(input("[1]", R"(,"parameters":{"binary_data_size":-4})"), "abcd"),
-              HasSubstr("binary_data_size: is not a whole number from 0 on"));
+              HasSubstr("binary_data_size: is not a whole number of at least 0"));
   EXPECT_THAT(AskRefusal(input("[1]", R"(,"parameters":{"binary_data_size":"4"})"), "abcd"),
               HasSubstr("is a string, expected a whole number"));
   const std::string whole = input("[1]", R"(,"parameters":{"binary_data_size":4})");

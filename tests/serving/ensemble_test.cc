@@ -110,7 +110,7 @@ TEST_F(EnsembleTest, ErrorsNameStepAndTensor) {
               HasSubstr("step 'twice': no tensor is mapped to its input 'x'"));
   EXPECT_THAT(Error(R"(step { model_name: "twice" input_map { key: "x" value: "u" }
                               output_map { key: "y" value: "z" } })"),
-              HasSubstr("'twice': input 'x' reads the tensor 'u', which is no input"));
+              HasSubstr("'twice': input 'x' reads the tensor 'u', which is not an input"));
   EXPECT_THAT(Error(R"(step { model_name: "e" input_map { key: "x" value: "x" }
                               output_map { key: "z" value: "z" } })"),
               HasSubstr("an ensemble cannot be a step of itself: 'e' > 'e'"));

@@ -53,8 +53,8 @@ TEST(Parameters, WhatIsRefused) {
   EXPECT_THAT(Refusal(With("[]")), HasSubstr("parameters: is an array, expected an object"));
   EXPECT_THAT(Refusal(With(R"({"priority":"high"})")),
               HasSubstr("parameters.priority: is a string, expected a whole number"));
-  EXPECT_THAT(Refusal(With(R"({"priority":-1})")), HasSubstr("not a whole number from 0 on"));
-  EXPECT_THAT(Refusal(With(R"({"timeout":1.5})")), HasSubstr("not a whole number from 0 on"));
+  EXPECT_THAT(Refusal(With(R"({"priority":-1})")), HasSubstr("not a whole number of at least 0"));
+  EXPECT_THAT(Refusal(With(R"({"timeout":1.5})")), HasSubstr("not a whole number of at least 0"));
   EXPECT_THAT(Refusal(With(R"({"timeout":18446744073709551615})")),
               HasSubstr("parameters.timeout: is more"));
   EXPECT_THAT(Refusal(With(R"({"sequence_id":true})")),

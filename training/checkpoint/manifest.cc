@@ -62,7 +62,7 @@ absl::StatusOr<std::string> ManifestText(const Manifest& manifest) {
 
 absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
-  if (document.is_discarded()) return absl::DataLossError("damaged: no JSON");
+  if (document.is_discarded()) return absl::DataLossError("damaged: not JSON");
   absl::StatusOr<Manifest> manifest = absl::DataLossError("");
   try {
     manifest = FromJson(document);

@@ -82,7 +82,7 @@ void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
   if (evaluation.has_patience())
     check.Range("patience", static_cast<double>(evaluation.patience()), 1);
   if (evaluation.metric() != "loss" && evaluation.metric() != "accuracy")
-    check.Fail("metric", absl::StrCat("is loss or accuracy, not '", evaluation.metric(), "'"));
+    check.Fail("metric", absl::StrCat("must be loss or accuracy, not '", evaluation.metric(), "'"));
   if (evaluation.metric() == "accuracy" && !HasClasses(config.loss())) {
     check.Fail("metric",
                absl::StrCat("accuracy needs a loss of classes (", LossesOfClasses(), "), not '",
@@ -94,9 +94,9 @@ void CheckExport(const TrainConfig& config, ConfigProblem& problem) {
   if (!config.export_().training_step()) return;
   Checks check("export.", problem);
   if (config.optimizer().has_lbfgs())
-    check.Fail("training_step",
-               "needs a step that is one graph; LBFGS evaluates its graph as "
-               "often as it likes");
+    check.Fail(
+        "training_step",
+        "needs a step that is one graph; LBFGS evaluates its graph a variable number of times");
   if (config.accumulate() > 1)
     check.Fail("training_step", "needs a step that is one graph: set accumulate to 1");
 }

@@ -15,7 +15,8 @@ void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
   }
   Checks check(absl::StrCat("loss.", KindName(loss), "."), problem);
   const int64_t axis = ClassAxis(loss);
-  if (axis != 1 && axis != -1) check.Fail("class_axis", absl::StrCat("is 1 or -1, not ", axis));
+  if (axis != 1 && axis != -1)
+    check.Fail("class_axis", absl::StrCat("must be 1 or -1, got ", axis));
   check.Range("label_smoothing", loss.cross_entropy().label_smoothing(), 0, 1);
   check.Count("blank", loss.ctc().blank(), 0);
   check.Positive("delta", loss.huber().delta());
@@ -25,8 +26,9 @@ void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
   check.Finite("margin", loss.hinge_embedding().margin());
   check.Range("eps", loss.poisson_nll().eps(), 0);
   if (loss.poisson_nll().has_eps() && loss.poisson_nll().log_input())
-    check.Fail("eps",
-               "does nothing: it is added to outputs that are no logarithms (log_input: false)");
+    check.Fail(
+        "eps",
+        "does nothing: it is added only to outputs that are not logarithms (log_input: false)");
 }
 
 }  // namespace onward::training

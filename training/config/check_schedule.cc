@@ -63,7 +63,8 @@ void CheckSequential(const ScheduleConfig::Sequential& sequential, const std::st
   for (int i = 0; i < sequential.schedule_size(); ++i) {
     const std::string part = absl::StrCat("schedule[", i, "]");
     if (sequential.schedule(i).has_plateau())
-      check.Fail(part, "is a plateau, which waits for evaluations and is no function of the step");
+      check.Fail(part,
+                 "is a plateau, which waits for evaluations and does not depend on the step alone");
     CheckSchedule(sequential.schedule(i), absl::StrCat(prefix, part, "."), problem);
   }
 }

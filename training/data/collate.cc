@@ -16,14 +16,15 @@ absl::StatusOr<Dims> LargestDims(const std::vector<Tensor>& tensors, bool pad) {
   Dims largest(first.dims().begin(), first.dims().end());
   for (const Tensor& tensor : tensors) {
     if (tensor.dtype() != first.dtype() || tensor.rank() != first.rank()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "examples of ", std::string(DTypeName(first.dtype())), DimsString(first.dims()), " and ",
-          std::string(DTypeName(tensor.dtype())), DimsString(tensor.dims()), " make no batch"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("examples of ", std::string(DTypeName(first.dtype())),
+                       DimsString(first.dims()), " and ", std::string(DTypeName(tensor.dtype())),
+                       DimsString(tensor.dims()), " cannot form a batch"));
     }
     if (!pad && tensor.dims() != first.dims()) {
       return absl::InvalidArgumentError(
           absl::StrCat("examples of ", DimsString(first.dims()), " and ", DimsString(tensor.dims()),
-                       " make no batch: data.pad fills them up, and a step of "
+                       " cannot form a batch: data.pad pads them, and a step of "
                        "images (resize, center_crop) gives them one "
                        "size"));
     }
@@ -87,7 +88,7 @@ absl::StatusOr<Tensor> Stack(const std::vector<Tensor>& tensors, const double* p
   const DType dtype = tensors[0].dtype();
   if (IsSubByte(dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("examples of ", std::string(DTypeName(dtype)), " make no batch"));
+        absl::StrCat("examples of ", std::string(DTypeName(dtype)), " cannot form a batch"));
   }
   ONWARD_ASSIGN_OR_RETURN(const Dims row, LargestDims(tensors, pad != nullptr));
   Dims dims{static_cast<int64_t>(tensors.size())};

@@ -177,7 +177,8 @@ class Csv : public Dataset {
 OpenedDataset OpenCsv(const CsvData& config, const std::string& directory) {
   const std::string& delimiter = config.delimiter();
   if (delimiter.size() != 1 || delimiter == "\"" || delimiter == "\n" || delimiter == "\r")
-    return absl::InvalidArgumentError("data.csv: the delimiter must be one character, no quote");
+    return absl::InvalidArgumentError(
+        "data.csv: the delimiter must be one character and not a quote");
   if (config.field().empty()) return absl::InvalidArgumentError("data.csv: needs a field");
   const std::string path = PathBelow(directory, config.path());
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file, files::MappedFile::Open(path));

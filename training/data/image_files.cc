@@ -64,7 +64,7 @@ absl::StatusOr<Classes> GivenClasses(const ImageData& config) {
   Classes classes;
   for (const std::string& name : config.class_()) {
     if (!classes.emplace(name, classes.size()).second)
-      return absl::InvalidArgumentError(absl::StrCat("class '", name, "' comes twice"));
+      return absl::InvalidArgumentError(absl::StrCat("class '", name, "' appears twice"));
   }
   return classes;
 }

@@ -111,8 +111,8 @@ class Jsonl : public Dataset {
  private:
   absl::StatusOr<std::vector<Tensor>> Parse(std::string_view line) const {
     const json record = json::parse(line, nullptr, false);
-    if (record.is_discarded()) return absl::InvalidArgumentError("no JSON");
-    if (!record.is_object()) return absl::InvalidArgumentError("no JSON object");
+    if (record.is_discarded()) return absl::InvalidArgumentError("not JSON");
+    if (!record.is_object()) return absl::InvalidArgumentError("not a JSON object");
     std::vector<Tensor> example;
     for (const Member& member : members_) {
       const json* value = Find(record, member.name);

@@ -52,7 +52,7 @@ absl::StatusOr<RecordElements> RecordElements::Make(const RecordField& field) {
   for (const std::string& name : field.class_()) {
     if (!made.classes_.emplace(name, made.classes_.size()).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("field '", field.name(), "': class '", name, "' comes twice"));
+          absl::StrCat("field '", field.name(), "': class '", name, "' appears twice"));
     }
   }
   if (field.has_missing()) made.missing_ = field.missing();

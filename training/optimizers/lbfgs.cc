@@ -65,7 +65,7 @@ absl::StatusOr<Vector> InARow(const Lbfgs::Tensors& tensors, const Lbfgs::Tensor
     if (!floats)
       return absl::InvalidArgumentError(absl::StrCat("LBFGS: the ", what, " of '", name, "' is ",
                                                      std::string(DTypeName(tensor.dtype())),
-                                                     ", no float"));
+                                                     ", not a float"));
   }
   return row;
 }

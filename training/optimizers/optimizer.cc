@@ -92,8 +92,8 @@ class Writer {
     const Type type = model_.graph.type(parameter);
     if (entry_.matrices_alone && type.shape && type.shape->size() != 2) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "optimizer: ", std::string(entry_.name), " takes matrices alone, the parameter '", name,
-          "' is ", type.ToString(), "; freeze it or choose another optimizer"));
+          "optimizer: ", std::string(entry_.name), " takes only matrices, but the parameter '",
+          name, "' is ", type.ToString(), "; freeze it or choose another optimizer"));
     }
     const ValueId input = ConstantToState(model_.graph, parameter);
     const Expr bounded = nn::BoundedTable(sink_, input);

@@ -41,9 +41,11 @@ absl::StatusOr<std::vector<std::string>> Write(const HeadConfig& config, uint64_
   Graph& graph = model.graph;
   ONWARD_ASSIGN_OR_RETURN(const ValueId base, FindBase(graph, config.of()));
   if (config.outputs() < 1)
-    return absl::InvalidArgumentError(absl::StrCat(config.outputs(), " outputs are none"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a head needs at least one output, got ", config.outputs()));
   if (config.dropout() < 0 || config.dropout() >= 1)
-    return absl::InvalidArgumentError(absl::StrCat("dropout is in [0, 1), not ", config.dropout()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("dropout must be in [0, 1), got ", config.dropout()));
   const bool of_modules = graph.metadata.contains(nn::kModulesKey);
   GraphSink sink(graph);
   Expr x = sink.Value(base);

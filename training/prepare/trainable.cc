@@ -120,7 +120,7 @@ std::string WhyNot(const Model& model, const std::string& name,
                    absl::Span<const WeightChoice> choices) {
   const ValueId id = model.graph.FindValue(name);
   if (!IsFloat(model.graph, id))
-    return absl::StrCat("it is ", model.graph.type(id).ToString(), ", no float");
+    return absl::StrCat("it is ", model.graph.type(id).ToString(), ", not a float");
   for (const WeightChoice& choice : choices) {
     if (choice.name != name || choice.trained || choice.ground == Ground::kConfig) continue;
     return choice.ground == Ground::kStatistic ? "it is a running statistic" : choice.reason;

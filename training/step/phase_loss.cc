@@ -117,8 +117,8 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
   const Type& type = made.loss.type();
   const auto dims = type.static_dims();
   if (dims ? NumElements(*dims) != 1 : type.shape && !type.shape->empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the loss ", QuotedUserName(scored), " is ", type.ToString(), ", no scalar"));
+    return absl::InvalidArgumentError(absl::StrCat("the loss ", QuotedUserName(scored), " is ",
+                                                   type.ToString(), ", not a scalar"));
   }
   made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
   Expr shown = made.loss;

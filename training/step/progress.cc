@@ -76,8 +76,8 @@ absl::StatusOr<TrainingProgress> ProgressOf(const std::map<std::string, std::str
   });
   if (progress.best && std::isnan(*progress.best)) progress.best.reset();
   if (wrong.empty()) return progress;
-  return absl::DataLossError(absl::StrCat("the checkpoint's '", wrong,
-                                          "' is missing or no number that a training writes"));
+  return absl::DataLossError(absl::StrCat(
+      "the checkpoint's '", wrong, "' is missing or is not a number that a training writes"));
 }
 
 }  // namespace onward::training

@@ -101,7 +101,7 @@ absl::StatusOr<CheckpointChoice> ParseCheckpointChoice(const std::string& text) 
   choice.kind = text == "last" ? CheckpointChoice::kLast : CheckpointChoice::kStep;
   if (text == "last" || (absl::SimpleAtoi(text, &choice.step) && choice.step >= 0)) return choice;
   return absl::InvalidArgumentError(
-      absl::StrCat("a checkpoint is best, last or the number of a step, not '", text, "'"));
+      absl::StrCat("a checkpoint must be best, last or the number of a step, not '", text, "'"));
 }
 
 absl::StatusOr<LoadedCheckpoint> ChooseCheckpoint(const std::vector<std::string>& directories,

@@ -192,7 +192,7 @@ absl::Status TrainingLoop::SaveLastCheckpoint() {
   const auto end = Clock::now() + std::chrono::seconds(config_.checkpoint().wait_seconds());
   absl::Status status = checkpoints_->Wait();
   if (status.ok() && saved_step_ == progress_.step && !HasCheckpoint(progress_.step))
-    status = absl::NotFoundError("somebody removed the last checkpoint");
+    status = absl::NotFoundError("the last checkpoint was removed by another program");
   bool told = false;
   while (!status.ok() && Clock::now() < end) {
     if (!std::exchange(told, true)) {

@@ -40,12 +40,13 @@ absl::Status TrainingLoop::Export(const std::string& path) const {
 absl::Status TrainingLoop::ExportStep(const std::string& path) const {
   if (IsLbfgs(config_)) {
     return absl::FailedPreconditionError(
-        "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is "
-        "none");
+        "export.training_step: one step of LBFGS evaluates its graph a variable number of times, "
+        "so "
+        "that it is not one graph; choose another optimizer");
   }
   if (phases_.apply) {
     return absl::FailedPreconditionError(
-        "export.training_step: a step over several batches is no one graph; set accumulate to 1");
+        "export.training_step: a step over several batches is not one graph; set accumulate to 1");
   }
   TrainableModel trained{Model(), trained_.initializers};
   ONWARD_ASSIGN_OR_RETURN(trained.model, CurrentModel(/*averaged=*/false));

@@ -72,8 +72,8 @@ TEST(ChatTemplateTest, NamesLineAndConstructOfWhatItDoesNotUnderstand) {
       {"{{ $ }}", "unexpected '$'"},
       {"{{ 99999999999999999999 }}", "does not fit 64 bits"},
       {"{% set true = 1 %}", "'true' cannot be assigned to"},
-      {"{% break %}", "'{% break %}' stands in no loop"},
-      {"{% macro f(a, a) %}{% endmacro %}", "the parameter 'a' comes twice"},
+      {"{% break %}", "'{% break %}' is outside a loop"},
+      {"{% macro f(a, a) %}{% endmacro %}", "the parameter 'a' appears twice"},
   };
   for (const auto& [source, error] : rows) EXPECT_THAT(ErrorOf(source), HasSubstr(error)) << source;
 }

@@ -43,7 +43,7 @@ TEST(CheckWindows, OtherLists) {
   EXPECT_THAT(Refusal("z = Transpose <perm = [1, 1]> (x)"), HasSubstr("does not name each axis"));
   EXPECT_THAT(Refusal("z = Transpose <perm = [-1, 0]> (x)"), HasSubstr("does not name each axis"));
   EXPECT_THAT(Refusal("z = MaxRoiPool <pooled_shape = [2]> (x, x)"),
-              HasSubstr("pooled_shape is not two numbers"));
+              HasSubstr("pooled_shape must be two numbers"));
 }
 
 TEST(CheckWindows, WhatFits) {

@@ -46,13 +46,13 @@ TEST(Verify, FindsTwoProducers) {
 TEST(Verify, FindsWrongUsers) {
   Graph graph = Small();
   GraphEdit(graph).node(graph.node_ids()[0]).inputs[0] = graph.FindValue("c");
-  EXPECT_THAT(Breach(graph), HasSubstr("the users of value 'x' are not right"));
+  EXPECT_THAT(Breach(graph), HasSubstr("the users of value 'x' are wrong"));
 }
 
 TEST(Verify, FindsValuesWithoutSource) {
   Graph graph = Small();
   GraphEdit(graph).constant(graph.FindValue("c")).reset();
-  EXPECT_THAT(Breach(graph), HasSubstr("value 'c' is read but is no input"));
+  EXPECT_THAT(Breach(graph), HasSubstr("value 'c' is read but is not an input"));
 }
 
 TEST(Verify, FindsConstantsOfAnotherType) {

@@ -124,7 +124,7 @@ TEST(Compose, ErrorsNameStepAndTensor) {
             "step 'two': no tensor is mapped to its input 'x'");
   EXPECT_EQ(
       error({{"x", "in"}}, {{"y", "t"}}, {{"x", "u"}}, {{"y", "out"}}, {"out"}),
-      "step 'two': input 'x' reads the tensor 'u', which is no input and which no step makes");
+      "step 'two': input 'x' reads the tensor 'u', which is not an input and which no step makes");
   EXPECT_EQ(error({{"x", "out"}}, {{"y", "t"}}, {{"x", "t"}}, {{"y", "out"}}, {"out"}),
             "input 'in': no step reads this tensor");
   EXPECT_EQ(error({{"x", "in"}}, {{"y", "t"}}, {{"x", "t"}}, {{"y", "t"}}, {"t"}),

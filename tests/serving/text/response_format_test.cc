@@ -181,7 +181,7 @@ TEST_F(ResponseFormatTest, NamesWhatIsWrong) {
             "missing");
   EXPECT_EQ(error(Schema({{"type", "object"}, {"properties", {{"a", {{"not", {}}}}}}})),
             "400 \"response_format.json_schema.schema.properties.a.not\" "
-            "response_format.json_schema.schema.properties.a.not: is not done here");
+            "response_format.json_schema.schema.properties.a.not: is not supported");
   EXPECT_THAT(error(Schema({{"type", "string"}, {"enum", {std::string(300000, 'a')}}})),
               HasSubstr("the schema has more than 262144 bytes"));
 }

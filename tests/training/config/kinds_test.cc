@@ -148,7 +148,7 @@ TEST(Kinds, ValuesOutOfRangeAreNamedWhereTheyStand) {
   EXPECT_THAT(OptimizerError("optimizer { lbfgs { history_size: 0 } }"),
               HasSubstr("optimizer.lbfgs.history_size must be at least 1, got 0"));
   EXPECT_THAT(LossError("loss { nll { class_axis: 2 } }"),
-              HasSubstr("loss.nll.class_axis is 1 or -1, not 2"));
+              HasSubstr("loss.nll.class_axis must be 1 or -1, got 2"));
   EXPECT_THAT(LossError("loss { multi_margin { p: 3 } }"),
               HasSubstr("loss.multi_margin.p must be"));
   EXPECT_THAT(LossError("loss { huber { delta: 0 } }"),

@@ -129,7 +129,7 @@ TEST_F(CsvTest, BadFilesAndConfigs) {
   EXPECT_THAT(Error("x\n1\n", "field { name: 'x' dim: -1 }"), HasSubstr("do not make [-1]"));
   EXPECT_THAT(Error("x\n1\n", "field { name: 'x' deviation: 0 }"), HasSubstr("deviation positive"));
   EXPECT_THAT(Error("x\n1\n", "field { name: 'x' class: 'a' class: 'a' }"),
-              HasSubstr("comes twice"));
+              HasSubstr("appears twice"));
   EXPECT_THAT(Error("x\n1\n", "delimiter: ',,' field { name: 'x' }"), HasSubstr("delimiter"));
 }
 

@@ -71,7 +71,7 @@ TEST(ImagesTest, ClassesMayBeChosen) {
   EXPECT_EQ((*data)->ReadField(0, 1)->data<int64_t>()[0], 1);
   EXPECT_THAT(Error("directory: 'folders' class: 'bird'"), HasSubstr("no folder with images"));
   EXPECT_THAT(Error("directory: 'folders' class: 'a' class: 'a'"),
-              HasSubstr("class 'a' comes twice"));
+              HasSubstr("class 'a' appears twice"));
 }
 
 TEST(ImagesTest, Lists) {
@@ -178,7 +178,7 @@ TEST(ImagesTest, DamagedArchives) {
   };
   EXPECT_EQ(error(whole), "OK");
   EXPECT_THAT(error(whole.substr(0, 700)),
-              HasSubstr("x.tar': no tar archive, or a damaged one: the archive ends early"));
+              HasSubstr("x.tar': not a tar archive, or a damaged one: the archive ends early"));
   EXPECT_THAT(error(std::string(600, 'x')), HasSubstr("wrong checksum at byte 0"));
   std::string flipped = whole;
   flipped[3] ^= 1;

@@ -73,8 +73,8 @@ TEST_F(JsonlTest, ListsOfAnyLengthArePadded) {
 
 TEST_F(JsonlTest, BrokenLinesAreNamed) {
   const std::string x = "field { name: 'x' element: INT64 }";
-  EXPECT_THAT(Error("{\"x\":1}\n\n{\"x\":1\n", x, 1), HasSubstr("x.jsonl' line 3: no JSON"));
-  EXPECT_THAT(Error("[1]\n", x), HasSubstr("line 1: no JSON object"));
+  EXPECT_THAT(Error("{\"x\":1}\n\n{\"x\":1\n", x, 1), HasSubstr("x.jsonl' line 3: not JSON"));
+  EXPECT_THAT(Error("[1]\n", x), HasSubstr("line 1: not a JSON object"));
   EXPECT_THAT(Error("{\"y\":1}\n", x), HasSubstr("'x': there is no such member"));
   EXPECT_THAT(Error("{\"x\":1.5}\n", x), HasSubstr("'x': '1.5' is not an integer"));
   EXPECT_THAT(Error("{\"x\":18446744073709551615}\n", x), HasSubstr("is not an integer"));
@@ -88,7 +88,7 @@ TEST_F(JsonlTest, BrokenLinesAreNamed) {
   EXPECT_THAT(Error("{\"x\":[[1,2],3]}\n", list), HasSubstr("differ in length"));
   EXPECT_THAT(Error("{\"x\":[1,2]}\n", "field { name: 'x' dim: 3 }"),
               HasSubstr("a list of 2 where 3 are needed"));
-  EXPECT_THAT(Error(std::string(200000, '['), x), HasSubstr("no JSON"));
+  EXPECT_THAT(Error(std::string(200000, '['), x), HasSubstr("not JSON"));
   EXPECT_THAT(Error("{\"x\":1}", "field { name: 'x' column: 'a' column: 'b' }"),
               HasSubstr("more than one member"));
 }

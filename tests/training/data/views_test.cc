@@ -69,7 +69,7 @@ TEST(ViewsTest, StackPadsToTheLargest) {
   EXPECT_TRUE(SameBits(
       *batch, Tensor::Of<int32_t>({3, 2, 2}, {1, 2, -1, -1, 3, -1, 4, -1, -1, -1, -1, -1})));
   EXPECT_THAT(std::string(Stack(ragged, nullptr).status().message()),
-              HasSubstr("[1,2] and [2,1] make no batch"));
+              HasSubstr("[1,2] and [2,1] cannot form a batch"));
   const double large = 1e30;
   const auto clipped = Stack({Tensor(DType::kInt8, Dims{0}), Tensor::Of<int8_t>({1}, {5})}, &large);
   ASSERT_TRUE(clipped.ok());

@@ -155,7 +155,7 @@ TEST(LbfgsErrorTest, Refusals) {
                     }),
               HasSubstr("the gradient of 'x' has the shape [1], not [2]"));
   parameters["x"] = Tensor::Of<int64_t>({2}, {1, 2});
-  EXPECT_THAT(error({}, Rosenbrock), HasSubstr("the value of 'x' is int64, no float"));
+  EXPECT_THAT(error({}, Rosenbrock), HasSubstr("the value of 'x' is int64, not a float"));
 }
 
 }  // namespace

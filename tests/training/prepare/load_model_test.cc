@@ -119,7 +119,7 @@ TEST_F(HeadTest, Refusals) {
                         "'Pooling160_Output_0_reshape0'?"));
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 0"), HasSubstr("0 outputs"));
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 dropout: 1"),
-              HasSubstr("dropout is in [0, 1), not 1"));
+              HasSubstr("dropout must be in [0, 1), got 1"));
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 name: 'Input3'"),
               HasSubstr("the model has a value 'Input3' already"));
 }

@@ -156,8 +156,8 @@ TEST_F(RowsTest, ExamplesOfDifferentSizesAreNamed) {
   EXPECT_THAT(
       Error(config),
       AllOf(HasSubstr("field 'x' of '"), HasSubstr("sizes.jsonl' line 1 and '"),
-            HasSubstr("sizes.jsonl' line 3: examples of [2] and [3] make no batch: data.pad "
-                      "fills them up, and a step of images (resize, center_crop)")));
+            HasSubstr("sizes.jsonl' line 3: examples of [2] and [3] cannot form a batch: data.pad "
+                      "pads them, and a step of images (resize, center_crop)")));
 }
 
 TEST_F(RowsTest, AnomaliesNameTheStep) {

@@ -81,7 +81,7 @@ TEST_F(TrainerTest, MistakesInNamesAndKinds) {
   EXPECT_THAT(Error(config), HasSubstr("optimizer.adam.beta1 = 1 is not in [0, 1)"));
   config.mutable_optimizer()->mutable_muon();
   EXPECT_THAT(Error(config), ::testing::ContainsRegex(
-                                 "Muon takes matrices alone, the parameter '.*' is float32.*; "
+                                 "Muon takes only matrices, but the parameter '.*' is float32.*; "
                                  "freeze it or choose another optimizer"));
   config = Config("steps: 1");
   config.mutable_data()->mutable_npz()->add_path("absent.npz");
@@ -102,7 +102,7 @@ TEST_F(TrainerTest, Errors) {
   EXPECT_THAT(Error(config), HasSubstr("the model has no output 'scores'; it has logits"));
   config = Config("steps: 1");
   config.mutable_loss()->mutable_from_model();
-  EXPECT_THAT(Error(config), HasSubstr("no scalar"));
+  EXPECT_THAT(Error(config), HasSubstr("not a scalar"));
   config = Config("steps: 1");
   config.add_trainable("fc1.wieght");
   EXPECT_THAT(Error(config), HasSubstr("matches 'fc1.wieght'; did you mean 'fc1.weight'?"));
