@@ -17,7 +17,7 @@ class App;
 
 namespace onward::cli {
 
-// What an option's value must be.
+// The rule that an option's value must satisfy.
 struct Rule {
   bool required = false;
   bool positive = false;
@@ -51,7 +51,7 @@ class Command {
   void Flag(const std::string& name, bool& value, const std::string& help,
             const std::string& excludes = "");
 
-  // What to do when the subcommand is named. `missing` names what a complete command line would
+  // Sets the work of the subcommand. `missing` names what a complete command line would
   // have besides; empty: nothing.
   void Do(std::function<absl::Status()> work, std::function<std::string()> missing = {});
 

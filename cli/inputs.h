@@ -1,4 +1,4 @@
-// What the command line feeds a model.
+// The inputs that the command line feeds to a model.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct InputOptions {
   std::vector<std::string> shapes;  // NAME=1x3x224x224
   bool random = false;
   uint64_t seed = 0;
-  // How image files become inputs; none: as pixels of 0 to 255.
+  // The preparation of image files; none: their pixels are taken as 0 to 255.
   std::optional<training::ImageNote> image;
 };
 

@@ -1,4 +1,4 @@
-// What onward inspect says of a model, as one JSON document, which its text is made of too.
+// The report of `onward inspect` as one JSON document, from which its text is made too.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace onward::cli {
 
-// What the file is, beside the model in it.
+// The facts about the file, beside the model in it.
 struct Inspected {
   Model model;
   std::map<std::string, int64_t> opsets;  // of the file

@@ -1,4 +1,4 @@
-// What a load of requests found, as text and as JSON.
+// The report of a load of requests, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

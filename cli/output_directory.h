@@ -27,9 +27,9 @@ absl::StatusOr<std::filesystem::path> OutputDirectoryOf(const TrainConfig& confi
 // The names of what a training left in `output`; empty: it may be used.
 std::vector<std::string> TrainingFilesIn(const std::filesystem::path& output);
 
-// Whether a training may write to `output`; changes nothing. Errors: another process trains there;
-// a training is there and is neither resumed nor overwritten; it cannot be resumed, because its
-// checkpoints are gone; it holds a file that the config reads.
+// Checks that a training may write to `output`; changes nothing. Errors: another process trains
+// there; a training is there and is neither resumed nor overwritten; it cannot be resumed, because
+// its checkpoints are gone; it holds a file that the config reads.
 absl::Status CheckOutputDirectory(const std::filesystem::path& output, const TrainConfig& config,
                                   const OutputOptions& options);
 

@@ -1,4 +1,4 @@
-// What a choice of weights says in a table of parameters.
+// The notes that a choice of weights adds to a table of parameters.
 #pragma once
 
 #include <vector>

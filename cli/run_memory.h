@@ -1,4 +1,4 @@
-// How much memory a run of a model takes, for the commands that say so.
+// The memory that a run of a model takes, for the commands that print it.
 #pragma once
 
 #include <cstdint>

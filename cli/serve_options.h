@@ -1,4 +1,4 @@
-// What `onward serve` is told: by flags, and by a file for those that are not given.
+// The options of `onward serve`: flags, and a file for those that are not given.
 #pragma once
 
 #include <chrono>
@@ -35,9 +35,9 @@ absl::StatusOr<ServeOptions> ReadServeOptions(ServeFlags flags, const CommonOpti
 
 // "127.0.0.1:8001", "[::1]:8001".
 std::string HostAndPort(const serving::HttpAddress& address);
-// What clients connect to: "http://127.0.0.1:8000", "unix:/run/onward.sock".
+// The URL that clients connect to: "http://127.0.0.1:8000", "unix:/run/onward.sock".
 std::string UrlOf(const serving::HttpAddress& address);
-// How curl connects to it, and the beginning of its URLs.
+// The options that curl needs to connect, and the beginning of its URLs.
 struct CurlCall {
   std::string command, url;
 };

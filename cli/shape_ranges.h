@@ -15,8 +15,8 @@ struct ShapeRanges {
   bool open() const { return low != high; }
 };
 
-// InvalidArgument: what stands on a side of ".." is no size, or the first is the larger one. What
-// has no "..", with mistakes in it or not, stays as it is.
+// InvalidArgument: what stands on a side of ".." is not a size, or the first is the larger one.
+// What has no "..", with mistakes in it or not, stays as it is.
 absl::StatusOr<ShapeRanges> SplitRanges(const std::vector<std::string>& shapes);
 
 }  // namespace onward::cli

@@ -27,7 +27,7 @@ class TokenText {
   // The token that ends a text, where a tokenizer says so.
   std::optional<int64_t> end_token() const;
 
-  // What to print of tokens as they come, and after the last one.
+  // Returns the text to print for tokens as they come, and after the last one.
   absl::StatusOr<std::string> Next(int64_t token);
   absl::StatusOr<std::string> Finish();
 

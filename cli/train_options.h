@@ -1,4 +1,4 @@
-// What the common options of the command line say of a training's config.
+// Applies the common options of the command line to a training's config.
 #pragma once
 
 #include "absl/status/status.h"

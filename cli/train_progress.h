@@ -1,4 +1,4 @@
-// How far a training is, on stderr.
+// Shows the progress of a training on stderr.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `onward train` leaves in its output directory besides checkpoints and the model.
+// The files that `onward train` leaves in its output directory besides checkpoints and the model.
 #pragma once
 
 #include <filesystem>
@@ -51,7 +51,7 @@ class TrainRecords {
   nlohmann::json last_step_, last_evaluation_;
 };
 
-// Whether confusions tell something: of classes of examples, not of the tokens of a language.
+// True if confusions tell something: of classes of examples, not of the tokens of a language.
 bool ShowsConfusion(const TrainConfig& config);
 // [{"target", "prediction", "count"}, ...]: classes by name where they have names, else by number.
 nlohmann::json ConfusionJson(const training::Confusion& confusion,

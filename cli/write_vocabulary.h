@@ -1,4 +1,4 @@
-// What decodes the text that a trained model generates, beside the model.
+// Writes what decodes the text that a trained model generates, beside the model.
 #pragma once
 
 #include <filesystem>

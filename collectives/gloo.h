@@ -9,7 +9,7 @@
 
 namespace onward::collectives {
 
-// Whether this build has Gloo.
+// Returns whether this build has Gloo.
 bool HasGloo();
 
 // Returns once every rank is there. Unimplemented: the build has no Gloo; others as RollCall::Join.

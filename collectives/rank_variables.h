@@ -9,7 +9,7 @@ inline constexpr char kLocalRankVariable[] = "LOCAL_RANK";
 inline constexpr char kLocalWorldSizeVariable[] = "LOCAL_WORLD_SIZE";  // processes on this host
 inline constexpr char kMasterAddressVariable[] = "MASTER_ADDR";
 inline constexpr char kMasterPortVariable[] = "MASTER_PORT";
-// Where rank 0 listens; default: the port after MASTER_PORT, which torchrun's agent has itself.
+// The port of rank 0; default: the port after MASTER_PORT, which torchrun's agent uses itself.
 inline constexpr char kPortVariable[] = "ONWARD_MASTER_PORT";
 
 }  // namespace onward::collectives

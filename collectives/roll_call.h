@@ -1,5 +1,5 @@
-// How processes find each other over TCP, and notice that one of them is gone: each rank holds a
-// connection to rank 0, whose end says so. Gloo's own errors name no rank.
+// Processes find each other over TCP, and notice that one of them is gone: each rank holds a
+// connection to rank 0, whose end reveals it. Gloo's own errors do not name a rank.
 #pragma once
 
 #include <chrono>

@@ -15,8 +15,8 @@
 
 namespace onward::executors {
 
-// What callers within Onward hand in: what needs ONNX files and messages, which executors do not
-// include, and what no user sees.
+// Parts that callers within Onward hand in: those that need ONNX files and messages, which
+// executors do not include, and those that no user sees.
 struct CompileHooks {
   // Replaces nodes for which `has_kernel` is false by what their op is made of
   // (onnx_io/expand_functions.h). Null: such nodes are errors.

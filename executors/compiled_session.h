@@ -76,15 +76,15 @@ class CompiledSession : public Session {
   PlannedMemory MemoryOf(const Program& program, const Binding& bound) const;
   absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs, const RunOptions& options);
-  // By which random ops of the run draw.
+  // The number by which random ops of the run draw.
   uint64_t NumberOf(const RunOptions& options);
-  // Where a run with these options is recorded; null: nowhere.
+  // The trace that records a run with these options; null: none does.
   Trace* TraceOf(const RunOptions& options);
   // Outputs that no step wrote into the caller's memory.
   absl::Status CopyOutputs(const RunState& state, const Binding& bound,
                            absl::Span<const SlotValue> slots, absl::Span<Value> outputs);
-  // Whether the caller gives one tensor as the state and as the output that updates it, and the
-  // program may write the one over the other.
+  // Returns whether the caller gives one tensor as the state and as the output that updates it, and
+  // the program may write the one over the other.
   bool IsUpdatedInPlace(const Binding& bound, size_t output, absl::Span<const SlotValue> inputs,
                         const Value& value) const;
   absl::StatusOr<Bound> FindBinding(absl::Span<const SlotValue> slots);

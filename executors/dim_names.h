@@ -1,4 +1,4 @@
-// Whether a run's inputs have the sizes that the names of their dims say.
+// Checks that a run's inputs have the sizes that the names of their dims state.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class DimNames {
  public:
   explicit DimNames(const std::vector<ValueInfo>& inputs);
 
-  // Whether any two sizes depend on each other.
+  // Returns whether any two sizes depend on each other.
   bool any_shared() const { return !equal_.empty() || !expressions_.empty(); }
 
   // InvalidArgument names the first two sizes that disagree. The inputs fit their types otherwise.

@@ -1,4 +1,4 @@
-// How many bytes of an arena are in use while each step runs.
+// The bytes of an arena that are in use while each step runs.
 #pragma once
 
 #include <cstdint>

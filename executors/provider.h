@@ -26,7 +26,7 @@ class ExecutionProvider {
   virtual absl::StatusOr<std::shared_ptr<void>> CreateStream() const {
     return std::shared_ptr<void>();
   }
-  // Whether its memory can be read by the host.
+  // Returns whether its memory can be read by the host.
   virtual bool is_host() const { return false; }
   // Copies between host and provider memory; null stream: synchronously.
   virtual absl::Status Copy(void* to, const void* from, int64_t bytes, bool to_host,

@@ -49,13 +49,13 @@ class RunState : public RunServices {
   // within.
   RunState(const Program& program, ThreadPool* pool, Trace* trace, RunState* parent = nullptr);
 
-  // What the coming runs are recorded in; null: nowhere.
+  // Sets the trace that records the coming runs; null: none.
   void SetTrace(Trace* trace) { trace_ = trace; }
   // See SessionOptions::watch; must outlive the state.
   using Watch = std::function<absl::Status(std::string_view, const TensorView&)>;
   void SetWatch(const Watch* watch) { watch_ = watch; }
-  // Where the host's values are computed in place of an arena of the state's own; null: nowhere
-  // else. Before the first Prepare.
+  // Sets the arena that host values use in place of the state's own; null: its own. Must
+  // be called before the first Prepare.
   void SetArena(SharedArena* arena) { shared_arena_ = arena; }
   // Nodes that a run may execute, those of bodies included.
   void LimitExecutedNodes(int64_t limit) { max_executed_nodes_ = limit; }
@@ -107,7 +107,7 @@ class RunState : public RunServices {
   absl::Status RunDynamic(int32_t s);
   absl::Status GiveOutputs(const Step& step, absl::Span<const int32_t> results,
                            absl::Span<const OutputPlan> outputs, const BindContext& context);
-  // Whether a kernel's result is what the readers of its slot take for granted.
+  // Checks that a kernel's result is what the readers of its slot expect.
   absl::Status CheckResult(int output, int32_t result, DType dtype) const;
   bool ShareBlock(const Step& step, int32_t result, const OutputPlan& output);
   absl::Status CopyBoundValue(int32_t result, const void* value);

@@ -10,9 +10,9 @@ namespace onward::files {
 
 enum class WantedFile { kModel, kWeights, kConfig, kArrays };
 
-// What the bytes of a file are by their first ones, and what to do with such a file where `wanted`
-// was to be read: "a PyTorch checkpoint; write its weights with ...". "" where they are unknown or
-// what is wanted.
+// Describes a file by its first bytes, with advice for whoever wanted to read
+// `wanted`: "a PyTorch checkpoint; write its weights with ...". "" where they are unknown or
+// those of `wanted`.
 std::string ForeignFile(std::string_view bytes, WantedFile wanted);
 
 // `status`, unless the file is known to be of another format: then InvalidArgument that says so.

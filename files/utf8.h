@@ -10,7 +10,7 @@ namespace onward::files {
 // Well-formed by RFC 3629: no overlong forms, surrogates or code points above 10FFFF.
 bool IsUtf8(std::string_view text);
 
-// What `text`, which is not empty, begins with: a well-formed character, or the longest beginning
+// The front of `text`, which is not empty: a well-formed character, or the longest beginning
 // of one that the bytes have; 1 byte where there is not even that.
 struct Utf8Front {
   size_t bytes;

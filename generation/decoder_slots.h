@@ -37,9 +37,9 @@ class DecoderSlots {
   virtual std::vector<absl::Status> Read(absl::Span<const SlotFeed> feeds, SeeScores see) = 0;
   // Forgets the tokens of a row behind the first `length`.
   virtual void Cut(size_t slot, size_t length) = 0;
-  // Whether tokens that were read are not read again: long prompts may be read in pieces.
+  // Returns whether tokens that were read are not read again: long prompts may be read in pieces.
   virtual bool remembers() const = 0;
-  // Whether rows of different lengths share a run.
+  // Returns whether rows of different lengths share a run.
   virtual bool together() const = 0;
 
   size_t size() const { return tokens_.size(); }
@@ -71,7 +71,7 @@ class DecoderSlots {
 std::unique_ptr<DecoderSlots> MakeWholeSlots(std::unique_ptr<Session> session,
                                              DecoderSignature signature, int64_t context,
                                              int64_t slots);
-// How runs leave what they add to the caches.
+// The form in which runs leave what they add to the caches.
 enum class CacheForm {
   kCounted,  // behind what each row has (fixed_cache.h); `past_length` may differ by row
   kShared,   // the same, but by the first row's length

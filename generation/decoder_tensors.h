@@ -12,7 +12,7 @@
 
 namespace onward::generation {
 
-// Whether an input of the model is a cache.
+// Returns whether an input of the model is a cache.
 bool HasCaches(const Graph& graph);
 
 // InvalidArgument: a token that the vocabulary does not have.
@@ -29,8 +29,8 @@ Tensor IdTensor(DType dtype, size_t rows, size_t width,
 Tensor EmptyCache(absl::Span<const ValueInfo> inputs, const DecoderSignature::Cache& cache,
                   int64_t rows, int64_t length);
 
-// How many of a run's tokens have scores: all `width`, or 1 (the last). InvalidArgument: the value
-// is not scores of `rows` rows.
+// The number of a run's tokens that have scores: all `width`, or 1 (the last). InvalidArgument: the
+// value is not scores of `rows` rows.
 absl::StatusOr<int64_t> ScoredPlaces(const Value& scores, int64_t rows, int64_t width);
 // Place `at` of a row; the only one where there is one alone.
 std::vector<float> ScoresAt(const Tensor& scores, int64_t row, int64_t at);

@@ -15,7 +15,7 @@ class Text {
   const TextRequest& request() const { return request_; }
   // The prompt and what was chosen.
   const std::vector<int64_t>& tokens() const { return tokens_; }
-  // Whether each token of the prompt is to be scored.
+  // Returns whether each token of the prompt is to be scored.
   bool scores_prompt() const { return request_.prompt_scores && request_.log_probabilities; }
 
   // The text is over before it has all its tokens: its caller left, or its time is up.

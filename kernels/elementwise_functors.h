@@ -39,13 +39,13 @@ struct ComputeTypeImpl<Float8<K>> {
 template <typename T>
 using ComputeType = typename ComputeTypeImpl<T>::Type;
 
-// What F gives for elements stored as T: T again, or bool of a predicate.
+// The result type of F for elements stored as T: T again, or bool of a predicate.
 template <typename F, typename T, typename... C>
 using ResultType = std::conditional_t<
     std::is_same_v<decltype(std::declval<F>()(std::declval<C>()...)), ComputeType<T>>, T, bool>;
 
-// Where integer arithmetic wraps: unsigned and at least as wide as unsigned int, so that neither
-// promotion nor overflow is undefined.
+// The type in which integer arithmetic wraps: unsigned and at least as wide as unsigned int, so
+// that neither promotion nor overflow is undefined.
 template <typename T>
 using WrapType =
     std::conditional_t<(sizeof(T) < sizeof(uint32_t)), uint32_t, std::make_unsigned_t<T>>;

@@ -8,7 +8,7 @@ namespace onward::nn {
 // The norm of order `type` (any number, infinities too) over the last axis, which stays as 1.
 Expr RowNorms(const Expr& rows, double type);
 
-// What rows whose norm is above `most` are multiplied with to have nearly that norm, else 1.
+// The factors that bring rows whose norm is above `most` to nearly that norm; else 1.
 Expr RowScales(const Expr& rows, double most, double type);
 
 // The rows `ids` of a parameter of the model of `sink`, times RowScales, whose gradient is as if

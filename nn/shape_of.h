@@ -10,8 +10,8 @@ namespace onward::nn {
 // The known rank of `x`, or -1, which its sink keeps as an error: `what` needs it.
 int64_t KnownRank(const Expr& x, std::string_view what);
 
-// Whether axis 1 of x, [batch, channels, ...], may be `channels`, and the rank `rank` (0: any from
-// 2 on); else the sink keeps an error.
+// Returns whether axis 1 of x, [batch, channels, ...], may be `channels`, and the rank `rank` (0:
+// any from 2 on); else the sink keeps an error.
 bool HasChannels(const Expr& x, int64_t channels, int64_t rank, std::string_view what);
 
 // A piece of a shape: dim `axis` of `of`, or a number.

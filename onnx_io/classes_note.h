@@ -1,4 +1,4 @@
-// What a model's metadata says of its classes; docs/data.md describes the key.
+// The names of a model's classes in its metadata; docs/data.md describes the key.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ struct ExportNames {
   const std::string& operator[](ValueId id) const { return of[static_cast<size_t>(id.index)]; }
 };
 
-// What is different for nodes of the domain `onward`: the overload of the model-local function that
+// The overloads of nodes of the domain `onward`: that of the model-local function that
 // stands for each.
 using Overloads = std::map<const Node*, std::string>;
 

@@ -61,7 +61,7 @@ class GraphImporter {
   // Values for all outputs of `nodes`: those of `targets` where the name is there.
   void DeclareNodes(const Nodes& nodes, const Targets& targets, const Types& types,
                     GraphFrame& frame, NameScope& scope);
-  // Whether the node is a Constant, which is a value rather than a node here.
+  // Returns whether the node is a Constant, which is a value rather than a node here.
   bool DeclareConstant(const onnx::NodeProto& proto, ValueId target, GraphFrame& frame,
                        NameScope& scope);
   void ImportNodes(const Nodes& nodes, GraphFrame& frame, NameScope& scope);
@@ -75,7 +75,7 @@ class GraphImporter {
   void DeclareOutputs(const onnx::GraphProto& proto, GraphFrame& frame, const NameScope& scope);
   std::vector<ValueId> ResolveInputs(const onnx::NodeProto& proto, GraphFrame& frame,
                                      const NameScope& scope);
-  // What the attribute is: itself, or what its reference stands for; null proto when that is
+  // Resolves an attribute: itself, or what its reference stands for; null proto when that is
   // absent.
   BoundAttribute Bind(const onnx::AttributeProto& proto, const NameScope& scope) const;
   void FindSchema(const onnx::NodeProto& proto, const NameScope& scope, Node& node);

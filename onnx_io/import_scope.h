@@ -35,7 +35,7 @@ using Opsets = absl::flat_hash_map<std::string, int64_t>;
 
 struct NameScope;
 
-// What an attribute reference inside a function's body stands for. The names in a graph-valued
+// The value of an attribute reference inside a function's body. The names in a graph-valued
 // attribute are those of `scope`.
 struct BoundAttribute {
   const onnx::AttributeProto* proto = nullptr;

@@ -1,4 +1,4 @@
-// How old an opset may say what a graph of the newest opset says. Exported models import the oldest
+// Writes a graph of the newest opset in an older one. Exported models import the oldest
 // opset that will do, since other runtimes follow the standard by months.
 #pragma once
 

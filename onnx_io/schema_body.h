@@ -15,7 +15,7 @@ namespace onward::onnx_io {
 struct SchemaBody {
   onnx::FunctionProto function;
   Opsets opsets;
-  // What the body's attribute references stand for: the node's attributes, then the schema's
+  // The values of the body's attribute references: the node's attributes, then the schema's
   // defaults.
   std::map<std::string, onnx::AttributeProto> attributes;
   // Names in the body that are values of the node's graph: what its subgraphs capture.

@@ -20,7 +20,7 @@ namespace onward::onnx_io {
 
 class ExternalFiles;
 
-// Where the bytes of a tensor may be besides the proto itself.
+// The places where the bytes of a tensor may be besides the proto itself.
 struct TensorSource {
   // Files that external data may name; null refuses external data.
   ExternalFiles* files = nullptr;
@@ -29,10 +29,10 @@ struct TensorSource {
   std::string_view payloads;
   // Keeps `payloads` alive; null: they are copied.
   std::shared_ptr<void> owner;
-  // Whether `payloads` is a mapping, whose pages may be released once they are copied.
+  // True if `payloads` is a mapping, whose pages may be released once they are copied.
   bool mapped = false;
   int64_t max_rank = 64;
-  // Whether external data is read into memory of the tensor's own instead of mapped.
+  // True if external data is read into memory of the tensor's own instead of mapped.
   bool read_files = false;
   // Answers a tensor without memory where external data cannot be opened.
   bool allow_missing_files = false;

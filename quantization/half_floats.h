@@ -17,7 +17,7 @@ struct HalfFloatOptions {
   bool arithmetic = true;
   // Inputs and outputs of float32 become `dtype`, too; else Casts stand at the border.
   bool convert_io = false;
-  // Whether a value, by its name, is known to leave the range of `dtype`: what makes or reads it
+  // True if a value, by its name, is known to leave the range of `dtype`: what makes or reads it
   // stays in float32. Null: nothing is known of values that are not constants.
   std::function<bool(std::string_view name)> overflows = nullptr;
 };
@@ -35,7 +35,7 @@ struct HalfFloatReport {
 // Unimplemented: state (Model::updates) with convert_io.
 absl::StatusOr<HalfFloatReport> ConvertToHalfFloats(Model& model, const HalfFloatOptions& options);
 
-// Whether float16 holds the finite elements of a float32 constant.
+// Returns whether float16 holds the finite elements of a float32 constant.
 bool FitsFloat16(const Tensor& constant);
 
 }  // namespace onward::quantization

@@ -1,4 +1,4 @@
-// What the weights of a model's products meet on samples.
+// The inputs that the weights of a model's products meet on samples.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a model computes between its inputs and outputs, on the samples of a calibration set.
+// Observes the values between a model's inputs and outputs, on the samples of a calibration set.
 #pragma once
 
 #include <functional>

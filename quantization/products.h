@@ -22,14 +22,14 @@ struct WeightedProduct {
 // In topological order. MatMul and Gemm: weights of rank 2, Gemm without transA.
 std::vector<WeightedProduct> WeightedProducts(const Graph& graph);
 
-// Whether the node makes, reads or multiplies quantized integers.
+// Returns whether the node makes, reads or multiplies quantized integers.
 bool IsQuantized(const Node& node);
 
 // InvalidArgument names the first node of a model that is quantized already.
 absl::Status CheckNotQuantized(const Graph& graph);
 
-// What is done before weights are quantized: constants are computed, per-channel scales and shifts
-// go into the weights before them. Errors as of CheckNotQuantized.
+// Prepares a model before weights are quantized: constants are computed, per-channel scales and
+// shifts go into the weights before them. Errors as of CheckNotQuantized.
 absl::Status PrepareProducts(Model& model);
 
 // The elements of a constant of float32, float16 or bfloat16, and back.

@@ -27,7 +27,7 @@ struct RangeOptions {
   double percentile = 99.99;
 };
 
-// How often a value took what, in equal bins.
+// Counts of a value's elements in equal bins.
 struct Histogram {
   double low = 0, high = 0;
   std::vector<int64_t> counts;

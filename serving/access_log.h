@@ -16,7 +16,7 @@ namespace onward::serving {
 // Takes a line without its end, from any thread.
 using AccessLog = std::function<void(const std::string& line)>;
 
-// What is known of a request while it is handled.
+// The facts about a request that are collected while it is handled.
 struct AccessRecord {
   uint64_t id = 0;  // the server's number of the request
   std::chrono::system_clock::time_point arrived;

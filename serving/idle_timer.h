@@ -10,8 +10,8 @@
 
 namespace onward::serving {
 
-// What the ready models keep for coming requests and have not used since; ends sequences that were
-// idle for too long at `now`.
+// Releases what the ready models keep for coming requests and have not used since; ends sequences
+// that were idle for too long at `now`.
 void ReleaseIdle(const ModelRepository& models, std::chrono::steady_clock::time_point unused_since,
                  std::chrono::steady_clock::time_point now);
 

@@ -1,4 +1,4 @@
-// What the server says in its log, which administrators may change while it runs.
+// The settings of the server's log, which administrators may change while it runs.
 #pragma once
 
 #include <atomic>

@@ -92,7 +92,7 @@ class ModelRepository {
   using Models = std::vector<std::shared_ptr<ServedModel>>;
 
   absl::StatusOr<Models> LoadNow(const std::string& name, const ReadRequest& read);
-  // Where the model lies. NotFound.
+  // The place of the model. NotFound.
   absl::StatusOr<ModelSource> SourceOf(const std::string& name, bool brings_files);
   // The same for members of ensembles, which need not be loaded.
   absl::StatusOr<ModelSource> MemberSource(const std::string& name) const;

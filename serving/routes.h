@@ -29,8 +29,8 @@ void Dispatch(ServerState& state, HttpRequest request, HttpResponder respond,
 // not let it in, or it would wait too long. -1: nobody knows how many.
 std::optional<HttpReply> Admit(const ServerState& state, const HttpRequest& head,
                                int64_t body_bytes);
-// How many bytes of a body come before those that are read apart: the JSON of an inference whose
-// tensors follow it, else all.
+// The number of bytes of a body that come before those that are read apart: the JSON of an
+// inference whose tensors follow it, else all.
 size_t SplitOf(const HttpRequest& head, size_t body_bytes);
 // A client's request could not be read.
 void NoteRefusal(const ServerState& state, const std::string& client, int status);

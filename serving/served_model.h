@@ -22,7 +22,7 @@ namespace config {
 class ModelConfig;
 }  // namespace config
 
-// What a repository knows of a model besides its session.
+// Facts that a repository knows about a model besides its session.
 struct ServedModelFacts {
   int64_t version = 1;
   std::string directory = {};  // in which the files that the configuration names lie
@@ -78,7 +78,7 @@ class ServedModel {
                                    const Session::Outputs& values) const;
   // The most rows of requests that run together; 0: each request runs alone.
   int64_t most_batch_rows() const { return most_batch_rows_; }
-  // Whether a run is faster with all cores than in one thread.
+  // Returns whether a run is faster with all cores than in one thread.
   bool gains_by_threads() const { return gains_by_threads_; }
   // A shell command that asks for a text, or for an inference with zeros, 1 for dims that vary.
   // `curl`: the program and how it connects.

@@ -29,7 +29,7 @@ struct ServerOptions {
   SessionLoader load_session = {};           // of models that the server loads itself
   GeneratorLoader load_generator = nullptr;  // of those that generate text
   LogSink log = nullptr;
-  // What the log has in the beginning; administrators may change it.
+  // The first setting of the log; administrators may change it.
   bool log_news = true;
   uint32_t log_verbose_level = 0;    // from 1 on: a line for each request
   std::string trace_directory = {};  // for traces of requests; "": there are none

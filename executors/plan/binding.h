@@ -25,7 +25,7 @@ struct SlotPlan {
   int32_t root = -1;            // the slot whose memory this one shares; itself when it shares none
   int32_t external = -1;        // index among the inputs or outputs, for kInput and kOutput
   int64_t offset = 0;
-  // What the kernel allows of an output: see OutputPlan.
+  // The aliasing that the kernel allows for an output: see OutputPlan.
   int8_t alias = -1;
   uint32_t in_place = 0;
 };

@@ -1,4 +1,4 @@
-// Where buffers lie in an arena: a pure function from lifetimes to offsets.
+// Places buffers in an arena: a pure function from lifetimes to offsets.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ void ShareMemory(const Program& program, Binding& binding);
 // step that makes it may work in place on that input and is the last that reads it.
 void FindUpdatesInPlace(const Program& program, Binding& binding);
 
-// Whether what ShareMemory decided for `base` is right for `binding` too, which differs from it in
+// True if what ShareMemory decided for `base` is right for `binding` too, which differs from it in
 // the slots `changed`: the kernels allow the same and what shares memory has equal sizes again.
 bool KeepsSharing(const Binding& base, const Binding& binding, const std::vector<char>& changed);
 

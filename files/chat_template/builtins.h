@@ -1,4 +1,4 @@
-// What templates find without being given it: filters, tests, functions, attributes.
+// The names that every template can use: filters, tests, functions, attributes.
 #pragma once
 
 #include <initializer_list>

@@ -21,7 +21,7 @@ absl::StatusOr<bool> IsEqual(Rendering& rendering, const Value& a, const Value& 
 absl::StatusOr<bool> IsLess(Rendering& rendering, const Value& a, const Value& b);
 absl::StatusOr<bool> Contains(Rendering& rendering, const Value& container, const Value& item);
 
-// What a loop goes through. An iterator is empty afterwards.
+// The items that a loop goes through. An iterator is empty afterwards.
 absl::StatusOr<Values> ItemsOf(Rendering& rendering, const Value& value);
 // nullopt: Python's len() refuses it.
 std::optional<int64_t> LengthOf(const Value& value);

@@ -1,4 +1,4 @@
-// What Python does with text. All of it is UTF-8; positions and lengths count characters.
+// Python's text operations. All text is UTF-8; positions and lengths count characters.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ std::vector<std::string> Split(std::string_view text, std::optional<std::string_
                                int64_t most, bool from_right);
 std::vector<std::string> SplitLines(std::string_view text, bool keep_ends);
 
-// Where each character begins, and the end.
+// The byte at which each character begins, then the end.
 std::vector<size_t> CharacterStarts(std::string_view text);
 
 // Properties, by Unicode.
@@ -40,7 +40,7 @@ bool IsPrintableCharacter(uint32_t character);
 bool IsUpperText(std::string_view text);
 bool IsLowerText(std::string_view text);
 bool IsTitleText(std::string_view text);
-// Whether all characters are such, and there is one.
+// True if all characters are such, and there is one.
 bool All(std::string_view text, bool (*is)(uint32_t));
 
 // repr().

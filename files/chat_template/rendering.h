@@ -1,4 +1,4 @@
-// What one rendering may use, and what it has made.
+// The limits of one rendering, and the text that it has made.
 #pragma once
 
 #include <cstddef>

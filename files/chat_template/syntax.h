@@ -1,4 +1,4 @@
-// What a template is made of.
+// The syntax tree of a template.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace onward::chat_template {
 
-// Where a name's value is found: in the scope that is `up` levels out.
+// The place of a name's value: in the scope that is `up` levels out.
 struct Slot {
   int up = 0;
   size_t index = 0;
@@ -50,7 +50,7 @@ struct Expr {
 };
 using ExprPtr = std::unique_ptr<Expr>;
 
-// What is assigned to: a name, several, or a namespace's attribute.
+// The target of an assignment: a name, several, or a namespace's attribute.
 struct Target {
   enum class Kind { kName, kTuple, kAttribute };
   Kind kind = Kind::kName;

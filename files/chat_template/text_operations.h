@@ -1,4 +1,4 @@
-// What methods and filters of texts share.
+// Text operations that methods and filters share.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ struct Tuple {
   Values items;
   int depth;
 };
-// What a dict's keys(), values() and items() return.
+// The result of a dict's keys(), values() and items().
 struct View {
   enum class Kind { kKeys, kValues, kItems };
   Kind kind;
@@ -106,7 +106,7 @@ class Value {
   const Values* items() const;
   const Payload& payload() const { return payload_; }
 
-  // How often containers lie inside each other.
+  // The depth to which containers are nested in each other.
   int depth() const;
   bool IsTrue() const;
   // Python's name of the type.
@@ -146,7 +146,7 @@ struct LoopState {
   size_t index = 0;
 };
 
-// What a call is given.
+// The arguments of a call.
 struct Arguments {
   Values positional;
   std::vector<std::pair<std::string, Value>> named;

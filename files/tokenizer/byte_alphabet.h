@@ -7,7 +7,7 @@
 namespace onward::tokenizer {
 
 std::string ToByteAlphabet(std::string_view bytes);
-// What is not of the alphabet throughout is left as it is.
+// Returns text that is not wholly of the alphabet as it is.
 std::string FromByteAlphabet(std::string_view text);
 
 }  // namespace onward::tokenizer

@@ -25,7 +25,7 @@ class CharacterMap {
 
  private:
   std::optional<Match> Find(std::string_view text, bool first) const;
-  // What the value at a place of the trie stands for.
+  // The text that the value at a place of the trie stands for.
   std::optional<std::string_view> Mapped(size_t at) const;
 
   std::vector<uint32_t> units_;

@@ -9,14 +9,14 @@ namespace onward::tokenizer {
 
 // Takes the first character off `text`, which is well-formed and not empty.
 uint32_t TakeCharacter(std::string_view& text);
-// Where the last character of `text` before `end`, which is not 0, begins.
+// The byte where the last character of `text` before `end`, which is not 0, begins.
 size_t LastCharacter(std::string_view text, size_t end);
 void AppendCharacter(uint32_t character, std::string& text);
 int64_t CountCharacters(std::string_view text);
 
 // Unicode's White_Space.
 bool IsWhitespace(uint32_t character);
-// What regular expressions call \w: letters, marks, digits, connecting punctuation.
+// The \w of regular expressions: letters, marks, digits, connecting punctuation.
 bool IsWord(uint32_t character);
 // A punctuation character of ASCII (symbols like '$' too) or of Unicode's categories P.
 bool IsPunctuation(uint32_t character);

@@ -45,7 +45,7 @@ absl::Status CheckGrowth(size_t bytes, size_t most);
 // Every character that `is` names is a match.
 std::vector<Part> PartsByCharacter(std::string_view text, bool (*is)(uint32_t));
 
-// What becomes of the matches when a text is cut at them.
+// The treatment of the matches when a text is cut at them.
 enum class Cut { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 absl::StatusOr<Cut> ReadCut(const JsonField& field);
 

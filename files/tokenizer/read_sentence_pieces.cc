@@ -30,7 +30,7 @@ absl::StatusOr<std::shared_ptr<const tokenizer::Decoder>> DecoderOf(const Senten
   return tokenizer::ReadDecoder(JsonField(sequence, "decoder"));
 }
 
-// Control symbols and the piece for what is unknown are no text.
+// Control symbols and the piece for what is unknown are not text.
 bool IsSpecial(const SentencePieceFile& file, int64_t id) {
   const SentencePiece::Kind kind = file.pieces[static_cast<size_t>(id)].kind;
   return kind == SentencePiece::Kind::kControl || kind == SentencePiece::Kind::kUnknown;

@@ -95,7 +95,7 @@ class Translator {
       return Unsupported(
           absl::StrCat("'\\", files::PrintableUtf8({&c, 1}), in_class_ ? "' in a class" : "'"));
     made_ += {'\\', c};
-    // Braces that belong to the escape, as of \p{L}, are no interval.
+    // Braces that belong to the escape, as of \p{L}, are not an interval.
     if (std::string_view("pPx").find(c) == std::string_view::npos || !Next("{"))
       return absl::OkStatus();
     const size_t end = pattern_.find('}', at_);

@@ -25,9 +25,9 @@ class Tokenizer {
   // The same of a tokenizer.model, which SentencePiece writes.
   static absl::StatusOr<Tokenizer> ParseSentencePiece(std::string_view model,
                                                       std::string_view config = "");
-  // Whether the directory has a tokenizer's file.
+  // Returns whether the directory has a tokenizer's file.
   static bool IsInDirectory(const std::string& path);
-  // Whether `path` is a directory, or a file that looks like a tokenizer's.
+  // Returns whether `path` is a directory, or a file that looks like a tokenizer's.
   static bool IsTokenizer(const std::string& path);
 
   // The ids of UTF-8 text, with those that the file's post-processor adds around it if
@@ -39,7 +39,7 @@ class Tokenizer {
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special) const;
 
   struct TokenBytes {
-    // What each token adds to a text, by id; nothing where it is special or passed over.
+    // The bytes that each token adds to a text, by id; none where it is special or passed over.
     std::vector<std::string> bytes;
     // Tokens that add something else where a text begins with them, a space at their front aside.
     std::vector<int64_t> not_first;
@@ -77,7 +77,7 @@ class TextStream {
       : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {}
 
   absl::StatusOr<std::string> Push(int64_t id);
-  // What is left of a character that never ended, as U+FFFD.
+  // The rest of a character that never ended, as U+FFFD.
   absl::StatusOr<std::string> Finish();
 
  private:

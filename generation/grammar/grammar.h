@@ -52,7 +52,7 @@ class Grammar {
     return sets_[static_cast<size_t>(bytes.what)][byte];
   }
 
-  // How many calls inside each other the shortest way from a step to the end of its rule takes;
+  // The number of nested calls on the shortest way from a step to the end of its rule;
   // kNever: no text leads there. Whoever enters only steps for which there is room is never stuck.
   int32_t height(Node node) const { return heights_[static_cast<size_t>(node)]; }
   int32_t most_depth() const { return most_depth_; }  // of calls in a text
@@ -104,7 +104,7 @@ class GrammarBuilder {
   void Define(int32_t rule, Node start);
   int32_t Rule(Node start);  // both
 
-  // Whether there are more steps than a grammar may have; whoever builds should stop then.
+  // Returns whether there are more steps than a grammar may have; whoever builds should stop then.
   bool too_large() const;
   // InvalidArgument: no text fits. ResourceExhausted: too many steps.
   absl::StatusOr<Grammar> Finish(Node start) &&;

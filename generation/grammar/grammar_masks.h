@@ -35,7 +35,7 @@ class GrammarMasks {
   std::shared_ptr<Store> store_;
 };
 
-// Where one text stands. Not thread-safe; its masks are.
+// The place of one text in a grammar. Not thread-safe; its masks are.
 class GrammarPlace {
  public:
   explicit GrammarPlace(std::shared_ptr<GrammarMasks> masks);

@@ -1,5 +1,5 @@
-// Where a text stands in a grammar: the places that its bytes may have led to, each with the rules
-// that called it. States are numbers, so that what is found out about one is kept.
+// The places of a grammar that the bytes of a text may have led to, each with the rules that
+// called it. States are numbers, so that what is found out about one is kept.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class GrammarStates {
   // kNone: the byte may not come. Every state has a byte that may come, or may end.
   State Next(State state, uint8_t byte);
   bool MayEnd(State state) const { return of(state).may_end; }
-  // Whether nothing may follow.
+  // Returns whether nothing may follow.
   bool Ends(State state) const { return of(state).may_end && of(state).places.size() == 1; }
 
   // The state that stands for all that take the same texts of up to `bytes` bytes.
@@ -33,7 +33,7 @@ class GrammarStates {
   // A state of another one with the same grammar.
   State Adopt(const GrammarStates& other, State state);
 
-  // Whether there are so many that a new one should be begun.
+  // Returns whether there are so many that a new one should be begun.
   bool full() const;
   uint64_t work() const { return work_; }  // places that were looked at
 

@@ -24,7 +24,7 @@ struct SchemaPlace {
   absl::Status Error(std::string_view what) const;
   // A keyword's whole number; `otherwise` where it is absent.
   absl::StatusOr<uint32_t> Count(std::string_view keyword, uint32_t otherwise) const;
-  // Whether a switch is on.
+  // Returns whether a switch is on.
   absl::StatusOr<bool> Flag(std::string_view keyword, bool otherwise) const;
 };
 
@@ -51,11 +51,11 @@ class SchemaCompiler {
   absl::StatusOr<Node> BuildObject(const SchemaPlace& at, Node next);
   absl::StatusOr<Node> BuildMap(const SchemaPlace& at, const SchemaPlace& values, Node next);
 
-  // What a reference leads to.
+  // The schema that a reference leads to.
   absl::StatusOr<SchemaPlace> Resolve(const SchemaPlace& at) const;
   // The same, through references and allOf of one, as far as they lead.
   absl::StatusOr<SchemaPlace> Resolved(SchemaPlace at) const;
-  // Whether no value is an instance of both, as far as that is seen easily.
+  // Returns whether no value is an instance of both, as far as that is seen easily.
   bool Exclude(const SchemaPlace& a, const SchemaPlace& b, int depth);
 
   const SchemaPlace root_;
@@ -67,7 +67,7 @@ class SchemaCompiler {
 
 // The types of a schema; what its other keywords are about where it does not say any. Empty: any.
 absl::StatusOr<std::vector<std::string>> TypesOf(const SchemaPlace& at);
-// Whether a value has one of JSON Schema's types.
+// Returns whether a value has one of JSON Schema's types.
 bool HasType(const nlohmann::ordered_json& value, const std::string& type);
 
 // A pattern (ECMA-262's regular expressions, searched for) as a string's characters.

@@ -36,7 +36,7 @@ class TokenOrder {
   // Bytes that any text may be made of: those that are tokens, and those of characters beyond ASCII
   // where tokens have whole ones.
   const ByteSet& writable() const { return writable_; }
-  // Whether every byte of a character beyond ASCII is a token.
+  // Returns whether every byte of a character beyond ASCII is a token.
   bool has_all_bytes() const { return has_all_bytes_; }
 
  private:

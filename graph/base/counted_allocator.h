@@ -10,7 +10,7 @@
 
 namespace onward {
 
-// What a container takes counts against the limit in force then (see MemoryScope), until the
+// Counts a container's memory against the limit in force then (see MemoryScope), until the
 // container gives it back, in whichever thread. Throws OutOfMemory. Containers may exchange memory.
 template <typename T>
 struct CountedAllocator {

@@ -42,7 +42,7 @@ class DimPolynomial {
   bool zero() const { return terms_.empty(); }
   std::optional<int64_t> number() const;
   int64_t constant_term() const;
-  // Whether every value is >= 0 when symbols are.
+  // Returns whether every value is >= 0 when symbols are.
   bool NonNegative() const;
   std::string ToString() const;
   bool operator==(const DimPolynomial&) const = default;

@@ -8,7 +8,7 @@
 
 namespace onward {
 
-// Whether the whole of `name` is as `pattern` says. Linear but for one '*' at a time.
+// Returns whether the whole of `name` is as `pattern` says. Linear but for one '*' at a time.
 bool MatchesPattern(std::string_view name, std::string_view pattern);
 bool MatchesAny(std::string_view name, absl::Span<const std::string> patterns);
 

@@ -1,4 +1,4 @@
-// What a quantized element can hold.
+// The range of a quantized element.
 #pragma once
 
 #include "onward/dtype.h"

@@ -8,7 +8,7 @@
 
 namespace onward::gradients {
 
-// What was kept of the forward pass, in the dtype of `like`.
+// A value kept from the forward pass, in the dtype of `like`.
 inline Expr Saved(const Expr& kept, const Expr& like) {
   return kept.dtype() == like.dtype() ? kept : expr::Op("CastLike", {kept, like});
 }

@@ -1,4 +1,4 @@
-// What a schema asks of a node before its inference function may look at it.
+// Checks a node against its schema before its inference function may look at it.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace onward {
 // their agreement. InvalidArgument, without the node's name.
 absl::Status CheckAgainstSchema(const Graph& graph, NodeId id);
 
-// Whether the types of all inputs are known as far as the schema looks at them, as kernels take for
-// granted. InvalidArgument, without the node's name.
+// Checks that the types of all inputs are known as far as the schema looks at them, as kernels
+// take for granted. InvalidArgument, without the node's name.
 absl::Status CheckInputsAreKnown(const Graph& graph, NodeId id);
 
 // Gives inferred types the dtype of the input that fixes their type parameter: some inference

@@ -44,7 +44,7 @@ class NodeInferenceContext : public onnx::InferenceContext {
   // of their shapes holds in every iteration.
   void CompleteCarried(std::vector<Type>& types) const;
 
-  // What went wrong inside a body, if anything.
+  // The error inside a body, if any.
   const absl::Status& body_status() const { return body_status_; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace onward {
 
-// Whether a name stands for one size: an identifier of letters, digits, '_' and '.', and none of
-// the words that exporters write for "unknown" ("None", "unk__12").
+// Returns whether a name stands for one size: an identifier of letters, digits, '_' and '.', and
+// none of the words that exporters write for "unknown" ("None", "unk__12").
 bool NamesOneSize(std::string_view name);
 
 // For a graph as its file declares it, before types are inferred. The declared name of a value that

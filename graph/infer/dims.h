@@ -1,4 +1,4 @@
-// What ONNX's inference functions leave open and we can say.
+// Infers dims that ONNX's inference functions leave open.
 #pragma once
 
 #include <vector>

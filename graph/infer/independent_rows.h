@@ -1,4 +1,4 @@
-// Whether runs of one model can be joined along the first axis of its inputs.
+// Decides whether runs of one model can be joined along the first axis of its inputs.
 #pragma once
 
 #include "absl/status/status.h"

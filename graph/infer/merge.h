@@ -1,4 +1,4 @@
-// What two sources say about one value's type.
+// Merges the types that two sources declare for one value.
 #pragma once
 
 #include <set>

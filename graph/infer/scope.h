@@ -1,4 +1,4 @@
-// What the rules about elements and dims see of a node.
+// A node as the rules about elements and dims see it.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,7 @@ class GraphEdit {
   void ReplaceUses(ValueId from, ValueId to, int end_node = std::numeric_limits<int32_t>::max());
   void SetOutput(int index, ValueId id) { graph_.outputs_[static_cast<size_t>(index)] = id; }
   void SetInput(NodeId id, int input, ValueId to);
-  // What the body of subgraph `subgraph` knows as its capture `capture` is `to`.
+  // Feeds `to` to the capture `capture` of subgraph `subgraph`.
   void SetCapture(NodeId id, int subgraph, int capture, ValueId to);
   void RemoveInput(ValueId id);
   // The node has output `output` no longer; nothing may read it.

@@ -1,4 +1,4 @@
-// What the attention ops of com.microsoft have in common: masks, heads and the standard's op.
+// Parts of the attention ops of com.microsoft: masks, heads and the standard's op.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ Expr MergeHeads(const Expr& x);
 Expr DimOf(const Expr& x, int64_t axis);
 Expr PositionsUpTo(const Expr& length);
 
-// What a padding mask of these ops adds to the scores: 0 where keys count, mask_filter_value where
+// The bias that a padding mask adds to the scores: 0 where keys count, mask_filter_value where
 // not, of the dtype of input 0. Input `mask` has int32 of the shape
 //   [batch, 1, longest, longest], [batch, length, total] or [batch, total]: 1 where keys count;
 //   [batch]: how many keys count; [2 batch]: ends, then starts; [3 batch + 2]: counts, and more.

@@ -1,4 +1,4 @@
-// What GroupQueryAttention keeps of earlier tokens: in integers with scales, or of the window
+// The cache of GroupQueryAttention: earlier tokens in integers with scales, or in the window
 // alone.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace onward::microsoft {
 
-// How keys or values are kept: as they are, in 8 bits, or in two times 4 bits a byte, the first
+// The format of keys or values: as they are, in 8 bits, or in two times 4 bits a byte, the first
 // element low, each 8 more than it is.
 struct CacheFormat {
   int64_t bits = 0;  // 0: as they are

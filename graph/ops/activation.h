@@ -28,7 +28,7 @@ struct ActivationRow {
     std::string_view value = "";
   };
   Choice choice = {};
-  // Whether a node of `op` with these attributes is this activation; null: every one is.
+  // True if a node of `op` with these attributes is this activation; null: every one is.
   bool (*is)(const Attributes& attributes) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What ONNX's schemas do not say about an op: one row per op, one table per family.
+// Facts that ONNX's schemas do not state about an op: one row per op, one table per family.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace onward {
 
-// What mixed precision does with an op of floats.
+// The treatment of an op of floats by mixed precision.
 enum class AutocastClass {
   kLower,   // gains much from 16-bit floats and loses little
   kFull,    // stays in float32: its sums or its range need it
   kFollow,  // takes the widest of its inputs' dtypes
 };
 
-// Where a device computes in float32, what a pass does with an op of 16-bit floats.
+// The treatment of an op of 16-bit floats by a pass, for devices that compute in float32.
 enum class Widening {
   kNever,
   kComputes,  // it runs in float32

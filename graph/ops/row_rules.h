@@ -1,5 +1,5 @@
-// How ops pass on the rows of a batch: whether an output's row needs the same row of the inputs
-// alone, and along which axis the rows lie.
+// Rules by which ops pass on the rows of a batch: whether an output's row needs the same row of the
+// inputs alone, and along which axis the rows lie.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace onward {
 
-// What a value has of the rows of a batch.
+// The relation of a value to the rows of a batch.
 struct Rows {
   enum class Kind : uint8_t {
     kNone,   // it depends neither on the rows nor on their number

@@ -30,8 +30,8 @@ struct OptimizerSwitch {
   bool default_value = false;
 };
 
-// What an optimizer keeps of a parameter from step to step, with its value before the first; an
-// empty name is a state that the options leave out.
+// A state that an optimizer keeps per parameter from step to step, with its value before the first;
+// an empty name is a state that the options leave out.
 struct OptimizerState {
   std::string name;
   Tensor initial;

@@ -17,8 +17,8 @@ namespace onward::optimizers {
 
 using expr::Op;
 
-// What the formulas share. Settings and what is computed of them are double scalars; arithmetic
-// with a tensor happens in the tensor's dtype.
+// The parts that formulas share. Settings and what is computed of them are double scalars;
+// arithmetic with a tensor happens in the tensor's dtype.
 class StepCall {
  public:
   // `formula`: that of the entry whose settings the call has.
@@ -66,7 +66,7 @@ constexpr OptimizerSetting Number(std::string_view name, double value) {
 constexpr OptimizerSetting Decay(std::string_view name, double value) {
   return {name, value, 0, kBelowOne};
 }
-// Whether the optimizer keeps another state.
+// Returns whether the optimizer keeps another state.
 constexpr OptimizerSetting Choice(std::string_view name) { return {name, 0, 0, 1}; }
 // lr, both betas, eps and weight_decay.
 std::vector<OptimizerSetting> AdamSettings(double lr, double eps, double weight_decay);

@@ -18,7 +18,7 @@ struct ActivationCall {
 // The activation that the node is; nullopt when no fused op knows it.
 std::optional<ActivationCall> ReadActivation(const Graph& graph, const Node& node);
 
-// Whether the fused node has no activation yet.
+// Returns whether the fused node has no activation yet.
 bool HasNoActivation(const Node& node);
 void SetActivation(const ActivationCall& call, Attributes& attributes);
 

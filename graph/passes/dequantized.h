@@ -1,4 +1,4 @@
-// What DequantizeLinear makes, for fuse_quantized.
+// The products of DequantizeLinear, for fuse_quantized.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,7 @@
 
 namespace onward {
 
-// How a pass runs constant expressions: evaluates one node on constants. Given by the executors, so
+// Runs constant expressions for a pass: evaluates one node on constants. Given by the executors, so
 // that graph/ needs no kernels.
 using EvaluateNode =
     std::function<absl::StatusOr<std::vector<Tensor>>(const Graph& graph, NodeId id)>;
@@ -38,9 +38,9 @@ struct Pass {
   bool in_bodies = true;  // false: on the outermost graph alone
 };
 
-// What leaves a graph that any ONNX runtime can run.
+// The passes that leave a graph that any ONNX runtime can run.
 std::vector<Pass> PortablePipeline();
-// What may use `onward` ops, for the CPU or CUDA provider.
+// The passes that may use `onward` ops, for the CPU or CUDA provider.
 std::vector<Pass> DevicePipeline(std::string_view provider);
 
 // Converts PassOptions::stop_after_patches to a budget; no limit is the greatest int.

@@ -11,7 +11,7 @@ namespace onward {
 
 struct AutocastOptions {
   DType dtype = DType::kBFloat16;
-  // Whether a node stays in float32 although its class says otherwise; null: none does.
+  // True if a node stays in float32 although its class says otherwise; null: none does.
   std::function<bool(const Graph& graph, NodeId id)> stays = nullptr;
   // Constants of any size follow what they meet, and what reads constants alone, such as a table's
   // rows, is computed in `dtype`: for a model that is to be small, not trained.

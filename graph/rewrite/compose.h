@@ -25,7 +25,7 @@ struct Composition {
   bool one_batch = false;
 };
 
-// Steps of which nothing is asked for are no part of the result. An optional input to which
+// Steps of which nothing is asked for are not part of the result. An optional input to which
 // nothing is mapped takes its default. Inputs have the type that the first step says that reads
 // them. InvalidArgument names the step and the tensor: a name that the model does not have, an
 // input without a tensor, a tensor that nobody or that two make, steps that wait for each other,

@@ -1,4 +1,4 @@
-// What rules ask about a graph.
+// Predicates on graphs, for rules.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ inline bool IsOp(const Node& node, std::string_view op) {
   return node.domain.empty() && node.op_type == op;
 }
 
-// Whether exactly one node reads the value and it is not an output of the graph.
+// Returns whether exactly one node reads the value and it is not an output of the graph.
 bool ReadOnce(const Graph& graph, ValueId value);
 // The one node that reads the value; invalid unless ReadOnce.
 NodeId OnlyReader(const Graph& graph, ValueId value);
@@ -49,7 +49,7 @@ struct WithScalar {
 };
 std::optional<WithScalar> SplitScalar(const Graph& graph, const Node& node);
 
-// Whether the value is a constant of one element that is `expected` as far as its dtype can say.
+// True if the value is a constant of one element that is `expected` as far as its dtype can say.
 bool IsScalar(const Graph& graph, ValueId id, double expected);
 // The other operand of the commutative node that makes `value` when its constant operand IsScalar
 // of `expected` and it changes no shape; invalid otherwise.
@@ -61,10 +61,10 @@ ValueId OtherInput(const Node& node, ValueId operand);
 
 // Known rank, or -1.
 int RankOf(const Graph& graph, ValueId id);
-// Whether both are tensors certainly of the same shape at run time.
+// Returns whether both are tensors certainly of the same shape at run time.
 bool SameShape(const Type& a, const Type& b);
 
-// Whether two runs of the node on equal inputs may differ (random numbers).
+// Returns whether two runs of the node on equal inputs may differ (random numbers).
 bool IsRandom(const Node& node);
 
 }  // namespace onward

@@ -41,7 +41,7 @@ class Patch {
   // fall when nothing reads their outputs any more.
   void Remove(NodeId id) { removed_.push_back(id); }
   const std::vector<std::pair<ValueId, ValueId>>& replaced() const { return replaced_; }
-  // Whether the patch changes nothing.
+  // Returns whether the patch changes nothing.
   bool empty() const { return nodes_.empty() && replaced_.empty() && removed_.empty(); }
 
  private:
@@ -62,7 +62,7 @@ class Patch {
 // the graph computes what it did before.
 absl::Status Apply(Graph& graph, Patch patch);
 
-// Whether graph output `from` can be replaced by `to` without an Identity between them.
+// Returns whether graph output `from` can be replaced by `to` without an Identity between them.
 bool CanTakeOutputName(const Graph& graph, ValueId from, ValueId to);
 
 }  // namespace onward

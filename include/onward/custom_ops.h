@@ -32,7 +32,7 @@ struct CustomKernel {
 struct CustomOp {
   std::string domain;     // of your own: not ai.onnx, com.microsoft or onward
   std::string signature;  // see graph/ops/signature.h
-  // What it computes in other ops: gives the types of its outputs and runs where no kernel takes a
+  // The op written in other ops: gives the types of its outputs and runs where no kernel takes a
   // node. May be null where there are `infer` and kernels.
   Formula formula = nullptr;
   // The types of its outputs, where there is no formula: an inference function of ONNX's kind.

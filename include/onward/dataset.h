@@ -38,7 +38,7 @@ class Dataset {
   virtual absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t random) const = 0;
   // Field number `field` of the example alone, which may be much less work than all of it.
   virtual absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const;
-  // Where example `index` comes from, for messages: "'train.csv' line 12", "example 11".
+  // The origin of example `index`, for messages: "'train.csv' line 12", "example 11".
   virtual std::string Place(int64_t index, uint64_t random) const;
 };
 

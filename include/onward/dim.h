@@ -31,7 +31,7 @@ class Dim {
 
   // Two unknown dims are equal as types but not known to be the same size.
   bool operator==(const Dim&) const = default;
-  // Whether both are certainly the same size.
+  // Returns whether both are certainly the same size.
   bool SameAs(const Dim& other) const { return !unknown() && *this == other; }
   std::string ToString() const;  // "3", "batch", "past + 1", "?"
 
@@ -72,7 +72,7 @@ Dim DimBroadcast(const Dim& a, const Dim& b);
 // Product of dims[begin, end).
 Dim DimProduct(const SymbolicDims& dims, size_t begin, size_t end);
 
-// Whether a >= b for all sizes of the symbols.
+// Returns whether a >= b for all sizes of the symbols.
 bool DimAtLeast(const Dim& a, const Dim& b);
 
 // Names of the symbols of an expression, without backquotes, each once.

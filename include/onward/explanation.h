@@ -6,7 +6,7 @@
 
 namespace onward {
 
-// What one pass did.
+// The work of one pass.
 struct PassReport {
   std::string name;
   int patches = 0;

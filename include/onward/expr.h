@@ -38,7 +38,7 @@ class Expr {
   ValueId id_;
 };
 
-// What a body of Loop or Scan computes: the condition to continue (omitted: stays as it is; Loop
+// The results of a body of Loop or Scan: the condition to continue (omitted: stays as it is; Loop
 // only), the next carried values and the values to collect.
 struct BodyResult {
   Expr condition;
@@ -51,7 +51,7 @@ using LoopBody =
 using ScanBody = std::function<BodyResult(ExprSink& body, const std::vector<Expr>& carried,
                                           const std::vector<Expr>& elements)>;
 
-// Where nodes go. Not thread-safe.
+// The destination of new nodes. Not thread-safe.
 class ExprSink {
  public:
   virtual ~ExprSink() = default;
@@ -59,7 +59,7 @@ class ExprSink {
   // The first error, annotated with its node and, in a module, with the module's path.
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status);
-  // How many sinks are around this one.
+  // The number of sinks around this one.
   int depth() const { return outer_ == nullptr ? 0 : outer_->depth() + 1; }
 
   Expr Constant(Tensor data, std::string_view name = "const");
@@ -130,7 +130,7 @@ class GraphSink : public ExprSink {
   // Adds a node whose inputs and captures are values of this graph, with `num_outputs` new outputs;
   // its schema is found by its op.
   std::vector<Expr> Add(Node node, size_t num_outputs);
-  // What is known of elements, by value index; may be added to for inputs.
+  // The known elements by value index; may be added to for inputs.
   KnownElements& known() { return known_; }
   const std::string& prefix() const { return prefix_; }
   void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }

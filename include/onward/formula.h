@@ -40,9 +40,9 @@ class FormulaCall {
   float Float(std::string_view attribute) const { return attributes_.Float(attribute, 0); }
   std::string String(std::string_view attribute) const { return attributes_.String(attribute); }
 
-  // What only the types can say. Where they do not, the formula cannot be written here: it fails
-  // with FailedPrecondition, which leaves the outputs' types open during inference and is an error
-  // where the formula is to stand in for the node. 0 then.
+  // Facts that only the types can tell. Where they do not, the formula cannot be written here: it
+  // fails with FailedPrecondition, which leaves the outputs' types open during inference and is an
+  // error where the formula is to stand in for the node. 0 then.
   int64_t Rank(size_t input) const;
   int64_t Dim(size_t input, int64_t axis) const;  // `axis` may count from the end
 

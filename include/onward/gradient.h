@@ -26,7 +26,7 @@ struct GradientOptions {
   std::vector<ValueId> stop_at = {};
 };
 
-// What a rule sees of its node.
+// A node as its gradient rule sees it.
 class GradientScope {
  public:
   // `upstream`: by output; `wanted`: by operand.
@@ -51,8 +51,8 @@ class GradientScope {
     static const Expr* omitted = new Expr();
     return static_cast<size_t>(i) < upstream_.size() ? upstream_[static_cast<size_t>(i)] : *omitted;
   }
-  // Whether somebody wants the gradient of operand i: of input i or, from num_inputs() on, of what
-  // the subgraphs capture. A rule may compute others too; what nobody reads is removed.
+  // Returns whether somebody wants the gradient of operand i: of input i or, from num_inputs() on,
+  // of what the subgraphs capture. A rule may compute others too; what nobody reads is removed.
   bool wants(int i) const {
     return static_cast<size_t>(i) < wanted_.size() && wanted_[static_cast<size_t>(i)];
   }

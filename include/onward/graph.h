@@ -144,7 +144,7 @@ class Graph {
   std::unordered_map<std::string, int32_t> names_;  // of values; the first of equal names
 };
 
-// What is known of the elements of small integer values while a graph is walked.
+// The known elements of small integer values while a graph is walked.
 using KnownElements =
     std::unordered_map<int32_t, SymbolicDims>;  // value index -> elements (rank 0: one)
 

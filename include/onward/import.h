@@ -12,7 +12,7 @@
 
 namespace onward {
 
-// What sets a training up: a graph without inputs, and which of its outputs are the first values of
+// The start of a training: a graph without inputs, and which of its outputs are the first values of
 // which initializers of the model it came with.
 struct TrainingInitialization {
   struct Binding {
@@ -29,7 +29,7 @@ struct ImportOptions {
   int64_t max_nodes = 1'000'000;  // after expansion of functions
   int64_t max_rank = 64;
   int64_t max_name_bytes = 64 * 1024;
-  // What the model's messages and strings, without the data of tensors, may take when they are
+  // The bytes that the model's messages and strings, without the data of tensors, may take when
   // parsed; 0: 52 MB and twice the model's size.
   int64_t max_parsed_bytes = 0;
   // Put the algorithm of the model's TrainingInfoProto on top of its graph, with the bindings that

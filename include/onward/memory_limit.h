@@ -1,4 +1,4 @@
-// How much memory the tensors of one piece of work may take together, so that a hostile or
+// Limits the memory that the tensors of one piece of work take together, so that a hostile or
 // unlucky model is refused instead of exhausting the machine.
 #pragma once
 
@@ -65,8 +65,8 @@ class MemoryScope {
   std::shared_ptr<MemoryLimit> outer_;
 };
 
-// Whether so many bytes could be taken now. ResourceExhausted otherwise. For work that would be
-// done before an allocation of that size fails.
+// Checks that so many bytes could be taken now. ResourceExhausted otherwise. For work that
+// would be done before an allocation of that size fails.
 absl::Status CheckMemory(int64_t bytes);
 
 // An owner of `bytes` bytes that `owner` keeps, which are not allocated but count against the limit

@@ -1,4 +1,4 @@
-// How much freedom kernels have with float32 arithmetic.
+// The freedom that kernels have with float32 arithmetic.
 #pragma once
 
 #include <cstdint>

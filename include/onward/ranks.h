@@ -40,7 +40,7 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks(const RankOptions& optio
 // The same as the environment says.
 absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks();
 
-// How many ranks share this host (LOCAL_WORLD_SIZE); 1 where the environment does not say.
+// The number of ranks on this host (LOCAL_WORLD_SIZE); 1 where the environment does not say.
 int RanksOfHost();
 
 }  // namespace onward

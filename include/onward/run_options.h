@@ -1,4 +1,4 @@
-// What one run may take, and who may end it.
+// Options of one run: its limits, and who may end it.
 #pragma once
 
 #include <chrono>

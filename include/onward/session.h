@@ -26,7 +26,7 @@
 
 namespace onward {
 
-// What a run takes besides what the session holds already (weights as they are packed, what is
+// The memory that a run takes besides what the session holds already (packed weights, what is
 // bound): see MemoryLimit::used.
 struct PlannedMemory {
   int64_t arena = 0;           // values and scratch

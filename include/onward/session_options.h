@@ -1,4 +1,4 @@
-// How a model is compiled and run.
+// Options for compiling and running a model.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SessionOptions {
   // FailedPrecondition.
   bool plan_only = false;
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
-  // What runs computed in is kept for the next ones: of so many runs; the longest unused goes.
+  // The number of runs whose memory is kept for later ones; the longest unused goes.
   int max_idle_runs = 16;
   // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
   // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
@@ -45,7 +45,7 @@ struct SessionOptions {
   // The threads that compute, where sessions share them: a loop that finds them busy runs in its
   // caller alone. Null: threads of the session's own.
   std::shared_ptr<ThreadPool> pool = nullptr;
-  // What memory counts against, where sessions share a limit; null: a limit of its own, max_memory.
+  // The limit that memory counts against, shared by sessions; null: its own limit, max_memory.
   std::shared_ptr<MemoryLimit> memory = nullptr;
   // By which AllReduce nodes add up; null: there is one rank.
   std::shared_ptr<Communicator> communicator = nullptr;
@@ -54,7 +54,7 @@ struct SessionOptions {
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;
-  // Whether Session::RowsAreIndependent is found out, which takes time while the session is made.
+  // Finds out Session::RowsAreIndependent, which takes time while the session is made.
   bool check_rows = false;
   // Session::Load reads the model's files instead of mapping them: they may be overwritten or cut
   // off while the session lives. Dims of inputs that share a name must then have equal sizes where

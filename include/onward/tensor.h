@@ -93,7 +93,7 @@ class Tensor {
   // Same buffer, other dims; the number of elements must be equal.
   Tensor Reshaped(DimsView dims) const;
   Tensor Clone() const;
-  // Whether no other Tensor shares the buffer.
+  // Returns whether no other Tensor shares the buffer.
   bool unique() const { return buffer_.use_count() == 1; }
   const std::shared_ptr<void>& buffer() const { return buffer_; }
 

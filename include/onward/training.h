@@ -59,7 +59,7 @@ struct TrainerOptions {
   // resumes. Once true it stays so.
   std::function<bool()> interrupted = nullptr;
   std::string checkpoint_directory = {};  // "": none are written
-  // Where checkpoints go that find no room there; "": nowhere.
+  // The directory for checkpoints that find no room in the first one; "": none.
   std::string second_checkpoint_directory = {};
   bool resume = false;  // from the newest whole checkpoint, if there is one
   // Checkpoints of an earlier training go once the first of this one is durable. Without it and

@@ -34,17 +34,17 @@ struct StepReport {
   double data_seconds = 0;  // of those, waiting for data
 };
 
-// How good a model is on a data set.
+// The quality of a model on a data set.
 struct Evaluation {
   // The mean over the targets of all examples, as of one batch; over the examples of losses that
   // are summed or that the model computes.
   double loss = 0;
   int64_t examples = 0;
-  // Where targets are classes; what ignore_index names counts for nothing.
+  // The number of targets, where those are classes; what ignore_index names does not count.
   int64_t targets = 0;
   int64_t right = 0;
   std::map<std::pair<int64_t, int64_t>, int64_t> confusion;  // (target, prediction) -> how often
-  // Where the loss is not finite and the data are the reason: the place of the first such element.
+  // The place of the first element that is not finite, where the loss is not finite because of it.
   std::string not_finite;
 
   std::optional<double> accuracy() const {

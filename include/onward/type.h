@@ -45,8 +45,8 @@ struct Type {
   // The concrete dims, when every one is known.
   std::optional<Dims> static_dims() const;
   bool operator==(const Type& other) const;
-  // Whether a value of this type may stand where `other` is declared: equal kinds and dtypes, no
-  // two known dims that differ.
+  // Returns whether a value of this type may stand where `other` is declared: equal kinds and
+  // dtypes, no two known dims that differ.
   bool CompatibleWith(const Type& other) const;
   std::string ToString()
       const;  // "float32[batch,3,224,224]", "sequence(int64[?])", "float32[...]" (rank unknown)

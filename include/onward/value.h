@@ -1,4 +1,4 @@
-// What flows along an edge at run time: nothing (an absent optional), a tensor, a sequence of
+// A value on an edge at run time: nothing (an absent optional), a tensor, a sequence of
 // values, or a map.
 #pragma once
 

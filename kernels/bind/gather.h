@@ -1,4 +1,4 @@
-// What Gather moves where.
+// The geometry of Gather.
 #pragma once
 
 #include <cstdint>

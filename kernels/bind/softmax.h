@@ -1,4 +1,4 @@
-// How Softmax, LogSoftmax and Hardmax see their input.
+// The geometry of Softmax, LogSoftmax and Hardmax.
 #pragma once
 
 #include <cstdint>

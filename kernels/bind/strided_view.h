@@ -1,5 +1,5 @@
-// Where the elements of an output lie in the input that they are copied from: what Transpose,
-// Slice, Expand and Tile come to.
+// The strides at which the elements of an output lie in the input that they are copied from: the
+// geometry of Transpose, Slice, Expand and Tile.
 #pragma once
 
 #include "onward/shape.h"

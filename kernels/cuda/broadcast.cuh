@@ -1,4 +1,4 @@
-// Where the operands of a broadcasting loop have the element that a thread computes.
+// Finds the elements that a thread computes with in the operands of a broadcasting loop.
 #pragma once
 
 #include <cstdint>

@@ -18,12 +18,12 @@ struct Product {
   bool has_bias = false;  // n elements, added to every row
   int32_t batches = 1;
   int64_t a_stride = 0, b_stride = 0;  // in elements from batch to batch; D's batches are dense
-  // What the addresses of A, B and D are multiples of, in bytes.
+  // The alignment of the addresses of A, B and D, in bytes.
   uint32_t a_alignment = kTensorAlignment, b_alignment = kTensorAlignment;
   uint32_t d_alignment = kTensorAlignment;
 };
 
-// What addresses are multiples of that begin at a tensor and move by so many bytes.
+// The alignment of addresses that begin at a tensor and move by so many bytes.
 uint32_t AlignmentOfSteps(int64_t bytes);
 
 class LtProduct {

@@ -1,4 +1,4 @@
-// What a rule of the upgrade sees and changes: one node, and the nodes that it is rewritten to.
+// One node as a rule of the upgrade sees and changes it, and the nodes that it is rewritten to.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class NodeUpgrade {
   // Grows the list of inputs as needed.
   void SetInput(int index, ValueId value);
 
-  // What is known of a value of the old graph; nothing is known of what this upgrade adds.
+  // Facts about a value of the old graph; nothing is known of what this upgrade adds.
   std::optional<int64_t> Rank(ValueId value) const;
   DType dtype(ValueId value) const;
 

@@ -19,9 +19,9 @@ namespace onward::onnx_io {
 // that cannot be upgraded.
 absl::StatusOr<bool> UpgradeGraph(Graph& graph);
 
-// Whether a node is upgraded although its schema is deprecated or, with null `schema`, the registry
-// has none for it in `opset`: ops that were renamed or corrected, experiments of opsets 1 to 9, and
-// ops that ONNX Runtime writes in the standard's domain.
+// Returns whether a node is upgraded although its schema is deprecated or, with null `schema`, the
+// registry has none for it in `opset`: ops that were renamed or corrected, experiments of opsets 1
+// to 9, and ops that ONNX Runtime writes in the standard's domain.
 bool UpgradesRemovedOp(std::string_view domain, std::string_view op, int64_t opset,
                        const onnx::OpSchema* schema);
 

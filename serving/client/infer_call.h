@@ -1,5 +1,5 @@
-// What a client says to a server of the Open Inference Protocol v2, and what it makes of the
-// replies.
+// The requests that a client sends to a server of the Open Inference Protocol v2, and the parsing
+// of the replies.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ class ReplyReader {
   // The reply to a request other than by HEAD. Bytes that came behind the reply before are lost;
   // the connection that sent them is not kept alive.
   void Begin();
-  // Where the bytes that come next belong.
+  // The room for the bytes that come next.
   absl::Span<char> Room();
   // So many bytes have come. InvalidArgument: they are not HTTP; ResourceExhausted: they are more
   // than the limits.
@@ -42,7 +42,7 @@ class ReplyReader {
   absl::Status End();
 
   bool done() const { return state_ == State::kDone; }
-  // Whether the connection may carry another request, once the reply is done.
+  // Returns whether the connection may carry another request, once the reply is done.
   bool keep_alive() const { return keep_alive_; }
   ServerReply TakeReply() { return std::move(reply_); }
 

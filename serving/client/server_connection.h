@@ -16,7 +16,7 @@
 
 namespace onward::serving {
 
-// What connections to one server share.
+// State that connections to one server share.
 struct ServerPlace {
   std::string text;  // of the URL, for errors
   std::string host;  // that the certificate has to name
@@ -51,7 +51,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void Send();
   void Read();
   void Finish(absl::Status status);
-  // Whether a handler is of the connection and the request that count now.
+  // Returns whether a handler is of the connection and the request that count now.
   bool IsNow(const std::shared_ptr<Stream>& stream, uint64_t turn) const {
     return stream == stream_ && turn == turn_;
   }

@@ -1,4 +1,4 @@
-// Where a server is: the URL that a client is given.
+// The URL of a server, as a client is given it.
 #pragma once
 
 #include <string>

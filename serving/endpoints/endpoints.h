@@ -1,4 +1,4 @@
-// What handlers of endpoints work on, and the handlers: one file per family.
+// The handlers of endpoints and the state that they work on: one file per family.
 #pragma once
 
 #include <atomic>

@@ -25,7 +25,7 @@ class DrainableCall {
   ~DrainableCall() = default;
 };
 
-// What calls share. Thread-safe.
+// State that calls share. Thread-safe.
 class Calls {
  public:
   Calls(ServerState& state, size_t most_bytes) : state(state), most_bytes(most_bytes) {}

@@ -13,8 +13,8 @@ struct GrpcOptions {
   int64_t message_bytes = int64_t{64} << 20;  // of a request; larger ones get ResourceExhausted
 };
 
-// Errors of what it returns: InvalidArgument: what is no address, certificate or key; NotFound: it
-// cannot be listened on.
+// Errors of what it returns: InvalidArgument: what is not an address, a certificate or a key;
+// NotFound: it cannot be listened on.
 OpenListener GrpcAt(const GrpcOptions& options);
 
 }  // namespace onward::serving

@@ -20,7 +20,7 @@ namespace onward::serving {
 absl::StatusOr<InferHead> HeadOf(grpc::ByteBuffer& message);
 // The request, without a body, to an endpoint of the model.
 HttpRequest RequestTo(const InferHead& head, const char* endpoint);
-// What a message asks for that asks a model of text for text; nullopt: it is an inference like
+// The text that a message asks a model of text for; nullopt: it is an inference like
 // others. Errors as ReadTextMessage.
 absl::StatusOr<std::optional<TextRequest>> TextRequestOf(const ServerState& state,
                                                          const InferHead& head,
@@ -36,8 +36,8 @@ class MessageExchange : public InferExchange {
   absl::Status Write(const absl::StatusOr<InferReply>& reply) override;
   size_t bytes_out() const override { return bytes_out_; }
 
-  // What is sent, once the endpoint has replied: the bytes of a ModelInferResponse, or why there
-  // are none.
+  // The result to send, once the endpoint has replied: the bytes of a ModelInferResponse, or why
+  // there are none.
   absl::StatusOr<std::vector<BodyPart>> Sent(const HttpReply& reply);
 
  private:

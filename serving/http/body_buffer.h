@@ -23,7 +23,7 @@ class BodyBuffer {
   size_t held() const { return text_.size() + tail_room_; }
   size_t WillHold() const;
 
-  // Where the next bytes go; not empty before the body is whole.
+  // The room for the next bytes; not empty before the body is whole.
   absl::Span<char> Room();
   void Added(size_t count) { have_ += count; }
   void MoveTo(HttpRequest& request);

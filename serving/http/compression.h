@@ -16,7 +16,7 @@ enum class Coding { kIdentity, kGzip, kDeflate };
 
 inline constexpr char kCodings[] = "gzip, deflate";  // what requests may have
 
-// What the fields content-encoding say of a body; nullopt: something that is not known here, or
+// The coding that the fields content-encoding name; nullopt: something that is not known here, or
 // several codings.
 std::optional<Coding> CodingOf(const HttpFields& fields);
 

@@ -26,7 +26,7 @@ namespace onward::serving {
 
 class Connection;
 
-// What connections share; all but `mail` and `open` is of the network's thread.
+// State that connections share; all but `mail` and `open` is of the network's thread.
 struct Connections {
   explicit Connections(boost::asio::io_context& context) : context(context), mail(context) {}
 
@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ~Connection();
 
   void Begin();
-  // Where the server takes no more requests.
+  // Closes the connection where it is idle and the server takes no more requests.
   void CloseIfIdle();
   // Ends what has taken too long. A timer of each connection would cost three calls of the system a
   // request.
@@ -68,10 +68,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Error = Stream::Error;
   static constexpr auto kNever = std::chrono::steady_clock::time_point::max();
-  // What the connection waits for.
+  // The event that the connection waits for.
   enum class Awaits { kRequest, kHead, kBody, kReply, kClose };
 
-  // What follows the operation.
+  // Wraps the continuation of an operation.
   template <typename F>
   auto Then(F&& next) {
     return [self = shared_from_this(), next = std::forward<F>(next)](Error error, size_t count) {
@@ -115,7 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Give(HttpReply reply, uint64_t number, bool head_alone);
   void Refuse(int status, std::string_view message);
   void Refuse(int status, const absl::Status& why);
-  // What the request had is given back first.
+  // Gives back the request's memory, then refuses it.
   void RefuseForMemory();
   void Write(HttpReply reply, bool head_alone);
   std::string HeadOf(const HttpReply& reply) const;

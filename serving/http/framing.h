@@ -21,8 +21,8 @@ absl::Status CheckHead(std::string_view head);
 // beside a Content-Length. `version`: 10 or 11.
 absl::Status CheckFields(const HttpFields& fields, int version);
 
-// Whether a segment of a path may have this name: it has no '/', '\\' or control character and is
-// neither "." nor "..".
+// Returns whether a segment of a path may have this name: it has no '/', '\\' or control character
+// and is neither "." nor "..".
 bool CanBeSegment(std::string_view name);
 
 // The name as a segment of a path, percent-encoded.

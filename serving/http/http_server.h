@@ -13,7 +13,7 @@
 
 namespace onward::serving {
 
-// What a client may take; more is refused with the status in parentheses, before it is read.
+// Limits of a client; more is refused with the status in parentheses, before it is read.
 struct HttpLimits {
   int64_t body_bytes = int64_t{64} << 20;  // 413
   size_t chunks = 65536;                   // of a body; 413
@@ -30,7 +30,7 @@ struct HttpLimits {
   std::chrono::seconds idle_deadline{60};      // between requests
 };
 
-// Where a server listens: a port of a host, or a Unix socket.
+// The address that a server listens at: a port of a host, or a Unix socket.
 struct HttpAddress {
   std::string host = "127.0.0.1";
   int port = 8000;             // 0: any that is free
@@ -39,7 +39,7 @@ struct HttpAddress {
   std::string certificate_file = {}, key_file = {};
 };
 
-// What Listen finds wrong with an address before it opens a port.
+// Returns the error that Listen would find in an address before it opens a port.
 absl::Status CheckAddress(const HttpAddress& address);
 
 // Gives the reply, once, from any thread.
@@ -51,7 +51,7 @@ struct HttpHandler {
   // the reply of one that is refused, after which the connection is closed. Null: all are read.
   std::function<std::optional<HttpReply>(const HttpRequest& head, int64_t body_bytes)> admit =
       nullptr;
-  // How many bytes of such a body come first, before those that are the request's tail. May be
+  // The number of bytes of such a body that come before those that are the request's tail. May be
   // null.
   std::function<size_t(const HttpRequest& head, size_t body_bytes)> split = nullptr;
   // Told of a client whose request could not be read, with the status that it gets. May be null.
@@ -62,7 +62,7 @@ struct HttpHandler {
 
 class HttpServer {
  public:
-  // Listens and serves in a thread of its own. InvalidArgument: what is no address, certificate or
+  // Listens and serves in a thread of its own. InvalidArgument: not an address, certificate or
   // key; NotFound: no such address; AlreadyExists: it is taken. A Unix socket that a process left
   // behind is replaced.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const HttpAddress& address,

@@ -14,7 +14,7 @@ class ReplyBatch {
   ReplyBatch(const ReplyBatch&) = delete;
   ReplyBatch& operator=(const ReplyBatch&) = delete;
 
-  // Whether the mail will be announced at the end of this thread's batch; else it has none.
+  // Returns whether the mail will be announced at the end of this thread's batch; else it has none.
   static bool Announces(ReplyMail& mail);
 
  private:

@@ -80,13 +80,13 @@ class Stream {
     Error ignored;
     if (tls_ == nullptr) socket_.shutdown(Socket::shutdown_send, ignored);
   }
-  // Whether the other side has closed the connection, as far as is known without reading.
+  // Returns whether the other side has closed the connection, as far as is known without reading.
   bool IsOver() {
     char byte;
     const ssize_t count = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
   }
-  // Whether the other side writes nothing more, though there may be bytes to read.
+  // Returns whether the other side writes nothing more, though there may be bytes to read.
   bool HasLeft() {
     pollfd poll_for{socket_.native_handle(), POLLRDHUP, 0};
     return poll(&poll_for, 1, 0) > 0;

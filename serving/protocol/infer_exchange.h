@@ -1,4 +1,4 @@
-// How an inference is read and written that does not come as HTTP.
+// Reads and writes an inference that does not come as HTTP.
 #pragma once
 
 #include <cstddef>

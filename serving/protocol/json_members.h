@@ -36,7 +36,7 @@ class JsonParser {
 };
 
 // The body as JSON that may have NaN, Infinity and -Infinity outside strings; they become strings.
-// `parser` owns the result. InvalidArgument: it is no JSON, or is nested more than 100 deep.
+// `parser` owns the result. InvalidArgument: it is not JSON, or is nested more than 100 deep.
 absl::StatusOr<JsonElement> ParseJson(simdjson::dom::parser& parser, std::string_view body);
 
 }  // namespace onward::serving

@@ -6,7 +6,7 @@
 
 namespace onward::serving {
 
-// Whether JSON has the text as it is: printable ASCII without quotes and backslashes.
+// Returns whether JSON has the text as it is: printable ASCII without quotes and backslashes.
 bool IsPlain(std::string_view text);
 
 // Appends the text, quoted and escaped, with replacements for bytes that are not UTF-8.

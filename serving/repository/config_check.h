@@ -1,4 +1,4 @@
-// Whether a configuration says of a model what the model says of itself.
+// Checks a model's configuration against the model itself.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace onward::serving {
 // Names by index, by output.
 using Labels = std::map<std::string, std::vector<std::string>>;
 
-// What the model's metadata says of the classes of one of its outputs (a model that `onward train`
+// The classes of one output as the model's metadata names them (a model that `onward train`
 // exported); what cannot be read counts as nothing.
 Labels LabelsInMetadata(const Metadata& metadata);
 

@@ -16,7 +16,7 @@
 
 namespace onward::serving {
 
-// How files become sessions.
+// Makes sessions of files.
 struct SessionLoader {
   // The file may be overwritten afterwards: ImportOptions::copy_weights.
   std::function<absl::StatusOr<Model>(const std::string& path)> import = nullptr;
@@ -27,9 +27,9 @@ struct LoadContext {
   SessionLoader load_session;
   GeneratorLoader load_generator;  // null: models do not generate text
   LogSink log;
-  // Where the requests to a version are counted.
+  // Returns the statistics that count the requests to a version.
   std::function<std::shared_ptr<ModelStatistics>(int64_t version)> statistics;
-  // Where another model of the repository lies, for ensembles. NotFound.
+  // Finds another model of the repository, for ensembles. NotFound.
   std::function<absl::StatusOr<ModelSource>(const std::string& name)> find;
 };
 

@@ -1,5 +1,5 @@
-// What a request to load a model may carry: a configuration, and files that stand for those of its
-// directory.
+// The parameters of a request to load a model: a configuration, and files that stand for those of
+// its directory.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Where models lie: files, directories of them, and Triton's repositories
+// Finds models: files, directories of them, and Triton's repositories
 // (MODEL/[config.pbtxt], MODEL/VERSION/model.onnx).
 #pragma once
 
@@ -25,14 +25,14 @@ absl::StatusOr<std::vector<ModelSource>> SourcesIn(const std::string& path, cons
 // The same, where one model has the name of `place`, if that has one.
 absl::StatusOr<std::vector<ModelSource>> SourcesAt(const ModelSource& place, const LogSink& log);
 
-// Whether a directory is a model's: it has a configuration, a version or a model.onnx.
+// Returns whether a directory is a model's: it has a configuration, a version or a model.onnx.
 bool IsModelDirectory(const std::string& path);
 
-// Whether SourcesIn takes the path for a directory of models rather than for one model.
+// Returns whether SourcesIn takes the path for a directory of models rather than for one model.
 bool HoldsModels(const std::string& path);
 
 // The files of the versions that the policy chooses; version 1 is a file or model.onnx where there
-// are no directories of versions. NotFound: there are none, or one that is asked for is missing.
+// are not directories of versions. NotFound: there are none, or one that is asked for is missing.
 absl::StatusOr<std::map<int64_t, std::string>> VersionsOf(const ModelSource& source,
                                                           const config::ModelConfig& config);
 

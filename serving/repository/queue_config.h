@@ -32,8 +32,8 @@ struct QueueConfig {
   // The level that a request's priority stands for; 0: it asks for none.
   uint64_t LevelOf(uint64_t priority) const;
   const QueuePolicy* PolicyOf(uint64_t level) const;  // null: none is configured
-  // How long the request may wait by what is configured; nothing: any time. Its own timeout, which
-  // bounds the run too, goes where the policy does not allow it.
+  // The time that the request may wait by the configuration; nothing: any time. Its own timeout,
+  // which bounds the run too, is removed where the policy does not allow it.
   std::optional<std::chrono::microseconds> TakeTimeout(InferRequest& request) const;
   bool delays() const;  // whether a policy does
 };

@@ -41,9 +41,9 @@ struct SequenceConfig {
   std::vector<ValueInfo> client_inputs;  // the others
   bool batched = false;                  // the first dim of each tensor is that of a batch
 
-  // Whether the output is a state.
+  // Returns whether the output is a state.
   bool Keeps(const std::string& output) const;
-  // Whether the server gives the input itself.
+  // Returns whether the server gives the input itself.
   bool Gives(const std::string& input) const;
 };
 

@@ -12,7 +12,7 @@ namespace onward::serving {
 
 // The first dim that all inputs have; 0 where there is none.
 int64_t RowsOf(const Session::Inputs& inputs);
-// Whether the inputs are equal but for their rows: names, types and the other dims.
+// Returns whether the inputs are equal but for their rows: names, types and the other dims.
 bool CanJoin(const Session::Inputs& a, const Session::Inputs& b);
 
 // The rows of all, one after the other; CanJoin holds. ResourceExhausted: too little memory.

@@ -26,7 +26,7 @@ class Line {
   // is missing: they would be a part of a batch that does not run.
   void TakeBatch(std::chrono::steady_clock::time_point now, std::chrono::microseconds max_wait,
                  WaitingRequests& batch, WaitingRequests& late);
-  // Whether there is something to read or to run now.
+  // Returns whether there is something to read or to run now.
   bool HasWork() const;
 
   // Read ones of the priority that wait.

@@ -43,9 +43,9 @@ class Scheduler {
   // more requests have been submitted.
   absl::Status Submit(ScheduledRequest request, bool wakes = true);
   void Wake();
-  // Whether a request of so many bytes would be taken now.
+  // Checks that a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
-  // Whether the last one that was asked about was refused.
+  // Returns whether the last one that was asked about was refused.
   bool refuses() const { return refuses_; }
   std::chrono::microseconds max_wait() const { return options_.max_wait; }
 

@@ -51,7 +51,7 @@ class Sequences : public std::enable_shared_from_this<Sequences> {
   absl::Status Check(const InferRequest& request) const;
   // While somebody has it, the sequence is not idle. Null: it is not there.
   std::shared_ptr<void> Hold(const Sequence& sequence) const;
-  // Whether a request of the sequence runs now.
+  // Returns whether a request of the sequence runs now.
   bool IsBusy(const Sequence& sequence) const;
   // Gives the request the inputs that are the server's; again, if it is done again.
   // InvalidArgument: the sequence is not known and the request does not start it, or the size of a

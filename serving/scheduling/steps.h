@@ -1,4 +1,4 @@
-// What happens to a request between waiting, reading and running. Each has its reply in the end,
+// The steps of a request between waiting, reading and running. Each has its reply in the end,
 // also where memory is missing.
 #pragma once
 
@@ -17,7 +17,7 @@ int64_t Nanoseconds(std::chrono::steady_clock::duration duration);
 // Why a request that has been read does not run.
 absl::Status Refusal(const WaitingRequest& request, std::chrono::steady_clock::time_point now,
                      std::chrono::microseconds max_wait);
-// Whether the queue of the request's priority, where `there` wait, takes it.
+// Checks that the queue of the request's priority, where `there` wait, takes it.
 absl::Status CheckRoom(const WaitingRequest& request, size_t there);
 
 void FailSafely(WaitingRequest& request, absl::FunctionRef<absl::Status()> why);

@@ -19,7 +19,7 @@
 
 namespace onward::serving {
 
-// How a request went.
+// The outcome of a request.
 struct Outcome {
   absl::StatusOr<InferReply> reply = absl::UnknownError("no reply");
   RequestTimes times = {};  // less those of writing the reply
@@ -63,13 +63,13 @@ struct WaitingRequest {
   bool Waited(std::chrono::steady_clock::time_point now) const {
     return most_wait && now - arrived > *most_wait;
   }
-  // When its reading ended.
+  // The time when its reading ended.
   std::chrono::steady_clock::time_point ready() const {
     return arrived + std::chrono::nanoseconds(times.queue + times.compute_input);
   }
   Sequences* sequences() const { return scheduled.model->sequences(); }
   bool has_left() const { return scheduled.client_left.stop_requested(); }
-  // Whether it may still run: its client is here and it has not waited too long.
+  // Returns whether it may still run: its client is here and it has not waited too long.
   bool IsInTime(std::chrono::steady_clock::time_point now,
                 std::chrono::microseconds max_wait) const {
     return !has_left() && (delayed || !Waited(now)) && now - arrived <= max_wait;

@@ -1,4 +1,4 @@
-// How often durations fell between fixed borders.
+// Counts of durations between fixed borders.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What the requests to one version of a model took, since the server began.
+// The times that requests to one version of a model took, since the server began.
 #pragma once
 
 #include <array>

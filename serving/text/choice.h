@@ -22,7 +22,7 @@ struct ScoredToken {
   std::vector<std::pair<std::string, double>> best;
 };
 
-// What a choice's text grows by.
+// The growth of a choice's text.
 struct ChoiceDelta {
   std::string text;
   std::vector<ScoredToken> tokens;  // where log probabilities are asked for

@@ -1,4 +1,4 @@
-// How replies with text look: OpenAI's completions and chat, Triton's generate.
+// The forms of replies with text: OpenAI's completions and chat, Triton's generate.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace onward::serving {
 
-// What all parts of one reply say.
+// Facts that all parts of one reply state.
 struct ReplyFacts {
   std::string id;
   std::string model, version;

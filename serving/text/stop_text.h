@@ -12,9 +12,9 @@ class StopText {
  public:
   explicit StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  // What may be shown now of the text with this piece: all but what a stop string may begin with.
+  // Returns the text to show now with this piece: all but what a stop string may begin with.
   std::string Push(std::string_view piece);
-  // What was held back, of a text that has ended.
+  // Returns the rest that was held back, of a text that has ended.
   std::string Finish();
   bool stopped() const { return stopped_; }
 

@@ -20,7 +20,7 @@
 
 namespace onward::serving {
 
-// How the vectors of a text's tokens become one.
+// The way in which the vectors of a text's tokens become one.
 enum class Pooling { kMean, kFirst };
 
 struct TextFacts {

@@ -1,4 +1,4 @@
-// What a client asks for, apart from which endpoint it came by.
+// A client's request for text, whichever endpoint it came by.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct TextTask {
 absl::StatusOr<Json> ReadBody(std::string_view body);
 
 // OpenAI's completions and chat. InvalidArgument: "member: what is wrong", of members that are
-// wrong, unknown, or ask for what is not done here. FailedPrecondition: the model does not
+// wrong, unknown, or ask for unsupported things. FailedPrecondition: the model does not
 // generate, or has no chat template.
 absl::StatusOr<TextTask> ReadCompletion(const Json& body, const TextModel& model);
 absl::StatusOr<TextTask> ReadChat(const Json& body, const TextModel& model);

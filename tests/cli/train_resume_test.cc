@@ -70,7 +70,7 @@ TEST_F(TrainResumeTest, OtherDataAreRefusedUnlessAskedFor) {
   EXPECT_THAT(log_, HasSubstr("  data.mnist.images: 31376 bytes"));
 }
 
-// Data that are elsewhere now, and what decides nothing, are no other data.
+// Data that have moved, and settings that decide nothing, do not count as other data.
 TEST_F(TrainResumeTest, DataMayMove) {
   ASSERT_EQ(Train("--set steps=20"), 0) << log_;
   fs::create_directory(directory_.path("moved"));

@@ -1,4 +1,4 @@
-// How much heap a piece of code takes at most. Linking this replaces malloc by one that counts;
+// The peak of the heap that a piece of code takes. Linking this replaces malloc by one that counts;
 // under sanitizers their hooks count.
 #pragma once
 

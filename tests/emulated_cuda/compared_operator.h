@@ -22,7 +22,7 @@ struct Operand {
   Dims dims;
 };
 
-// How far results may lie apart that are computed in a float of that dtype.
+// The tolerance for results that are computed in a float of that dtype.
 inline double ToleranceOf(DType dtype) {
   if (dtype == DType::kBFloat16) return 1.6e-2;
   if (dtype == DType::kFloat16) return 2e-3;

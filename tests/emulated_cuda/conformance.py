@@ -40,7 +40,7 @@ def main(script, program, orders):
             print(f"  {name}: {on_device[name]}")
         for name in sorted(gaps - set(on_device)):
             wrong += 1
-            print(f"  {name} passes: it is no gap any more")
+            print(f"  {name} passes: it is not a gap any more")
     return wrong > 0
 
 

@@ -11,7 +11,7 @@
 
 namespace onward::emulated_cuda {
 
-// When work that is put on a stream is done, and in which order threads run.
+// The time when work on a stream is done, and the order in which threads run.
 enum class Order {
   kEager,   // at once; blocks, warps and threads in the order of their numbers
   kLate,    // not before somebody must wait for it; in the opposite order, a warp as far as it gets

@@ -1,4 +1,4 @@
-// What CUDA C++ needs where the host's compiler reads it; included before each source of a kernel.
+// Definitions that CUDA C++ needs for the host's compiler; included before each source of a kernel.
 #pragma once
 
 // The runtime's own launch knows a kernel by its address alone.

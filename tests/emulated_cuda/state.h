@@ -1,4 +1,4 @@
-// What all parts of the emulated device share. All of it is used under one lock.
+// State that all parts of the emulated device share, under one lock.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +47,9 @@ class MemoryOpen {
 };
 cudaError_t AllocateDevice(void** memory, size_t bytes);
 cudaError_t FreeDevice(void* memory);
-// Whether the address is one of the device's, of allocated memory or not.
+// Returns whether the address is one of the device's, of allocated memory or not.
 bool IsDeviceAddress(const void* memory);
-// Whether all the bytes lie in one allocation.
+// Returns whether all the bytes lie in one allocation.
 bool IsAllocated(const void* memory, size_t bytes);
 // Faults where something wrote behind the end of an allocation.
 void CheckFences(const char* after);

@@ -41,7 +41,7 @@ TEST(ControlFlow, BranchesCaptureInEitherOrder) {
   }
 }
 
-// A branch that could not run for these sizes is no error where it is not taken.
+// A branch that could not run for these sizes is not an error where it is not taken.
 TEST(ControlFlow, ABranchThatIsNotTakenMayNotFit) {
   const std::string text = R"(agraph (bool c, float a, float b, float d) => (float[3] y) {
     zeros = Constant <value_floats = [2.0, 0.0, 0.0]> ()

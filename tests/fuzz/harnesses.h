@@ -1,4 +1,4 @@
-// What the fuzzers run: each entry takes any bytes and must neither crash, hang, leak nor take more
+// The fuzzers' entries: each takes any bytes and must neither crash, hang, leak nor take more
 // memory than its caps. libFuzzer drives them (fuzz_main.cc), and the ordinary tests replay the
 // corpus and draw inputs of their own (replay_test.cc).
 #pragma once
@@ -24,7 +24,7 @@ void Npz(const uint8_t* data, size_t size);
 void SafetensorsFile(const uint8_t* data, size_t size);
 void TensorFile(const uint8_t* data, size_t size);
 void Image(const uint8_t* data, size_t size);
-// What a training reads: a vocabulary, an archive, records of lines, a checkpoint's manifest.
+// Files that a training reads: vocabularies, archives, records of lines, manifests of checkpoints.
 void DataFile(const uint8_t* data, size_t size);
 
 // A tokenizer.json and, behind a zero byte, a text; a text for tokenizers of drawn parts.
@@ -45,13 +45,13 @@ void GradientOfModel(const uint8_t* data, size_t size);
 // Text of a changed decoder, by drawn tokens and options.
 void GenerateTokens(const uint8_t* data, size_t size);
 
-// What a client of the server sends.
+// The bytes that a client sends to the server.
 void InferRequestBytes(const uint8_t* data, size_t size);
 // A message of gRPC, for a method that the first byte chooses.
 void GrpcMessageBytes(const uint8_t* data, size_t size);
 void CompressedBody(const uint8_t* data, size_t size);
 void HttpHead(const uint8_t* data, size_t size);
-// What a server sends to the client.
+// The bytes that a server sends to the client.
 void ServerReplyBytes(const uint8_t* data, size_t size);
 // The body of a request for text, and strings that end a text.
 void TextRequestBytes(const uint8_t* data, size_t size);

@@ -17,7 +17,7 @@
 
 namespace onward::testing {
 
-// How the model is written: it sees everything in each step, or continues from a cache, any number
+// The form of the model: it sees everything in each step, or continues from a cache, any number
 // of tokens at a time or one of one row; the cache grows or is written in place.
 enum class Form { kWhole, kCache, kOneByOne, kFixed, kFixedOneByOne };
 

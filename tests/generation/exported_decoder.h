@@ -12,7 +12,7 @@
 
 namespace onward::testing {
 
-// Where a model that has caches and copies them takes its positions from.
+// The source of the positions of a model that has caches and copies them.
 enum class Positions { kInput, kMask, kPast };
 
 struct DecoderSizes {

@@ -75,7 +75,7 @@ def cases(machine, section, clock):
     on_cpu = run_cases(machine, clock, missed, [])
     wrong = {name: on_device[name] for name in map(case_name, missed) if not on_cpu.get(name)}
     passed = sum(not why for why in on_device.values())
-    section.say(f"{passed} of {len(directories)} cases pass. {len(wrong)} pass on the CPU alone and are no known gaps.")
+    section.say(f"{passed} of {len(directories)} cases pass. {len(wrong)} pass on the CPU alone and are not known gaps.")
     if len(on_device) < len(directories):
         section.say(f"{len(directories) - len(on_device)} cases were not run: no time was left.")
     if wrong:

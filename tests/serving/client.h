@@ -90,13 +90,13 @@ class Client {
     return Read();
   }
 
-  // What comes until the server closes the connection.
+  // Reads until the server closes the connection.
   std::string ReadRest() {
     while (Receive()) continue;
     return input_;
   }
 
-  // Whether the server closes the connection and sends nothing more.
+  // Returns whether the server closes the connection and sends nothing more.
   bool IsClosed() { return input_.empty() && !Receive(); }
 
   // The next piece of a stream whose head was read; "" at its end.

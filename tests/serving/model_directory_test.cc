@@ -118,7 +118,7 @@ TEST_F(ModelDirectoryTest, WarmUpRunsBeforeTheModelIsReady) {
   directory_.Write("m/config.pbtxt", config("data_type: TYPE_FP32 dims: 2 random_data: true"));
   StartDirectory();
   EXPECT_EQ(Infer("/v2/models/m").first, 2);
-  // Warm-ups are no requests.
+  // Warm-ups are not requests.
   EXPECT_EQ(Get("/v2/models/m/stats")["model_stats"][0]["execution_count"], 1);
   directory_.Write("m/config.pbtxt", config("data_type: TYPE_FP32 dims: 3 zero_data: true"));
   EXPECT_THAT(StartError(), HasSubstr("model_warmup 'w': "));

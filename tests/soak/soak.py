@@ -73,7 +73,7 @@ class Soak:
 
     def load(self, server, rate, seconds, broken, may_lose=False, rows=4, model=promises.MODEL):
         """An open loop by the program's own client: drawn requests take turns, each reply is compared with the one to the same
-        request alone, so that rows which are swapped within a batch are seen. `may_lose`: refusals and losses are no news."""
+        request alone, so that rows which are swapped within a batch are seen. `may_lose`: refusals and losses are expected."""
         done = subprocess.run(
             [self.program, "client", "load", server.url, model, "--rate", str(rate), "--duration",
              str(seconds), "--connections", "500", "--timeout", "20", "--requests", "16", "--compare", "--json", "--shape",

@@ -1,4 +1,4 @@
-// How often the program asked for memory. A program that calls this gets a malloc that counts.
+// Counts the program's requests for memory. A program that calls this gets a malloc that counts.
 #pragma once
 
 #include <cstdint>

@@ -29,10 +29,10 @@ std::vector<std::string> GradientFamilies(const std::string& folder);
 absl::StatusOr<std::vector<GradientCase>> GradientCases(const std::string& folder,
                                                         const std::string& family);
 
-// What the graph's types say: the sizes of inputs, symbols for those above 1, or not even the rank.
+// The sizes that the graph's types state: all, symbols for those above 1, or not even the rank.
 enum class Sizes { kKnown, kSymbols, kOpen };
 
-// How the case's graph is made of its text.
+// The variant in which the case's graph is made of its text.
 struct GradientVariant {
   DType dtype = DType::kFloat64;
   Sizes sizes = Sizes::kKnown;

@@ -10,7 +10,7 @@
 
 namespace onward::testing {
 
-// Whether the environment is there ($ONWARD_PEERS, else ~/.cache/onward/peers).
+// Returns whether the environment is there ($ONWARD_PEERS, else ~/.cache/onward/peers).
 bool HasOnnxRuntime();
 
 // The Python of that environment.

@@ -1,4 +1,4 @@
-// Where tests find data that is not in the repository.
+// Paths of test data that is not in the repository.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -12,12 +12,12 @@ namespace onward::training {
 
 struct CheckpointOptions {
   std::string directory;  // made when it is not there, or no longer
-  // Where a checkpoint goes that finds no room in `directory`; "": nowhere.
+  // The directory of checkpoints that find no room in `directory`; "": none.
   std::string second_directory = {};
   int keep = 2;           // the newest ones; at least 1
   bool keep_best = true;  // by the metric
   bool largest_is_best = false;
-  // Whether those that are there already are of this training. Else they go once its first one is
+  // True if those that are there already are of this training. Else they go once its first one is
   // durable.
   bool continues = true;
   int64_t keep_every = 0;  // also those whose step is a multiple; 0: none

@@ -1,4 +1,4 @@
-// How two configurations differ, field by field.
+// The differences between two configurations, field by field.
 #pragma once
 
 #include <map>

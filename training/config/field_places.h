@@ -1,4 +1,4 @@
-// Where the fields of a message are in a text, for errors that name line and column.
+// The places of a message's fields in a text, for errors that name line and column.
 #pragma once
 
 #include <map>

@@ -7,7 +7,7 @@
 
 namespace onward::training {
 
-// What a loss is of: the model's output and fields of the data.
+// The operands of a loss: the model's output and fields of the data.
 struct LossOperands {
   Expr scores, target;
   Expr frames, lengths;  // of ctc's fields, or none
@@ -24,7 +24,7 @@ struct LossParts {
 // Errors as MakeLoss.
 absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOperands& operands);
 
-// Whether targets are classes, so that predictions can be counted as right or wrong.
+// Returns whether targets are classes, so that predictions can be counted as right or wrong.
 bool HasClasses(const LossConfig& config);
 std::string LossesOfClasses();  // "cross_entropy, multi_margin, nll"
 

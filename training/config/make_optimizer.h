@@ -12,7 +12,7 @@ namespace onward::training {
 // "AdamW", "LBFGS"; "" where the configuration names none.
 std::string OptimizerName(const OptimizerSettings& settings);
 
-// Not for LBFGS, whose step is no graph. The options are the fields that are set: an entry of
+// Not for LBFGS, whose step is not a graph. The options are the fields that are set: an entry of
 // Optimizers() and its message have the same ones.
 OptimizerConfig MakeOptimizer(const OptimizerSettings& settings);
 OptimizerOptions GroupOptions(const ParameterGroupConfig& group);

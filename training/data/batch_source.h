@@ -1,4 +1,4 @@
-// Where the steps of a training take their batches from.
+// The source of the batches of a training's steps.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  // How many ranks share each batch.
+  // The number of ranks that share each batch.
   virtual int ranks() const = 0;
   // The place of the batch that Next() returns. A step takes batches of one epoch alone.
   struct Position {
@@ -23,7 +23,7 @@ class BatchSource {
   };
   virtual Position position() const = 0;
   virtual absl::StatusOr<Batch> Next() = 0;
-  // Where the examples of the batch that Next() returned last come from.
+  // The places that the examples of the batch that Next() returned last come from.
   virtual const BatchPlaces& places() const = 0;
   // Which rows of a batch those are that Next() returned. None, where a batch has fewer rows than
   // there are ranks: then it returned one row, which counts for nothing.

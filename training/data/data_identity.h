@@ -1,4 +1,4 @@
-// What the data of a training are, so that one that resumes can tell whether they are the same.
+// The identity of a training's data, so that one that resumes can tell whether they are the same.
 #pragma once
 
 #include <map>

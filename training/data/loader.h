@@ -44,13 +44,13 @@ struct LoaderOptions {
 // The rows of a batch of `rows` that are a rank's.
 BatchSlice SliceOf(int rank, int ranks, int64_t rows);
 
-// What `config` says; `training` is the default of shuffle and drop_last. Weights are read from
-// `data`.
+// The options that `config` states; `training` is the default of shuffle and drop_last. Weights are
+// read from `data`.
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
                                         bool training);
 
-// What an epoch of a loader of `size` examples has. The order is empty where it is that of the
-// data.
+// The number of examples in an epoch of a loader of `size` examples. The order is empty where it is
+// that of the data.
 int64_t ExamplesPerEpoch(int64_t size, const LoaderOptions& options);
 int64_t BatchesPerEpoch(int64_t size, const LoaderOptions& options);
 std::vector<int64_t> EpochOrder(int64_t size, const LoaderOptions& options, int64_t epoch);

@@ -1,4 +1,4 @@
-// What a trained model says of its inputs and outputs: how images become its input, the names of
+// Notes of a trained model on its inputs and outputs: how images become its input, the names of
 // its classes, the vocabulary of its text. Kept in the metadata of the ONNX file (metadata_props),
 // so that whoever runs the model gives it what it was trained on. docs/data.md describes the keys.
 #pragma once
@@ -24,7 +24,7 @@ inline constexpr char kVocabularyNote[] = "onward.vocabulary";
 
 using Notes = std::map<std::string, std::string>;
 
-// How a file becomes the value of `inputs`: the steps, mean, deviation and gray of ImageData.
+// The steps that make a file the value of `inputs`: ImageData's steps, mean, deviation and gray.
 struct ImageNote {
   std::vector<std::string> inputs;
   ImageData image;

@@ -1,4 +1,4 @@
-// What is done to 8-bit images before they become tensors: the operations of torchvision's
+// Operations on 8-bit images before they become tensors: those of torchvision's
 // transforms.functional, on uint8.
 #pragma once
 

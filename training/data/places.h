@@ -15,7 +15,7 @@ namespace onward::training {
 
 using Batch = std::map<std::string, Tensor>;  // field -> [batch, ...]
 
-// Where the examples of a batch are from.
+// The places that the examples of a batch are from.
 struct BatchPlaces {
   struct Row {
     int64_t index = 0;  // in the data set

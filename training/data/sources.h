@@ -22,7 +22,7 @@ OpenedDataset OpenNpz(const ArrayData& config, const std::string& directory);
 OpenedDataset OpenSafetensors(const ArrayData& config, const std::string& directory);
 OpenedDataset OpenText(const TextData& config, const std::string& directory);
 
-// Whether it is a text with a vocabulary: its tokens are not numbers, nor a tokenizer's.
+// Returns whether it is a text with a vocabulary: its tokens are not numbers, nor a tokenizer's.
 bool HasVocabulary(const DataConfig& config);
 // The vocabulary of a text, to decode what a model of it generates.
 absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::string& directory);

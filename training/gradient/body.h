@@ -66,7 +66,7 @@ struct BodyGradient {
   // Results of random nodes, which would be drawn anew: value of the body, input of `graph`.
   std::vector<std::pair<ValueId, ValueId>> drawn;
 
-  // Whether the gradients need the copy of a value of the body.
+  // Returns whether the gradients need the copy of a value of the body.
   bool Needs(ValueId body_value) const;
 };
 
@@ -76,7 +76,7 @@ absl::StatusOr<BodyGradient> DifferentiateBody(const Graph& body, absl::Span<con
                                                const GradientOptions& options,
                                                const std::string& prefix = "backward/");
 
-// Whether a node of the graph, or of a body in it, draws random numbers.
+// Returns whether a node of the graph, or of a body in it, draws random numbers.
 bool HoldsRandom(const Graph& graph);
 
 // Gives the Dropout nodes of the node's bodies the masks that their gradients read.

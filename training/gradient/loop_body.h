@@ -1,4 +1,4 @@
-// What the gradients of Loop and Scan have in common: which states carry gradients, and what of the
+// Parts of the gradients of Loop and Scan: which states carry gradients, and what of the
 // forward iterations they need.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace onward::gradient {
 
-// How the backward loop gets a value of each iteration.
+// The way in which the backward loop gets a value of each iteration.
 enum class From {
   kStack,     // a stacked output of the forward loop
   kSequence,  // a sequence that the forward loop fills, where shapes change

@@ -1,4 +1,4 @@
-// What the rules of several families are made of.
+// Parts of the rules of several families.
 #pragma once
 
 #include <cstdint>

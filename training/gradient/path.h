@@ -9,7 +9,7 @@
 
 namespace onward::gradient {
 
-// Whether values of the type can have a gradient: floats, and sequences and optionals of them.
+// True if values of the type can have a gradient: floats, and sequences and optionals of them.
 bool IsDifferentiable(const Type& type);
 
 // The node's inputs, then the captures of its subgraphs, one subgraph after the other.
@@ -25,7 +25,7 @@ struct Paths {
     const auto i = static_cast<size_t>(id.index);
     return i < active.size() && active[i] && useful[i];
   }
-  // Whether a gradient must pass through the node.
+  // Returns whether a gradient must pass through the node.
   bool through(const Node& node) const;
 };
 

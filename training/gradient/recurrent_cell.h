@@ -1,4 +1,4 @@
-// What one direction of an LSTM, GRU or RNN computes, in standard ops.
+// One direction of an LSTM, GRU or RNN in standard ops.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@ class RecurrentDirection {
   bool Has(RecurrentInput i) const { return i < inputs_.size() && inputs_[i].valid(); }
   bool is_lstm() const { return a_.op == kernels::RecurrentOp::kLstm; }
   bool reversed() const { return a_.reversed(direction_); }
-  // Whether it is an LSTM as onward.LstmGradient has it: default activations and nothing else.
+  // True if it is an LSTM as onward.LstmGradient has it: default activations and nothing else.
   bool is_plain_lstm() const;
-  // Whether the candidate needs a product of its own, of the reset state.
+  // Returns whether the candidate needs a product of its own, of the reset state.
   bool multiplies_twice() const {
     return a_.op == kernels::RecurrentOp::kGru && !a_.linear_before_reset;
   }
@@ -36,7 +36,7 @@ class RecurrentDirection {
 
   // X W^T and the biases that are added before the recurrent product.
   Expr Projected() const;
-  // What is added to the recurrent product: zeros but for the candidate's bias; may be omitted.
+  // The addend of the recurrent product: zeros but for the candidate's bias; may be omitted.
   const Expr& late_bias() const { return late_bias_; }
 
   // The next states, h first, from x (projected), product (of h with R^T, the late bias added) and
@@ -46,7 +46,7 @@ class RecurrentDirection {
   // The next state where the candidate multiplies twice.
   Expr GruStep(const Expr& x, const Expr& h) const;
 
-  // Whether each sequence continues at time `time`: bool[batch, 1].
+  // Returns whether each sequence continues at time `time`: bool[batch, 1].
   Expr GoesOn(const Expr& time) const;
   // The numbers of the steps: int64[steps].
   Expr Times() const;

@@ -8,8 +8,8 @@
 
 namespace onward::gradient {
 
-// What an axis contributes to each sample: an element's position (int64, inside the image) and its
-// weight; both [batch, samples].
+// The contribution of an axis to each sample: an element's position (int64, inside the image) and
+// its weight; both [batch, samples].
 struct SampleTap {
   Expr position, weight;
 };

@@ -1,4 +1,4 @@
-// How often each class was taken for each other, as text.
+// A table of how often each class was taken for each other, as text.
 #pragma once
 
 #include <cstdint>

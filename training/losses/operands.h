@@ -30,7 +30,7 @@ Expr OnePer(const std::string& loss, const Expr& x, int64_t axis, const Expr& op
 // [n, any number], where x has n rows.
 Expr RowPer(const std::string& loss, const Expr& x, const Expr& target);
 
-// Whether the operand is of integers; the sink keeps an error else.
+// Returns whether the operand is of integers; the sink keeps an error else.
 bool IsInteger(const std::string& loss, const Expr& operand, const std::string& what);
 
 // x, whose elements must be in [0, 1]; messages have the name of `named`, which x was made of.

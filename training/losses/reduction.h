@@ -1,4 +1,4 @@
-// What losses share. Included by training/losses alone.
+// Parts that losses share. Included by training/losses alone.
 #pragma once
 
 #include "onward/functions.h"

@@ -51,7 +51,7 @@ class Lbfgs {
   absl::StatusOr<double> Step(Tensors& parameters, const Closure& closure);
 
   void set_lr(double lr) { options_.lr = lr; }
-  // What is kept between steps, as tensors of double; SetState continues from it bit for bit.
+  // The state between steps, as tensors of double; SetState continues from it bit for bit.
   // InvalidArgument: a tensor is missing or does not fit the others.
   Tensors State() const;
   absl::Status SetState(const Tensors& state);

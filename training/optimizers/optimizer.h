@@ -38,8 +38,8 @@ struct OptimizerConfig {
   bool portable = false;
 };
 
-// Where a schedule writes: the model's input `input` is double[settings.size()], with the values at
-// the start as its default.
+// The settings that a schedule writes: the model's input `input` is double[settings.size()], with
+// the values at the start as its default.
 struct GroupSettings {
   std::string input;
   std::vector<std::string> settings;

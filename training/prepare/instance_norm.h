@@ -7,11 +7,11 @@
 
 namespace onward::training {
 
-// Whether the node is such a normalization in its training form.
+// Returns whether the node is such a normalization in its training form.
 bool IsTrainingInstanceNorm(const Node& node);
 
-// What takes the place of the BatchNormalization `id`, in training: the normalised examples, and
-// what the batch adds to the running mean and variance (unbiased, means over the examples).
+// The replacement of the BatchNormalization `id`, in training: the normalised examples, and what
+// the batch adds to the running mean and variance (unbiased, means over the examples).
 struct TrainedInstanceNorm {
   Expr y, mean_part, variance_part;
 };

@@ -34,7 +34,7 @@ absl::StatusOr<AccumulatedGradients> ReadAccumulated(Model& model, const std::ve
                                                      bool counted, int64_t batches);
 absl::Status ClearSums(Model& model, const std::vector<ValueId>& sums);
 
-// Whether a state is a sum over the batches of a step.
+// Returns whether a state is a sum over the batches of a step.
 bool IsAccumulated(std::string_view state);
 
 }  // namespace onward::training

@@ -16,7 +16,7 @@ namespace onward::training {
 // Nodes of the forward pass that are computed again together.
 using Segment = std::vector<NodeId>;
 
-// What `loss` depends on, in topological order.
+// The nodes that `loss` depends on, in topological order.
 absl::StatusOr<std::vector<NodeId>> ForwardNodes(const Graph& graph, ValueId loss);
 
 // One segment per pattern (graph/base/name_pattern.h): the forward nodes whose name or one of whose
@@ -30,10 +30,10 @@ absl::StatusOr<std::vector<Segment>> EvenSegments(const Graph& graph, ValueId lo
 
 // For an optimised graph with gradients (CompileHooks::late_passes; other passes would take the
 // copies for common subexpressions, and fuse what they now may): whatever reads a value of a
-// segment and is no part of the forward pass reads it from a copy of the segment, which waits until
-// the backward pass comes there. Nodes that draw numbers without a stream of their own and nodes
-// with bodies stay as they are. `budget` as a pass's: each segment is a patch; returns how many
-// were copied.
+// segment and is not part of the forward pass reads it from a copy of the segment, which waits
+// until the backward pass comes there. Nodes that draw numbers without a stream of their own and
+// nodes with bodies stay as they are. `budget` as a pass's: each segment is a patch; returns how
+// many were copied.
 absl::StatusOr<int> Recompute(Graph& graph, ValueId loss, absl::Span<const Segment> segments,
                               int& budget);
 

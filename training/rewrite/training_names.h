@@ -15,7 +15,7 @@ namespace onward::training {
 // names of what belongs to a parameter: "average/fc.weight".
 bool IsTrainingName(std::string_view name);
 
-// What a value of the model, or a field of the data, is called where a name is another value's:
+// The name of a value of the model, or of a field of the data, where its own is another value's:
 // UserName() is the name that its user gave it.
 std::string NameInTraining(const Graph& graph, std::string_view user_name);
 std::string UserName(std::string_view name);

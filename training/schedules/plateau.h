@@ -25,7 +25,7 @@ struct PlateauState {
   int64_t cooldown = 0;
 };
 
-// The state after an evaluation gave `metric`; NaN is no progress.
+// The state after an evaluation gave `metric`; NaN is not progress.
 PlateauState NextPlateau(const PlateauOptions& options, PlateauState state, double metric);
 
 }  // namespace onward::training

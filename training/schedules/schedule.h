@@ -12,7 +12,7 @@
 
 namespace onward::training {
 
-// What a group's settings become for the coming step; `momentum` is given by one-cycle alone (beta1
+// The settings of a group for the coming step; `momentum` is given by one-cycle alone (beta1
 // for optimizers of Adam's kind).
 struct ScheduleValue {
   double rate = 0;

@@ -29,7 +29,7 @@ std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
                                                    std::vector<std::string>& initializers,
                                                    absl::Span<const std::string> shared);
 
-// Whether a name is one that PyTorch's exporters give to constants of formulas: "val_12",
+// Returns whether a name is one that PyTorch's exporters give to constants of formulas: "val_12",
 // "/norm/Constant_1_output_0".
 bool IsGeneratedName(const std::string& name);
 

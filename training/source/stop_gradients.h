@@ -1,4 +1,4 @@
-// Where no gradient passes: the `detach()`s of a PyTorch source, and values that a user names.
+// Places that no gradient passes: `detach()`s of a PyTorch source, and values that a user names.
 #pragma once
 
 #include <string>

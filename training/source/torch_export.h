@@ -1,4 +1,4 @@
-// What PyTorch's exporter (torch.onnx.export with dynamo=True) writes beside a graph: which
+// Notes that PyTorch's exporter (torch.onnx.export with dynamo=True) writes beside a graph: which
 // initializers are parameters, which are buffers or constants, and what folded ones were made of.
 #pragma once
 
@@ -41,7 +41,7 @@ class TorchExport {
   // Reads the metadata of the graph and of its values.
   explicit TorchExport(const Graph& graph);
 
-  // Whether the file says anything of its initializers.
+  // Returns whether the file says anything of its initializers.
   bool speaks() const { return speaks_; }
   TorchInitializer Find(const Graph& graph, ValueId initializer) const;
   // The parameter or buffer that torch.export's graph knows as `placeholder` ("p_fc_weight"); ""

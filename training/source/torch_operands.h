@@ -38,7 +38,7 @@ std::set<std::string> OperandNames(const Graph& graph);
 
 // The name of the fx node that the node comes from; "" where the file does not say.
 std::string FxNodeOf(const Node& node);
-// Whether the node is a `detach()` of the source.
+// Returns whether the node is a `detach()` of the source.
 bool IsDetach(const Node& node);
 
 }  // namespace onward::training

@@ -1,4 +1,4 @@
-// What of a batch a graph is given.
+// The inputs of a graph that come from a batch.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Where values that are not finite come from, and which of them end a training.
+// Finds the source of values that are not finite, and decides which of them end a training.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,7 @@ class LossScaler {
   double scale() const { return progress_.loss_scale; }
   // Gives the coming step its scale.
   absl::Status Set(TrainingSession& session) const;
-  // Whether a step that overflows is skipped and the next one has a smaller scale.
+  // Returns whether a step that overflows is skipped and the next one has a smaller scale.
   bool Handles() const;
   // After a step whose gradients were `finite` or not, and whose report says whether it is skipped:
   // reports its scale, warns of one that overflows at the least scale, and chooses the next one.

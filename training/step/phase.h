@@ -79,7 +79,7 @@ struct InputsBy {
 };
 using StepInputs = InputsBy<size_t>;
 
-// What a graph has so far, while it is written.
+// The ids of a graph's parts, while it is written.
 struct PhaseIds {
   OutputsBy<ValueId> outputs;
   InputsBy<ValueId> inputs;

@@ -22,7 +22,7 @@ struct Scored {
   Expr count;         // of a loss in parts, see LossParts
 };
 
-// How the loss of a batch is made.
+// The form in which the loss of a batch is made.
 struct LossForm {
   bool parts = false;       // the sum over targets, with their count as output kLossCount
   bool all_reduce = false;  // over the rows of all ranks

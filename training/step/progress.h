@@ -1,4 +1,4 @@
-// How far a training is: with the session's state all that a checkpoint needs.
+// The progress of a training: with the session's state all that a checkpoint needs.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@
 
 namespace onward::training {
 
-// What steps work on. All of it outlives them.
+// The context of steps. All of it outlives them.
 struct StepContext {
   const TrainConfig& config;
   const TrainingPhases& phases;
@@ -52,18 +52,18 @@ class TrainingStep {
   virtual absl::Status Begin() { return absl::OkStatus(); }
   virtual absl::Status Undo() { return absl::OkStatus(); }
 
-  // What it keeps from step to step outside the session, for checkpoints.
+  // The tensors that it keeps from step to step outside the session, for checkpoints.
   using Tensors = std::map<std::string, Tensor>;
   virtual Tensors State() const { return {}; }
   virtual absl::Status SetState(const Tensors&) { return absl::OkStatus(); }
 };
 
-// Whether a step that is not finite leaves the weights as they were, in place of ending the
+// Returns whether a step that is not finite leaves the weights as they were, in place of ending the
 // training: such a training keeps the state before a step while it runs.
 bool SkipsSteps(const TrainConfig& config);
 
-// Whether a step that has taken so many batches of epoch `epoch` takes another one. Steps have
-// batches of one epoch alone: what is left at its end makes a smaller step.
+// Returns whether a step that has taken so many batches of epoch `epoch` takes another one. Steps
+// have batches of one epoch alone: what is left at its end makes a smaller step.
 bool TakesBatch(const StepContext& context, int64_t taken, int64_t epoch);
 
 // Tells the session which rows of its batch the coming run has.

@@ -1,4 +1,4 @@
-// What a run of a training phase says.
+// The outputs of a run of a training phase.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ double Now();  // seconds of a steady clock
 // `at`: where the phase has its outputs.
 double LossOf(const StepOutputs& at, const TrainingSession::Outputs& outputs);
 
-// Whether the gradients are, as far as the phase looks at them.
+// Returns whether the gradients are, as far as the phase looks at them.
 bool GradientsFinite(const StepOutputs& at, const TrainingSession::Outputs& outputs);
 
 // The loss of a step's batches, which add up: over the targets of all of them, or their sum where

@@ -41,7 +41,7 @@ class TrainingSession {
 
   // By position in the phase's graph; those that are state are empty.
   using Outputs = std::vector<Value>;
-  // Whether the state may take what a run computed.
+  // True if the state may take what a run computed.
   using Accept = std::function<bool(const Outputs& outputs)>;
 
   // Runs a phase once. With `accept` state keeps its value when the run fails or `accept` refuses
@@ -54,15 +54,15 @@ class TrainingSession {
   // The same with the outputs that are not state by name.
   absl::StatusOr<Session::Outputs> Step(const Session::Inputs& inputs, size_t phase = 0);
 
-  // What Step takes; what has a value already, as state has, is optional.
+  // The inputs of Step; those that have a value already, as state has, are optional.
   const std::vector<ValueInfo>& inputs(size_t phase = 0) const { return phases_[phase].inputs; }
   // Those that are neither state nor Phase::inputs: what a batch may feed.
   const std::vector<ValueInfo>& data_inputs(size_t phase = 0) const {
     return phases_[phase].data_inputs;
   }
-  // Where outputs are found.
+  // The places of the outputs.
   const StepOutputs& outputs(size_t phase = 0) const { return phases_[phase].outputs; }
-  // What a step with inputs of these shapes needs beside its state; their data is not read.
+  // The memory that a step with inputs of these shapes needs beside its state. Reads no data.
   absl::StatusOr<PlannedMemory> PlanMemory(const Session::Inputs& inputs, size_t phase = 0);
   // PlannedMemory::arena.
   absl::StatusOr<int64_t> PlannedBytes(const Session::Inputs& inputs, size_t phase = 0);

@@ -26,8 +26,8 @@ absl::StatusOr<std::map<std::string, Tensor>> StatisticsOverEpoch(
     const TrainConfig& config, const std::shared_ptr<const Dataset>& data,
     const std::vector<ValueInfo>& inputs, const RunStatistics& run);
 
-// Whether a checkpoint of `progress` holds statistics of other weights than its average's. `model`
-// is what the config's LoadModel gives.
+// Returns whether a checkpoint of `progress` holds statistics of other weights than its average's.
+// `model` is what the config's LoadModel gives.
 absl::StatusOr<bool> HasStaleStatistics(const TrainConfig& config, const TrainingProgress& progress,
                                         const TrainableModel& model);
 

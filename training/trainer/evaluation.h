@@ -1,4 +1,4 @@
-// How good a model is on a data set.
+// The quality of a model on a data set.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 
 namespace onward::training {
 
-// What the config says of every session; `threads`: where it does not say how many, 0: the physical
-// cores.
+// The options that the config gives all sessions; `threads`: the number where it gives none, 0: the
+// physical cores.
 SessionOptions OptionsOfSessions(const TrainConfig& config, int threads = 0);
 
 // With log.detect_anomaly `checks` sees what all phases compute. `graph_of` returns the graph that

@@ -1,4 +1,4 @@
-// Whether a training that resumes is the one that a checkpoint is of.
+// Compares a training that resumes with the one that a checkpoint is of.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace onward::training {
 
-// What a checkpoint says of its training, as TrainingState::values: "config" (text format, in one
-// line), "directory" and "data_directory" (below which relative paths of its model and its data
-// are), "contents" (what its data and its model are, see DataIdentity), and the few settings
+// The description of a training in a checkpoint, as TrainingState::values: "config" (text format,
+// in one line), "directory" and "data_directory" (below which relative paths of its model and its
+// data are), "contents" (what its data and its model are, see DataIdentity), and the few settings
 // without which no step can be repeated.
 std::map<std::string, std::string> DescribeTraining(const TrainConfig& config,
                                                     const std::string& directory,

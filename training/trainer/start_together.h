@@ -1,4 +1,4 @@
-// What the trainers of several ranks do before their first step.
+// The exchange between the trainers of several ranks before their first step.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ absl::StatusOr<StepReport> TrainingLoop::MakeStep() {
   session_->session().set_run_index(static_cast<uint64_t>(progress_.step * config_.accumulate()));
   ONWARD_ASSIGN_OR_RETURN(const bool finite, step_->Make(report));
   report.skipped = !finite;
-  // Gradients alone overflow only where the loss is scaled, which is no reason to end.
+  // Gradients alone overflow only where the loss is scaled, which does not end the training.
   const bool ends = !std::isfinite(report.loss) || (!finite && !scaler_.scales());
   if (ends && config_.non_finite() == TrainConfig::STOP && !scaler_.Handles()) {
     ONWARD_RETURN_IF_ERROR(checks_.Judge(report.skipped));

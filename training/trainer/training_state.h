@@ -1,4 +1,4 @@
-// What a checkpoint holds of a training, and bringing it back.
+// The state of a training in a checkpoint, and bringing it back.
 #pragma once
 
 #include <string>

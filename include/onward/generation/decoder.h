@@ -34,7 +34,7 @@ class Decoder {
 
   // The tokens of a row.
   const std::vector<int64_t>& row(size_t i) const { return rows_[i]; }
-  // Whether Next would be OutOfRange.
+  // Returns whether Next would be OutOfRange.
   bool full() const;
   const DecoderSignature& signature() const { return signature_; }
   const Session& session() const { return *session_; }

@@ -1,4 +1,4 @@
-// What the inputs and outputs of a decoder of text are, by their names and types.
+// The roles of a text decoder's inputs and outputs, by their names and types.
 #pragma once
 
 #include <optional>

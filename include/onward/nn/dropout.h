@@ -19,7 +19,7 @@ struct Dropout2d {
 using Dropout1d = Dropout2d;
 using Dropout3d = Dropout2d;
 
-// What is dropped becomes SELU's least value, and the rest is moved so that mean and variance stay.
+// Sets dropped elements to SELU's least value and moves the rest so that mean and variance stay.
 struct AlphaDropout {
   double p = 0.5;
   Expr operator()(const Expr& x) const;

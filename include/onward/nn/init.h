@@ -1,4 +1,4 @@
-// How parameters start: PyTorch's schemes (torch.nn.init), with its formulas.
+// Initial values of parameters: PyTorch's schemes (torch.nn.init), with its formulas.
 #pragma once
 
 #include <functional>

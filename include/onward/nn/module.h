@@ -74,7 +74,7 @@ class Module {
 
  protected:
   Expr AddParameter(std::string_view name, DimsView dims, const Init& init);
-  // What is not trained but belongs to the state: running statistics.
+  // Adds a tensor that is not trained but belongs to the state: running statistics.
   Expr AddBuffer(std::string_view name, Tensor value);
   // Keeps an InvalidArgument that names this module; returns whether `condition` held.
   bool Require(bool condition, std::string_view message);

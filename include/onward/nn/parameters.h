@@ -29,8 +29,8 @@ struct ParameterInfo {
 // formulas as such.
 std::vector<ParameterInfo> Parameters(const Model& model);
 
-// Whether a BatchNormalization takes its mean or variance from the value, at once or through
-// Identities (exporters write equal initializers once).
+// Returns whether a BatchNormalization takes its mean or variance from the value, at once or
+// through Identities (exporters write equal initializers once).
 bool IsRunningStatistic(const Graph& graph, ValueId id);
 
 // Marks parameters (in the metadata of their values, which a file keeps) as frozen or as trained.

@@ -5,7 +5,7 @@
 
 namespace onward::nn {
 
-// What the cells share: parameters "weight_ih", "weight_hh", "bias_ih", "bias_hh", whose rows are
+// The base of the cells: parameters "weight_ih", "weight_hh", "bias_ih", "bias_hh", whose rows are
 // gates in PyTorch's order.
 class RecurrentCell : public Module {
  public:

@@ -1,4 +1,4 @@
-// What the statuses of replies over HTTP are in gRPC.
+// Translates the statuses of replies over HTTP to gRPC's.
 #pragma once
 
 #include "absl/status/status.h"

@@ -11,7 +11,7 @@
 
 namespace onward::serving {
 
-// What is known of a request before it is parsed.
+// The facts about a request that are known before it is parsed.
 struct InferHead {
   std::string model, version, id;
 };

@@ -100,7 +100,7 @@ absl::StatusOr<std::string> Nothing(const HttpReply& reply) {
   return std::string();
 }
 
-// What is not ready is no error.
+// A model that is not ready is not an error.
 template <typename Message>
 absl::StatusOr<std::string> IsReady(const HttpReply& reply) {
   Message message;

@@ -62,8 +62,8 @@ TEST_P(SentencePieceTest, Encodes) {
   }
 }
 
-// What is unknown is a special token here, which is left out. Bytes that are no characters, and two
-// spaces at the beginning, become what HF's library has for them.
+// What is unknown is a special token here, which is left out. Bytes that are not characters, and
+// two spaces at the beginning, become what HF's library has for them.
 TEST_P(SentencePieceTest, DecodesAndStreams) {
   int compared = 0;
   for (const auto& row : rows_) {

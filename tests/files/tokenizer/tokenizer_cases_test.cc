@@ -72,7 +72,7 @@ TEST_P(TokenizerCasesTest, Decodes) {
   }
 }
 
-// What comes piece by piece is the whole, but for bytes that are no characters.
+// Pieces add up to the whole text, but for bytes that are not characters.
 TEST_P(TokenizerCasesTest, Streams) {
   for (const auto& row : cases_) {
     const auto ids = row[2].get<Ids>();

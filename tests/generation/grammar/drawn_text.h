@@ -74,8 +74,8 @@ inline std::vector<std::string> ByteTokens() {
   return tokens;
 }
 
-// What random scores choose, with the token behind the last one as the one that ends a text.
-// nullopt: it does not end within `most` tokens. Texts that get long are drawn to their end.
+// The text that random scores choose, with the token behind the last one as the one that ends a
+// text. nullopt: it does not end within `most` tokens. Texts that get long are drawn to their end.
 inline std::optional<std::string> DrawnText(const std::shared_ptr<GrammarMasks>& masks,
                                             uint64_t seed, int most = 600) {
   const TokenOrder& tokens = masks->tokens();

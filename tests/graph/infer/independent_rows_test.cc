@@ -106,7 +106,7 @@ TEST(IndependentRows, LookUpsByTheRowsOwnNumber) {
   };
   ExpectIndependent(masks("bu, ku", "int64[n, t]"));
   ExpectDependent(masks("ku, bu", "int64[n, t]"), "[Concat");
-  // A row's number is no other use's business.
+  // The number of a row has no other use.
   ExpectDependent(
       "g (int64[n] x) => (int64[n] y) <int64 zero = {0}, int64 one = {1}>"
       "{ s = Shape(x) n = Squeeze(s) r = Range(zero, n, one) y = Add(x, r) }",

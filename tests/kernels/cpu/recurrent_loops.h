@@ -1,4 +1,4 @@
-// What the tests of recurrent kernels compute with in double.
+// References in double for the tests of recurrent kernels.
 #pragma once
 
 #include <cmath>

@@ -23,7 +23,7 @@
 
 namespace onward::testing {
 
-// How a call went.
+// The outcome of a call.
 template <typename Reply>
 struct Called {
   grpc::Status status;

@@ -162,7 +162,7 @@ TEST_F(SchedulerTest, PrioritiesAndTimeouts) {
     request.timeout = timeout;
     return request;
   };
-  // Of other shapes, so that they are no batch: all but `late` are refused by the model, in turn.
+  // Other shapes, which do not form a batch: all but `late` are refused by the model, in turn.
   ASSERT_TRUE(
       scheduler_->Submit(Request(twice_, "x", Tensor(DType::kFloat32, {1, 3}), low, with(5, {})))
           .ok());

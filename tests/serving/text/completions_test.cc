@@ -49,7 +49,7 @@ TEST_F(CompletionsTest, EndsByStopsOverTokens) {
   EXPECT_EQ(TextOf(reply), "bcd");
   EXPECT_EQ(reply["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(TextOf(Completion({{"prompt", "x"}, {"max_tokens", 30}, {"stop", "é"}})), "yz");
-  // Half of a character is no text, whichever way it ends.
+  // Half of a character is not text, whichever way it ends.
   EXPECT_EQ(TextOf(Completion({{"prompt", "x"}, {"max_tokens", 3}})), "yz\uFFFD");
 }
 

@@ -76,7 +76,8 @@ TEST(MakeOptimizer, GroupsHaveTheSameKinds) {
   }
 }
 
-// A switch that is no attribute of its op, or an attribute that no switch sets, would be dropped.
+// A switch that is not an attribute of its op, or an attribute that no switch sets, would be
+// dropped.
 TEST(MakeOptimizer, SwitchesAreTheAttributesOfTheOps) {
   std::map<std::string, std::set<std::string>> set;
   for (const OptimizerEntry& entry : Optimizers()) {

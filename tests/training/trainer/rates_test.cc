@@ -122,7 +122,7 @@ TEST_F(RatesTest, NaNIsNeverTheBest) {
   EXPECT_FALSE(reports[0].best);
   EXPECT_FALSE(std::isnan(reports.back().evaluation.loss));
   EXPECT_TRUE(reports.back().best);
-  // Evaluations that are NaN are no progress.
+  // Evaluations that are NaN do not count.
   config.mutable_evaluation()->set_patience(1);
   const auto impatient = Train(config);
   ASSERT_TRUE(impatient.ok()) << impatient.status();

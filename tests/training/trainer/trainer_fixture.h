@@ -88,7 +88,7 @@ class TrainerTest : public ::testing::Test {
     ASSERT_TRUE(ExportFile(*builder.Build(), scratch_.path("mlp.onnx")).ok());
   }
 
-  // What is learned is wrong for the labels of the evaluation, whose loss soon rises.
+  // Gives the evaluation other labels than the training has, so that its loss soon rises.
   void EvaluateOnOtherLabels(TrainConfig& config) {
     std::string others;
     for (int i = 0; i < kExamples; ++i) others += static_cast<char>((i + 1) % kClasses);
