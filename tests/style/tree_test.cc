@@ -321,22 +321,72 @@ TEST(Tree, ModelProtoStaysInOnnxIo) {
   }
 }
 
+// Pages that people write: those of the root, of docs and of every folder of sources.
+std::vector<fs::path> Documents() {
+  const std::set<std::string> generated = {"docs/conformance.md", "docs/ops.md"};
+  std::vector<fs::path> pages;
+  const auto add = [&](const fs::path& path) {
+    if (path.extension() == ".md" && generated.count(fs::relative(path, kRoot)) == 0)
+      pages.push_back(path);
+  };
+  for (const auto& entry : fs::directory_iterator(kRoot)) add(entry.path());
+  std::vector<std::string> folders(std::begin(kFolders), std::end(kFolders));
+  folders.insert(folders.end(), {"cmake", "docs", "scripts"});
+  for (const std::string& folder : folders)
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) add(entry.path());
+  return pages;
+}
+
 // Prose of documents is wrapped at 120 characters; tables and code are as wide as they need.
 TEST(Tree, DocumentsAreWrapped) {
-  const std::set<std::string> generated = {"docs/conformance.md", "docs/ops.md"};
-  for (const std::string folder : {".", "docs"}) {
-    for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
-      const std::string name = fs::relative(entry.path(), kRoot).string();
-      if (entry.path().extension() != ".md" || generated.count(name)) continue;
-      bool code = false;
-      for (const std::string& line : Lines(entry.path())) {
-        if (line.rfind("```", 0) == 0) code = !code;
-        if (code || line.rfind("|", 0) == 0) continue;
-        const auto characters = std::count_if(
-            line.begin(), line.end(), [](char c) { return (static_cast<uint8_t>(c) >> 6) != 2; });
-        EXPECT_LE(characters, 120) << name << ": " << line;
+  for (const fs::path& page : Documents()) {
+    bool code = false;
+    for (const std::string& line : Lines(page)) {
+      if (line.rfind("```", 0) == 0) code = !code;
+      if (code || line.rfind("|", 0) == 0) continue;
+      const auto characters = std::count_if(
+          line.begin(), line.end(), [](char c) { return (static_cast<uint8_t>(c) >> 6) != 2; });
+      EXPECT_LE(characters, 120) << fs::relative(page, kRoot) << ": " << line;
+    }
+  }
+}
+
+// What a page names in backticks by its path from the root is there; <name> and * stand for names.
+TEST(Tree, PathsInDocumentsExist) {
+  static const std::regex path("`([a-z_]+)(/[A-Za-z0-9_./]*[A-Za-z0-9_])/?`");
+  std::set<std::string> folders(std::begin(kFolders), std::end(kFolders));
+  folders.insert({"cmake", "docs", "scripts"});
+  int found = 0;
+  for (const fs::path& page : Documents()) {
+    for (const std::string& line : Lines(page)) {
+      for (std::sregex_iterator it(line.begin(), line.end(), path), end; it != end; ++it) {
+        const std::string top = (*it)[1], rest = (*it)[2];
+        const bool is_public = top == "onward";
+        if (!is_public && folders.count(top) == 0) continue;
+        const std::string full = (is_public ? "include/onward" : top) + rest;
+        const fs::path folder = (kRoot / full).parent_path();
+        const std::string stem = fs::path(full).filename();
+        // A family is named without an extension.
+        bool exists = fs::exists(kRoot / full);
+        if (!exists && fs::is_directory(folder))
+          for (const auto& entry : fs::directory_iterator(folder))
+            exists |= entry.path().stem() == stem;
+        EXPECT_TRUE(exists) << fs::relative(page, kRoot) << ": " << full;
+        ++found;
       }
     }
+  }
+  EXPECT_GT(found, 200);
+}
+
+TEST(Tree, FoldersHaveReadmes) {
+  std::vector<std::string> folders(std::begin(kFolders), std::end(kFolders));
+  folders.insert(folders.end(), {"cmake", "docs", "scripts", "kernels/cuda"});
+  for (std::string folder : folders) {
+    if (folder == "include") folder = "include/onward";
+    const size_t lines = Lines(kRoot / folder / "README.md").size();
+    EXPECT_GE(lines, 10U) << folder;
+    EXPECT_LE(lines, 30U) << folder;
   }
 }
 
