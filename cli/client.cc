@@ -137,7 +137,7 @@ absl::StatusOr<serving::NamedTensors> ExpectedOutputs(const ClientFlags& flags,
   return expected;
 }
 
-// What a request's replies are compared with.
+// The replies that those of a request are compared with.
 struct Alone {
   std::string body;
   serving::NamedTensors outputs;

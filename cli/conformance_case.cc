@@ -145,7 +145,7 @@ void AddDTypes(const Type& type, std::set<std::string>& dtypes) {
   if (type.element != nullptr) AddDTypes(*type.element, dtypes);
 }
 
-// What a case is about, for the page that counts cases by it.
+// Describes a case for the page that counts cases.
 void Describe(const Graph& graph, CaseResult& result) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);

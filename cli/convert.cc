@@ -219,7 +219,7 @@ absl::Status Convert(const Options& options, const CommonOptions& common) {
   return absl::OkStatus();
 }
 
-// What the command line lacks.
+// Returns the part that the command line lacks.
 std::string MissingOf(const Options& options) {
   int kinds = 0;
   for (const bool kind : {options.float16, options.bfloat16, options.int8, options.int4_weights})

@@ -114,7 +114,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   // Paths of the command line are relative to the current directory.
   trainer_options.data_directory =
       options.data_dir.empty() && !options.data.empty() ? "." : options.data_dir;
-  // Of the weights and of the evaluation; what would be trained is of no account here.
+  // The fields of weights and of the evaluation; settings of the training do not matter here.
   bool evaluates = false;
   trainer_options.log = [&](const LogRecord& record) {
     if (evaluates || record.source == "weights") LogToStandardError()(record);

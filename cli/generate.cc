@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<int64_t>> Numbers(const std::string& text, const char
   return numbers;
 }
 
-// What the model said of its context, unless the caller says it.
+// The context that the model states, unless the caller says it.
 int64_t ContextOf(const Graph& graph, const Options& options) {
   int64_t context = options.context;
   const auto said = graph.metadata.find(kContextKey);

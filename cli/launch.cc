@@ -138,7 +138,7 @@ class Launch {
     }
   }
 
-  // How many ranks that is; the first failure is the launcher's.
+  // Returns the number of these ranks; the first failure is the launcher's.
   size_t Note(pid_t pid, int status) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (ranks_[rank].pid != pid) continue;

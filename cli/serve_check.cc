@@ -13,7 +13,7 @@
 namespace onward::cli {
 namespace {
 
-// What was loaded stays, so that memory is asked for as the server would.
+// Keeps what was loaded, so that memory is asked for as the server would.
 class ServedCheck {
  public:
   explicit ServedCheck(const serving::ServerOptions& options) : options_(options) {}

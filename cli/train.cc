@@ -81,7 +81,7 @@ void ShowAllReduces(const Trainer& trainer) {
                    node.kernel.c_str());
 }
 
-// What the training is and where it begins, on stderr.
+// Prints the training and where it begins, on stderr.
 absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
                       const CommonOptions& common, const Communicator* ranks) {
   const TrainingMemory& memory = trainer.planned_memory();

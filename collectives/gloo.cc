@@ -30,9 +30,9 @@ namespace {
 
 // Others may evaluate or write for long; that one is gone says its connection.
 constexpr auto kLongest = std::chrono::hours(24 * 7);
-// How long the news of a rank's end may take after its connections broke.
+// The time that the news of a rank's end may take after its connections broke.
 constexpr auto kNews = std::chrono::milliseconds(2000);
-// How long after that news a call may still wait for the rank.
+// The time after that news for which a call may still wait for the rank.
 constexpr auto kHang = std::chrono::milliseconds(2500);
 
 // Each rank sets one key, which all get once the last one has set its own.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxBindings = 16;
 
-// What a body keeps within one run state of the model.
+// The state that a body keeps within one run state of the model.
 struct BodyState {
   BodyState(const Program& program, RunState& parent)
       : run(program, parent.pool(), parent.trace(), &parent) {
@@ -62,7 +62,7 @@ class CompiledBody : public Body {
   }
 
  private:
-  // What flows around a loop may change its dtype where the model's types are wrong.
+  // Checks dtypes of values around a loop, which may change where the model's types are wrong.
   absl::Status CheckDTypes(absl::Span<const SlotValue> inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Type& type = program_->graph.type({program_->inputs[i]});

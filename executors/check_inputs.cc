@@ -46,7 +46,7 @@ absl::Status CheckTensor(const ValueInfo& info, const TensorView& tensor) {
   return absl::OkStatus();
 }
 
-// Whether a tensor of the dtype may stand for the type; an optional holds its element.
+// Returns whether a tensor of the dtype may stand for the type; an optional holds its element.
 bool TensorFits(const Type& type, DType dtype) {
   if (type.is_tensor()) return type.dtype == dtype;
   return type.kind == Type::Kind::kOptional && type.element != nullptr &&

@@ -15,7 +15,7 @@
 namespace onward::executors {
 namespace {
 
-// Whether the entry takes the node: first without its constants, which a kernel may pack at once.
+// True if the entry takes the node: first without its constants, which a kernel may pack at once.
 bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const KernelOptions& options) {
   Graph alone;
   GraphEdit edit(alone);

@@ -111,7 +111,7 @@ class Compiler {
     }
   }
 
-  // How often constants are read, by value index.
+  // Counts the reads of constants, by value index.
   void CountReads(const Program& program) {
     const Graph& graph = program.graph;
     unpacked_reads_.assign(static_cast<size_t>(graph.num_values()), 0);

@@ -43,7 +43,7 @@ bool ChecksumFits(std::string_view header) {
     sum += i >= 148 && i < 156 ? uint64_t{' '} : static_cast<uint8_t>(header[i]);
   return Number(header.substr(148, 8)) == sum;
 }
-
+// The records "length key=value\n" of pax about the file that follows.
 // What pax's records "length key=value\n" say of the file that follows.
 struct Extended {
   std::optional<std::string> path;

@@ -66,7 +66,7 @@ class Search {
     return !next_.empty();
   }
 
-  // Whether what runs may still be better than the worst that is finished.
+  // Returns whether what runs may still be better than the worst that is finished.
   bool MayImprove() const {
     if (finished_.size() < beams_) return true;
     if (options_.early_stopping) return false;

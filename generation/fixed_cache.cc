@@ -20,7 +20,7 @@ namespace {
 
 using namespace expr;  // NOLINT: rewrites read as formulas
 
-// What the value is before axes of size 1 were put in or it was repeated.
+// The value before axes of size 1 were put in or it was repeated.
 ValueId Core(const Graph& graph, ValueId id) {
   const auto inner = [&] {
     const Node* node = MadeBy(graph, id, "Unsqueeze");
@@ -42,7 +42,7 @@ ValueId BesideConstant(const Graph& graph, ValueId id, int64_t low, int64_t high
   return {};
 }
 
-// Whether a condition holds for certain: k <= p for k in [0, p], as causal masks of one query are.
+// True if a condition holds for certain: k <= p for k in [0, p], as causal masks of one query are.
 bool IsTrue(const Graph& graph, ValueId condition) {
   const Node* compare = MadeBy(graph, Core(graph, condition), "LessOrEqual");
   if (compare == nullptr) return false;
@@ -56,7 +56,7 @@ bool IsTrue(const Graph& graph, ValueId condition) {
   return last.valid() && (at == last || BesideConstant(graph, at, 0, kMost) == last);
 }
 
-// Whether a mask leaves scores as they are.
+// Returns whether a mask leaves scores as they are.
 bool LetsAllPass(const Graph& graph, ValueId mask) {
   if (graph.type(mask).dtype == DType::kBool) return IsTrue(graph, mask);
   const Node* where = MadeBy(graph, mask, "Where");

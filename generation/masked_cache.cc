@@ -51,7 +51,7 @@ ValueId FindNamed(const Graph& graph, const char* name) {
 
 class Rewriter {
  public:
-  // What is new has the length of `tokens`; the keys' own may depend on what is there before.
+  // New keys have the length of `tokens`; the keys' own may depend on what is there before.
   Rewriter(Model& model, ValueId tokens)
       : model_(model),
         graph_(model.graph),

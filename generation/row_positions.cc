@@ -57,7 +57,7 @@ class Lift {
            IsScalar(graph_, node.inputs[2], 1);
   }
 
-  // What the outputs need, each node behind those that it reads.
+  // The nodes that the outputs need, each behind those that it reads.
   std::vector<NodeId> NeededInOrder() const {
     std::vector<NodeId> order;
     std::unordered_set<int> seen;

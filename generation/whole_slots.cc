@@ -95,7 +95,7 @@ class WholeSlots : public DecoderSlots {
     return absl::OkStatus();
   }
 
-  // Whether every place has scores.
+  // Returns whether every place has scores.
   absl::StatusOr<bool> Run(const std::vector<absl::Span<const int64_t>>& rows) {
     const size_t count = rows[0].size();
     const size_t width = signature_.length ? static_cast<size_t>(*signature_.length) : count;

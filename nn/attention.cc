@@ -44,7 +44,7 @@ std::optional<int64_t> KnownDim(const Expr& x, size_t axis) {
   return (*shape)[axis].value();
 }
 
-// What queries of `size` elements attend to, after the dropout: [batch, heads, positions, keys].
+// The weights of queries of `size` elements, after dropout: [batch, heads, positions, keys].
 Expr Weights(const Expr& query, const Expr& key, int64_t size, const AttentionOptions& options) {
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(size)));
   Expr scores = MatMul(query * scale, Transpose(key, {0, 1, 3, 2}));

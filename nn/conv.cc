@@ -15,7 +15,7 @@ Dims WeightDims(int64_t first, int64_t second, const std::vector<int64_t>& kerne
   return dims;
 }
 
-// What is wrong with the numbers; empty when nothing is.
+// Returns the error in the numbers; empty when there is none.
 std::string Wrong(int64_t rank, int64_t in, int64_t out, int64_t groups, const Sizes& kernel,
                   std::initializer_list<const Sizes*> others) {
   if (in < 1 || out < 1)

@@ -150,7 +150,7 @@ Expr LocalResponseNorm::operator()(const Expr& x) const {
                {"beta", static_cast<float>(beta)},
                {"bias", static_cast<float>(k)}});
   }
-  // Of an even size PyTorch has the longer half before the channel, the standard behind it.
+  // With an even size, PyTorch has the longer half before the channel, the standard behind it.
   const int64_t rank = KnownRank(x, "LocalResponseNorm");
   if (rank < 2) return {};
   std::vector<int64_t> pads(static_cast<size_t>(2 * rank), 0);

@@ -8,7 +8,7 @@
 namespace onward::nn {
 namespace {
 
-// How many axes a window has: those behind batch and channels; 0 after an error.
+// The number of axes of a window: those behind batch and channels; 0 after an error.
 int64_t WindowRank(const Expr& x, std::string_view what) {
   const int64_t rank = KnownRank(x, what);
   if (rank >= 3) return rank - 2;
@@ -91,7 +91,7 @@ Tensor WindowMembers(int64_t in, int64_t out) {
   return members;
 }
 
-// Whether every axis has equal windows; `window` is theirs.
+// Returns whether every axis has equal windows; `window` is theirs.
 bool EvenWindows(const std::vector<int64_t>& in, const std::vector<int64_t>& out, Window& window) {
   for (size_t i = 0; i < in.size(); ++i) {
     if (out[i] < 1 || in[i] % out[i] != 0) return false;

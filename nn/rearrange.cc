@@ -26,7 +26,7 @@ struct Windows {
   std::vector<int64_t> kernel, dilation, padding, stride;
 };
 
-// Of two axes; an empty kernel after an error.
+// Reads windows over two axes; an empty kernel after an error.
 Windows WindowsOf(const Expr& x, const char* what, const Sizes& kernel, const Sizes& dilation,
                   const Sizes& padding, const Sizes& stride) {
   Windows made{kernel.For(2), dilation.For(2), padding.For(2), stride.For(2)};

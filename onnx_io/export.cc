@@ -205,7 +205,7 @@ class DataFile : public onnx_io::ExternalWriter {
   absl::Status status_;
 };
 
-// Whether the model that `path` holds may name the file `location`.
+// Returns whether the model that `path` holds may name the file `location`.
 bool Names(const std::string& path, const std::string& location) {
   const auto present = files::MappedFile::Open(path);
   return present.ok() && (*present)->bytes().find(location) != std::string_view::npos;

@@ -40,7 +40,7 @@ bool ChangesMeaning(const std::string& op, int64_t until) {
   return false;
 }
 
-// Whether no window of the pool can start in the padding behind the data.
+// Returns whether no window of the pool can start in the padding behind the data.
 bool WindowsStartInData(const Node& node) {
   const std::vector<int64_t> kernel = node.attributes.Ints("kernel_shape");
   const std::vector<int64_t> pads = node.attributes.Ints("pads");
@@ -61,9 +61,9 @@ bool IsOneOf(const std::string& text, std::initializer_list<std::string_view> al
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
-// What older schemas do not show: the remainder of floats rounded down came with opset 28, windows
-// of pools that would start in the padding are left out since opset 22, modes were added, and
-// before opset 13 a scale was one number.
+// Finds changes that schemas do not show: the remainder of floats rounded down came with opset 28,
+// windows of pools that would start in the padding are left out since opset 22, modes were added,
+// and before opset 13 a scale was one number.
 int64_t OldestOfMeaning(const Graph& graph, const Node& node) {
   const Attributes& attributes = node.attributes;
   const std::string& op = node.op_type;
@@ -178,7 +178,7 @@ void ForEachOldest(Graph& graph, int64_t opset, bool rules, F&& found) {
   }
 }
 
-// Whether the op was there at `opset`, or became by changes that can be undone what it is.
+// Returns whether the op was there at `opset`, or became by changes that can be undone what it is.
 bool WasThere(const Node& node, int64_t opset) {
   if (!node.domain.empty() || node.schema == nullptr) return true;
   for (const OpSchema* schema = node.schema; schema->since_version() > opset;) {

@@ -91,7 +91,7 @@ constexpr uint32_t kTensorRawData = 9;
 constexpr uint32_t kTensorDoubleData = 10;
 constexpr size_t kSmallestPayload = 256;
 
-// What parsing builds besides the bytes themselves: an object in a block of its own, and a pointer
+// Memory that parsing takes besides the bytes: an object in a block of its own, and a pointer
 // to it.
 constexpr int64_t kBlockBytes = 24;
 constexpr int64_t kStringBytes = sizeof(std::string) + kBlockBytes;

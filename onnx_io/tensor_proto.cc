@@ -150,7 +150,7 @@ uint8_t PaddingMask(DType dtype, int64_t count) {
   return used == 0 ? 0 : static_cast<uint8_t>(0xff << used);
 }
 
-// Whether every bool byte is 0 or 1 and unused bits are zero, as kernels expect.
+// Returns whether every bool byte is 0 or 1 and unused bits are zero, as kernels expect.
 bool IsCanonical(DType dtype, std::string_view bytes, int64_t count) {
   if (dtype == DType::kBool) {
     return std::all_of(bytes.begin(), bytes.end(),

@@ -21,7 +21,7 @@ bool IsProtoOfInput(const fs::path& path) {
   return path.extension() == ".pb" && path.filename().string().rfind("input_", 0) == 0;
 }
 
-// Whether a directory's files are one sample's.
+// Returns whether a directory's files are one sample's.
 bool IsSample(const fs::path& directory, const std::vector<std::string>& names) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {

@@ -7,7 +7,7 @@
 namespace onward::quantization {
 namespace {
 
-// Of the mean of the diagonal: keeps it invertible where samples are fewer than rows.
+// A share of the mean of the diagonal: keeps it invertible where samples are fewer than rows.
 constexpr double kDamping = 0.01;
 // Rows whose losses are taken from the rows behind them at once.
 constexpr int64_t kLazyRows = 128;
@@ -24,7 +24,7 @@ bool UpperFactor(const InputProducts& products, Square& r) {
   double mean = 0;
   for (int64_t i = 0; i < n; ++i) mean += at(i, i) / static_cast<double>(n);
   if (!(mean > 0) || !std::isfinite(mean)) return false;
-  // What is off the diagonal is estimated from so many rows for so many unknowns.
+  // Elements off the diagonal are estimated from so many rows for so many unknowns.
   const double belief = static_cast<double>(products.rows) / static_cast<double>(products.rows + n);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) at(i, j) *= i == j ? 1 : belief;

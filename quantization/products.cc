@@ -22,7 +22,7 @@ bool IsWeight(const Graph& graph, ValueId id) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-// Of com.microsoft, by what their names share.
+// Recognizes ops of com.microsoft by what their names share.
 bool IsQuantizedOfMicrosoft(const Node& node) {
   if (node.domain != kMicrosoftDomain) return false;
   for (const char* part :

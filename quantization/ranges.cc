@@ -57,7 +57,7 @@ double SquareError(const Histogram& histogram, const ValueRange& range) {
   return error;
 }
 
-// Of what is left inside the range, what is outside counted at its ends, against the same spread
+// The divergence of what is inside the range, what is outside counted at its ends, from that spread
 // evenly over each code's bins that are not empty.
 double Divergence(const Histogram& histogram, const ValueRange& range) {
   const double width = Width(histogram);

@@ -96,7 +96,7 @@ class Quantizer {
     return output;
   }
 
-  // What moves the elements of a quantized value has that one's codes.
+  // Finds the value whose codes an op that only moves elements passes on.
   const Pair* SourceOf(ValueId value) const {
     for (NodeId maker = Maker(graph_, value); maker.valid();) {
       const Node& node = graph_.node(maker);

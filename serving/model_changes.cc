@@ -1,4 +1,4 @@
-// How a repository of models changes: loads, reloads, unloads.
+// Changes of a repository of models: loads, reloads, unloads.
 #include <malloc.h>
 
 #include <utility>

@@ -72,7 +72,7 @@ constexpr Route kRoutes[] = {
     {"GET", "page/{}", kOpen, nullptr, PagePart},
 };
 
-// Whether the path is of the pattern; `names` gets what stands for "{}".
+// Returns whether the path is of the pattern; `names` gets what stands for "{}".
 bool Matches(std::string_view pattern, const std::vector<std::string>& segments,
              std::vector<std::string>& names) {
   names.clear();

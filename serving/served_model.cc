@@ -53,7 +53,7 @@ std::string ZerosFor(DType dtype, int64_t count) {
   return zeros;
 }
 
-// Whether all inputs and outputs have a first dimension that varies, one for all.
+// Returns whether all inputs and outputs have a first dimension that varies, one for all.
 bool HasRows(const Session& session) {
   const Dim* first = nullptr;
   for (const auto* values : {&session.inputs(), &session.outputs()}) {

@@ -16,7 +16,7 @@ namespace {
 // Larger values are computed while running even if shapes decide them.
 constexpr int64_t kMaxBoundElements = 1024;
 
-// What a kernel asks for that computes more than binding keeps: its step runs with the others.
+// For a kernel that computes more than binding keeps: its step runs with the others.
 absl::Status TooMuchToBind() { return absl::CancelledError("not computed while binding"); }
 
 // Services of a kernel that runs while binding: its outputs are small values of the binding.
@@ -149,7 +149,7 @@ class Binder {
     });
   }
 
-  // Whether the step can be bound now: every tensor input has dims.
+  // Returns whether the step can be bound now: every tensor input has dims.
   bool GatherInputs(absl::Span<const int32_t> operands, Inputs& inputs, bool& all_values) {
     all_values = true;
     for (int32_t operand : operands) {

@@ -73,7 +73,7 @@ class Placer {
     return absl::OkStatus();
   }
 
-  // What follows from dims alone is known before a run, where the host computes it: shapes of what
+  // The host computes what follows from dims alone, since it is known before a run: shapes of what
   // the device then makes. Large values are the device's all the same.
   bool IsDimArithmetic(const Node& node) const {
     if (!node.subgraphs.empty()) return false;

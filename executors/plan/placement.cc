@@ -64,7 +64,7 @@ class Sharing {
     if (in_arena || plan(root).place == Place::kInput) Join(result, root);
   }
 
-  // Whether step `s`, the last reader of the memory of its input `input`, may write `result` there.
+  // True if step `s`, the last reader of the memory of its input `input`, may write `result` there.
   bool MayOverwrite(int32_t s, size_t input, int32_t result) {
     const Step& step = program_.steps[static_cast<size_t>(s)];
     const absl::Span<const int32_t> operands = program_.step_inputs(step);
@@ -85,7 +85,7 @@ class Sharing {
     return true;
   }
 
-  // Whether a graph output lives in the memory of `root`.
+  // Returns whether a graph output lives in the memory of `root`.
   bool root_has_output(int32_t root) {
     return last(root) >= static_cast<int32_t>(program_.steps.size());
   }

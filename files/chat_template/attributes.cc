@@ -16,7 +16,7 @@ Value Missing(const Value& value, const std::string& name) {
       absl::StrCat("a ", value.TypeName(), " has no '", files::PrintableUtf8(name), "'"));
 }
 
-// What Python's types have beside our methods: such names must not pass for missing ones.
+// Names that Python's types have beside our methods: they must not pass for missing ones.
 bool IsForeign(const Value& value, const std::string& name) {
   static constexpr const char* kText[] = {"casefold",  "encode",      "expandtabs", "format_map",
                                           "isalnum",   "isascii",     "isdecimal",  "isidentifier",
@@ -35,7 +35,7 @@ bool IsForeign(const Value& value, const std::string& name) {
   return value.AsShared<Dict>() != nullptr && in(kDict);
 }
 
-// What would change a value: templates may not.
+// Methods that would change a value: templates may not.
 bool IsChange(const Value& value, const std::string& name) {
   static constexpr const char* kList[] = {"append", "clear",  "extend",  "insert",
                                           "pop",    "remove", "reverse", "sort"};
@@ -76,7 +76,7 @@ std::optional<Value> LoopAttribute(const LoopState& loop, std::string_view name)
   return std::nullopt;
 }
 
-// What getattr() finds; nullopt: nothing.
+// Returns the result of getattr(); nullopt: nothing.
 absl::StatusOr<std::optional<Value>> Member(Rendering& rendering, const Value& value,
                                             const std::string& name) {
   if (value.is_undefined()) return UndefinedError(value);

@@ -147,7 +147,7 @@ class Lexer {
     return ErrorAt(line, "'{% raw %}' is not closed by '{% endraw %}'");
   }
 
-  // What stands between "{{" and "}}" or "{%" and "%}".
+  // Reads the tokens between "{{" and "}}" or "{%" and "%}".
   absl::Status Inside(bool variable, int begun) {
     const char* const end = variable ? "}}" : "%}";
     brackets_.clear();

@@ -1,4 +1,4 @@
-// What follows a value in an expression: attributes, items, calls, filters, tests.
+// Parses the parts that follow a value: attributes, items, calls, filters, tests.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -155,7 +155,7 @@ void Survey(const Body& body, Symbols& symbols) {
   for (const auto& statement : body) Survey(*statement, symbols);
 }
 
-// Whether a name is read anywhere in a body, inner scopes included.
+// Returns whether a name is read anywhere in a body, inner scopes included.
 bool Reads(const Expr* expr, const std::string& name) {
   if (expr == nullptr) return false;
   if (expr->kind == Expr::Kind::kName && expr->name == name) return true;

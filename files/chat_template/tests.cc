@@ -1,4 +1,4 @@
-// What stands behind `is`.
+// The tests that follow `is`.
 #include "absl/strings/str_cat.h"
 #include "files/chat_template/builtins.h"
 #include "files/chat_template/operators.h"

@@ -37,7 +37,7 @@ class BpeMerges::Word {
       const Candidate best = queue_.top();
       queue_.pop();
       Symbol& left = symbols_[static_cast<size_t>(best.at)];
-      // What the pair was may have been merged away since.
+      // The pair may have been merged away since.
       const Merge* merge = left.dead ? nullptr : Find(left);
       if (merge == nullptr || merge->made != best.merge.made) continue;
       Symbol& right = symbols_[static_cast<size_t>(left.next)];

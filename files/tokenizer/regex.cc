@@ -15,7 +15,7 @@ constexpr size_t kMaxPattern = 65536;
 constexpr uint32_t kMaxSteps = 10000000;
 constexpr uint32_t kMaxHeapKib = 65536;
 
-// What a match needs besides the code; one for each thread.
+// The memory of a match besides the code; one for each thread.
 struct Scratch {
   Scratch()
       : data(pcre2_match_data_create(1, nullptr)),

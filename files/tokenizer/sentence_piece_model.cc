@@ -53,7 +53,7 @@ class SentencePieceModel : public Model {
   }
 
  private:
-  // What the text's beginning becomes, and its bytes. Symbols of users stay as they are.
+  // Normalizes the text's beginning, and counts its bytes. Symbols of users stay as they are.
   CharacterMap::Match NormalizedFront(std::string_view text) const {
     if (const size_t bytes = symbols_.Longest(text).bytes; bytes > 0)
       return {bytes, text.substr(0, bytes)};

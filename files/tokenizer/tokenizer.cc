@@ -14,7 +14,7 @@ namespace {
 
 using tokenizer::AddedTokens;
 
-// What may come of text: compatibility forms grow eleven times, byte letters double.
+// The largest growth of text: compatibility forms grow eleven times, byte letters double.
 size_t Most(size_t bytes) { return (size_t{4} << 20) + 32 * bytes; }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace onward::tokenizer {
 namespace {
 
-// What a character without a token costs more than the worst token.
+// The cost of a character without a token, above that of the worst token.
 constexpr double kUnknownPenalty = 10;
 
 struct UnigramVocabulary {

@@ -48,7 +48,7 @@ class GrammarStates::Closure {
         for (int32_t i = step.next; i-- > 0;) Enter(grammar_.way(step, i), place.frame);
         return;
       case GrammarStepKind::kCall: {
-        // What returns at once need not be returned to.
+        // A call whose caller returns at once need not be returned to.
         const bool last = grammar_.step(step.next).kind == GrammarStepKind::kReturn;
         Enter(grammar_.rule(step.what),
               last ? place.frame : states_.Push(step.next, 0, 0, place.frame));

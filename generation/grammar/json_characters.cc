@@ -40,7 +40,7 @@ Node Between(GrammarBuilder& b, const Encoded& first, const Encoded& last, size_
   return b.Choice(ways);
 }
 
-// How ASCII is written in a string where it does not stand for itself.
+// The escape of an ASCII character in a string where it does not stand for itself.
 std::string Escaped(uint32_t c) {
   switch (c) {
     case '"':

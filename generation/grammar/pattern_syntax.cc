@@ -41,7 +41,7 @@ Ranges Without(Ranges ranges) {
   return made;
 }
 
-// Of \d, \w, \s and their opposites; nullopt: another letter.
+// The ranges of \d, \w, \s and their opposites; nullopt: another letter.
 std::optional<Ranges> ClassOf(char letter) {
   const Ranges digits = {{'0', '9'}};
   const Ranges word = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};

@@ -27,7 +27,7 @@ struct Property {
   bool required = false;
 };
 
-// What a schema says of an object: its properties in their order, and what others may be.
+// The facts of a schema about an object: its properties in their order, and others that may come.
 struct ObjectFacts {
   std::vector<Property> properties;
   SchemaPlace others;  // its schema is null: there are none
@@ -116,7 +116,7 @@ absl::StatusOr<Node> SchemaCompiler::BuildObject(const SchemaPlace& at, Node nex
     return at.At("maxProperties")
         .Error("less than the number of possible properties is not supported");
   GrammarBuilder& b = grammar_.builder();
-  // What may come behind the properties so far: `later` where there was one, else `first`.
+  // The parts behind the properties so far: `later` where there was one, else `first`.
   Node later = grammar_.Close('}', next), first = b.Text("}", next);
   if (facts.others.schema != nullptr) {
     std::vector<std::string> names;

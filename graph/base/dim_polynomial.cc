@@ -134,16 +134,16 @@ std::optional<DimAtomParts> CallOf(std::string_view function, const DimPolynomia
   return parts && parts->function == function ? std::move(parts) : std::nullopt;
 }
 
-// Whether function(a, b) is a because a is function(b, ...): min, max and broadcast are idempotent
-// and associative.
+// Returns whether function(a, b) is a because a is function(b, ...): min, max and broadcast are
+// idempotent and associative.
 bool Absorbs(std::string_view function, const DimPolynomial& a, const DimPolynomial& b) {
   const std::optional<DimAtomParts> parts = CallOf(function, a);
   return parts && (parts->first == b || parts->second == b || Absorbs(function, parts->first, b) ||
                    Absorbs(function, parts->second, b));
 }
 
-// Whether broadcast(a, b) is a wherever it is defined because b is min(n, a) for a number n > 1:
-// b is another size than a only where it is not 1.
+// Returns whether broadcast(a, b) is a wherever it is defined because b is min(n, a) for a number n
+// > 1: b is another size than a only where it is not 1.
 bool BroadcastCovers(const DimPolynomial& a, const DimPolynomial& b) {
   const std::optional<DimAtomParts> parts = CallOf("min", b);
   return parts && ((parts->first.number().value_or(0) > 1 && parts->second == a) ||

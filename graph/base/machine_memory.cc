@@ -36,7 +36,7 @@ std::optional<int64_t> GroupLimit() {
   return limit;
 }
 
-// What the control group may still take: the cache of files is given up first.
+// The memory that the control group may still take: the cache of files is given up first.
 int64_t GroupAvailable(int64_t limit) {
   const std::string folder = kGroup;
   const int64_t used = Number(folder + "memory.current").value_or(0);

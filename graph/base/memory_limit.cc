@@ -24,7 +24,7 @@ int64_t LargestBlock() {
 
 thread_local std::shared_ptr<MemoryLimit> current;
 
-// Whether the machine has so much left is asked once for so many bytes: less does not exhaust it.
+// The machine is asked once for so many bytes that it has left: less does not exhaust it.
 constexpr int64_t kUnasked = int64_t{64} << 20;
 
 absl::Status Exhausted(int64_t bytes) {
@@ -38,7 +38,7 @@ constexpr int64_t kLarge = int64_t{1} << 20;
 std::atomic<int64_t> promised{0};
 std::mutex promising;  // held from asking the machine for kUnasked bytes or more to promising them
 
-// What the machine has left, less what was promised and not touched yet.
+// The memory that the machine has left, less what was promised and not touched yet.
 int64_t UnpromisedMemory() {
   const int64_t untouched = promised.load(std::memory_order_relaxed) - ResidentMemory();
   return AvailableMemory() - std::max(int64_t{0}, untouched);

@@ -43,7 +43,7 @@ Expr ExprSink::Constant(Tensor data, std::string_view name) {
 
 namespace {
 
-// Whether `value` without its fraction is a number of T.
+// Returns whether `value` without its fraction is a number of T.
 template <typename T>
 bool IsInRange(double value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

@@ -81,7 +81,7 @@ Expr Probabilities(const Attributes& attributes, const Expr& scores) {
   return Where(Not(dead), rows, ScalarLike(rows, 0));
 }
 
-// Whether heads are packed: [batch, length, heads * size].
+// Returns whether heads are packed: [batch, length, heads * size].
 bool IsPacked(const AttentionOperands& call) {
   const auto& shape = call.q.type().shape;
   return shape ? shape->size() == 3 : call.attributes.Int("q_num_heads", 0) > 0;

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxRounds = 4;
 constexpr int kMaxNestedLoops = 2;
 
-// How deep Loops are nested in the graph.
+// The depth of nested Loops in the graph.
 int NestedLoops(const Graph& graph) {
   int depth = 0;
   for (NodeId id : graph.node_ids()) {

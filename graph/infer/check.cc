@@ -157,7 +157,7 @@ absl::Status CheckLists(const Node& node) {
   return absl::OkStatus();
 }
 
-// What inference functions use as indices and sizes without a check of their own.
+// Checks the values that inference functions use as indices and sizes without a check of their own.
 absl::Status CheckIndices(const Graph& graph, const Node& node) {
   const SymbolicDims* shape = nullptr;
   if (!node.inputs.empty() && node.inputs[0].valid() && graph.type(node.inputs[0]).is_tensor()) {

@@ -45,7 +45,7 @@ constexpr std::string_view kReadOtherThings[] = {
     "SequenceInsert", "Shape", "Size",  "SplitToSequence",
     "Where"};
 
-// Whether something is known of every input, so that a rule has a chance.
+// Returns whether something is known of every input, so that a rule has a chance.
 bool AllKnown(const Graph& graph, const Node& node, const KnownElements& known) {
   for (ValueId input : node.inputs) {
     if (!input.valid() || known.count(input.index) > 0) continue;

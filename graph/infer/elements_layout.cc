@@ -223,7 +223,7 @@ Elements Range(const InferScope& scope, size_t) {
   return result;
 }
 
-// Of a vector, by indices [n,1].
+// Scatters into a vector, by indices [n,1].
 Elements ScatterND(const InferScope& scope, size_t) {
   Elements data = scope.Elements(0);
   const auto indices = scope.Numbers(1);

@@ -87,7 +87,7 @@ class RowWalk {
     return std::find(own.begin(), own.end(), DimSymbols(batch_).front()) != own.end();
   }
 
-  // Whether the value's dims are those that its rows ask for.
+  // Returns whether the value's dims are those that its rows ask for.
   bool Fits(ValueId id, const Rows& rows) const {
     const Type& type = graph_.type(id);
     if (!type.is_tensor() || !type.shape) return false;
@@ -103,7 +103,7 @@ class RowWalk {
     return !HasAxis(rows) || rows.axis < static_cast<int64_t>(type.shape->size());
   }
 
-  // Of a node none of whose inputs has rows along an axis.
+  // Takes the count of a node none of whose inputs has rows along an axis.
   void TakeCount(NodeId id, bool by_number) {
     const Node& node = graph_.node(id);
     for (const ValueId output : node.outputs) {
@@ -127,7 +127,7 @@ class RowWalk {
     }
   }
 
-  // Whether all elements are one element, or its rows are.
+  // Returns whether all elements are one element, or its rows are.
   bool IsFilled(const Node& node) {
     return node.op_type == "ConstantOfShape" ||
            (node.op_type == "Expand" && Of(node.inputs[0]).kind == Kind::kNone);

@@ -72,7 +72,7 @@ class Estimator {
     return flops;
   }
 
-  // What a node reads of its operand `i`, in bytes.
+  // The bytes that a node reads of its operand `i`.
   double ReadBy(const Node& node, size_t i) const {
     if (!node.subgraphs.empty()) return 0;  // a body may not come to it
     const std::string& op = node.op_type;
@@ -95,7 +95,7 @@ class Estimator {
     return std::min(all, written * BitSize(graph_.type(node.inputs[i]).dtype) / 8);
   }
 
-  // Of one spatial axis: the share of pairs of an output and a tap that have an input.
+  // For one spatial axis: the share of pairs of an output and a tap that have an input.
   static double ShareOfAxis(int64_t in, int64_t out, int64_t kernel, int64_t stride,
                             int64_t dilation, int64_t before) {
     if (in < 1 || out < 1 || kernel < 1 || out > (int64_t{1} << 20)) return 1;

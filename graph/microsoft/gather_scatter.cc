@@ -15,7 +15,7 @@ std::vector<Expr> GatherND(const FormulaCall& call) {
   return {Op("GatherND", {call.input(0), Cast(call.input(1), DType::kInt64)})};
 }
 
-// What it says of gradients does not concern the value.
+// Attributes about gradients do not concern the value.
 std::vector<Expr> TorchEmbedding(const FormulaCall& call) {
   return {Gather(call.input(0), call.input(1))};
 }

@@ -34,7 +34,7 @@ std::vector<Expr> ProjectionsOf(const FormulaCall& call, Sizes& sizes) {
   return Split(call.input(0), {sizes.heads * sizes.head_size, kv, kv}, 2);
 }
 
-// Of each head, before it is turned.
+// Normalizes each head, before it is turned.
 Expr HeadNormalized(const FormulaCall& call, const Expr& x, int64_t heads, const Expr& weight) {
   if (!weight.valid()) return x;
   const Expr y = Op("RMSNormalization", {Reshape(x, {0, 0, heads, -1}), weight},
@@ -85,7 +85,7 @@ Expr Grown(const Expr& past, const Expr& fresh, const Expr& longest, const Expr&
   return WrittenInto(Op("Pad", {past, pads}), fresh, start);
 }
 
-// What hides the keys that a query does not see, by causality and its window, as a sum: [batch, 1,
+// The mask of keys that a query does not see, by causality and its window, as a sum: [batch, 1,
 // length, keys]. With `sink` the first key is one that all see.
 Expr Hidden(const AttentionCall& attention, const Rows& rows, bool sink) {
   const Expr keys = PositionsUpTo(DimOf(attention.k, 2));

@@ -73,7 +73,7 @@ Expr WindowCache::Held(const Expr& tokens) const {
 Expr WindowCache::Next(const Expr& past, const Expr& fresh) const {
   const Expr before = Held(start_), after = Held(start_ + length_);
   const Expr row = PositionsUpTo(capacity_);
-  // Of the held rows and the new ones after each other.
+  // Positions in the held rows and the new ones after each other.
   const Expr at = row + Unsqueeze(before + length_ - after, {1});
   const Expr old = Less(at, Unsqueeze(before, {1}));
   const Expr from = Where(old, at, at - Unsqueeze(before, {1}) + capacity_);

@@ -14,7 +14,7 @@ std::vector<Expr> Unique(const FormulaCall& call) {
   return {found[0], found[2], found[3]};
 }
 
-// Of scalars or of tensors with one element.
+// Takes scalars or tensors with one element.
 std::vector<Expr> Range(const FormulaCall& call) {
   const Expr start = OneElement(call.input(0)), limit = OneElement(call.input(1));
   const Expr delta = call.has_input(2) ? OneElement(call.input(2)) : ScalarLike(start, 1);

@@ -18,7 +18,7 @@ struct Projections {
   bool cross = false;  // K and V are [batch, heads, length, size] already, without a bias
 };
 
-// Of the first three inputs.
+// The projections of the first three inputs.
 Projections ProjectionsOf(const FormulaCall& call) {
   if (call.Rank(0) == 5) {
     const std::vector<Expr> parts = Unpacked(call.input(0), 3);

@@ -13,7 +13,7 @@ std::vector<Expr> LayerNormalized(const FormulaCall& call, const Expr& x, const 
              {{"axis", int64_t{-1}}, {"epsilon", call.Float("epsilon")}});
 }
 
-// Of the root mean square, in float32 as the standard's op computes.
+// The inverse of the root mean square, in float32 as the standard's op computes.
 Expr InverseRootMeanSquare(const Expr& x, int64_t axis, int64_t rank, float epsilon) {
   std::vector<int64_t> axes;
   for (int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) axes.push_back(i);
@@ -83,7 +83,7 @@ std::vector<Expr> EmbedLayerNormalization(const FormulaCall& call) {
   if (call.has_input(1) && call.has_input(4)) sum = sum + Gather(call.input(4), call.input(1));
   const Expr y = Op("LayerNormalization", {sum, call.input(5), call.input(6)},
                     {{"axis", int64_t{-1}}, {"epsilon", call.Float("epsilon")}});
-  // How many tokens of each row count; 0 without a mask.
+  // The number of tokens of each row that count; 0 without a mask.
   Expr lengths;
   if (mask.valid()) {
     lengths = ReduceSum(Cast(Equal(mask, ScalarLike(mask, 1)), DType::kInt32), {1}, false);

@@ -32,7 +32,7 @@ Expr Unpadded(const Expr& x, const Expr& tokens, const Expr& token_offset) {
   return Gather(rows, Offsets(tokens, token_offset));
 }
 
-// Of Q, K and V [tokens, heads * size]; the inputs from `first` on are token_offset,
+// Attention of Q, K and V [tokens, heads * size]; the inputs from `first` on are token_offset,
 // cumulative_sequence_length and attention_bias.
 std::vector<Expr> AttentionOfTokens(const FormulaCall& call, const std::vector<Expr>& qkv,
                                     size_t first) {

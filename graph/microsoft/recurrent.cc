@@ -27,7 +27,7 @@ enum Input : size_t {
 constexpr std::string_view kActivations[] = {"Relu",     "Sigmoid",  "Tanh",
                                              "Softplus", "Softsign", "HardSigmoid"};
 
-// What one direction reads; P may be omitted, and the lengths.
+// The inputs of one direction; P may be omitted, and the lengths.
 struct Direction {
   Expr w, w_scale, w_zero, r, r_scale, r_zero;  // weights [inputs, 4 * hidden]
   Expr b, p, h, c;                              // b [4 * hidden]

@@ -19,7 +19,7 @@ const SymbolicDims* InputShape(const RowNode& at, size_t i) {
 bool IsAlong(const RowNode& at, size_t i) {
   return i < at.inputs.size() && at.inputs[i].kind == Kind::kAlong;
 }
-// Whether no input but `i` has rows along an axis.
+// Returns whether no input but `i` has rows along an axis.
 bool OnlyAlong(const RowNode& at, size_t i) {
   for (size_t each = 0; each < at.inputs.size(); ++each)
     if (each != i && IsAlong(at, each)) return false;
@@ -53,8 +53,8 @@ std::optional<int64_t> AxisOf(const RowNode& at) {
   return Normal(axis, InputShape(at, 0));
 }
 
-// Whether the operand is the same for all rows where another one has them at `from_end` axes from
-// the end.
+// Returns whether the operand is the same for all rows where another one has them at `from_end`
+// axes from the end.
 bool BroadcastsTo(const RowNode& at, size_t i, int64_t from_end) {
   const SymbolicDims* shape = InputShape(at, i);
   if (shape == nullptr) return false;

@@ -9,7 +9,7 @@ namespace onward::optimizers {
 namespace {
 
 constexpr int kIterations = 5;
-// Of the quintic a x + b x^3 + c x^5, chosen for a steep slope at zero.
+// Coefficients of the quintic a x + b x^3 + c x^5, chosen for a steep slope at zero.
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 
 Expr Orthogonal(const StepCall& s, Expr x, bool tall, const Expr& epsilon) {

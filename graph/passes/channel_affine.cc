@@ -88,7 +88,7 @@ std::optional<ChannelAffine> ReadBatchNorm(const Graph& graph, const Node& node,
   return affine;
 }
 
-// Whether a constant of `dims` varies at most over axis 1 when broadcast to `rank` dims.
+// Returns whether a constant of `dims` varies at most over axis 1 when broadcast to `rank` dims.
 bool PerChannel(DimsView dims, int rank, int64_t channels) {
   const int offset = rank - static_cast<int>(dims.size());
   if (offset < 0) return false;

@@ -45,7 +45,7 @@ int64_t Limit(const Graph& graph, const Node& node, const PassOptions& options) 
   return std::max(limit, BytesGivenBack(graph, node));
 }
 
-// Whether the results' sizes, as far as types know them, are within the limit.
+// Returns whether the results' sizes, as far as types know them, are within the limit.
 bool ExpectedToFit(const Graph& graph, const Node& node, int64_t limit) {
   int64_t total = 0;
   for (ValueId id : node.outputs) {

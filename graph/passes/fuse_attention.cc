@@ -34,7 +34,7 @@ Factored WithoutFactors(const Graph& graph, ValueId value) {
 
 Dim DimOf(const Graph& graph, ValueId id, size_t axis) { return (*graph.type(id).shape)[axis]; }
 
-// Whether every dim of the mask is 1 or that of the scores, the last one certainly the scores'.
+// True if every dim of the mask is 1 or that of the scores, the last one certainly the scores'.
 bool MaskFits(const Graph& graph, ValueId mask, ValueId scores) {
   const int rank = RankOf(graph, mask);
   if (rank < 2 || rank > 4 || graph.type(mask).dtype != graph.type(scores).dtype) return false;
@@ -146,8 +146,8 @@ ValueId AddKeys(const Keys& keys, Patch& patch) {
   return patch.AddNode("Reshape", {value, patch.AddConstant("", std::move(target))});
 }
 
-// Whether queries, keys and values agree in batch and heads, keys and values in positions, and
-// queries and keys in size.
+// Returns whether queries, keys and values agree in batch and heads, keys and values in positions,
+// and queries and keys in size.
 bool HeadsAgree(const Graph& graph, ValueId q, const SymbolicDims& k, ValueId v) {
   if (RankOf(graph, q) != 4 || RankOf(graph, v) != 4) return false;
   for (size_t axis = 0; axis < 2; ++axis) {

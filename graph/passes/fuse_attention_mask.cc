@@ -9,7 +9,7 @@ namespace onward {
 
 namespace {
 
-// Whether the element keeps a score as it is, or hides it.
+// Returns whether the element keeps a score as it is, or hides it.
 template <typename T>
 bool Keeps(T element) {
   return static_cast<float>(element) == 0.0f;
@@ -27,7 +27,7 @@ bool Hides(bool element) {
   return !element;
 }
 
-// Whether the mask's last two dims keep the keys up to the query's own position, and no others.
+// True if the mask's last two dims keep the keys up to the query's own position, and no others.
 bool IsTriangle(const Tensor& mask) {
   const size_t rank = mask.dims().size();
   const int64_t rows = mask.dims()[rank - 2], columns = mask.dims()[rank - 1];

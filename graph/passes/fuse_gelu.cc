@@ -44,7 +44,7 @@ ValueId Cubed(const Graph& graph, ValueId value) {
   return {};
 }
 
-// Whether `value` is 0.044715 * x * x in some order.
+// Returns whether `value` is 0.044715 * x * x in some order.
 bool IsScaledSquare(const Graph& graph, ValueId value, ValueId x) {
   const Node* product = MadeBy(graph, value, "Mul");
   if (product == nullptr) return false;
@@ -59,7 +59,7 @@ bool IsScaledSquare(const Graph& graph, ValueId value, ValueId x) {
   return inner != nullptr && inner->inputs[0] == x && inner->inputs[1] == x;
 }
 
-// Whether `value` is x + 0.044715 x^3 or x * (1 + 0.044715 x^2).
+// Returns whether `value` is x + 0.044715 x^3 or x * (1 + 0.044715 x^2).
 bool IsCubic(const Graph& graph, ValueId value, ValueId x) {
   if (const Node* sum = MadeBy(graph, value, "Add")) {
     const ValueId term = OtherInput(*sum, x);

@@ -22,8 +22,8 @@ bool GemmHas(DType dtype) {
   }
 }
 
-// Whether adding `bias` to a product of rank 2 leaves its shape: certain when the bias is a row of
-// as many elements as the product has columns, or one element.
+// Returns whether adding `bias` to a product of rank 2 leaves its shape: certain when the bias is a
+// row of as many elements as the product has columns, or one element.
 bool IsBiasRow(const Graph& graph, ValueId bias, ValueId product) {
   const Type& type = graph.type(bias);
   const Type& to = graph.type(product);

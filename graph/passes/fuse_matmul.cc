@@ -19,7 +19,7 @@ bool IsFused(const Node& node) {
   return node.domain == kOnwardDomain && node.op_type == "FusedMatMul";
 }
 
-// Whether `bias` has one element per column of `product`.
+// Returns whether `bias` has one element per column of `product`.
 bool IsRowFor(const Graph& graph, ValueId bias, ValueId product) {
   const Type& type = graph.type(bias);
   const Type& to = graph.type(product);

@@ -147,7 +147,7 @@ bool AllOnes(const Graph& graph, ValueId id) {
          SameBits(*tensor, Ones(tensor->dtype(), tensor->dims()));
 }
 
-// Whether `parameter` has as many dims as are normalized and broadcasts to them.
+// Returns whether `parameter` has as many dims as are normalized and broadcasts to them.
 bool FitsNormalized(const Graph& graph, const Node& normalization, ValueId parameter) {
   const Type& type = graph.type(parameter);
   const Type& scale = graph.type(normalization.inputs[1]);

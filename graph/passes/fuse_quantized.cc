@@ -111,7 +111,7 @@ ValueId IntegerBias(const Graph& graph, ValueId bias, const Quantized& x, const 
   return linear->inputs[0];
 }
 
-// What QuantizeLinear makes of a value that only it reads.
+// The result of QuantizeLinear on a value that only it reads.
 struct Result {
   ValueId scale, zero;
 };

@@ -155,7 +155,7 @@ Exactness ExactnessOf(DType dtype) {
   }
 }
 
-// Whether every value of `from` is a value of `to`.
+// Returns whether every value of `from` is a value of `to`.
 bool Holds(DType to, DType from) {
   if (to == DType::kFloat16 && from == DType::kBFloat16) return false;
   const Exactness a = ExactnessOf(from), b = ExactnessOf(to);

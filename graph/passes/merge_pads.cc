@@ -15,7 +15,7 @@ struct Part {
   int64_t axis = 0, begin = 0, end = 0, whole = 0;
 };
 
-// Of a Pad with known zeros before and after along one axis.
+// The part of a Pad with known zeros before and after along one axis.
 std::optional<Part> PartOf(const Graph& graph, const Node& pad) {
   const auto dims = graph.type(pad.inputs[0]).static_dims();
   const auto pads = IntElements(graph, pad.inputs[1]);

@@ -100,7 +100,7 @@ class Autocaster {
     return options_.constants_follow && IsConstant(input);
   }
 
-  // Whether the float32 inputs of this type follow the low ones among them.
+  // Returns whether the float32 inputs of this type follow the low ones among them.
   bool Follows(const Node& node, const std::string& parameter) const {
     bool any = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -116,7 +116,7 @@ class Autocaster {
     return any;
   }
 
-  // Whether the inputs of this type are constants, not all scalars, that follow what they meet.
+  // True if the inputs of this type are constants, not all scalars, that follow what they meet.
   bool IsTable(const Node& node, const std::string& parameter) const {
     bool table = false;
     for (size_t i = 0; i < node.inputs.size() && options_.constants_follow; ++i) {

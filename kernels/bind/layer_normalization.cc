@@ -8,7 +8,7 @@
 namespace onward::kernels {
 namespace {
 
-// Whether `dims`, less leading ones, are `part`, less leading ones.
+// Returns whether `dims`, less leading ones, are `part`, less leading ones.
 bool Covers(DimsView dims, DimsView part) {
   while (!dims.empty() && dims.front() == 1) dims.remove_prefix(1);
   while (!part.empty() && part.front() == 1) part.remove_prefix(1);

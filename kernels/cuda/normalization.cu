@@ -14,7 +14,7 @@ template <typename T>
 struct LayerOperands {
   const T *x, *scale, *bias;  // bias: may be null
   T* y;
-  // Of each row; may be null.
+  // One element for each row; may be null.
   float *mean, *inverse;
 };
 

@@ -20,7 +20,7 @@ __device__ T Normalised(ComputeType<T> x, ComputeType<T> top, ComputeType<T> sca
   return Rounded<T>(std::exp(x - top) * scale);
 }
 
-// What remains to be done with the sum of exponentials: subtracted or multiplied.
+// The factor or addend that the sum of exponentials becomes.
 template <bool kLog, typename C>
 __device__ C ScaleOf(C sum) {
   return kLog ? std::log(sum) : C(1) / sum;

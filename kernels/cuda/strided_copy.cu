@@ -61,7 +61,7 @@ absl::Status LaunchCopy(const Plan& plan, const void* from, void* to, cudaStream
                 static_cast<Index>(plan.count), axes);
 }
 
-// Whether no position in the input or the output needs more than 31 bits, nor a sign.
+// Returns whether no position in the input or the output needs more than 31 bits, nor a sign.
 bool IsSmall(const Plan& plan) {
   int64_t last = 0;
   for (int d = 0; d < plan.rank; ++d) {

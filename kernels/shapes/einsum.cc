@@ -61,7 +61,7 @@ std::string LabelName(EinsumLabel label) {
   return absl::StrCat("'", std::string(1, static_cast<char>(label)), "'");
 }
 
-// What the equation means without an arrow: the ellipsis, then letters that occur once, sorted.
+// The output of an equation without an arrow: the ellipsis, then letters that occur once, sorted.
 EinsumLabels ImplicitOutput(const std::vector<EinsumLabels>& terms) {
   std::array<int, kMaxLabels> count = {};
   bool ellipsis = false;

@@ -104,7 +104,7 @@ void Build(GraphBuilder& builder, nn::Module& root, const ModelOptions& options)
     x = layers.Add(width, options.size("heads"), options.size("inner"), options.number("dropout"))(
         x, mask);
   }
-  // Of the first token.
+  // The first token's vector.
   const Expr first = Squeeze(Slice(x, {0}, {1}, {1}), {1});
   const Expr pooled = expr::Tanh(nn::Linear(root, "bert.pooler.dense", width, width)(first));
   nn::Linear classifier(root, "classifier", width, options.size("classes"));

@@ -35,7 +35,7 @@ class NewestSchemas {
   absl::flat_hash_map<std::pair<std::string, std::string>, const onnx::OpSchema*> found_;
 };
 
-// Whether the rule is for a node whose op came into being with `since` (0: in no registry).
+// Returns whether the rule is for a node whose op came into being with `since` (0: in no registry).
 bool Applies(const UpgradeRule& rule, int64_t since) {
   return since == 0 ? rule.until == kLeftover : rule.until > since;
 }
@@ -75,7 +75,7 @@ bool IsOnnxRuntimeOwn(std::string_view op) {
   return op == "LayerNormalization" || op == "SimplifiedLayerNormalization";
 }
 
-// Whether the types that an older schema inferred may have other sizes than the newest one's.
+// True if the types that an older schema inferred may have other sizes than the newest one's.
 bool SizesChanged(const Node& node, int64_t since, int64_t newest) {
   if (!node.domain.empty() || since == newest) return false;
   if (node.op_type == "Resize" || node.op_type == "Upsample") return true;

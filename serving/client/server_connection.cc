@@ -129,7 +129,7 @@ void ServerConnection::Read() {
 void ServerConnection::Finish(absl::Status status) {
   timer_.cancel();
   ++turn_;
-  // What is not sent by now, nobody reads.
+  // Nobody reads what is not sent by now.
   if (!status.ok() || sending_ || !reader_->keep_alive()) {
     if (stream_ != nullptr) stream_->Close();
     stream_ = nullptr;

@@ -1,4 +1,4 @@
-// Whether the server lives, and whether it and its models take requests.
+// Tells whether the server lives, and whether it and its models take requests.
 #include <nlohmann/json.hpp>
 
 #include "serving/endpoints/endpoints.h"

@@ -79,7 +79,7 @@ void Note(ServerState& state, Inference& inference, ServedModel& model, const Ou
   }
 }
 
-// What the client is told, once the model's statistics say the same. A reply is given even where
+// Replies to the client, once the model's statistics say the same. A reply is given even where
 // there is no memory.
 void Finish(ServerState& state, Inference& inference, ServedModel& model, Outcome outcome) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// What the server's log has: the protocol's extension `logging`.
+// The settings of the server's log: the protocol's extension `logging`.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the server and its models are.
+// Metadata of the server and its models.
 #include <nlohmann/json.hpp>
 
 #include "serving/endpoints/endpoints.h"
@@ -8,7 +8,7 @@
 namespace onward::serving {
 namespace {
 
-// What the server does beyond the core of the protocol.
+// The parts of the protocol beyond its core that the server has.
 constexpr const char* kExtensions[] = {
     "binary_tensor_data", "classification", "parameters", "model_configuration",
     "schedule_policy",    "statistics",     "sequence",   "sequence(string_id)"};

@@ -1,4 +1,4 @@
-// What a client generator reads.
+// The description that client generators read.
 #include "serving/openapi.h"
 
 #include <nlohmann/json.hpp>

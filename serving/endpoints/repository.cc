@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the network's thread parses itself; loads, which may carry models, are parsed elsewhere.
+// Larger bodies, as loads with models have, are not parsed by the network's thread.
 constexpr size_t kMostSmallBody = 64 * 1024;
 
 // An empty body is an empty object. InvalidArgument: it is something else.

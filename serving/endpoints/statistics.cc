@@ -1,4 +1,4 @@
-// What requests took, by model and version, as JSON and for Prometheus.
+// Counts and times of requests, by model and version, as JSON and for Prometheus.
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -31,7 +31,7 @@ std::string NewId(const char* prefix) {
   return absl::StrCat(prefix, absl::Hex(count++, absl::kZeroPad16));
 }
 
-// How a run ends in the model's statistics.
+// Records the end of a run in the model's statistics.
 std::function<void(const absl::Status&)> Counting(std::shared_ptr<ModelStatistics> statistics) {
   const auto begin = std::chrono::steady_clock::now();
   return [begin, statistics = std::move(statistics)](const absl::Status& status) {

@@ -1,4 +1,4 @@
-// What the endpoints of text have in common.
+// Parts that the endpoints of text share.
 #include <exception>
 #include <memory>
 #include <utility>

@@ -26,7 +26,7 @@ json SettingsJson(const RequestTracing& tracing) {
           {"log_frequency", "0"}};
 }
 
-// What a request changes; what it does not name stays.
+// The settings that a request changes; those that it does not name stay.
 struct Changes {
   std::optional<bool> on;
   std::optional<uint64_t> rate;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned kBlock = 256 * 1024;
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
-// What is compressed by more is an attack rather than data, but where it is small.
+// Bodies that are compressed by more are attacks rather than data, unless they are small.
 constexpr size_t kMostRatio = 200, kSmall = size_t{4} << 20;
 
 int WindowBits(Coding coding) { return coding == Coding::kGzip ? 16 + MAX_WBITS : MAX_WBITS; }

@@ -230,7 +230,7 @@ void Connection::EndRequest() {
 
 void Connection::EndTurn() {
   if (shared_.handler.end_turn == nullptr || shared_.turn_ends) return;
-  // What is ready now comes before what is posted.
+  // Handlers that are ready now come before those that are posted.
   asio::post(shared_.context, [&shared = shared_] {
     shared.turn_ends = false;
     shared.handler.end_turn();

@@ -1,4 +1,4 @@
-// How connections read bodies.
+// Reads the bodies of requests.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

@@ -17,7 +17,7 @@ namespace http = boost::beast::http;
 constexpr size_t kPart = BodyBuffer::kPart;  // that has a deadline of its own
 // A reply with a body of at most so many bytes is sent from one buffer.
 constexpr size_t kSmall = 16 << 10;
-// What a client may still send after a refusal, and for how long.
+// The bytes that a client may still send after a refusal, and the time for it.
 constexpr int64_t kLeastDiscarded = 64 << 20;
 constexpr std::chrono::seconds kLingers(5);
 

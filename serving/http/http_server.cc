@@ -141,7 +141,7 @@ class AsioServer : public HttpServer {
   }
 
  private:
-  // What memory was missing for is lost; the others are served.
+  // A handler for which memory was missing is lost; the others are served.
   void Run() {
     while (true) {
       try {

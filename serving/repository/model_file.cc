@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr uintmax_t kMostBytes = 64 << 20;
 
-// Whether `file` is below `directory` once links are followed.
+// Returns whether `file` is below `directory` once links are followed.
 bool LiesBelow(const fs::path& file, const fs::path& directory) {
   std::error_code error;
   const fs::path real = fs::canonical(file, error);

@@ -51,7 +51,7 @@ class Batch {
 
   bool is_full() const { return has_leader_ && rows_ >= most_; }
 
-  // Whether the request becomes a part of the batch, whose first one is `leader`; null: this is it.
+  // True if the request becomes a part of the batch, whose first one is `leader`; null: this is it.
   bool Takes(WaitingRequest& request, const WaitingRequest* leader) {
     const bool prepared = Prepare(request, now_);
     if (leader == nullptr) {

@@ -148,8 +148,8 @@ void Scheduler::Work() {
   }
 }
 
-// What cannot be read has its reply at once. No request is destroyed under the lock: that may wait
-// for Drop.
+// Requests that cannot be read have their replies at once. No request is destroyed under the lock:
+// that may wait for Drop.
 void Scheduler::ReadSome(Lock& lock, Line& line) {
   const size_t idle = line.in_order ? 1 : static_cast<size_t>(options_.cores - busy_ + 1);
   ++line.reads;

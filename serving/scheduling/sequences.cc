@@ -23,7 +23,7 @@ std::string NameOf(const Sequence& sequence) {
                            : absl::StrCat("'", std::get<std::string>(sequence.id), "'");
 }
 
-// What the dims with a name are in this request.
+// The size of a named dim in this request.
 std::optional<int64_t> SizeOf(const Dim& dim, const InferRequest& request,
                               const std::vector<ValueInfo>& known) {
   if (dim.known()) return dim.value();

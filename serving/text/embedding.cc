@@ -12,7 +12,7 @@ namespace {
 
 using Texts = absl::Span<const std::vector<int64_t>>;
 
-// What an input is at a place of a text.
+// The value of an input at a place of a text.
 using InputAt = int64_t (*)(const std::vector<int64_t>& text, size_t place);
 struct EncoderInput {
   const char* name;

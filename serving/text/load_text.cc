@@ -136,7 +136,7 @@ absl::StatusOr<TextFacts> ReadFacts(const fs::path& directory, const files::Toke
   return facts;
 }
 
-// Whether the model has a score for each of the tokenizer's tokens.
+// Returns whether the model has a score for each of the tokenizer's tokens.
 bool IsDecoder(const Session& session, const files::Tokenizer& tokenizer) {
   const auto signature = generation::FindSignature(session.inputs(), session.outputs());
   if (!signature.ok()) return false;

@@ -41,7 +41,7 @@ void ReadBias(TaskMembers& members, int64_t tokens, generation::SamplingOptions&
   members.Fail(values.status());
 }
 
-// What samples the next token. A temperature of 0 is the most probable one.
+// Reads the settings that sample the next token. A temperature of 0 is the most probable one.
 void ReadSampling(TaskMembers& members, const TextModel& model, TextTask& task) {
   const TextFacts& facts = model.facts();
   generation::SamplingOptions& sampling = task.options.sampling;
@@ -133,7 +133,7 @@ void ReadPrompts(TaskMembers& members, const TextModel& model, TextTask& task) {
   for (const Json& each : *prompt) AddPrompt(members, each, model, task);
 }
 
-// How long a text may get: what was asked for, or all that the context leaves.
+// Reads the largest length of a text: what was asked for, or all that the context leaves.
 void ReadLength(TaskMembers& members, const std::vector<std::string>& names, const TextModel& model,
                 int64_t otherwise, TextTask& task) {
   std::optional<int64_t> most;

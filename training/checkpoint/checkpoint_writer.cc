@@ -204,7 +204,7 @@ class ThreadedWriter : public CheckpointWriter {
   }
 
   absl::Status Write(const TrainingState& state) {
-    // What somebody removed, with its directory or without, is not kept.
+    // Checkpoints that somebody removed, with their directory or without, are not kept.
     std::erase_if(kept_, [](const CheckpointEntry& entry) {
       std::error_code error;
       return !fs::exists(entry.path, error);
@@ -238,7 +238,7 @@ class ThreadedWriter : public CheckpointWriter {
     return RemoveOld();
   }
 
-  // Of the best one that is whole. One that is damaged is read once: it has no metric from then on.
+  // The best one that is whole. One that is damaged is read once: it has no metric from then on.
   std::string BestPath() {
     while (options_.keep_best) {
       const CheckpointEntry* const best = BestCheckpoint(kept_, options_.largest_is_best);
@@ -283,7 +283,7 @@ class ThreadedWriter : public CheckpointWriter {
   }
 
   CheckpointOptions options_;
-  // Of the writing thread while there is one.
+  // Used by the writing thread while there is one.
   Place first_place_, second_place_;
   std::vector<CheckpointEntry> kept_;  // the newest first
   std::set<std::string> whole_;        // paths of those that were written or read since the start

@@ -12,8 +12,8 @@
 namespace onward::training {
 namespace {
 
-// Whether a schedule that cycles the momentum finds one: beta1 of Adam's kin, or a momentum that is
-// kept because it is not 0.
+// Returns whether a schedule that cycles the momentum finds one: beta1 of Adam's kin, or a momentum
+// that is kept because it is not 0.
 bool HasMomentum(const OptimizerSettings& settings) {
   const OptimizerConfig optimizer = MakeOptimizer(settings);
   const OptimizerEntry* entry = FindOptimizer(optimizer.name);

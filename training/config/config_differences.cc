@@ -15,8 +15,8 @@ std::string ScalarText(const proto::Message& message, const proto::FieldDescript
   return text;
 }
 
-// Whether an optional field of its own default says what it would say unset. A default that is not
-// written in the .proto may stand for another behaviour than the value itself.
+// Returns whether an optional field of its own default says what it would say unset. A default that
+// is not written in the .proto may stand for another behaviour than the value itself.
 bool IsDefault(const proto::Message& message, const proto::FieldDescriptor* field) {
   if (field->is_repeated() || !field->has_default_value()) return false;
   proto::Message* other = message.New();

@@ -58,7 +58,7 @@ std::string FormerSpelling(const proto::Descriptor& type, const std::string& pat
                       has_options ? " { lr: 0.001 } }" : " {} }");
 }
 
-// What a former name, or PyTorch's, is called here.
+// The name today of what had a former name, or has another one in PyTorch.
 std::string CalledNow(const proto::Descriptor& type, const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"T_0", "t_0"},

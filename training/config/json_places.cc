@@ -41,7 +41,7 @@ class Scanner {
   void SkipSpace() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
   }
-  // Whether another element follows; passes the comma or the end.
+  // Returns whether another element follows; passes the comma or the end.
   bool More(char end) {
     SkipSpace();
     const char next = Peek();

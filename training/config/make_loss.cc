@@ -33,7 +33,7 @@ Expr WeightsOf(const Operands& of, const Numbers& numbers, const char* name = "c
   return Cast(of.scores.sink()->Constant(std::move(weights), name), of.scores.dtype());
 }
 
-// Of cross_entropy or nll.
+// The options of cross_entropy or nll.
 loss::ClassOptions ClassOptionsOf(const Operands& of) {
   loss::ClassOptions options;
   options.reduction = of.reduction();

@@ -6,7 +6,7 @@
 namespace onward::training {
 namespace {
 
-// What the kind says, else what is left.
+// The steps that the kind states, else what is left.
 template <typename Kind>
 int64_t TotalOf(const Kind& kind, int64_t left) {
   return kind.has_total() ? kind.total() : left;

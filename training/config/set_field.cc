@@ -116,7 +116,7 @@ absl::StatusOr<Place> Find(proto::Message& root, std::string_view path, bool cle
     if (i + 1 == names.size()) return Place{message, field};
     if (!clears) ONWARD_RETURN_IF_ERROR(CheckKind(*message, field, at, Rest(names, i + 1)));
     at = FieldPath(at, names[i]);
-    // What follows a map is one key: it may have dots of its own.
+    // The rest behind a map is one key: it may have dots of its own.
     if (field->is_map()) return EntryPlace(*message, field, Rest(names, i + 1), clears);
     if (field->is_repeated()) {
       ONWARD_ASSIGN_OR_RETURN(const int element, ElementAt(*message, field, names[++i]));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostRead = 50000;
 constexpr int64_t kMostExamples = 4'000'000;
-// Of `largest`: those with the most elements.
+// The most examples in `largest`: those with the most elements.
 constexpr size_t kMostLargest = 8;
 
 // The number of examples, then the dims of the padded fields, one field after the other.

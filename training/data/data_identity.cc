@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 // Bytes that are read whole; a training reads its data more than once.
 constexpr uint64_t kWhole = uint64_t{4} << 30;
 constexpr uint64_t kSamples = 4096, kSampleBytes = 64 << 10;
-// Of a directory, which costs an open for each file.
+// The limits of a directory, which costs an open for each file.
 constexpr uint64_t kWholeDirectory = uint64_t{1} << 30, kFiles = 20000;
 constexpr size_t kPiece = 1 << 20;
 

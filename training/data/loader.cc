@@ -63,7 +63,7 @@ class BatchMaker {
     const std::vector<Field>& fields = data_->fields();
     std::vector<std::vector<Tensor>> columns(fields.size());
     for (int64_t i = begin; i < end; ++i) {
-      // Of the place in the epoch, not of the example: one drawn twice is augmented in two ways.
+      // Drawn by the place in the epoch, not the example: one drawn twice is augmented in two ways.
       const uint64_t random = ExampleRandom(options_.seed, position.epoch, i);
       const int64_t index = order == nullptr ? i : (*order)[static_cast<size_t>(i)];
       absl::StatusOr<std::vector<Tensor>> example = data_->Read(index, random);
@@ -89,7 +89,7 @@ class BatchMaker {
     return absl::OkStatus();
   }
 
-  // Of a batch that was read whole.
+  // Keeps this rank's rows of a batch that was read whole.
   void KeepSlice(MadeBatch* made) const {
     made->slice = SliceOf(options_.rank, options_.ranks, static_cast<int64_t>(made->rows.size()));
     if (options_.ranks == 1) return;

@@ -49,7 +49,7 @@ const Field* FindByName(absl::Span<const Field> fields, std::string_view name) {
   return nullptr;
 }
 
-// What the images of the data go through; nullopt: it has none.
+// The steps that the images of the data go through; nullopt: it has none.
 std::optional<ImageData> ImagesOf(const TrainConfig& config, const Type& type) {
   const DataConfig& data = config.evaluation().data().source_case() == DataConfig::kImages
                                ? config.evaluation().data()

@@ -10,7 +10,7 @@
 namespace onward::training {
 namespace {
 
-// What a stream of random numbers is for; the streams of one seed differ by it.
+// The purpose of a stream of random numbers; the streams of one seed differ by it.
 enum Purpose : uint32_t { kShuffle = 0x4f524400, kDraw, kExample };
 
 uint64_t Word(uint64_t seed, Purpose purpose, int64_t epoch, uint64_t index) {

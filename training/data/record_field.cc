@@ -94,7 +94,7 @@ absl::Status RecordElements::SetClass(std::string_view text, int64_t index, Tens
 absl::Status RecordElements::SetMissing(int64_t index, Tensor& tensor) const {
   if (!missing_) return absl::InvalidArgumentError("the value is missing");
   if (is_float()) {
-    // Of the normalised values: what stands for a missing one is not shifted.
+    // A value that stands for a missing one is given as the normalised one, and is not shifted.
     return SetNumber(*missing_ * deviation_ + mean_, index, tensor);
   }
   if (dtype_ == DType::kBool) {

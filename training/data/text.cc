@@ -104,7 +104,7 @@ OpenedTokens Tokenize(const TextData& config, const std::shared_ptr<files::Mappe
 
 class Windows : public Dataset {
  public:
-  // Of the tokens [begin, end).
+  // Windows of the tokens [begin, end).
   Windows(std::shared_ptr<const Tokens> tokens, std::string path, int64_t begin, int64_t end,
           const TextData& config)
       : tokens_(std::move(tokens)),

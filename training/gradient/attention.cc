@@ -26,8 +26,8 @@ Gradients Composed(const GradientScope& s) {
   });
 }
 
-// Whether onward.AttentionGradient says all that is wanted: the gradients of queries, keys and
-// values by the first output, without a past.
+// Returns whether onward.AttentionGradient says all that is wanted: the gradients of queries, keys
+// and values by the first output, without a past.
 bool IsPlain(const GradientScope& s) {
   for (int output = 1; output < 4; ++output)
     if (s.upstream(output).valid()) return false;

@@ -141,7 +141,7 @@ Expr ClippedByNumbers(const GradientScope& s) {
   return Masked(unchanged.valid() ? unchanged : And(Greater(y, low), Less(y, high)), dy);
 }
 
-// Whether the bound's gradient is wanted, and it is more than a number.
+// Returns whether the bound's gradient is wanted, and it is more than a number.
 bool IsVariable(const GradientScope& s, int bound) {
   if (!s.wants(bound)) return false;
   const Graph& graph = s.sink().graph();

@@ -18,7 +18,7 @@ Subgraph CopyOf(const Subgraph& subgraph) {
   return {subgraph.attribute, std::make_unique<Graph>(*subgraph.graph), subgraph.captures};
 }
 
-// Whether the node itself draws; ONNX calls those that own bodies random too.
+// Returns whether the node itself draws; ONNX calls those that own bodies random too.
 bool Draws(const Node& node) { return node.subgraphs.empty() && IsRandom(node); }
 
 // Results of random nodes that the gradients need become inputs.

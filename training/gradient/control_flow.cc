@@ -17,8 +17,8 @@ namespace {
 
 using Result = absl::StatusOr<std::vector<Expr>>;
 
-// What both branches' gradients are of: outer values that a branch captures, each once, with the
-// operand that takes its gradient.
+// An outer value that a branch captures, each once, with the operand that takes its gradient: both
+// branches have gradients of these.
 struct Captured {
   std::vector<ValueId> values;
   std::vector<size_t> operands;

@@ -43,7 +43,7 @@ Expr Coordinates(const Expr& offset, const Windows& w, const Sizes& z, size_t ax
   return Reshape(at, expr::Concat({images, IntsLike(sink, {-1})}, 0));
 }
 
-// What the taps read, times the mask: [batch * offset groups, channels, samples].
+// The elements that the taps read, times the mask: [batch * offset groups, channels, samples].
 Expr Columns(const std::vector<Expr>& inputs, const Windows& w, const Sizes& z) {
   const Expr x = inputs[0], groups = IntsLike(x, {z.offset_groups});
   const Expr height = ScalarOf(z.rows), width = ScalarOf(z.columns);

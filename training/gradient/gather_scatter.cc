@@ -58,7 +58,7 @@ Gradients GatherNDRule(const GradientScope& s) {
   return {{ScatterFlat(x, positions, s.upstream(0)), Expr()}};
 }
 
-// How ScatterElements and ScatterND write and read at the node's indices.
+// The ops by which ScatterElements and ScatterND write and read at the node's indices.
 struct Places {
   const GradientScope& s;
   bool elements;

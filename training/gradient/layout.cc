@@ -15,7 +15,7 @@ Gradients First(const GradientScope& s, const Expr& gradient) {
 }
 
 Gradients IdentityRule(const GradientScope& s) { return {{s.upstream(0)}}; }
-// What is required of X needs no gradient.
+// A condition on X has no gradient.
 Gradients RequireRule(const GradientScope& s) { return First(s, s.upstream(0)); }
 Gradients ReshapeRule(const GradientScope& s) {
   return First(s, Reshape(s.upstream(0), Shape(s.input(0)), true));

@@ -158,7 +158,7 @@ class LoopGradientWriter {
     return prefix_[k];
   }
 
-  // What the differentiated body reads from outside.
+  // Maps the values that the differentiated body reads from outside.
   void MapReads() {
     const auto map_if_needed = [&](ValueId body_value, auto&& make) {
       if (gradient_.body.Needs(body_value)) Map(Copy(body_value), make());

@@ -28,7 +28,7 @@ bool SameShape(const Type& a, const Type& b) {
   return true;
 }
 
-// What inference said before rests on less; dtypes stay, for ops that no inference knows.
+// Forgets the shapes of earlier inference; dtypes stay, for ops that no inference knows.
 void ForgetShapes(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     for (const ValueId output : graph.node(id).outputs) {

@@ -9,7 +9,7 @@ using namespace expr;  // NOLINT: rules read as formulas
 
 bool IsVector(const Expr& x) { return x.type().shape && x.type().shape->size() == 1; }
 
-// Of a matrix that all of a batch is multiplied with: the batch's rows are those of one product.
+// The gradient of a matrix that a whole batch is multiplied with: rows as of one product.
 Expr GradientOfShared(const Expr& a, const Expr& dy, int64_t rows, int64_t columns) {
   return MatMul(SwapLastAxes(Reshape(a, {-1, rows})), Reshape(dy, {-1, columns}));
 }

@@ -212,7 +212,7 @@ Gradients GradientsOf(const GradientScope& s, const Composition& composition) {
   std::vector<Expr> upstream;
   for (size_t i = 0; i < outputs.size() && i < s.node().outputs.size(); ++i) {
     const Expr& dy = s.upstream(static_cast<int>(i));
-    // What was written beside the node depends on nothing that is wanted.
+    // An output of another sink depends on nothing that is wanted.
     if (!dy.valid() || !outputs[i].valid() || outputs[i].sink() != &sink) continue;
     targets.push_back(outputs[i].id());
     upstream.push_back(dy);

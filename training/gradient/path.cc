@@ -19,13 +19,13 @@ constexpr size_t kNamedAtEachEnd = 4;
 
 size_t At(ValueId id) { return static_cast<size_t>(id.index); }
 
-// Whether the op has no gradient by its nature.
+// Returns whether the op has no gradient by its nature.
 bool Blocks(const Node& node) {
   const std::optional<GradientRule> rule = training::FindGradient(node.domain, node.op_type);
   return rule && *rule == nullptr;
 }
 
-// Whether the value has a gradient: floats do, and what is quantized of them.
+// Returns whether the value has a gradient: floats do, and what is quantized of them.
 bool CarriesGradient(const Graph& graph, ValueId id) {
   if (IsDifferentiable(graph.type(id))) return true;
   const NodeId producer = graph.value(id).producer;

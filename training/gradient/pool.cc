@@ -26,7 +26,7 @@ Gradients MaxPoolRule(const GradientScope& s) {
   return {{ScatterFlat(x, indices, s.upstream(0))}};
 }
 
-// How many elements each window of an average counts, where they do not all count the same.
+// The number of elements that each window of an average counts, where these numbers differ.
 Expr CountsOf(const GradientScope& s, const Expr& x, const Windows& w) {
   const std::vector<int64_t> zeros(w.spatial(), 0);
   const bool padding = s.attributes().Int("count_include_pad", 0) != 0;
@@ -56,7 +56,7 @@ Expr CountsOf(const GradientScope& s, const Expr& x, const Windows& w) {
             {{"strides", w.strides}, {"dilations", w.dilations}});
 }
 
-// Whether the windows are tiles of the input: every element is in one.
+// Returns whether the windows are tiles of the input: every element is in one.
 bool AreTiles(const Windows& w) {
   const std::vector<int64_t> zeros(w.spatial(), 0), ones(w.spatial(), 1);
   return w.kernel == w.strides && w.dilations == ones && w.fixed_begin == zeros &&
@@ -86,7 +86,7 @@ Gradients AveragePoolRule(const GradientScope& s) {
   return {{SpreadEvenly(counts.valid() ? dy / counts : dy / all, windows)}};
 }
 
-// Of (sum |x|^p)^(1/p): what is spread is dy y^(1 - p), nothing where y is 0.
+// The slope of (sum |x|^p)^(1/p): dy y^(1 - p) is spread, nothing where y is 0.
 Expr NormSlope(const Expr& y, const Expr& dy, int64_t p) {
   if (p == 1) return dy;
   const Expr zero = Equal(y, ScalarLike(y, 0)), some = Where(zero, ScalarLike(y, 1), y);

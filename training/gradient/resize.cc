@@ -40,7 +40,7 @@ struct Call {
     const auto at = static_cast<int64_t>(i), count = static_cast<int64_t>(axes.size());
     return Gather(s.input(1), IntsLike(s.input(0), {at, count + at}));
   }
-  // Whether the axis stays as it is.
+  // Returns whether the axis stays as it is.
   bool Unchanged(size_t i) const {
     if (s.attributes().String("coordinate_transformation_mode") == "tf_crop_and_resize")
       return false;

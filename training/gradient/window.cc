@@ -30,7 +30,7 @@ std::optional<Ints> SpatialSizes(const Expr& x) {
 
 Expr SpatialShape(const Expr& x) { return Op("Shape", {x}, {{"start", int64_t{2}}}); }
 
-// How far the kernel reaches, by axis.
+// The reach of the kernel, by axis.
 Ints Extents(const Windows& w) {
   Ints extents;
   for (size_t i = 0; i < w.spatial(); ++i)
@@ -47,7 +47,7 @@ void PlaceSame(const Expr& x, const Expr& y, bool upper, Windows& w) {
   w.begin = upper ? small : total - small;
 }
 
-// What is read after the last element, where sizes are open.
+// The elements read after the last one, where sizes are open.
 Expr OpenEnd(const Expr& x, const Expr& y, const Windows& w) {
   const Expr read = (SpatialShape(y) - 1.0) * IntsLike(x, w.strides) + IntsLike(x, Extents(w));
   return read - SpatialShape(x) - w.begin;
@@ -218,7 +218,7 @@ Expr SpreadEvenly(const Expr& dy, const Windows& w) {
 
 namespace {
 
-// Of windows of one element without padding: sums of products over the batch and all positions.
+// For windows of one element without padding: sums of products over the batch and all positions.
 // The batch axes of one image are the kernel's axes.
 Expr PointwiseWeightGradient(const Expr& x, const Expr& dy, const Windows& w) {
   const size_t spatial = w.spatial();

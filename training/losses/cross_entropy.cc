@@ -13,7 +13,7 @@ int64_t ClassAxis(const Expr& scores) {
   return scores.type().shape && scores.type().shape->size() == 1 ? 0 : 1;
 }
 
-// What the loss needs of integer targets: the weight of each target (0 for ignored ones).
+// Integer targets as the loss needs them: the weight of each target (0 for ignored ones).
 struct Targets {
   Expr counts;  // 1 or 0, in the scores' dtype, without class axis
   Expr weight;  // counts times the class's weight

@@ -7,7 +7,7 @@ namespace {
 
 Expr Dot(const Expr& a, const Expr& b) { return ReduceSum(a * b, {-1}, false); }
 
-// Of rows, as PyTorch's pairwise_distance: epsilon is added to each difference.
+// The distance of rows, as PyTorch's pairwise_distance: epsilon is added to each difference.
 Expr EuclideanDistance(const Expr& a, const Expr& b, double epsilon) {
   const Expr difference = a - b + epsilon;
   return Sqrt(Dot(difference, difference));

@@ -8,7 +8,7 @@
 namespace onward::loss {
 namespace {
 
-// Whether x is [batch, classes], which its sink keeps as an error else.
+// Returns whether x is [batch, classes], which its sink keeps as an error else.
 bool IsMatrix(const Expr& x, const char* what) {
   if (!x.valid()) return false;
   if (x.type().shape && x.type().shape->size() == 2) return true;

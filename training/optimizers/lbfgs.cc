@@ -104,7 +104,7 @@ absl::Status Check(const Lbfgs::Options& options) {
 
 }  // namespace
 
-// What the gradient changed by over the last move.
+// Remembers the change of the gradient over the last move.
 void Lbfgs::Remember(const Vector& gradient) {
   constexpr double kLeastProduct = 1e-10;
   Pair pair{gradient, direction_};

@@ -17,7 +17,7 @@
 namespace onward::training {
 namespace {
 
-// Whether `test(all elements as they are, their number)` holds.
+// Returns whether `test(all elements as they are, their number)` holds.
 template <typename Test>
 bool Holds(const Tensor& tensor, const Test& test) {
   bool result = false;
@@ -84,8 +84,8 @@ bool IsFrequencies(const Tensor& tensor) {
   });
 }
 
-// Whether the squares of elements that are `apart` from each other add up to 1, in rows along the
-// last axis that have pairs in blocks of 2 * apart.
+// Returns whether the squares of elements that are `apart` from each other add up to 1, in rows
+// along the last axis that have pairs in blocks of 2 * apart.
 bool IsSinusoidal(const Tensor& tensor, int64_t apart) {
   if (tensor.num_elements() < 16) return false;
   const double tolerance = Tolerance(tensor);
@@ -124,7 +124,7 @@ bool AreCosineAndSine(const Tensor& a, const Tensor& b) {
   });
 }
 
-// Whether all that read `id`, which is `tensor` or its Cast, take it for the zeros that a
+// Returns whether all that read `id`, which is `tensor` or its Cast, take it for the zeros that a
 // recurrence starts from, or for the scale or bias of a normalization that has none.
 bool IsReadAsDefault(const Graph& graph, ValueId id, const Tensor& tensor) {
   const std::vector<NodeId>& users = graph.users(id);
@@ -144,7 +144,7 @@ bool IsReadAsDefault(const Graph& graph, ValueId id, const Tensor& tensor) {
   });
 }
 
-// Whether losses alone read it, as weights of classes.
+// Returns whether losses alone read it, as weights of classes.
 bool IsClassWeights(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
@@ -159,14 +159,14 @@ bool IsProduct(const Graph& graph, ValueId id) {
   return maker.valid() && IsOp(graph.node(maker), "MatMul");
 }
 
-// Whether an exporter made the name: PyTorch's, or others' that say so or write paths of nodes.
+// True if an exporter made the name: PyTorch's, or others' that say so or write paths of nodes.
 bool IsMadeName(const std::string& name) {
   return IsGeneratedName(name) || absl::StartsWith(name, "onnx::") ||
          absl::StrContains(absl::AsciiStrToLower(name), "const") ||
          name.find_first_of("/:") != std::string::npos;
 }
 
-// Whether the name is that of a module's parameter: an attribute of a module, or it ends as
+// Returns whether the name is that of a module's parameter: an attribute of a module, or it ends as
 // parameters do.
 bool IsNamedAsParameter(const std::string& name) {
   if (IsGeneratedName(name) || absl::StartsWith(name, "onnx::")) return false;
@@ -177,8 +177,8 @@ bool IsNamedAsParameter(const std::string& name) {
                      [&](const char* end) { return absl::EndsWith(name, end); });
 }
 
-// Whether what reads the one element takes it for a weight or bias (of a product, a convolution, a
-// normalization, a recurrence, a PRelu), or it is named as one.
+// Returns whether what reads the one element takes it for a weight or bias (of a product, a
+// convolution, a normalization, a recurrence, a PRelu), or it is named as one.
 bool IsParameter(const Graph& graph, ValueId id) {
   static const auto* kLayers = new std::set<std::string_view>{"BatchNormalization",
                                                               "Conv",

@@ -45,7 +45,7 @@ RestoreOptions OptionsOf(const TrainConfig& config) {
   RestoreOptions options;
   options.shared = {config.shared().begin(), config.shared().end()};
   options.untied = {config.untied().begin(), config.untied().end()};
-  // What the configuration names has to be there.
+  // Nodes and weights that the configuration names must exist.
   for (const auto* patterns : {&config.trainable(), &config.frozen()}) {
     std::copy_if(patterns->begin(), patterns->end(), std::back_inserter(options.kept),
                  [](const std::string& each) { return each.find_first_of("*?") == each.npos; });

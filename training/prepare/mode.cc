@@ -153,7 +153,7 @@ class BatchNormalizationTrainer {
   BatchNormalizationTrainer(Model& model, const TrainingModeOptions& options)
       : model_(model), graph_(model.graph), options_(options), sink_(model.graph, "running/") {}
 
-  // Whether the node trains now. Nodes come in topological order.
+  // Returns whether the node trains now. Nodes come in topological order.
   absl::StatusOr<bool> Train(NodeId id) {
     ValueId states[2];
     for (int i = 0; i < 2; ++i) {

@@ -62,7 +62,7 @@ class Chooser {
     return state_.contains(id) || nn::IsRunningStatistic(graph_, id);
   }
 
-  // Whether the model says what the initializer is.
+  // Returns whether the model says what the initializer is.
   bool Said(ValueId id) const {
     return graph_.value(id).metadata.contains(nn::kInitKey) ||
            exported_.Find(graph_, id).kind != TorchKind::kUnsaid;

@@ -17,7 +17,7 @@
 namespace onward::training {
 namespace {
 
-// Whether a row may have no key left, by a number in place of its scores, which then get no
+// Returns whether a row may have no key left, by a number in place of its scores, which then get no
 // gradient: as a mask that is added to them the number would give them one.
 bool MayFillRows(const Graph& graph, const Node& where) {
   const Tensor* condition = graph.constant(where.inputs[0]);
@@ -64,7 +64,7 @@ absl::StatusOr<int> FuseWithGradients(Graph& graph, const PassOptions& options, 
   return fused;
 }
 
-// What makes the parts' shapes, scales and masks known, and the fusion.
+// The passes that make the parts' shapes, scales and masks known, and the fusion.
 std::vector<Pass> Passes() {
   return {
       {"fold_constants", FoldConstants},

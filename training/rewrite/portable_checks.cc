@@ -40,7 +40,7 @@ absl::Status CheckRequired(Graph& graph, NodeId id) {
   const bool broadcasts = old.attributes.Int("broadcasts", 0) != 0;
   const ValueId output = old.outputs[0];
   const Expr x = sink.Value(old.inputs[0]), expected = sink.Value(old.inputs[1]);
-  // What does not broadcast to `expected` alone has more elements.
+  // Only shapes that do not broadcast to `expected` have more elements.
   const Expr fitted = broadcasts ? Reshape(Expand(x, expected), expected, true)
                                  : Reshape(x, Checked(sink, Shape(x), expected, what), true);
   ONWARD_RETURN_IF_ERROR(sink.status());

@@ -20,7 +20,7 @@ void AddFxNodes(const Graph& graph, std::set<std::string>& names) {
   }
 }
 
-// Whether operands of the source have no node left: the exporter's optimizer removed some.
+// Returns whether operands of the source have no node left: the exporter's optimizer removed some.
 bool IsOptimized(const Graph& graph, const TorchExport& exported) {
   std::set<std::string> made;
   AddFxNodes(graph, made);

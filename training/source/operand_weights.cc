@@ -14,7 +14,7 @@
 namespace onward::training {
 namespace {
 
-// What reads an initializer, by the parameter that it reads there: "" is a number of the source.
+// The readers of an initializer, by the parameter that they read: "" is a number of the source.
 struct Readers {
   std::map<std::string, std::vector<TorchOperand>> of;
   bool certain = true;
@@ -78,8 +78,8 @@ class Separator {
     return all;
   }
 
-  // Whether the parameter or buffer is another one than those that the weight stands for, and has
-  // no initializer in the file.
+  // Returns whether the parameter or buffer is another one than those that the weight stands for,
+  // and has no initializer in the file.
   bool IsMerged(ValueId weight, const TorchInitializer& about, const std::string& target) const {
     return target != graph_.value(weight).name &&
            std::find(about.parameters.begin(), about.parameters.end(), target) ==

@@ -45,8 +45,8 @@ std::vector<std::string> QuotedParts(const std::string& text) {
   return parts;
 }
 
-// Whether recurrences alone read it, as weights or biases: their gates are in another order in
-// ONNX, and what they were put together of includes the sizes of states.
+// Returns whether recurrences alone read it, as weights or biases: their gates are in another order
+// in ONNX, and what they were put together of includes the sizes of states.
 bool IsOfRecurrence(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
@@ -56,7 +56,7 @@ bool IsOfRecurrence(const Graph& graph, ValueId id) {
   });
 }
 
-// Whether it is the scale of an attention, which its sizes decide.
+// Returns whether it is the scale of an attention, which its sizes decide.
 bool IsScaleOfAttention(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return graph.constant(id)->num_elements() == 1 && !users.empty() &&

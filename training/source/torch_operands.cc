@@ -113,7 +113,7 @@ class Finder {
     return graph_.FindValue(name.empty() ? operand : name);
   }
 
-  // Whether an initializer of the file is the operand, or was computed from it.
+  // Returns whether an initializer of the file is the operand, or was computed from it.
   bool IsFrom(ValueId value, const std::string& operand) const {
     const std::string target = exported_.Target(operand);
     if (target.empty() || !graph_.is_constant(value)) return false;
@@ -228,7 +228,7 @@ class Finder {
     return values.size();
   }
 
-  // Of the operands, those that the input may be: a parameter only for an initializer of one that
+  // Selects the operands that the input may be: a parameter only for an initializer of one that
   // has the same last name, or of one that was computed from such. `computed`: the values that are
   // not initializers and that no operand names.
   std::vector<std::string> Fitting(const Edge& edge, const std::vector<std::string>& open,

@@ -19,7 +19,7 @@ namespace {
 
 using namespace expr;  // NOLINT: reads as formulas
 
-// What changes between steps, of the kinds that the config asks for.
+// Writes the changes between steps, of the kinds that the config asks for.
 class UpdateWriter {
  public:
   UpdateWriter(Model& model, const TrainConfig& config, bool portable, PhaseIds& ids)
@@ -139,7 +139,7 @@ class UpdateWriter {
       if (!IsFloating(graph.type(source).dtype)) return absl::OkStatus();
       const ValueId average = AddState(graph, kAveragePrefix + name, *graph.constant(source));
       const Expr old = sink.Value(average);
-      // What another phase updates is as that left it.
+      // A value that another phase updates stays as that left it.
       const auto next = next_of.find(source);
       const Expr now = sink.Value(next == next_of.end() ? source : next->second);
       const Expr value =

@@ -28,7 +28,7 @@ std::string AbsolutePath(const std::string& path) {
   return std::filesystem::absolute(path.empty() ? "." : path, ignored).lexically_normal();
 }
 
-// What the files are that the config names.
+// The identities of the files that the config names.
 Fields Contents(const TrainConfig& config, const std::string& directory,
                 const std::string& data_directory) {
   Fields contents;
@@ -53,8 +53,8 @@ absl::StatusOr<Fields> ConfigFields(const Fields& values) {
   return FieldsOf(config);
 }
 
-// What the config of the checkpoint and the one of now differ in. A config of an earlier version
-// may not be readable any more.
+// The differences between the config of the checkpoint and that of now. A config of an earlier
+// version may not be readable any more.
 absl::StatusOr<std::vector<std::string>> ConfigChanges(const Fields& before, const Fields& now) {
   ONWARD_ASSIGN_OR_RETURN(const Fields old_fields, ConfigFields(before));
   ONWARD_ASSIGN_OR_RETURN(const Fields fields, ConfigFields(now));

@@ -1,4 +1,4 @@
-// What Trainer writes to checkpoints and continues from.
+// Writes a training's checkpoints, and continues from them.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

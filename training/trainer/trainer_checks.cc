@@ -1,4 +1,4 @@
-// What a trainer looks at besides its steps: whether an evaluation fits before the first one, where
+// Checks of a trainer besides its steps: whether an evaluation fits before the first one, where
 // values that are not finite come from, and what the trained model says of its data.
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
@@ -25,7 +25,7 @@ std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
 
 }  // namespace
 
-// What PlanMemory, which reads the evaluation's first batch, has not looked at: a metric that does
+// Checks what PlanMemory, which reads the evaluation's first batch, does not: a metric that does
 // not fit is refused now, not after the first epoch.
 absl::Status TrainingLoop::CheckEvaluation() const {
   if (evaluation_loader_ == nullptr) return absl::OkStatus();

@@ -1,5 +1,5 @@
-// How much memory a training needs, and which parts of the forward pass are computed again so that
-// it keeps to a budget.
+// The memory that a training needs, and the parts of the forward pass that are computed again so
+// that it keeps to a budget.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -37,7 +37,7 @@ struct Batches {
   int64_t examples = 0;  // memory that the examples of one take until they are together
 };
 
-// Of a loader that is asked for `count` batches, so many in each step.
+// Reads `count` batches of a loader, so many in each step.
 absl::StatusOr<Batches> ReadBatches(Loader& loader, int64_t count, int64_t per_step) {
   loader.Seek(0, 0);
   Batches batches;
@@ -113,7 +113,7 @@ absl::Status TrainingLoop::FitSession() {
       "; the budget is ", BytesText(budget), " (a smaller batch_size needs less)"));
 }
 
-// What a phase needs, added to the plan.
+// Adds the memory of a phase to the plan.
 absl::Status TrainingLoop::PlanPhase(size_t phase, const DataConfig& data, const BatchSizes& sizes,
                                      PlannedMemory* sum) {
   PlannedMemory most;
@@ -254,7 +254,7 @@ void TrainingLoop::PlanCheckpoints(int64_t written, int64_t written_at_end, int6
     planned_.optimizer += std::max<int64_t>(0, written_at_end);
 }
 
-// What LBFGS keeps and works with.
+// The memory that LBFGS keeps and works with.
 absl::StatusOr<Lbfgs::Memory> TrainingLoop::PlanLbfgs() const {
   const Lbfgs::Options made = MakeLbfgsOptions(config_.optimizer().lbfgs());
   int64_t elements = 0, bytes = 0;
@@ -266,7 +266,7 @@ absl::StatusOr<Lbfgs::Memory> TrainingLoop::PlanLbfgs() const {
   return Lbfgs::MemoryOf(made, elements, bytes, TotalSteps(), options_.interrupted != nullptr);
 }
 
-// What comes every so many steps, or after every epoch.
+// Returns whether what comes every so many steps, or after every epoch, comes before the end.
 bool TrainingLoop::ComesBeforeTheEnd(bool has_every_steps, int64_t every_steps) const {
   return TotalSteps() > (has_every_steps ? every_steps : steps_per_epoch());
 }

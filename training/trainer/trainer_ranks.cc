@@ -1,4 +1,4 @@
-// What the trainers of several ranks do together, besides the all-reduce nodes of their steps.
+// Work of several ranks' trainers together, besides the all-reduce nodes of their steps.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "onward/status.h"
@@ -26,7 +26,7 @@ absl::Status TrainingLoop::StartTogether() {
       *session_);
 }
 
-// What one rank is asked ends all of them, after the same step. A rank that is gone shows in what
+// A request to one rank ends all of them, after the same step. A rank that is gone shows in what
 // comes next.
 bool TrainingLoop::AnyRank(bool value) const {
   if (ranks() == 1) return value;

@@ -1,4 +1,4 @@
-// What a trainer does around each of its steps.
+// The work of a trainer around each of its steps.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +39,7 @@ bool TrainingLoop::Interrupted() {
   return interrupted_;
 }
 
-// What histograms are of, at the steps that have some.
+// Reads the values for histograms, at the steps that have some.
 absl::Status TrainingLoop::ReadWeights(StepReport& report) const {
   const LogConfig& log = config_.log();
   if (!log.has_histogram_steps() || report.step % log.histogram_steps() != 0) {

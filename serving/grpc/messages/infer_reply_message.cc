@@ -25,7 +25,7 @@ size_t SizeOf(const std::vector<BodyPart>& parts) {
   return size;
 }
 
-// What stands before the bytes of a field.
+// The bytes before those of a field.
 std::string FieldHead(int number, size_t size) {
   uint8_t bytes[16];
   uint8_t* end = google::protobuf::io::CodedOutputStream::WriteTagToArray(

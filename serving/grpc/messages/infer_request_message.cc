@@ -73,7 +73,7 @@ absl::StatusOr<Tensor> ReadInput(const ModelInferRequest::InferInputTensor& inpu
   return Annotate(tensor.status(), absl::StrCat(where, ": raw_input_contents of ", name, ":"));
 }
 
-// Whether the elements are raw contents.
+// Returns whether the elements are raw contents.
 absl::StatusOr<bool> IsRaw(const ModelInferRequest& message) {
   const int raw = message.raw_input_contents_size();
   for (int i = 0; i < message.inputs_size(); ++i) {
