@@ -47,7 +47,7 @@ class MuonStep : public Kernel {
     const DimsView dims = context.input_dims(0);
     if (dims.size() != 2) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Muon takes matrices alone, the parameter has shape ", DimsString(dims)));
+          absl::StrCat("Muon takes only matrices, but the parameter has shape ", DimsString(dims)));
     }
     auto* plan = context.NewState<MuonPlan>();
     plan->rows = dims[0];

@@ -84,7 +84,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCausalConv(const NodeSpec& spec) {
   const std::string activation = spec.attributes().String("activation", "none");
   const bool silu = activation == "silu" || activation == "swish";
   if (!silu && activation != "none")
-    return absl::InvalidArgumentError(absl::StrCat("unknown activation '", activation, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("activation is '", activation, "', must be none, silu or swish"));
   std::unique_ptr<Kernel> kernel;
   DispatchDType(TypeList<float, Float16, BFloat16>(), spec.input_dtype(0), [&](auto tag) {
     kernel = std::make_unique<CausalConv<typename decltype(tag)::type>>(silu);

@@ -249,7 +249,8 @@ Made MakeCol2Im(const NodeSpec& spec) {
 Made MakeMaxRoiPool(const NodeSpec& spec) {
   const std::vector<int64_t> shape = spec.attributes().Ints("pooled_shape");
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
-    return absl::InvalidArgumentError(absl::StrCat("pooled_shape is ", DimsString(shape)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("pooled_shape is ", DimsString(shape), ", must be two numbers of at least 1"));
   std::unique_ptr<Kernel> made;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
     made = std::make_unique<MaxRoiPool<typename decltype(tag)::type>>(

@@ -132,7 +132,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDeformConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   const int64_t offset_group = spec.attributes().Int("offset_group", 1);
   if (offset_group < 1)
-    return absl::InvalidArgumentError(absl::StrCat("offset_group is ", offset_group));
+    return absl::InvalidArgumentError(
+        absl::StrCat("offset_group is ", offset_group, ", must be at least 1"));
   std::unique_ptr<Kernel> kernel;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
     kernel = std::make_unique<DeformConv<typename decltype(tag)::type>>(attributes, offset_group);

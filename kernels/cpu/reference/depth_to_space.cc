@@ -64,7 +64,8 @@ class BlockedTranspose : public Kernel {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec, bool to_space) {
   const int64_t block = spec.attributes().Int("blocksize", 0);
   if (block < 1 || block > (int64_t{1} << 30))
-    return absl::InvalidArgumentError(absl::StrCat("blocksize is ", block));
+    return absl::InvalidArgumentError(
+        absl::StrCat("blocksize is ", block, ", must be from 1 to 2^30"));
   const std::string mode = spec.attributes().String("mode", "DCR");
   if (mode != "DCR" && mode != "CRD")
     return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "', not DCR or CRD"));

@@ -190,7 +190,7 @@ class FlexAttention : public Kernel {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFlexAttention(const NodeSpec& spec) {
   const DType dtype = spec.input_dtype(0);
   if (spec.attributes().Has("scale") && !(spec.attributes().Float("scale", 0.0f) >= 0.0f))
-    return absl::InvalidArgumentError("scale is negative");
+    return absl::InvalidArgumentError("scale must be at least 0");
   const int64_t wanted = spec.attributes().Int("softmax_precision", 0);
   DType precision = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   if (wanted > 0 && wanted < kNumDTypes) precision = static_cast<DType>(wanted);

@@ -227,7 +227,9 @@ Made MakeGatherElements(const NodeSpec& spec) {
 
 Made MakeGatherND(const NodeSpec& spec) {
   const int64_t batch_dims = spec.attributes().Int("batch_dims", 0);
-  if (batch_dims < 0) return absl::InvalidArgumentError(absl::StrCat("batch_dims is ", batch_dims));
+  if (batch_dims < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("batch_dims is ", batch_dims, ", must be at least 0"));
   return std::make_unique<GatherND>(batch_dims);
 }
 

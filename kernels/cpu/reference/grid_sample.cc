@@ -292,14 +292,16 @@ Made MakeGridSample(const NodeSpec& spec) {
   } else if (mode == "cubic") {
     options.mode = Mode::kCubic;
   } else if (mode != "linear") {
-    return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("mode is '", mode, "', must be linear, nearest or cubic"));
   }
   if (padding == "border") {
     options.padding = Padding::kBorder;
   } else if (padding == "reflection") {
     options.padding = Padding::kReflection;
   } else if (padding != "zeros") {
-    return absl::InvalidArgumentError(absl::StrCat("padding_mode is '", padding, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("padding_mode is '", padding, "', must be zeros, border or reflection"));
   }
   Sum sum = nullptr;
   if (options.mode == Mode::kNearest) {

@@ -200,7 +200,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLinearAttention(const NodeSpec& spec
   a.gated = rule == "gated" || rule == "gated_delta";
   a.delta = rule == "delta" || rule == "gated_delta";
   if (!a.gated && !a.delta && rule != "linear")
-    return absl::InvalidArgumentError(absl::StrCat("unknown update_rule '", rule, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("update_rule is '", rule, "', must be linear, gated, delta or gated_delta"));
   if (a.q_heads < 1 || a.kv_heads < 1 || a.q_heads % a.kv_heads != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("q_num_heads ", a.q_heads, " is not a multiple of kv_num_heads ", a.kv_heads));

@@ -187,7 +187,9 @@ Made MakeCastMap(const NodeSpec& spec) {
         absl::StrCat("map_form is '", form, "', not DENSE or SPARSE"));
   const int64_t length = attributes.Int("max_map", 1);
   if (form == "SPARSE") {
-    if (length < 1) return absl::InvalidArgumentError(absl::StrCat("max_map is ", length));
+    if (length < 1)
+      return absl::InvalidArgumentError(
+          absl::StrCat("max_map is ", length, ", must be at least 1"));
     ONWARD_RETURN_IF_ERROR(CheckedByteSize(DType::kString, Dims{1, length}).status());
   }
   const std::shared_ptr<const Type>& element = spec.input_type(0).element;

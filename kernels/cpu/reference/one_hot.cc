@@ -44,7 +44,8 @@ class OneHot : public Kernel {
     if (depth->num_elements() != 1 || NumElements(context.input_dims(2)) != 2)
       return absl::InvalidArgumentError("depth must have one element and values two");
     const int64_t count = read_depth_(depth->data, 0);
-    if (count < 0) return absl::InvalidArgumentError(absl::StrCat("depth is ", count));
+    if (count < 0)
+      return absl::InvalidArgumentError(absl::StrCat("depth is ", count, ", must be at least 0"));
     const DimsView dims = context.input_dims(0);
     ONWARD_ASSIGN_OR_RETURN(const int64_t axis,
                             NormalizeAxis(axis_, static_cast<int64_t>(dims.size()) + 1));

@@ -294,7 +294,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
 template <GlobalKind kKind>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
   const int64_t p = spec.attributes().Int("p", 2);
-  if (p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", p));
+  if (p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", p, ", must be at least 1"));
   std::unique_ptr<Kernel> kernel;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
     kernel = std::make_unique<GlobalPool<typename decltype(tag)::type>>(kKind, p);

@@ -231,7 +231,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMultinomial(const NodeSpec& spec) {
   const DType dtype = DTypeAttribute(spec, DType::kInt32);
   const int64_t samples = spec.attributes().Int("sample_size", 1);
   if (samples < 0)
-    return absl::InvalidArgumentError(absl::StrCat("sample_size is ", samples, ", is negative"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("sample_size is ", samples, ", must be at least 0"));
   CumulateLoop loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = CumulateRow<typename decltype(tag)::type>; });

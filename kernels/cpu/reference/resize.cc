@@ -122,12 +122,14 @@ class Resize : public Kernel {
         axes[i].scale = static_cast<double>(scale);
         const double size = ScaledSize(axes[i].in, scale);
         if (!(axes[i].scale > 0) || !(size <= 9e15))  // infinity times a dim of 0 is NaN
-          return absl::InvalidArgumentError(absl::StrCat("scales[", i, "] is ", axes[i].scale));
+          return absl::InvalidArgumentError(
+              absl::StrCat("scales[", i, "] is ", axes[i].scale, ", out of range"));
         axes[i].out = static_cast<int64_t>(size);
       } else {
         axes[i].out = sizes->as<int64_t>()[i];
         if (axes[i].out < 0 || axes[i].out > (int64_t{1} << 52))
-          return absl::InvalidArgumentError(absl::StrCat("sizes[", i, "] is ", axes[i].out));
+          return absl::InvalidArgumentError(
+              absl::StrCat("sizes[", i, "] is ", axes[i].out, ", out of range"));
         axes[i].scale = axes[i].in == 0 ? 1 : static_cast<double>(axes[i].out) / in;
       }
     }

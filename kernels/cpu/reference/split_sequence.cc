@@ -46,7 +46,8 @@ class SplitToSequence : public AtRun {
     }
     if (even) {
       const int64_t size = sizes[0];
-      if (size <= 0) return absl::InvalidArgumentError(absl::StrCat("split is ", size));
+      if (size <= 0)
+        return absl::InvalidArgumentError(absl::StrCat("split is ", size, ", must be at least 1"));
       sizes.assign(static_cast<size_t>(dim / size), size);
       if (dim % size != 0) sizes.push_back(dim % size);
     }

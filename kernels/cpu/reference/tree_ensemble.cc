@@ -220,7 +220,8 @@ Made MakeRegressor(const NodeSpec& spec) {
   constexpr std::string_view kNames[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
   if (found == std::end(kNames))
-    return absl::InvalidArgumentError(absl::StrCat("aggregate_function is '", name, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("aggregate_function is '", name, "', must be AVERAGE, SUM, MIN or MAX"));
   ensemble.aggregate = static_cast<Aggregate>(found - std::begin(kNames));
   ONWARD_RETURN_IF_ERROR(ensemble.Check());
   return std::make_unique<Regressor>(std::move(ensemble));
