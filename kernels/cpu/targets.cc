@@ -1,9 +1,8 @@
 #include "kernels/cpu/targets.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
-
-#include "kernels/cpu/parse_targets.h"
 
 #if defined(__x86_64__)
 #define ONWARD_CPU_HAS(feature) __builtin_cpu_supports(feature)
@@ -13,6 +12,14 @@
 
 namespace onward::kernels::cpu {
 namespace {
+
+// The target and those that it implies.
+TargetMask WithImplied(Target target) {
+  TargetMask mask = MaskOf(target);
+  for (; target != Target::kBaseline; target = RowOf(target).implied)
+    mask |= MaskOf(RowOf(target).implied);
+  return mask;
+}
 
 TargetMask Detect() {
 #if defined(__x86_64__)
@@ -32,7 +39,9 @@ TargetMask Detect() {
 std::atomic<TargetMask>& Limit() {
   static std::atomic<TargetMask> limit = [] {
     const char* names = std::getenv("ONWARD_CPU");
-    return names == nullptr ? ~TargetMask{0} : ParseTargets(names).value_or(~TargetMask{0});
+    TargetMask mask = 0;
+    const bool is_known = names != nullptr && ReadTargets(names, mask).empty();
+    return is_known ? mask : ~TargetMask{0};
   }();
   return limit;
 }
@@ -49,6 +58,20 @@ TargetMask AllowedTargets() {
 }
 
 void LimitTargets(TargetMask mask) { Limit().store(mask, std::memory_order_relaxed); }
+
+std::string_view ReadTargets(std::string_view list, TargetMask& mask) {
+  mask = 0;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    int i = 0;
+    while (i < kNumTargets && kTargetRows[i].name != name) ++i;
+    if (i == kNumTargets) return name.empty() ? "," : name;
+    mask |= WithImplied(static_cast<Target>(i));
+  }
+  return "";
+}
 
 std::string TargetNames(TargetMask mask) {
   std::string names;

@@ -85,8 +85,12 @@ TargetMask DetectedTargets();
 TargetMask AllowedTargets();
 
 // Limits the process to the targets of `mask`, and the baseline. At first the limit is what the
-// environment variable ONWARD_CPU names, if ParseTargets (parse_targets.h) takes it.
+// environment variable ONWARD_CPU names, if rows have all its names.
 void LimitTargets(TargetMask mask);
+
+// Sets `mask` to the targets of a list such as "avx2" or "avx512vnni,avx512bf16", with those that
+// they imply. Returns the first name that no row has, or "".
+std::string_view ReadTargets(std::string_view list, TargetMask& mask);
 
 // "baseline avx2 avx512"
 std::string TargetNames(TargetMask mask);
