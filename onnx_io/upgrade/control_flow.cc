@@ -7,7 +7,7 @@
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/opset.h"
 #include "onnx/defs/schema.h"
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 #include "onward/import.h"
 
 namespace onward::onnx_io {

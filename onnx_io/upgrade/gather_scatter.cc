@@ -1,4 +1,4 @@
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onward_schemas.h"
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "onnx_io/upgrade/families.h"
+
 namespace onward::onnx_io {
 
 namespace {
@@ -42,11 +44,6 @@ absl::Span<const UpgradeRule> UpgradeRulesOf(std::string_view domain, std::strin
       begin, all.end(), key, [](const auto& k, const UpgradeRule& rule) { return k < Key(rule); });
   return absl::MakeConstSpan(all).subspan(static_cast<size_t>(begin - all.begin()),
                                           static_cast<size_t>(end - begin));
-}
-
-absl::Status DropConsumedInputs(NodeUpgrade& upgrade) {
-  upgrade.attributes().Erase("consumed_inputs");
-  return absl::OkStatus();
 }
 
 }  // namespace onward::onnx_io

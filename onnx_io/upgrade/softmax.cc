@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "onnx_io/upgrade/rules.h"
+#include "onnx_io/upgrade/families.h"
 
 namespace onward::onnx_io {
 
