@@ -14,6 +14,20 @@ bool IsExactName(std::string_view name) {
          std::end(kTrainingNames);
 }
 
+// Whether training makes a value of that name for one of the weights, as "average/<weight>" or
+// "optimizer/<weight>/<state>".
+bool IsMadeOf(std::string_view name, absl::Span<const std::string> weights) {
+  for (const std::string_view prefix : kTrainingPrefixes) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    return std::any_of(weights.begin(), weights.end(), [&](std::string_view weight) {
+      return rest.starts_with(weight) &&
+             (rest.size() == weight.size() || rest[weight.size()] == '/');
+    });
+  }
+  return false;
+}
+
 // No exporter writes it.
 constexpr std::string_view kSuffix = "/onward.own";
 
@@ -49,7 +63,7 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
     const std::string name = graph.value(id).name;
     if (!IsTrainingName(name)) continue;
     if (std::find(initializers.begin(), initializers.end(), name) != initializers.end()) {
-      if (!IsExactName(name)) continue;
+      if (!IsExactName(name) && !IsMadeOf(name, initializers)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the model's initializer '", name,
                        "' has the name of a value that training adds; rename it in the model"));

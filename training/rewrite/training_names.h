@@ -24,8 +24,8 @@ std::string QuotedUserName(std::string_view name);
 
 // Gives the model's inputs and what it computes under such names others (NameInTraining), its
 // outputs included, which a training leaves out; `scored` is the output that the loss is of, and
-// the result its name from now on. InvalidArgument: one of the `initializers` has such a name, by
-// which configs and checkpoints know it.
+// the result its name from now on. InvalidArgument: one of the `initializers`, which configs and
+// checkpoints know by their names, is called like a value that training adds.
 absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
                                               absl::Span<const std::string> initializers);
 

@@ -112,6 +112,21 @@ TEST_F(TrainingNamesTest, NamesOfWeightsAreRefused) {
                         "adds; rename it in the model"));
 }
 
+// An initializer that is called like what training makes of another one.
+TEST_F(TrainingNamesTest, NamesMadeOfWeightsAreRefused) {
+  for (const std::string name :
+       {"average/fc2.weight", "gradient/fc2.weight", "gradient_norm/fc2.weight", "next/fc2.weight",
+        "optimizer/fc2.weight/momentum"}) {
+    SCOPED_TRACE(name);
+    Write("a", "b", "logits", "c", name);
+    EXPECT_THAT(Error(Detailed("logits")),
+                HasSubstr(absl::StrCat("the model's initializer '", name,
+                                       "' has the name of a value that training adds")));
+  }
+  Write("a", "b", "logits", "c", "average/of.another");
+  EXPECT_EQ(Error(Detailed("logits")), "OK");
+}
+
 // Of inputs and of fields of the data: users continue writing them.
 TEST_F(TrainingNamesTest, InputsAndFieldsKeepTheirNames) {
   const auto plain = Train(Detailed("logits"));
