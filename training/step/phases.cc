@@ -182,8 +182,7 @@ class PhaseMaker {
       for (const UpdateBinding& update : phase.model.updates)
         state.push_back(phase.model.graph.value(update.input).name);
     }
-    std::vector<std::string> averaged = phases_.parameters;
-    averaged.insert(averaged.end(), phases_.buffers.begin(), phases_.buffers.end());
+    const std::vector<std::string> averaged = phases_.weights();
     if (config_.has_average() && config_.average().kind() == AverageConfig::UNIFORM) {
       ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
                               StatisticsPhase(trained_, config_, averaged, budget_));
@@ -219,6 +218,12 @@ class PhaseMaker {
 };
 
 }  // namespace
+
+std::vector<std::string> TrainingPhases::weights() const {
+  std::vector<std::string> names = parameters;
+  names.insert(names.end(), buffers.begin(), buffers.end());
+  return names;
+}
 
 absl::StatusOr<TrainingPhases> MakeTrainingPhases(const TrainableModel& trained,
                                                   const TrainConfig& config,

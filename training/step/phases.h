@@ -39,6 +39,9 @@ struct TrainingPhases {
   std::vector<WeightChoice> choices;    // of all float initializers, with the reasons
   std::vector<std::string> buffers;     // running statistics and what else a run of it updates
   int patches_left = -1;                // of PhaseOptions::stop_after_patches, for the sessions
+
+  // The state that is the model's own: parameters and buffers.
+  std::vector<std::string> weights() const;
 };
 
 struct PhaseOptions {

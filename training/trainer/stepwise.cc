@@ -35,7 +35,7 @@ absl::Status Stepwise::Open(Model model, const std::vector<Field>& fields) {
   ONWARD_RETURN_IF_ERROR(MakeSession(std::exchange(phases_.graphs, {})));
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   // The session has the weights from now on.
-  weights_ = ReleaseWeights(session_->state_names(), trained_.model.graph);
+  weights_ = ReleaseWeights(phases_.weights(), trained_.model.graph);
   // A step that nobody interrupts would not remember what an error in its middle must bring back.
   const auto interrupted = [] { return false; };
   ONWARD_ASSIGN_OR_RETURN(step_, TrainingStep::Create({config_, phases_, *session_, batches_,

@@ -60,7 +60,7 @@ absl::Status TrainingLoop::Open(std::optional<Model> model) {
   ONWARD_RETURN_IF_ERROR(CheckEvaluation());
   ONWARD_RETURN_IF_ERROR(checks_.CheckState(*session_));
   // The session has the weights from now on.
-  weights_ = ReleaseWeights(session_->state_names(), trained_.model.graph);
+  weights_ = ReleaseWeights(phases_.weights(), trained_.model.graph);
   ONWARD_RETURN_IF_ERROR(OpenSteps());
   ONWARD_RETURN_IF_ERROR(OpenCheckpoints());
   return StartTogether();

@@ -5,6 +5,8 @@
 
 #include "files/safetensors.h"
 #include "graph/ir/graph_edit.h"
+#include "graph/ir/print.h"
+#include "graph/ops/onward_schemas.h"
 #include "tests/training/trainer/trainer_fixture.h"
 
 namespace onward::training {
@@ -125,6 +127,43 @@ TEST_F(TrainingNamesTest, NamesMadeOfWeightsAreRefused) {
   }
   Write("a", "b", "logits", "c", "average/of.another");
   EXPECT_EQ(Error(Detailed("logits")), "OK");
+}
+
+// They are neither weights nor what training adds.
+TEST_F(TrainingNamesTest, ConstantsOfTheModelKeepTheirValues) {
+  for (const std::string name : {"optimizer/step", "average/fc1.weight", "batch/share"}) {
+    SCOPED_TRACE(name);
+    GraphBuilder builder("mlp");
+    const Expr image = builder.Input("image", DType::kFloat32, {"batch", 1, kSide, kSide});
+    const Expr hidden =
+        Gemm(Op("Flatten", {image}), builder.Constant(Normal({36, 3}, 0.2, 1), "fc1.weight"));
+    builder.Output("logits", hidden * builder.Input("factor", DType::kFloat32, {3}));
+    absl::StatusOr<Model> model = builder.Build();
+    ASSERT_TRUE(model.ok()) << model.status();
+    Node node;
+    node.op_type = "Constant";
+    node.schema = FindSchema(node.op_type, "");
+    node.attributes.Set("value", Attribute(Tensor::Of<float>({3}, {1, 2, 3})));
+    GraphEdit edit(model->graph);
+    const ValueId stand_in = model->graph.FindValue("factor");
+    const ValueId constant = edit.AddValue(name, model->graph.type(stand_in));
+    node.outputs = {constant};
+    edit.AddNode(std::move(node));
+    edit.ReplaceUses(stand_in, constant);
+    edit.RemoveInput(stand_in);
+    ASSERT_TRUE(ExportFile(*model, scratch_.path("mlp.onnx")).ok());
+    const auto trainer = Train(Detailed("logits"));
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    EXPECT_THAT((*trainer)->parameters(), ::testing::ElementsAre("fc1.weight"));
+    const auto trained = (*trainer)->TrainedModel();
+    ASSERT_TRUE(trained.ok()) << trained.status();
+    const ValueId kept_at = trained->graph.FindValue(name);
+    ASSERT_TRUE(kept_at.valid()) << Print(trained->graph);
+    const std::optional<Tensor>& kept = trained->graph.value(kept_at).constant;
+    ASSERT_TRUE(kept.has_value());
+    ASSERT_EQ(kept->dtype(), DType::kFloat32);
+    EXPECT_EQ(kept->span<float>(), absl::MakeConstSpan({1.0f, 2.0f, 3.0f}));
+  }
 }
 
 // Of inputs and of fields of the data: users continue writing them.
