@@ -1,13 +1,12 @@
 // A program bound again to other shapes takes from an earlier binding what has not changed; the
 // result must be the binding that it would have got by itself.
-#include "executors/plan/bind_program.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "executors/compile.h"
+#include "executors/plan/bind_program.h"
 #include "tests/support/text_model.h"
 
 namespace onward::executors {
