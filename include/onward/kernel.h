@@ -43,7 +43,7 @@ struct KernelOptions {
   uint32_t cpu_targets = ~uint32_t{0};
 };
 
-// Which rows of a batch a run has, where several ranks share the batch. Random ops draw for each of
+// The rows of a batch that a run has, where several ranks share it. Random ops draw for each of
 // them what they draw in a run that has the whole batch.
 struct BatchSlice {
   int64_t begin = 0;  // the first row
@@ -51,7 +51,7 @@ struct BatchSlice {
   int64_t whole = 0;  // rows of the batch; 0: the run has them all
 };
 
-// What flows through one slot: a tensor by view, or a sequence, optional or map by object (`object`
+// The value in one slot: a tensor by view, or a sequence, optional or map by object (`object`
 // not null).
 struct SlotValue {
   TensorView tensor;
@@ -70,7 +70,7 @@ class Body {
       RunContext& context, absl::Span<const SlotValue> inputs) const = 0;
 };
 
-// What a maker may look at.
+// The node as its maker sees it.
 class NodeSpec {
  public:
   NodeSpec(const Graph& graph, NodeId id, const KernelOptions& options)
@@ -133,7 +133,7 @@ class StateArena {
   size_t used_ = 0;
 };
 
-// What Bind decided about one output.
+// The decision of Bind about one output.
 struct OutputPlan {
   enum class Kind : uint8_t {
     kUnset,
@@ -242,7 +242,7 @@ class BindContext {
   void* values_[4] = {};
 };
 
-// What the executor does for a kernel while it runs; kept out of the hot path.
+// Services of the executor for a kernel while it runs; kept out of the hot path.
 class RunServices {
  public:
   virtual ~RunServices() = default;
@@ -253,7 +253,7 @@ class RunServices {
   virtual uint64_t run_index() const = 0;  // counts runs of the session: the step of random streams
   virtual BatchSlice batch_slice() const { return {}; }
   virtual void* stream() const = 0;  // the provider's stream, null on CPU
-  // What a control-flow body keeps between its runs within this run state; empty at first.
+  // The state that a control-flow body keeps between its runs in this run state; empty at first.
   virtual std::shared_ptr<void>& body_state(const Body* body) = 0;
 };
 
@@ -340,7 +340,7 @@ class Kernel {
   // Inputs that must lie in host memory although the kernel runs on a device (bit per input).
   virtual uint64_t host_inputs() const { return 0; }
   virtual uint64_t host_outputs() const { return 0; }
-  // Whether small results may be computed while binding: false for random, stateful and
+  // Returns whether small results may be computed while binding: false for random, stateful and
   // control-flow kernels.
   virtual bool pure() const { return true; }
 };

@@ -1,5 +1,5 @@
-// What rows of Attention attend, and the softmax over it, in float32: what Attention and its
-// gradient share.
+// The keys that rows of Attention attend, and the softmax over them, in float32; Attention and its
+// gradient share them.
 #pragma once
 
 #include "kernels/cpu/simd/attention_row.h"
@@ -33,7 +33,7 @@ class AttentionRows {
   // Unimplemented for a dtype of the mask or of the softmax that these rows do not have.
   static absl::Status CheckTypes(const AttentionAttributes& attributes, const NodeSpec& spec,
                                  int mask);
-  // Whether the numbers of valid keys are in range.
+  // InvalidArgument: a number of valid keys is out of range.
   absl::Status CheckNonpad(const RunContext& context, const AttentionGeometry& g) const;
 
   float ScaleOf(const AttentionGeometry& g) const;

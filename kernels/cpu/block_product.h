@@ -36,7 +36,7 @@ int64_t BlockRowsSize(const GemmTileKernels& tiles, int64_t rows, int64_t k);  /
 BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t stride,
                         bool transposed, int64_t rows, int64_t k, float* to);
 
-// What rows of C need: columns of B, and steps of k.
+// The part of a product that rows of C need: columns of B, and steps of k.
 struct BlockWindow {
   int64_t column_begin, column_end;
   int64_t step_begin, step_end;

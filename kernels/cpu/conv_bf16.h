@@ -62,7 +62,7 @@ struct PairsConvPlan {
   int64_t filter_floats = 0, patch_floats = 0, worker_floats = 0;
   int64_t packed_floats = 0;  // of worker_floats: the packed patches
 
-  // Whether filters are packed side by side: they lie so.
+  // Filters are packed side by side, as they lie.
   bool by_columns() const { return filters.taps == 1 && filters.filter == 1; }
   int64_t image_pixels() const { return rows * columns; }
   int64_t floats(int num_workers) const {

@@ -1,4 +1,4 @@
-// What kernels of onward.ConvWeightGradient read of a node.
+// The attributes that kernels of onward.ConvWeightGradient read of a node.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// How a float32 convolution becomes products of matrices, and how they are cut. Per image and
+// A float32 convolution as products of matrices, and the way they are cut. Per image and
 // group: Y[m, n] = W[m, k] P[k, n] with m filters, n output pixels and k = channels x taps, where
 // the columns of P are the patches of the image.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace onward::kernels::cpu {
 
-// Which operand lies along the vectors.
+// The operand that lies along the vectors.
 enum class ConvForm : uint8_t {
   kPixelLanes,    // tiles of filters x pixels, stored as they are
   kChannelLanes,  // tiles of pixels x filters, stored transposed: for maps too small to fill lanes

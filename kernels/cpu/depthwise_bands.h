@@ -1,4 +1,4 @@
-// How depthwise kernels cut an image into bands of rows.
+// The bands of rows into which depthwise kernels cut an image.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How Einsum runs: each operand loses the labels that nothing else reads, then operands are
+// The plan of Einsum: each operand loses the labels that nothing else reads, then operands are
 // multiplied from left to right as batched matrix products, and the result is permuted to the
 // output.
 #pragma once

@@ -10,7 +10,7 @@
 
 namespace onward::kernels::cpu {
 
-// How the second operand lies in memory.
+// The layout of the second operand in memory.
 enum class ColumnsLayout : uint8_t {
   kRows,        // B[k, n] at b[k * stride + n]
   kTransposed,  // B[k, n] at b[n * stride + k]
@@ -33,7 +33,7 @@ class PackedMatrix {
   Tensor panels_;
 };
 
-// How one product, or a batch of equal ones, is cut into chunks. Depends on sizes alone.
+// The chunks of one product, or of a batch of equal ones. They depend on sizes alone.
 struct GemmPlan {
   int64_t m = 0;
   int64_t n = 0;

@@ -24,7 +24,7 @@ struct PairsPlan {
   int64_t scratch = 0;        // floats
 };
 
-// Whether operands of this size are worth a pass of their own.
+// Returns whether packing operands of this size is worth a pass of its own.
 bool PacksOnce(const GemmTileKernels& tiles, int64_t m, int64_t n, int64_t k);
 
 PairsPlan PlanPairs(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m, int64_t n,

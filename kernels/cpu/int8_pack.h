@@ -9,12 +9,12 @@
 
 namespace onward::kernels::cpu {
 
-// Whether elements are shifted by 128 in packed form: unsigned bytes where the tile reads signed
+// Returns whether packed elements are shifted by 128: unsigned bytes where the tile reads signed
 // ones, or the reverse. Zero points shift with them.
 inline bool IsShifted(const Int8TileKernels& tiles, DType dtype, bool reads_unsigned) {
   return tiles.element_bytes == 1 && (dtype == DType::kUint8) != reads_unsigned;
 }
-// What is added to a zero point of a shifted operand.
+// Returns the number that is added to a zero point of a shifted operand.
 inline int32_t ZeroShift(DType dtype, bool shifted) {
   return !shifted ? 0 : dtype == DType::kUint8 ? -128 : 128;
 }

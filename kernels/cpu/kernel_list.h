@@ -1,4 +1,4 @@
-// What a kernel family hands to the provider. Family sources include this and not families.h, so
+// The list that a kernel family gives to the provider. Its sources include this, not families.h, so
 // that a new family does not recompile the others.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What this machine can do at most, measured with the instructions that kernels use: ceilings that
+// The peaks of this machine, measured with the instructions that kernels use: ceilings that
 // no kernel passes.
 #pragma once
 

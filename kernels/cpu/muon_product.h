@@ -25,7 +25,7 @@ struct MuonProduct {
   void Run(const RunContext& context, const double* a, const double* b, double* c,
            double* scratch) const;
 
-  // What Plan decides.
+  // Decided by Plan.
   const GemmTileKernels* tiles = nullptr;
   GemmPlan plan = {};
   PairsPlan pairs = {};

@@ -1,4 +1,4 @@
-// What kernels of optimizers' steps (graph/optimizers) ask of a node.
+// Checks that kernels of optimizers' steps (graph/optimizers) make of a node.
 #pragma once
 
 #include "absl/status/status.h"

@@ -15,7 +15,7 @@ struct PackedWeights {
   float* candidate_bias = nullptr;  // GRU, linear before reset: added to H's part of the candidate
 };
 
-// How many floats they have.
+// The numbers of their floats.
 struct WeightSizes {
   int64_t directions, gates, hidden, input, padded;
   int64_t k_per_word;

@@ -1,4 +1,4 @@
-// What a reduction over some axes walks, worked out once per shape: axes of size 1 are dropped and
+// The loops of a reduction over axes, worked out once per shape: axes of size 1 are dropped and
 // neighbours of the same kind merged.
 #pragma once
 
@@ -38,7 +38,7 @@ inline int64_t LoopOffset(int rank, const int64_t* dims, const int64_t* strides,
   return offset;
 }
 
-// What a Reduce op's attributes say.
+// The attributes of a Reduce op.
 struct ReduceAttributes {
   explicit ReduceAttributes(const NodeSpec& spec)
       : keep_dims(spec.attributes().Int("keepdims", 1) != 0),

@@ -1,4 +1,4 @@
-// What the way back reads of the forward pass: float32, or kept in 16 bits to save memory.
+// Values of the forward pass that the way back reads: float32, or 16 bits to save memory.
 #pragma once
 
 #include "onward/kernel.h"

@@ -1,4 +1,4 @@
-// How a convolution of 3x3 taps is cut into Winograd's tiles (simd/winograd.h) and into work.
+// The cut of a convolution of 3x3 taps into Winograd's tiles (simd/winograd.h) and into work.
 #pragma once
 
 #include <cstdint>

@@ -559,14 +559,12 @@ TEST(Tree, CommentsOfHeadersHaveSubjects) {
     for (const fs::path& source : Sources(kRoot / folder)) {
       if (source.extension() != ".h" && source.extension() != ".cuh") continue;
       const std::string path = fs::relative(source, kRoot);
-      const bool rewritten =  // kernels/cpu and kernel.h still have clauses
-          path.rfind("kernels/cpu/", 0) != 0 && path != "include/onward/kernel.h";
       bool inside = false;
       for (const std::string& line : Lines(source)) {
         std::smatch match;
         const bool is_comment = std::regex_search(line, match, comment);
         EXPECT_FALSE(is_comment && match[1] == "Of") << path << ": " << line;
-        EXPECT_FALSE(is_comment && rewritten && !inside && kClauses.count(match[1]) != 0)
+        EXPECT_FALSE(is_comment && !inside && kClauses.count(match[1]) != 0)
             << path << ": " << line;
         inside = is_comment;
       }

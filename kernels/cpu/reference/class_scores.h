@@ -1,4 +1,4 @@
-// What the classifiers and regressors of ai.onnx.ml share: post_transform and class labels.
+// The parts that classifiers and regressors of ai.onnx.ml share: post_transform, class labels.
 #pragma once
 
 #include <cstdint>

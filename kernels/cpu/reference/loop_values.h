@@ -1,4 +1,4 @@
-// What Loop and Scan keep between iterations: values carried from one to the next, and outputs
+// The values that Loop and Scan keep between iterations: those carried to the next, and outputs
 // stacked over all of them.
 #pragma once
 

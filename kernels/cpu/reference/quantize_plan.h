@@ -1,4 +1,4 @@
-// Which scale and zero point belong to which elements: per tensor, per axis or per block of an
+// The scale and zero point that belong to each element: per tensor, per axis or per block of an
 // axis.
 #pragma once
 

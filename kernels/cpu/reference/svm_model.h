@@ -1,4 +1,4 @@
-// What the support vector machines of ai.onnx.ml share.
+// The attributes and kernel functions that the support vector machines of ai.onnx.ml share.
 #pragma once
 
 #include <cstdint>

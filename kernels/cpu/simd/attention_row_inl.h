@@ -53,7 +53,7 @@ ONWARD_INLINE IVec KeptLanes(const bool* keep, int n) {
   return __builtin_convertvector(bytes, IVec) != IVec{};
 }
 
-// What softmax is taken of: n scores from j on, 1 <= n <= kLanes; -inf where masked and beyond.
+// The scores that softmax reads: n from j on, 1 <= n <= kLanes; -inf where masked and beyond.
 template <bool kAdd, bool kKeep>
 ONWARD_INLINE Vec Biased(const float* scores, float scale, const float* add, const bool* keep,
                          int n) {

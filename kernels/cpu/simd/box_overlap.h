@@ -1,4 +1,4 @@
-// Which of many boxes overlaps a given one.
+// The search for the first of many boxes that overlaps a given one.
 #pragma once
 
 #include <cstdint>

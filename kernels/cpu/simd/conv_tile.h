@@ -1,4 +1,4 @@
-// What convolutions need besides the tiles of matrix products: patches of images as operands, and
+// The loops of convolutions besides the tiles of matrix products: patches as operands, and
 // results stored across channels.
 #pragma once
 

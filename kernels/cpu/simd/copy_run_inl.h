@@ -8,7 +8,7 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 // a / b rounded up, 0 for negative a.
 ONWARD_INLINE int64_t CeilDivision(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
-// Whether some tap of `kernel` lies `phase` beyond a multiple of the stride.
+// Returns whether some tap of `kernel` lies `phase` beyond a multiple of the stride.
 ONWARD_INLINE bool ReadsPhase(int64_t kernel, int64_t dilation, int64_t stride, int64_t phase) {
   for (int64_t k = 0; k < kernel && k < stride; ++k) {
     if (k * dilation % stride == phase) return true;

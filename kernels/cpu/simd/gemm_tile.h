@@ -25,7 +25,7 @@ struct GemmTile {
   float* c = nullptr;
   int64_t c_row = 0;
 
-  // What the sums start from: C itself (a later block of K), or the sum of those given.
+  // The sums start from C itself (a later block of K), or from the sum of those given.
   bool accumulate = false;
   const float* bias_of_column = nullptr;  // [cols]
   const float* bias_of_row = nullptr;     // [rows]

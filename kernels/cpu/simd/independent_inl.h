@@ -1,4 +1,4 @@
-// What tells the compiler that no iteration of the loop that follows reads what another one wrote.
+// Tells the compiler that no iteration of the loop that follows reads what another one wrote.
 #pragma once
 
 #if defined(__clang__)

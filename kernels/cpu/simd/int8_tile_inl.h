@@ -215,7 +215,7 @@ inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish
 
 constexpr int kPeakChains = kRows;
 
-// What the compiler may neither know nor move out of a loop.
+// Hides a value from the compiler, which may then not move it out of a loop.
 inline __attribute__((always_inline)) void Opaque([[maybe_unused]] Sums& sums) {
 #if defined(ONWARD_TARGET_AVX512)
   asm volatile("" : "+v"(sums));

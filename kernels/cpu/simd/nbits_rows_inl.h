@@ -65,7 +65,7 @@ ONWARD_INLINE Vec BlockDot(const uint8_t* codes, const float* x, int64_t bytes) 
   return sum;
 }
 
-// What the zero points of row n take off.
+// Returns the sum that the zero points of row n take off.
 inline float Shift(const NBitsMatrix& w, const float* scales, const float* x_sums, int64_t n) {
   float shift = 0;
   if (w.float_zeros != nullptr || w.packed_zeros != nullptr) {

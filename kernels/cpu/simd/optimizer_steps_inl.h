@@ -36,7 +36,7 @@ struct SgdRule {
   };
 };
 
-// What Adam and its kin share: decay, coupled to the gradient or not, and two running moments in
+// The part that Adam and its kin share: decay, coupled to the gradient or not, and two moments in
 // the states 0 and 1.
 template <bool kDecoupled, typename T>
 struct Moments {

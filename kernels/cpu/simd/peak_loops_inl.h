@@ -15,7 +15,7 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 // enough to stay in registers beside two operands.
 inline constexpr int kPeakChains = kRegisters * 3 / 4;
 
-// What the compiler may neither know nor move.
+// Hides a value from the compiler, which may then neither know nor move it.
 template <typename T>
 ONWARD_INLINE void Opaque(T& value) {
 #if defined(ONWARD_TARGET_AVX512)

@@ -135,7 +135,7 @@ ONWARD_INLINE void StoreColumns(float* x, ColumnPairs c, int n) {
   StoreLanes(x + low, Interleave<kLanes / 2>(c.even, c.odd, kAll), 2 * n - low);
 }
 
-// Whether b comes after a, the largest so far.
+// Lanes where b comes after a, the largest so far.
 ONWARD_INLINE IVec IsLarger(Vec b, Vec a) { return ~(b <= a) & (a == a); }
 
 inline void MaxGradientOfSquares(const PoolPlane& p, float* dx) {
