@@ -1,4 +1,4 @@
-// ReduceMax, ReduceMin and ReduceLogSumExp of float32, on the vectors of one instruction set.
+// The reductions of float32 over axes but ReduceProd, on the vectors of one instruction set.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,26 @@
 namespace onward::kernels::cpu {
 namespace {
 
-enum class Reduction : uint8_t { kMax, kMin, kLogSumExp };
+enum class Reduction : uint8_t {
+  kMax,
+  kMin,
+  kLogSumExp,
+  // Sums; the total is then finished.
+  kSum,
+  kMean,
+  kL1,
+  kL2,
+  kSumSquare,
+  kLogSum,
+};
+
+constexpr bool IsSum(Reduction reduction) { return reduction >= Reduction::kSum; }
+
+constexpr Addend AddendOf(Reduction reduction) {
+  if (reduction == Reduction::kL1) return Addend::kMagnitude;
+  const bool squares = reduction == Reduction::kL2 || reduction == Reduction::kSumSquare;
+  return squares ? Addend::kSquare : Addend::kItself;
+}
 
 constexpr int64_t kColumns = 256;  // reduced side by side
 constexpr int64_t kBlock = 512;    // rows whose sums are added in float
@@ -20,7 +39,10 @@ constexpr int64_t kBlock = 512;    // rows whose sums are added in float
 class FloatReduce : public Kernel {
  public:
   FloatReduce(const ReduceLoops& loops, Reduction reduction, ReduceAttributes attributes)
-      : loops_(loops), reduction_(reduction), attributes_(attributes) {}
+      : loops_(loops),
+        reduction_(reduction),
+        addend_(static_cast<int>(AddendOf(reduction))),
+        attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
     return BindReduce(context, attributes_);
@@ -63,12 +85,20 @@ class FloatReduce : public Kernel {
 
  private:
   float OfNone() const {
+    if (IsSum(reduction_)) return Finish(0, 0);
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     return reduction_ == Reduction::kMin ? kInfinity : -kInfinity;
   }
   float Further(float a, float b) const {
     if (a != a || b != b) return std::numeric_limits<float>::quiet_NaN();
     return reduction_ == Reduction::kMin ? std::min(a, b) : std::max(a, b);
+  }
+
+  float Finish(double total, int64_t count) const {
+    if (reduction_ == Reduction::kMean) total /= static_cast<double>(count);
+    if (reduction_ == Reduction::kL2) total = std::sqrt(total);
+    if (reduction_ == Reduction::kLogSum) total = std::log(total);
+    return static_cast<float>(total);
   }
 
   // One output whose innermost reduced loop is contiguous.
@@ -78,6 +108,11 @@ class FloatReduce : public Kernel {
       return x +
              LoopOffset(plan.reduced_rank - 1, plan.reduced_dims + 1, plan.reduced_strides + 1, r);
     };
+    if (IsSum(reduction_)) {
+      double total = 0;
+      for (int64_t r = 0; r < runs; ++r) total += loops_.sum[addend_](at(r), run);
+      return Finish(total, plan.reduced_count);
+    }
     const auto extreme = reduction_ == Reduction::kMin ? loops_.min : loops_.max;
     float top = extreme(x, run);
     for (int64_t r = 1; r < runs; ++r) top = Further(top, extreme(at(r), run));
@@ -93,19 +128,22 @@ class FloatReduce : public Kernel {
     const auto row = [&](int64_t r) {
       return x + LoopOffset(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, r);
     };
-    float top[kColumns], partial[kColumns];
     double sums[kColumns];
+    if (IsSum(reduction_)) {
+      AddRows(plan, row, columns, sums, [&](const float* from, float* partial) {
+        loops_.add[addend_](from, columns, partial);
+      });
+      for (int64_t j = 0; j < columns; ++j) y[j] = Finish(sums[j], plan.reduced_count);
+      return;
+    }
+    float top[kColumns];
     std::copy_n(x, columns, top);
     const auto into = reduction_ == Reduction::kMin ? loops_.min_into : loops_.max_into;
     for (int64_t r = 1; r < plan.reduced_count; ++r) into(row(r), columns, top);
     if (reduction_ != Reduction::kLogSumExp) return static_cast<void>(std::copy_n(top, columns, y));
-    std::fill_n(sums, columns, 0.0);
-    for (int64_t begin = 0; begin < plan.reduced_count; begin += kBlock) {
-      std::fill_n(partial, columns, 0.0f);
-      const int64_t end = std::min(plan.reduced_count, begin + kBlock);
-      for (int64_t r = begin; r < end; ++r) loops_.add_exp(row(r), top, columns, partial);
-      for (int64_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(partial[j]);
-    }
+    AddRows(plan, row, columns, sums, [&](const float* from, float* partial) {
+      loops_.add_exp(from, top, columns, partial);
+    });
     for (int64_t j = 0; j < columns; ++j) {
       y[j] = std::isfinite(top[j])
                  ? static_cast<float>(std::log(sums[j]) + static_cast<double>(top[j]))
@@ -113,8 +151,23 @@ class FloatReduce : public Kernel {
     }
   }
 
+  // sums = what `add` adds of each reduced row, some rows in float before they are in double.
+  template <typename RowAt, typename Add>
+  static void AddRows(const ReducePlan& plan, const RowAt& row, int64_t columns, double* sums,
+                      const Add& add) {
+    float partial[kColumns];
+    std::fill_n(sums, columns, 0.0);
+    for (int64_t begin = 0; begin < plan.reduced_count; begin += kBlock) {
+      std::fill_n(partial, columns, 0.0f);
+      const int64_t end = std::min(plan.reduced_count, begin + kBlock);
+      for (int64_t r = begin; r < end; ++r) add(row(r), partial);
+      for (int64_t j = 0; j < columns; ++j) sums[j] += static_cast<double>(partial[j]);
+    }
+  }
+
   const ReduceLoops& loops_;
   Reduction reduction_;
+  int addend_;
   ReduceAttributes attributes_;
 };
 
@@ -131,9 +184,15 @@ constexpr KernelEntry Row(std::string_view op, std::string_view name) {
 }
 
 constexpr KernelEntry kKernels[] = {
+    Row<Reduction::kL1>("ReduceL1", "reduce_l1"),
+    Row<Reduction::kL2>("ReduceL2", "reduce_l2"),
+    Row<Reduction::kLogSum>("ReduceLogSum", "reduce_log_sum"),
     Row<Reduction::kLogSumExp>("ReduceLogSumExp", "reduce_log_sum_exp"),
     Row<Reduction::kMax>("ReduceMax", "reduce_max"),
+    Row<Reduction::kMean>("ReduceMean", "reduce_mean"),
     Row<Reduction::kMin>("ReduceMin", "reduce_min"),
+    Row<Reduction::kSum>("ReduceSum", "reduce_sum"),
+    Row<Reduction::kSumSquare>("ReduceSumSquare", "reduce_sum_square"),
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Extremes and sums of exponentials over contiguous float32 elements, per instruction set.
+// Extremes, sums and sums of exponentials over contiguous float32 elements, per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,9 @@
 #include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
+
+// A function of each element before it is added.
+enum class Addend : uint8_t { kItself, kMagnitude, kSquare, kCount };
 
 struct ReduceLoops {
   // The greatest or least element, NaN if one is; an infinity of none.
@@ -18,6 +21,9 @@ struct ReduceLoops {
   double (*sum_exp)(const float* x, int64_t count, float shift);
   // sums[i] += e^(x[i] - shifts[i])
   void (*add_exp)(const float* x, const float* shifts, int64_t count, float* sums);
+  // By Addend: the sum of f(x[i]); sums[i] += f(x[i]).
+  double (*sum[static_cast<int>(Addend::kCount)])(const float* x, int64_t count);
+  void (*add[static_cast<int>(Addend::kCount)])(const float* x, int64_t count, float* sums);
 };
 
 ONWARD_PER_TARGET(kVectorLoops, const ReduceLoops&, Reductions, ())

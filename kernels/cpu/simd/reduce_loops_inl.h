@@ -43,9 +43,37 @@ inline void AddExp(const float* x, const float* shifts, int64_t count, float* su
   });
 }
 
+template <Addend kAddend>
+ONWARD_INLINE Vec AddendOf(Vec v) {
+  if constexpr (kAddend == Addend::kMagnitude) return Abs(v);
+  if constexpr (kAddend == Addend::kSquare) return v * v;
+  return v;
+}
+
+template <Addend kAddend>
+inline double SumAddends(const float* x, int64_t count) {
+  return SumOf(x, count, [](Vec v) ONWARD_LAMBDA_INLINE { return AddendOf<kAddend>(v); });
+}
+
+template <Addend kAddend>
+inline void AddAddends(const float* x, int64_t count, float* sums) {
+  ForVecs(count, [&](int64_t i, int, int lanes) ONWARD_LAMBDA_INLINE {
+    const Vec value = AddendOf<kAddend>(LoadLanes(x + i, lanes));
+    StoreLanes(sums + i, LoadLanes(sums + i, lanes) + value, lanes);
+  });
+}
+
 const ReduceLoops& Reductions() {
-  static constexpr ReduceLoops kLoops = {ExtremeOf<true>,    ExtremeOf<false>, ExtremeInto<true>,
-                                         ExtremeInto<false>, SumExp,           AddExp};
+  static constexpr ReduceLoops kLoops = {
+      ExtremeOf<true>,
+      ExtremeOf<false>,
+      ExtremeInto<true>,
+      ExtremeInto<false>,
+      SumExp,
+      AddExp,
+      {SumAddends<Addend::kItself>, SumAddends<Addend::kMagnitude>, SumAddends<Addend::kSquare>},
+      {AddAddends<Addend::kItself>, AddAddends<Addend::kMagnitude>, AddAddends<Addend::kSquare>},
+  };
   return kLoops;
 }
 
