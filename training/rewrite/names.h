@@ -1,4 +1,4 @@
-// What the values are called that training adds to a model. State is found by these names in
+// The names of the values that training adds to a model. State is found by these names in
 // checkpoints, and logs and exported steps show them; graphs refer to ids and positions.
 #pragma once
 
