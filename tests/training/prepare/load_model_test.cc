@@ -117,7 +117,8 @@ TEST_F(HeadTest, Refusals) {
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape' outputs: 3"),
               HasSubstr("head: the model has no value 'Pooling160_Output_0_reshape'; did you mean "
                         "'Pooling160_Output_0_reshape0'?"));
-  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 0"), HasSubstr("0 outputs"));
+  EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 0"),
+              HasSubstr("at least one output, got 0"));
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 dropout: 1"),
               HasSubstr("dropout must be in [0, 1), got 1"));
   EXPECT_THAT(Error("of: 'Pooling160_Output_0_reshape0' outputs: 2 name: 'Input3'"),

@@ -156,7 +156,7 @@ TEST_F(LbfgsTrainerTest, Refusals) {
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   EXPECT_GT(skipped, 0);
   const auto step = (*trainer)->ExportStep(scratch_.path("step.onnx"));
-  EXPECT_THAT(std::string(step.message()), HasSubstr("a step of LBFGS"));
+  EXPECT_THAT(std::string(step.message()), HasSubstr("one step of LBFGS"));
 }
 
 }  // namespace
