@@ -45,17 +45,16 @@ class FloatReduce : public Kernel {
         attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindReduce(context, attributes_));
-    const auto* plan = static_cast<const ReducePlan*>(context.state());
-    if (plan != nullptr && Keeps(*plan)) context.AliasOutput(0, 0);
-    return absl::OkStatus();
+    const bool keeps_one = reduction_ == Reduction::kSum || reduction_ == Reduction::kMean ||
+                           reduction_ == Reduction::kMax || reduction_ == Reduction::kMin;
+    return BindReduce(context, attributes_, keeps_one);
   }
 
   absl::Status Run(RunContext& context) const override {
     const ReducePlan& plan = context.state<ReducePlan>();
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
-    if (Keeps(plan)) {
+    if (plan.keeps_elements) {
       if (x != y) CopyElements(context.input(0), context.output(0));
       return absl::OkStatus();
     }
@@ -91,13 +90,6 @@ class FloatReduce : public Kernel {
   }
 
  private:
-  // Whether the output has the elements of the input: no axis is reduced, or only some of size 1.
-  bool Keeps(const ReducePlan& plan) const {
-    const bool keeps_one = reduction_ == Reduction::kSum || reduction_ == Reduction::kMean ||
-                           reduction_ == Reduction::kMax || reduction_ == Reduction::kMin;
-    return keeps_one && plan.reduced_count == 1;
-  }
-
   float OfNone() const {
     if (IsSum(reduction_)) return Finish(0, 0);
     constexpr float kInfinity = std::numeric_limits<float>::infinity();

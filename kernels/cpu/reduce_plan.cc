@@ -77,7 +77,7 @@ Dims ReducedDims(DimsView dims, uint64_t reduced, bool keep) {
 
 }  // namespace
 
-absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes) {
+absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes, bool keeps_one) {
   const DimsView dims = context.input_dims(0);
   uint64_t reduced = 0;
   bool known = false;
@@ -85,7 +85,11 @@ absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes
       ReducedAxes(context, static_cast<int64_t>(dims.size()), attributes.noop, &reduced, &known));
   if (!known) return context.Defer();
   context.SetOutput(0, ReducedDims(dims, reduced, attributes.keep_dims));
-  return BuildReducePlan(dims, reduced, context.NewState<ReducePlan>());
+  auto* plan = context.NewState<ReducePlan>();
+  ONWARD_RETURN_IF_ERROR(BuildReducePlan(dims, reduced, plan));
+  plan->keeps_elements = keeps_one && plan->reduced_count == 1;
+  if (plan->keeps_elements) context.AliasOutput(0, 0);
+  return absl::OkStatus();
 }
 
 }  // namespace onward::kernels::cpu

@@ -20,6 +20,7 @@ struct ReducePlan {
   int64_t kept_dims[kMaxReduceDims], kept_strides[kMaxReduceDims];
   int64_t reduced_dims[kMaxReduceDims], reduced_strides[kMaxReduceDims];
   int64_t kept_count = 1, reduced_count = 1;
+  bool keeps_elements = false;  // the output has the input's elements, maybe in its memory
 
   bool innermost_is_reduced() const { return reduced_rank > 0 && reduced_strides[0] == 1; }
 };
@@ -48,7 +49,7 @@ struct ReduceAttributes {
 };
 
 // Binds a Reduce op: sets output 0 and the state, a ReducePlan; or defers while the axes, its
-// input 1, are not known.
-absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes);
+// input 1, are not known. `keeps_one`: the reduction of one element is that element.
+absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes, bool keeps_one);
 
 }  // namespace onward::kernels::cpu

@@ -299,17 +299,14 @@ class Reduce : public Kernel {
       : loop_(loop), keeps_one_(keeps_one), attributes_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindReduce(context, attributes_));
-    const auto* plan = static_cast<const ReducePlan*>(context.state());
-    if (plan != nullptr && Keeps(*plan)) context.AliasOutput(0, 0);
-    return absl::OkStatus();
+    return BindReduce(context, attributes_, keeps_one_);
   }
 
   absl::Status Run(RunContext& context) const override {
     const ReducePlan& plan = context.state<ReducePlan>();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
-    if (Keeps(plan)) {
+    if (plan.keeps_elements) {
       if (in != out) CopyElements(context.input(0), context.output(0));
       return absl::OkStatus();
     }
@@ -321,9 +318,6 @@ class Reduce : public Kernel {
   }
 
  private:
-  // Whether the output has the elements of the input: no axis is reduced, or only some of size 1.
-  bool Keeps(const ReducePlan& plan) const { return keeps_one_ && plan.reduced_count == 1; }
-
   ReduceLoop loop_;
   bool keeps_one_;
   ReduceAttributes attributes_;
