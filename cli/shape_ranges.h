@@ -16,7 +16,7 @@ struct ShapeRanges {
 };
 
 // InvalidArgument: what stands on a side of ".." is not a size, or the first is the larger one.
-// What has no "..", with mistakes in it or not, stays as it is.
+// A size without "..", right or wrong, stays as it is.
 absl::StatusOr<ShapeRanges> SplitRanges(const std::vector<std::string>& shapes);
 
 }  // namespace onward::cli

@@ -24,7 +24,7 @@ class Block {
   void WaitForBlock();
   void WaitForWarp(unsigned mask);
   void SetValue(uint64_t value) { threads_[static_cast<size_t>(current_)].value = value; }
-  // The value that that lane of the thread's warp has set; Faults where there is no such lane.
+  // The value that the lane of the thread's warp has set; Faults where the warp lacks that lane.
   uint64_t ValueOf(int lane) const;
   bool HasLane(int lane) const;
 

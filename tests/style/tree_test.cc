@@ -121,7 +121,7 @@ TEST(Tree, IncludesGoOneWay) {
 // files.
 constexpr const char* kEditors[] = {
     "graph/ir/", "graph/infer/", "graph/builder/", "onnx_io/", "training/gradient/",
-    // What patches and rewrites are made of.
+    // Patches and rewrites are made of these.
     "graph/rewrite/add_cast.cc", "graph/rewrite/autocast.cc", "graph/rewrite/compose.cc",
     "graph/rewrite/cut_zip_maps.cc", "graph/rewrite/keep_outputs.cc", "graph/rewrite/patch.cc",
     "graph/rewrite/state.cc",
@@ -351,7 +351,7 @@ TEST(Tree, DocumentsAreWrapped) {
   }
 }
 
-// What a page names in backticks by its path from the root is there; <name> and * stand for names.
+// A path from the root that a page names in backticks exists; <name> and * stand for any name.
 TEST(Tree, PathsInDocumentsExist) {
   static const std::regex path("`([a-z_]+)(/[A-Za-z0-9_./]*[A-Za-z0-9_])/?`");
   std::set<std::string> folders(std::begin(kFolders), std::end(kFolders));
@@ -526,8 +526,8 @@ TEST(Tree, NamesSayWhatIsInside) {
   }
 }
 
-// Habits of language that native readers stumble over, for: returns; continues or resumes; is not a
-// ("there is no x" is fine); is not supported.
+// Native readers stumble over these habits. Plain are: returns; continues or resumes; "is not a"
+// ("there is no x" is fine, too); "is not supported".
 TEST(Tree, CommentsAndMessagesAreInPlainEnglish) {
   static constexpr std::string_view kOdd[] = {" answers ", " goes on", " not done here"};
   static const std::regex is_no(

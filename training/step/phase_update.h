@@ -16,7 +16,7 @@ ValueId AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name)
 
 // Norms, bounds, the optimizer's update and averages, of the kinds that the config asks for.
 // `gradients` are in the order of `parameters`, which are those of `phases`; its groups are set.
-// What the caller sets or reads of them is added to `ids`.
+// Adds the ids that the caller sets or reads to `ids`.
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
                          const std::vector<ValueId>& gradients, TrainingPhases& phases,

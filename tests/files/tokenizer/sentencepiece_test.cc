@@ -62,7 +62,7 @@ TEST_P(SentencePieceTest, Encodes) {
   }
 }
 
-// What is unknown is a special token here, which is left out. Bytes that are not characters, and
+// The unknown piece is a special token here, which is left out. Bytes that are not characters, and
 // two spaces at the beginning, become what HF's library has for them.
 TEST_P(SentencePieceTest, DecodesAndStreams) {
   int compared = 0;
