@@ -129,10 +129,11 @@ void* AllocatePages(int64_t bytes) {
   constexpr int64_t kHugePage = int64_t{2} << 20;
   if (bytes < 2 * kHugePage)
     return std::aligned_alloc(kTensorAlignment, static_cast<size_t>(bytes));
-  void* memory = std::aligned_alloc(kHugePage, static_cast<size_t>(bytes));
+  // Not aligned_alloc, whose size must be a multiple of the alignment (C11 7.22.3.1).
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kHugePage, static_cast<size_t>(bytes)) != 0) return nullptr;
 #if defined(MADV_HUGEPAGE)
-  if (memory != nullptr)
-    madvise(memory, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
+  madvise(memory, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
 #endif
   return memory;
 }

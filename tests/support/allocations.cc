@@ -1,6 +1,7 @@
 #include "tests/support/allocations.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 
 namespace {
@@ -30,6 +31,11 @@ void* realloc(void* memory, size_t bytes) {
 void* aligned_alloc(size_t alignment, size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
 }
 }
 
