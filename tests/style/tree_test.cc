@@ -148,7 +148,7 @@ constexpr const char* kEditors[] = {
     "training/rewrite/keep_narrow.cc", "training/rewrite/portable_checks.cc",
     "training/rewrite/recompute.cc", "training/rewrite/training_names.cc",
     "training/step/evaluation_phases.cc", "training/step/phase_loss.cc",
-    "training/step/phase_update.cc", "training/step/running_statistics.cc"};
+    "training/step/phase_update.cc"};
 
 bool EditsGraphs(const fs::path& source) {
   const std::vector<std::string> lines = Lines(source);

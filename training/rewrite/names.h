@@ -37,7 +37,6 @@ inline constexpr char kNextPrefix[] = "next/";             // outputs: state aft
 inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";  // of what LBFGS evaluates
-inline constexpr char kStatisticPrefix[] = "statistic/";           // of a batch
 
 // All of them, so that none is forgotten where a model's own values are to stand aside.
 inline constexpr std::string_view kTrainingNames[] = {kLoss,
@@ -52,7 +51,7 @@ inline constexpr std::string_view kTrainingNames[] = {kLoss,
                                                       kAccumulatedCount,
                                                       kAccumulatedReference};
 inline constexpr std::string_view kTrainingPrefixes[] = {
-    kAveragePrefix,      kGradientSumPrefix,   kOptimizerPrefix,     kNextPrefix,
-    kGradientNormPrefix, kGradientValuePrefix, kLbfgsGradientPrefix, kStatisticPrefix};
+    kAveragePrefix,      kGradientSumPrefix,   kOptimizerPrefix,    kNextPrefix,
+    kGradientNormPrefix, kGradientValuePrefix, kLbfgsGradientPrefix};
 
 }  // namespace onward::training

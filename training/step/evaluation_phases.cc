@@ -78,25 +78,25 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   return FinishPhase(std::move(model), ids);
 }
 
-absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
-                                                     const TrainConfig& config,
-                                                     const std::vector<std::string>& averaged,
-                                                     int& budget) {
-  Model model = trained.model;
+absl::StatusOr<std::optional<BatchStatistics>> StatisticsPhase(
+    const TrainableModel& trained, const TrainConfig& config,
+    const std::vector<std::string>& averaged, int& budget) {
+  BatchStatistics made{trained.model, {}};
+  Model& model = made.model;
   ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, "", trained.initializers).status());
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   mode.batch_statistics = true;
   ONWARD_RETURN_IF_ERROR(SetTrainingMode(model, mode).status());
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> names, KeepBatchStatistics(model));
-  if (names.empty()) return std::nullopt;
+  ONWARD_ASSIGN_OR_RETURN(made.names, KeepBatchStatistics(model));
+  if (made.names.empty()) return std::nullopt;
   for (const std::string& name : averaged) {
     const ValueId id = model.graph.FindValue(name);
     if (!model.graph.is_constant(id)) continue;
     GraphEdit(model.graph).Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
-  return model;
+  return made;
 }
 
 }  // namespace onward::training

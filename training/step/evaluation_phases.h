@@ -27,9 +27,12 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
 
 // TrainingPhases::statistics, whose `averaged` constants are state by the names of their averages;
 // nothing where the model has no statistics. `budget` as a pass's.
-absl::StatusOr<std::optional<Model>> StatisticsPhase(const TrainableModel& trained,
-                                                     const TrainConfig& config,
-                                                     const std::vector<std::string>& averaged,
-                                                     int& budget);
+struct BatchStatistics {
+  Model model;
+  std::vector<std::string> names;  // of the running statistics, one an output
+};
+absl::StatusOr<std::optional<BatchStatistics>> StatisticsPhase(
+    const TrainableModel& trained, const TrainConfig& config,
+    const std::vector<std::string>& averaged, int& budget);
 
 }  // namespace onward::training

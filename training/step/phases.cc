@@ -184,11 +184,12 @@ class PhaseMaker {
     }
     const std::vector<std::string> averaged = phases_.weights();
     if (config_.has_average() && config_.average().kind() == AverageConfig::UNIFORM) {
-      ONWARD_ASSIGN_OR_RETURN(std::optional<Model> statistics,
+      ONWARD_ASSIGN_OR_RETURN(std::optional<BatchStatistics> statistics,
                               StatisticsPhase(trained_, config_, averaged, budget_));
       if (statistics) {
         phases_.statistics = phases_.graphs.size();
-        phases_.graphs.push_back({*std::move(statistics)});
+        phases_.graphs.push_back({std::move(statistics->model)});
+        phases_.statistic_names = std::move(statistics->names);
       }
     }
     phases_.evaluate = phases_.graphs.size();

@@ -33,12 +33,13 @@ struct TrainingPhases {
   // Statistics of a batch with the averaged weights (training/step/running_statistics.h): of
   // uniform averages, where the model has BatchNormalizations that train.
   std::optional<size_t> statistics;
-  std::vector<GroupSettings> groups;    // in the order of the config's, the default one last
-  std::vector<int> empty_groups;        // of the config's: no trained parameter is in them
-  std::vector<std::string> parameters;  // those that are trained
-  std::vector<WeightChoice> choices;    // of all float initializers, with the reasons
-  std::vector<std::string> buffers;     // running statistics and what else a run of it updates
-  int patches_left = -1;                // of PhaseOptions::stop_after_patches, for the sessions
+  std::vector<std::string> statistic_names;  // of the running ones, one an output of `statistics`
+  std::vector<GroupSettings> groups;         // in the order of the config's, the default one last
+  std::vector<int> empty_groups;             // of the config's: no trained parameter is in them
+  std::vector<std::string> parameters;       // those that are trained
+  std::vector<WeightChoice> choices;         // of all float initializers, with the reasons
+  std::vector<std::string> buffers;          // running statistics and what else a run of it updates
+  int patches_left = -1;  // of PhaseOptions::stop_after_patches, for the sessions
 
   // The state that is the model's own: parameters and buffers.
   std::vector<std::string> weights() const;

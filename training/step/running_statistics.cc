@@ -1,16 +1,11 @@
 #include "training/step/running_statistics.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/match.h"
 #include "onward/status.h"
-#include "training/rewrite/names.h"
 
 namespace onward::training {
 
@@ -26,24 +21,22 @@ absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model) {
   std::vector<int> kept;
   for (const UpdateBinding& update : model.updates) {
     if (read.count(update.input) == 0) continue;
-    const std::string name = graph.value(update.input).name;
-    GraphEdit(graph).Rename(update.output, absl::StrCat(kStatisticPrefix, name));
     const auto& outputs = graph.outputs();
     kept.push_back(static_cast<int>(std::find(outputs.begin(), outputs.end(), update.output) -
                                     outputs.begin()));
-    names.push_back(name);
+    names.push_back(graph.value(update.input).name);
   }
   model.updates.clear();
   ONWARD_ASSIGN_OR_RETURN(graph, KeepOutputs(std::move(graph), kept));
   return names;
 }
 
-void StatisticsMean::Add(const Session::Outputs& outputs) {
+void StatisticsMean::Add(const std::vector<Value>& outputs) {
   ++batches_;
-  for (const auto& [name, value] : outputs) {
-    if (!absl::StartsWith(name, kStatisticPrefix)) continue;
-    const Tensor& tensor = value.tensor();
-    Mean& mean = means_[name.substr(std::strlen(kStatisticPrefix))];
+  means_.resize(names_.size());
+  for (size_t output = 0; output < names_.size(); ++output) {
+    const Tensor& tensor = outputs[output].tensor();
+    Mean& mean = means_[output];
     mean.dtype = tensor.dtype();
     mean.dims.assign(tensor.dims().begin(), tensor.dims().end());
     mean.values.resize(static_cast<size_t>(tensor.num_elements()));
@@ -58,15 +51,15 @@ void StatisticsMean::Add(const Session::Outputs& outputs) {
 
 std::map<std::string, Tensor> StatisticsMean::Means() const {
   std::map<std::string, Tensor> means;
-  for (const auto& named : means_) {
-    const Mean& mean = named.second;
+  for (size_t output = 0; output < means_.size(); ++output) {
+    const Mean& mean = means_[output];
     Tensor tensor(mean.dtype, mean.dims);
     DispatchDType(FloatTypes(), mean.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       for (size_t i = 0; i < mean.values.size(); ++i)
         tensor.template mutable_data<T>()[i] = static_cast<T>(mean.values[i]);
     });
-    means[named.first] = std::move(tensor);
+    means[names_[output]] = std::move(tensor);
   }
   return means;
 }

@@ -14,17 +14,20 @@
 #include "onward/train_config.pb.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
+#include "training/step/training_session.h"
 
 namespace onward::training {
 
 // Runs TrainingPhases::statistics on one batch.
-using RunStatistics = std::function<absl::StatusOr<Session::Outputs>(const Session::Inputs&)>;
+using RunStatistics =
+    std::function<absl::Status(const Session::Inputs&, TrainingSession::Outputs&)>;
 
-// By the names of the running statistics. `data`: the training's; `inputs`: of the graph that
-// `run` runs. Errors as Loader and InputsOf.
+// By the names of the running statistics, which are `names`, one an output. `data`: the training's;
+// `inputs`: of the graph that `run` runs. Errors as Loader and InputsOf.
 absl::StatusOr<std::map<std::string, Tensor>> StatisticsOverEpoch(
     const TrainConfig& config, const std::shared_ptr<const Dataset>& data,
-    const std::vector<ValueInfo>& inputs, const RunStatistics& run);
+    const std::vector<ValueInfo>& inputs, const std::vector<std::string>& names,
+    const RunStatistics& run);
 
 // Returns whether a checkpoint of `progress` holds statistics of other weights than its average's.
 // `model` is what the config's LoadModel gives.

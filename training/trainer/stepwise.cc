@@ -214,14 +214,15 @@ absl::Status Stepwise::UpdateAverageStatistics(const NextBatch& next) {
   if (!phases_.statistics || !HasAverage()) return absl::OkStatus();
   const size_t phase = *phases_.statistics;
   session_->session(phase).set_run_index(0);
-  StatisticsMean mean;
+  StatisticsMean mean(phases_.statistic_names);
+  TrainingSession::Outputs outputs;
   int64_t batches = 0;
   while (true) {
     ONWARD_ASSIGN_OR_RETURN(const std::optional<Batch> batch, next());
     if (!batch) break;
     ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
                             InputsOf(session_->data_inputs(phase), *batch, config_.data()));
-    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session_->Step(given, phase));
+    ONWARD_RETURN_IF_ERROR(session_->Step(given, outputs, phase));
     mean.Add(outputs);
     ++batches;
   }

@@ -27,11 +27,12 @@ absl::Status TrainingLoop::UpdateAverageStatistics() const {
     return absl::OkStatus();
   const size_t phase = *phases_.statistics;
   session_->session(phase).set_run_index(0);
-  ONWARD_ASSIGN_OR_RETURN(const auto statistics,
-                          StatisticsOverEpoch(config_, data_, session_->data_inputs(phase),
-                                              [&](const Session::Inputs& inputs) {
-                                                return session_->Step(inputs, phase);
-                                              }));
+  ONWARD_ASSIGN_OR_RETURN(
+      const auto statistics,
+      StatisticsOverEpoch(config_, data_, session_->data_inputs(phase), phases_.statistic_names,
+                          [&](const Session::Inputs& inputs, TrainingSession::Outputs& outputs) {
+                            return session_->Step(inputs, outputs, phase);
+                          }));
   for (const auto& [name, value] : statistics)
     ONWARD_RETURN_IF_ERROR(session_->Set(kAveragePrefix + name, value));
   statistics_of_ = progress_.averaged;
