@@ -55,6 +55,11 @@ absl::Status AccumulatedStep::Undo() {
   return ClearAccumulated(context_.session);
 }
 
+absl::Status AccumulatedStep::CheckExport() const {
+  return absl::FailedPreconditionError(
+      "export.training_step: a step over several batches is not one graph; set accumulate to 1");
+}
+
 absl::Status ClearAccumulated(TrainingSession& session) {
   for (const std::string& name : session.state_names()) {
     if (!IsAccumulated(name)) continue;

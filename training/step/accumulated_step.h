@@ -16,6 +16,7 @@ class AccumulatedStep : public GraphStep {
   absl::StatusOr<bool> Make(StepReport& report) override;
   absl::Status Begin() override;
   absl::Status Undo() override;
+  absl::Status CheckExport() const override;
 
  private:
   TrainingSession::Outputs update_outputs_;

@@ -145,4 +145,10 @@ absl::Status LbfgsStep::Undo() {
   return context_.phases.apply ? ClearAccumulated(context_.session) : absl::OkStatus();
 }
 
+absl::Status LbfgsStep::CheckExport() const {
+  return absl::FailedPreconditionError(
+      "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is not a "
+      "graph");
+}
+
 }  // namespace onward::training

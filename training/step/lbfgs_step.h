@@ -19,6 +19,7 @@ class LbfgsStep : public TrainingStep {
   absl::StatusOr<bool> Make(StepReport& report) override;
   absl::Status Begin() override;
   absl::Status Undo() override;
+  absl::Status CheckExport() const override;
   Tensors State() const override { return lbfgs_.State(); }
   absl::Status SetState(const Tensors& state) override { return lbfgs_.SetState(state); }
 

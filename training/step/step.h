@@ -52,6 +52,9 @@ class TrainingStep {
   virtual absl::Status Begin() { return absl::OkStatus(); }
   virtual absl::Status Undo() { return absl::OkStatus(); }
 
+  // FailedPrecondition: a step is not one graph that could be exported.
+  virtual absl::Status CheckExport() const { return absl::OkStatus(); }
+
   // The tensors that it keeps from step to step outside the session, for checkpoints.
   using Tensors = std::map<std::string, Tensor>;
   virtual Tensors State() const { return {}; }

@@ -38,16 +38,7 @@ absl::Status TrainingLoop::Export(const std::string& path) const {
 }
 
 absl::Status TrainingLoop::ExportStep(const std::string& path) const {
-  if (IsLbfgs(config_)) {
-    return absl::FailedPreconditionError(
-        "export.training_step: one step of LBFGS evaluates its graph a variable number of times, "
-        "so "
-        "that it is not one graph; choose another optimizer");
-  }
-  if (phases_.apply) {
-    return absl::FailedPreconditionError(
-        "export.training_step: a step over several batches is not one graph; set accumulate to 1");
-  }
+  ONWARD_RETURN_IF_ERROR(step_->CheckExport());
   TrainableModel trained{Model(), trained_.initializers};
   ONWARD_ASSIGN_OR_RETURN(trained.model, CurrentModel(/*averaged=*/false));
   ONWARD_ASSIGN_OR_RETURN(TrainingPhases portable,

@@ -26,6 +26,14 @@ TEST_F(TrainerTest, RunningStatisticsAreExported) {
   EXPECT_EQ((*trainer)->Evaluate()->accuracy(), 1.0);
 }
 
+TEST_F(TrainerTest, AStepOverSeveralBatchesIsNotExported) {
+  const auto trainer = Train(Config("steps: 2 accumulate: 2"));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const absl::Status exported = (*trainer)->ExportStep(scratch_.path("step.onnx"));
+  EXPECT_EQ(exported.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(exported.message()), ::testing::HasSubstr("set accumulate to 1"));
+}
+
 // The exported step, run by ONNX Runtime on the same batch, gives the next state.
 TEST_F(TrainerTest, TheExportedStepIsTheStepInOnnxRuntime) {
   if (!testing::HasOnnxRuntime()) GTEST_SKIP() << "scripts/peers was not run";
