@@ -17,12 +17,15 @@ void SetConstant(Graph& graph, ValueId id, std::optional<Tensor> value) {
   GraphEdit(graph).constant(id) = std::move(value);
 }
 
-ValueId ConstantToState(Graph& graph, ValueId constant) {
-  if (graph.is_input(constant)) return constant;
+ValueId ConstantToState(Graph& graph, ValueId constant, const std::string& name) {
+  if (graph.is_input(constant)) {
+    if (!name.empty()) GraphEdit(graph).Rename(constant, name);
+    return constant;
+  }
   const ValueData data = graph.value(constant);
   GraphEdit(graph).Rename(constant, graph.UniqueName(data.name + "/initial"));
   GraphEdit(graph).metadata(constant).clear();
-  const ValueId input = GraphEdit(graph).AddInput(data.name, data.type);
+  const ValueId input = GraphEdit(graph).AddInput(name.empty() ? data.name : name, data.type);
   GraphEdit(graph).constant(input) = data.constant;
   GraphEdit(graph).doc_string(input) = data.doc_string;
   GraphEdit(graph).metadata(input) = data.metadata;

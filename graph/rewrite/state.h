@@ -15,9 +15,9 @@ ValueId AddState(Graph& graph, const std::string& name, Tensor initial);
 // elsewhere from now on.
 void SetConstant(Graph& graph, ValueId id, std::optional<Tensor> value);
 
-// The constant as such an input, under its name; an input stays what it is. Other users of the
+// The constant as such an input, under its name or `name`; an input stays one. Other users of the
 // constant read the input too.
-ValueId ConstantToState(Graph& graph, ValueId constant);
+ValueId ConstantToState(Graph& graph, ValueId constant, const std::string& name = "");
 
 // After a run, `state` takes the value of `next`, which becomes the output "next/<state's name>".
 void AddUpdate(Model& model, ValueId state, ValueId next);

@@ -1,6 +1,7 @@
 #include "training/rewrite/training_names.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
@@ -72,6 +73,23 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
     if (name == scored) score = graph.value(id).name;
   }
   return score;
+}
+
+ValueId AddNamedOutput(Graph& graph, ValueId value, const std::string& name) {
+  const ValueId old = graph.FindValue(name);
+  if (old.valid() && old != value)
+    GraphEdit(graph).Rename(old, graph.UniqueName(absl::StrCat(name, "/model")));
+  GraphEdit(graph).Rename(value, name);
+  GraphEdit(graph).AddOutput(value);
+  return value;
+}
+
+ValueId AddFieldInput(Graph& graph, const std::string& field, Type type, bool of_weight) {
+  if (of_weight || IsTrainingName(field))
+    return GraphEdit(graph).AddInput(NameInTraining(graph, field), std::move(type));
+  if (const ValueId known = graph.FindValue(field); known.valid())
+    GraphEdit(graph).Rename(known, NameInTraining(graph, field));
+  return GraphEdit(graph).AddInput(field, std::move(type));
 }
 
 }  // namespace onward::training

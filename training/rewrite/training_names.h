@@ -29,4 +29,11 @@ std::string QuotedUserName(std::string_view name);
 absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
                                               absl::Span<const std::string> initializers);
 
+// Makes `value` an output called `name`; what had the name has another one then. Returns its id.
+ValueId AddNamedOutput(Graph& graph, ValueId value, const std::string& name);
+
+// Adds an input for a field of the data. What the model computes under the field's name has another
+// one then; where the name is a weight's (`of_weight`) or one of training, the input has it.
+ValueId AddFieldInput(Graph& graph, const std::string& field, Type type, bool of_weight);
+
 }  // namespace onward::training

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/autocast.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "graph/rewrite/state.h"
@@ -60,9 +59,8 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   for (const std::string& name : state) {
     const ValueId constant = model.graph.FindValue(name);
     if (!model.graph.is_constant(constant)) continue;
-    const ValueId input = ConstantToState(model.graph, constant);
-    if (std::find(averaged.begin(), averaged.end(), name) != averaged.end())
-      GraphEdit(model.graph).Rename(input, kAveragePrefix + name);
+    const bool average = std::find(averaged.begin(), averaged.end(), name) != averaged.end();
+    ConstantToState(model.graph, constant, average ? kAveragePrefix + name : name);
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
   GraphSink sink(model.graph, "loss/");
@@ -73,7 +71,7 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   if (HasClasses(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    ids.outputs.prediction = AddPhaseOutput(model.graph, prediction, kPrediction);
+    ids.outputs.prediction = AddNamedOutput(model.graph, prediction.id(), kPrediction);
   }
   return FinishPhase(std::move(model), ids);
 }
@@ -93,7 +91,7 @@ absl::StatusOr<std::optional<BatchStatistics>> StatisticsPhase(
   for (const std::string& name : averaged) {
     const ValueId id = model.graph.FindValue(name);
     if (!model.graph.is_constant(id)) continue;
-    GraphEdit(model.graph).Rename(ConstantToState(model.graph, id), kAveragePrefix + name);
+    ConstantToState(model.graph, id, kAveragePrefix + name);
   }
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
   return made;

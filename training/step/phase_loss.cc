@@ -1,11 +1,11 @@
 #include "training/step/phase_loss.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/ir/graph_edit.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
@@ -42,10 +42,7 @@ absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std:
       }
     }
     type.shape->insert(type.shape->begin(), batch);
-    if (is_weight || IsTrainingName(name))
-      return GraphEdit(graph).AddInput(NameInTraining(graph, name), type);
-    if (known.valid()) GraphEdit(graph).Rename(known, NameInTraining(graph, name));
-    return GraphEdit(graph).AddInput(name, type);
+    return AddFieldInput(graph, name, std::move(type), is_weight);
   }
   return absl::InvalidArgumentError(
       absl::StrCat(setting, ": the data has no field '", name, "'; it has ",
@@ -132,12 +129,12 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const 
           Reshape(Cast(Cast(shown, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  ids.outputs.loss = AddPhaseOutput(graph, shown, kLoss);
+  ids.outputs.loss = AddNamedOutput(graph, shown.id(), kLoss);
   if (!made.count.valid() || !form.parts) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));
   ONWARD_RETURN_IF_ERROR(sink.status());
-  ids.outputs.count = AddPhaseOutput(graph, made.count, kLossCount);
+  ids.outputs.count = AddNamedOutput(graph, made.count.id(), kLossCount);
   return made;
 }
 

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
-#include "graph/ir/graph_edit.h"
 #include "graph/rewrite/state.h"
 #include "onward/dtype.h"
 #include "onward/functions.h"
@@ -13,6 +12,8 @@
 #include "training/config/make_optimizer.h"
 #include "training/rewrite/clip.h"
 #include "training/rewrite/loss_scale.h"
+#include "training/rewrite/names.h"
+#include "training/rewrite/training_names.h"
 
 namespace onward::training {
 namespace {
@@ -36,7 +37,7 @@ class UpdateWriter {
       clipped = std::move(unscaled.gradients);
       ONWARD_RETURN_IF_ERROR(sink.status());
       ids_.outputs.gradients_finite =
-          AddPhaseOutput(model_.graph, unscaled.finite, kGradientsFinite);
+          AddNamedOutput(model_.graph, unscaled.finite.id(), kGradientsFinite);
     }
     if (config_.log().gradient_norms()) {
       for (size_t i = 0; i < clipped.size(); ++i) {
@@ -44,7 +45,7 @@ class UpdateWriter {
         const Expr norm = Cast(Sqrt(ReduceSum(square, {}, false)), DType::kFloat32);
         ONWARD_RETURN_IF_ERROR(sink.status());
         ids_.outputs.gradient_norms.push_back(
-            AddPhaseOutput(model_.graph, norm, kGradientNormPrefix + phases.parameters[i]));
+            AddNamedOutput(model_.graph, norm.id(), kGradientNormPrefix + phases.parameters[i]));
       }
     }
     if (config_.log().has_histogram_steps()) {
@@ -52,7 +53,7 @@ class UpdateWriter {
         const Expr value = Identity(Cast(clipped[i], DType::kFloat32));
         ONWARD_RETURN_IF_ERROR(sink.status());
         ids_.outputs.gradient_values.push_back(
-            AddPhaseOutput(model_.graph, value, kGradientValuePrefix + phases.parameters[i]));
+            AddNamedOutput(model_.graph, value.id(), kGradientValuePrefix + phases.parameters[i]));
       }
     }
     const ClipConfig& clip = config_.clip();
@@ -65,7 +66,7 @@ class UpdateWriter {
                             ? by_norm.norm
                             : Cast(by_norm.norm, DType::kFloat32);
       ONWARD_RETURN_IF_ERROR(sink.status());
-      ids_.outputs.gradient_norm = AddPhaseOutput(model_.graph, norm, kGradientNorm);
+      ids_.outputs.gradient_norm = AddNamedOutput(model_.graph, norm.id(), kGradientNorm);
     }
     ONWARD_RETURN_IF_ERROR(sink.status());
     if (IsLbfgs(config_)) return WriteForLbfgs(sink, parameters, clipped, phases);
@@ -91,7 +92,7 @@ class UpdateWriter {
       const Expr same = Identity(sink.Value(state));
       ONWARD_RETURN_IF_ERROR(sink.status());
       ids_.outputs.lbfgs_gradients.push_back(
-          AddPhaseOutput(model_.graph, gradient, kLbfgsGradientPrefix + phases.parameters[i]));
+          AddNamedOutput(model_.graph, gradient.id(), kLbfgsGradientPrefix + phases.parameters[i]));
       AddUpdate(model_, state, same.id());
     }
     phases.groups = {{"", {"lr"}, {config_.optimizer().lbfgs().lr()}}};
@@ -162,15 +163,6 @@ class UpdateWriter {
 }  // namespace
 
 bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs(); }
-
-ValueId AddPhaseOutput(Graph& graph, const Expr& value, const std::string& name) {
-  const ValueId old = graph.FindValue(name);
-  if (old.valid() && old != value.id())
-    GraphEdit(graph).Rename(old, graph.UniqueName(name + "/model"));
-  GraphEdit(graph).Rename(value.id(), name);
-  GraphEdit(graph).AddOutput(value.id());
-  return value.id();
-}
 
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
