@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onward/batch_slice.h"
 #include "onward/graph.h"
 #include "onward/precision.h"
 #include "onward/status.h"
@@ -41,14 +42,6 @@ struct KernelOptions {
   Communicator* communicator = nullptr;  // of AllReduce nodes; outlives the kernels
   // The instruction sets that CPU kernels may use, a bit each; the process may allow fewer.
   uint32_t cpu_targets = ~uint32_t{0};
-};
-
-// The rows of a batch that a run has, where several ranks share it. Random ops draw for each of
-// them what they draw in a run that has the whole batch.
-struct BatchSlice {
-  int64_t begin = 0;  // the first row
-  int64_t rows = 0;   // of the run
-  int64_t whole = 0;  // rows of the batch; 0: the run has them all
 };
 
 // The value in one slot: a tensor by view, or a sequence, optional or map by object (`object`

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "onward/kernel.h"
+#include "onward/batch_slice.h"
 
 namespace onward {
 

@@ -1,5 +1,6 @@
 // Tokens of texts, embeddings, Triton's generate and the list of models, over sockets.
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
