@@ -29,8 +29,7 @@ struct Options {
 absl::Status SetLoss(const std::string& kind, TrainConfig& config) {
   for (const auto* each : training::KindsOf(*LossConfig::descriptor()))
     if (each->name() == kind) return training::SetField(config, "loss." + kind, "{}");
-  return absl::InvalidArgumentError(absl::StrCat("--loss: there is no loss '", kind,
-                                                 "'; there are ",
+  return absl::InvalidArgumentError(absl::StrCat("--loss: unknown loss '", kind, "'; known: ",
                                                  training::KindNames(*LossConfig::descriptor())));
 }
 
@@ -59,7 +58,8 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
         training::SetField(config, "evaluation.data", absl::StrCat("{", options.data, "}")),
         "--data:"));
   if (!config.has_evaluation())
-    return absl::InvalidArgumentError(absl::StrCat(options.subject, " has no evaluation"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", options.subject, "' has no evaluation: --data gives the data"));
   if (options.batch_size > 0) config.mutable_evaluation()->set_batch_size(options.batch_size);
   *config.mutable_data() = config.evaluation().data();
   config.mutable_data()->set_drop_last(false);

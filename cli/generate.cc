@@ -88,7 +88,8 @@ absl::Status Search(Decoder& decoder, const std::vector<int64_t>& prompt,
                     const TokenText& writer, nlohmann::json& document) {
   if (options.temperature != 0 || options.top_k != 0 || options.top_p != 1)
     return absl::InvalidArgumentError(
-        "--beams looks for the most probable text and takes no --temperature, --top-k or --top-p");
+        "--beams searches for the most probable text: leave out --temperature, --top-k and "
+        "--top-p");
   const generation::BeamOptions beams = {options.beams, options.length_penalty,
                                          options.early_stopping};
   ONWARD_ASSIGN_OR_RETURN(const auto found,

@@ -83,8 +83,8 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
   gradient.initializers = initializers;
   ONWARD_ASSIGN_OR_RETURN(gradient.wrt,
                           WithTrainable(model, SplitNames(model.graph, options.wrt), initializers));
-  if (gradient.of.empty()) return absl::InvalidArgumentError("--of names no tensor");
-  if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt names no tensor");
+  if (gradient.of.empty()) return absl::InvalidArgumentError("--of needs the name of a tensor");
+  if (gradient.wrt.empty()) return absl::InvalidArgumentError("--wrt needs the name of a tensor");
   const size_t before = model.graph.node_ids().size();
   ONWARD_ASSIGN_OR_RETURN(const training::GradientNames names,
                           training::MakeGradientModel(model, gradient));

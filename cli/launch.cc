@@ -46,7 +46,8 @@ absl::StatusOr<int> FreePort() {
                      getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size) == 0;
   if (listening >= 0) close(listening);
   if (!found)
-    return absl::UnavailableError(absl::StrCat("no port of 127.0.0.1: ", std::strerror(errno)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot find a free port of 127.0.0.1: ", std::strerror(errno)));
   return ntohs(address.sin_port);
 }
 

@@ -42,7 +42,7 @@ absl::Status Communicator::AllReduce(const TensorView& values, void* stream) {
   if (!status_.ok()) return status_;
   if (collectives::SumOf(values.dtype) == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("tensors of ", std::string(DTypeName(values.dtype)), " cannot be added up"));
+        absl::StrCat("tensors of ", std::string(DTypeName(values.dtype)), " cannot be summed"));
   }
   return Keep(DoAllReduce(values, stream));
 }
@@ -74,7 +74,7 @@ absl::Status Agree(Communicator& communicator, std::string_view what, std::strin
   for (size_t i = 2; i < halves.size(); i += 2) {
     if (halves[i] == halves[0] && halves[i + 1] == halves[1]) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), " of rank ", i / 2, " is not that of rank 0"));
+        absl::StrCat(std::string(what), " of rank ", i / 2, " differs from that of rank 0"));
   }
   return absl::OkStatus();
 }

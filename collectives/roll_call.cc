@@ -215,7 +215,7 @@ absl::Status RollCall::Listen() {
       for (int rank = 1; rank < options_.size; ++rank)
         if (peers_[static_cast<size_t>(rank)] < 0) late.push_back(rank);
       return absl::DeadlineExceededError(absl::StrCat("rank ", absl::StrJoin(late, ", "),
-                                                      " did not come within ",
+                                                      " did not connect within ",
                                                       options_.patience.count(), " s"));
     }
     Socket peer(accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -232,8 +232,8 @@ absl::Status RollCall::Listen() {
       continue;
     if (size != options_.size || rank < 1 || rank >= size || peers_[static_cast<size_t>(rank)] >= 0)
       return absl::InvalidArgumentError(
-          absl::StrCat("rank ", rank, " of ", size, " came to rank 0 of ", options_.size,
-                       size == options_.size ? ", twice" : "",
+          absl::StrCat("rank ", rank, " of ", size, " connected to rank 0 of ", options_.size,
+                       size == options_.size ? " twice" : "",
                        ": each rank needs a RANK of its own and the same WORLD_SIZE"));
     LimitWaiting(peer.number(), std::chrono::seconds(0));
     if (local_address_.empty() || IsLoopback(local_address_))

@@ -74,7 +74,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   bool Unexpected() {
-    error = absl::StrCat("token '", Printable(token_), "' has no number in [0, 2^24)");
+    error = absl::StrCat("token '", Printable(token_), "' needs a number in [0, 2^24)");
     return false;
   }
   int depth_ = 0;
@@ -118,8 +118,8 @@ absl::StatusOr<Vocabulary> Vocabulary::Make(std::vector<std::string> tokens) {
   for (size_t i = 0; i < made.tokens_.size(); ++i) {
     const std::string& token = made.tokens_[i];
     if (token.empty() || token.size() > kMaxTokenBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("token ", i, " has ", token.size(), " bytes, of 1 to ", kMaxTokenBytes));
+      return absl::InvalidArgumentError(absl::StrCat("token ", i, " has ", token.size(),
+                                                     " bytes, must have 1 to ", kMaxTokenBytes));
     }
     uint32_t node = 0;
     for (const char c : token) {

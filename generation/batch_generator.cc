@@ -248,7 +248,8 @@ absl::StatusOr<std::unique_ptr<BatchGenerator>> BatchGenerator::Create(
     Model model, const SessionOptions& session, const BatchGeneratorOptions& options) {
   constexpr int64_t kMostRows = 4096;
   if (options.context < 0)
-    return absl::InvalidArgumentError(absl::StrCat("the context is ", options.context, " tokens"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context is ", options.context, " tokens, must be at least 0"));
   if (options.rows < 1 || options.rows > kMostRows) {
     return absl::InvalidArgumentError(
         absl::StrCat("rows is ", options.rows, ", must be in [1, ", kMostRows, "]"));

@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<Hypothesis>> BeamSearch(
         absl::StrCat("beams is ", options.beams, ", must be in [1, ", kMostBeams, "]"));
   if (!std::isfinite(options.length_penalty))
     return absl::InvalidArgumentError("length_penalty must be finite");
-  if (max_new_tokens < 1) return absl::InvalidArgumentError("nothing is asked for");
+  if (max_new_tokens < 1) return absl::InvalidArgumentError("max_new_tokens must be at least 1");
   ONWARD_ASSIGN_OR_RETURN(Scores scores, decoder.Begin(prompt));
   Search search(decoder, prompt.size(), options);
   const size_t kept =

@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(std::unique_ptr<Session
   std::unique_ptr<Decoder> made(new Decoder());
   ONWARD_ASSIGN_OR_RETURN(made->signature_, FindSignature(session->inputs(), session->outputs()));
   if (context < 0)
-    return absl::InvalidArgumentError(absl::StrCat("the context is ", context, " tokens"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context is ", context, " tokens, must be at least 0"));
   made->session_ = std::move(session);
   made->context_ = context;
   const DecoderSignature& signature = made->signature_;

@@ -55,8 +55,8 @@ absl::StatusOr<DecoderSignature::Cache> CacheOf(const ValueInfo& past, size_t at
   DecoderSignature::Cache cache{at, *present};
   const Type& type = past.type;
   if (RankOf(type) < 2)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the cache '", past.name, "' is ", type.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("the cache '", past.name, "' is ",
+                                                   type.ToString(), ", must have rank 2 or more"));
   // The length is the axis that is not a fixed number, behind the batch.
   cache.length_axis = -1;
   for (int64_t axis = 1; axis < RankOf(type); ++axis) {

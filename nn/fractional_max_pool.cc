@@ -81,7 +81,8 @@ Expr FractionalMaxPool::operator()(const Expr& x, const Expr& samples) const {
             ? static_cast<int64_t>(static_cast<double>(axis.in) * ratio[ratio.size() == 1 ? 0 : k])
             : sizes[k];
     if (axis.out < 1 || axis.window < 1 || axis.out + axis.window - 1 > axis.in) {
-      Fail(x, absl::StrCat("axis ", axis.at, " has no ", axis.out, " windows of ", axis.window));
+      Fail(x, absl::StrCat("axis ", axis.at, " of size ", axis.in, " does not hold ", axis.out,
+                           " windows of ", axis.window));
       return {};
     }
     const int64_t place = axes == 2 ? 1 - i : i;

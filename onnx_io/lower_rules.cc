@@ -66,10 +66,12 @@ absl::Status SplitEqually(Graph& graph, NodeId id) {
     const auto at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
     if (at < type.shape->size() && (*type.shape)[at].known() &&
         (*type.shape)[at].value() % parts != 0)
-      return absl::UnimplementedError("its parts have different lengths");
+      return absl::UnimplementedError(
+          "its parts have different lengths, which that opset does not allow");
   }
   if (parts != static_cast<int64_t>(node.outputs.size()))
-    return absl::UnimplementedError("it has fewer outputs than parts");
+    return absl::UnimplementedError(
+        "it has fewer outputs than num_outputs, which that opset does not allow");
   node.attributes.Erase("num_outputs");
   return absl::OkStatus();
 }
@@ -81,7 +83,7 @@ absl::Status SplitLengthsToAttribute(Graph& graph, NodeId id) {
 absl::Status NoTrainingMode(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   if (node.attributes.Int("training_mode", 0) != 0)
-    return absl::UnimplementedError("its training_mode gave other outputs");
+    return absl::UnimplementedError("its outputs differ in that opset with training_mode");
   node.attributes.Erase("training_mode");
   return absl::OkStatus();
 }
@@ -90,9 +92,10 @@ absl::Status NoTrainingMode(Graph& graph, NodeId id) {
 absl::Status DropoutRatioToAttribute(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   if (node.outputs.size() > 1 && node.outputs[1].valid())
-    return absl::UnimplementedError("its mask was not defined where it does not train");
+    return absl::UnimplementedError("that opset does not define its mask in inference");
   if (const ValueId training = InputOf(node, 2); training.valid() && !IsScalar(graph, training, 0))
-    return absl::UnimplementedError("its training_mode is true or computed");
+    return absl::UnimplementedError(
+        "its training_mode is true or computed, which that opset cannot say");
   if (const ValueId ratio = InputOf(node, 1); ratio.valid()) {
     const auto number = ScalarValue(graph, ratio);
     if (!number)
@@ -123,7 +126,7 @@ absl::Status DftAxisToAttribute(Graph& graph, NodeId id) {
   int64_t counted = static_cast<int64_t>(*number);
   if (counted < 0) {
     const int rank = RankOf(graph, node.inputs[0]);
-    if (rank < 0) return absl::UnimplementedError("its axis is counted from an unknown rank");
+    if (rank < 0) return absl::UnimplementedError("its axis is negative and the rank is not known");
     counted += rank;
   }
   node.attributes.Set("axis", counted);
@@ -134,7 +137,8 @@ absl::Status DftAxisToAttribute(Graph& graph, NodeId id) {
 absl::Status RoiAlignPixels(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   if (node.attributes.String("coordinate_transformation_mode", "half_pixel") != "output_half_pixel")
-    return absl::UnimplementedError("its coordinate_transformation_mode was output_half_pixel");
+    return absl::UnimplementedError(
+        "that opset has only coordinate_transformation_mode output_half_pixel");
   node.attributes.Erase("coordinate_transformation_mode");
   return absl::OkStatus();
 }
@@ -144,7 +148,8 @@ absl::Status AlongLastAxis(Graph& graph, NodeId id) {
   Node& node = GraphEdit(graph).node(id);
   const int64_t axis = node.attributes.Int("axis", -1);
   if (axis != -1 && axis != RankOf(graph, node.inputs[0]) - 1)
-    return absl::UnimplementedError(absl::StrCat("its axis ", axis, " is not the last one"));
+    return absl::UnimplementedError(
+        absl::StrCat("its axis ", axis, " is not the last one, which that opset needs"));
   node.attributes.Set("axis", int64_t{-1});
   return absl::OkStatus();
 }

@@ -179,8 +179,8 @@ void ConvertOutput(Graph& graph, int index, DType dtype) {
 absl::Status ConvertBorder(Model& model, DType dtype) {
   if (!model.updates.empty())
     return absl::UnimplementedError(
-        "the model binds outputs to inputs, whose element types a conversion would part; leave its "
-        "inputs and outputs float32");
+        "the model binds outputs to inputs, and a conversion would make their element types "
+        "differ; leave its inputs and outputs float32");
   Graph& graph = model.graph;
   for (const ValueId input : std::vector<ValueId>(graph.inputs()))
     if (IsFloat32(graph, input) && !graph.is_output(input)) ConvertInput(graph, input, dtype);

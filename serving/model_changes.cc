@@ -29,8 +29,8 @@ absl::StatusOr<ModelSource> ModelRepository::SourceOf(const std::string& name, b
     return ModelSource{name, path};
   }
   if (!entry.versions.empty())
-    return absl::FailedPreconditionError(
-        absl::StrCat("model '", name, "' is not from a file that could be read again"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model '", name, "' was not loaded from a file, so it cannot be loaded again"));
   return absl::NotFoundError(absl::StrCat("the repository has no model '", name, "'"));
 }
 
@@ -45,7 +45,7 @@ absl::StatusOr<ModelSource> ModelRepository::MemberSource(const std::string& nam
   }
   if (entry == entries_.end()) return UnknownModel(name);
   return absl::NotFoundError(
-      absl::StrCat("model '", name, "' is not from a file that could be read again"));
+      absl::StrCat("model '", name, "' was not loaded from a file, so it cannot be loaded again"));
 }
 
 absl::StatusOr<ModelRepository::Models> ModelRepository::LoadNow(const std::string& name,

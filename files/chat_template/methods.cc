@@ -165,7 +165,7 @@ Made Padded(Rendering& rendering, const Value& self, const Bound& arguments) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t width, arguments.Integer(0));
   ONWARD_ASSIGN_OR_RETURN(const std::string fill, arguments.Text(1, " "));
   if (CharacterStarts(fill).size() != 2)
-    return absl::InvalidArgumentError("a text is filled up with one character");
+    return absl::InvalidArgumentError("a text must be filled up with one character");
   return Filled(rendering, *self.text(), width, fill, side);
 }
 

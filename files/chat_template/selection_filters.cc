@@ -54,8 +54,8 @@ using Made = absl::StatusOr<Value>;
 absl::StatusOr<std::pair<std::string, Arguments>> Inner(const Arguments& all, size_t at) {
   const std::string* name = all.positional[at].text();
   if (name == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("the name of a filter or test is a text, not a ",
-                                                   all.positional[at].TypeName()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the name of a filter or test must be a text, not a ", all.positional[at].TypeName()));
   Arguments rest;
   rest.positional.assign(all.positional.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                          all.positional.end());

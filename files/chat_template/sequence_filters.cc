@@ -53,7 +53,8 @@ Made ListOf(Rendering& rendering, const Value& self, const Bound&) {
 Made Items(Rendering& rendering, const Value& self, const Bound&) {
   if (self.is_undefined()) return rendering.MakeIterator({});
   if (self.AsShared<Dict>() == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("'items' of a ", self.TypeName()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'items' needs a dict, not a ", self.TypeName()));
   const View view{View::Kind::kItems, *self.As<std::shared_ptr<const Dict>>()};
   ONWARD_ASSIGN_OR_RETURN(Values items, ItemsOf(rendering, Value(Value::Payload(view))));
   return rendering.MakeIterator(std::move(items));

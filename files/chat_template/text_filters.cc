@@ -48,13 +48,15 @@ Made Center(Rendering& rendering, const Value& self, const Bound& arguments) {
 Made Indent(Rendering& rendering, const Value& self, const Bound& arguments) {
   if (self.is_undefined()) return UndefinedError(self);
   if (self.text() == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("'indent' of a ", self.TypeName()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'indent' needs a text, not a ", self.TypeName()));
   std::string by;
   if (arguments.has(0) && arguments[0].text() != nullptr) {
     by = *arguments[0].text();
   } else {
     ONWARD_ASSIGN_OR_RETURN(const int64_t width, arguments.Integer(0, 4));
-    if (width > 10000) return absl::InvalidArgumentError("'indent' by more than 10000");
+    if (width > 10000)
+      return absl::InvalidArgumentError("'indent' by more than 10000 is not supported");
     by.assign(static_cast<size_t>(std::max<int64_t>(0, width)), ' ');
   }
   const bool blank = arguments.Flag(2, false);
@@ -74,11 +76,12 @@ Made Truncate(Rendering& rendering, const Value& self, const Bound& arguments) {
   ONWARD_ASSIGN_OR_RETURN(const int64_t leeway, arguments.Integer(3, 5));
   const auto end_size = static_cast<int64_t>(CharacterStarts(end).size()) - 1;
   if (length < end_size || leeway < 0)
-    return absl::InvalidArgumentError("'truncate' to less than its end");
+    return absl::InvalidArgumentError("'truncate' needs a length of at least that of its end");
   const auto size = LengthOf(self);
   if (size.has_value() && (*size <= length || *size - length <= leeway)) return self;
   if (self.text() == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("'truncate' of a ", self.TypeName()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'truncate' needs a text, not a ", self.TypeName()));
   const std::vector<size_t> starts = CharacterStarts(*self.text());
   std::string made = self.text()->substr(0, starts[static_cast<size_t>(length - end_size)]);
   const size_t space = made.rfind(' ');
@@ -170,7 +173,7 @@ Made ToJsonFilter(Rendering& rendering, const Value& self, const Bound& argument
     const Values* pair = arguments[2].items();
     if (pair == nullptr || pair->size() != 2 || (*pair)[0].text() == nullptr ||
         (*pair)[1].text() == nullptr)
-      return absl::InvalidArgumentError("the separators of 'tojson' are two texts");
+      return absl::InvalidArgumentError("the separators of 'tojson' must be two texts");
     style.between_items = *(*pair)[0].text();
     style.behind_keys = *(*pair)[1].text();
   }
@@ -214,7 +217,7 @@ Made Absolute(Rendering&, const Value& self, const Bound&) {
   if (const auto integer = self.Integer())
     return *integer < 0 ? Signed("-", self) : Value(*integer);
   if (const auto number = self.Number()) return Value(std::abs(*number));
-  return absl::InvalidArgumentError(absl::StrCat("'abs' of a ", self.TypeName()));
+  return absl::InvalidArgumentError(absl::StrCat("'abs' needs a number, not a ", self.TypeName()));
 }
 
 Made Round(Rendering&, const Value& self, const Bound& arguments) {
@@ -223,15 +226,15 @@ Made Round(Rendering&, const Value& self, const Bound& arguments) {
   ONWARD_ASSIGN_OR_RETURN(const std::string method, arguments.Text(1, "common"));
   const auto number = self.Number();
   if (!number.has_value() || precision < 0 || precision > 100)
-    return absl::InvalidArgumentError(
-        absl::StrCat("'round' of a ", self.TypeName(), " to ", precision, " places"));
+    return absl::InvalidArgumentError(absl::StrCat("'round' of a ", self.TypeName(), " to ",
+                                                   precision, " places is not possible"));
   if (method == "common") {
     if (self.Integer().has_value()) return Value(*self.Integer());
     const std::string text = absl::StrFormat("%.*f", static_cast<int>(precision), *number);
     return Value(std::isfinite(*number) ? std::strtod(text.c_str(), nullptr) : *number);
   }
   if (method != "ceil" && method != "floor")
-    return absl::InvalidArgumentError("the method of 'round' is common, ceil or floor");
+    return absl::InvalidArgumentError("the method of 'round' must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double scaled = *number * scale;
   if (!std::isfinite(scaled)) return absl::InvalidArgumentError("'round' of an infinite number");

@@ -208,8 +208,8 @@ class PercentFormatter {
     const bool hexadecimal = directive.type == 'x' || directive.type == 'X';
     if (!number.has_value() || (hexadecimal && !value.Integer().has_value()) ||
         directive.width > 10000 || directive.precision > 300)
-      return absl::InvalidArgumentError(
-          absl::StrCat("'%", std::string(1, directive.type), "' of a ", value.TypeName()));
+      return absl::InvalidArgumentError(absl::StrCat("'%", std::string(1, directive.type),
+                                                     "' cannot write a ", value.TypeName()));
     std::string format = "%" + directive.flags;
     if (directive.width > 0) absl::StrAppend(&format, directive.width);
     if (directive.precision >= 0) absl::StrAppend(&format, ".", directive.precision);

@@ -76,7 +76,7 @@ absl::StatusOr<Regex> Regex::Compile(std::string_view pattern) {
 absl::StatusOr<std::vector<Regex::Range>> Regex::FindAll(std::string_view text) const {
   thread_local const Scratch scratch;
   if (scratch.data == nullptr || scratch.context == nullptr)
-    return absl::ResourceExhaustedError("no memory for regular expressions");
+    return absl::ResourceExhaustedError("not enough memory for regular expressions");
   const auto* code = static_cast<const pcre2_code*>(code_.get());
   const auto* ovector = pcre2_get_ovector_pointer(scratch.data);
   std::vector<Range> found;

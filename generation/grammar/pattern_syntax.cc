@@ -176,7 +176,7 @@ class Parser {
       if (number.size() < digits ||
           number.find_first_not_of("0123456789abcdefABCDEF") != number.npos)
         return Error(
-            absl::StrCat("'\\", std::string(1, letter), "' wants ", digits, " hex digits"));
+            absl::StrCat("'\\", std::string(1, letter), "' needs ", digits, " hex digits"));
       rest_.remove_prefix(1 + digits);
       const auto c = static_cast<uint32_t>(std::stoul(number, nullptr, 16));
       if (c >= 0xD800 && c < 0xE000) return Error("surrogates are not supported");
@@ -255,7 +255,7 @@ class Parser {
         value = std::min(value * 10 + static_cast<uint32_t>(rest_[0] - '0'), kMostTimes + 1);
       return rest_.size() < begin;
     };
-    if (!number(least)) return Error("'{' wants a number");
+    if (!number(least)) return Error("'{' needs a number");
     most = least;
     if (Eat(',') && !number(most)) most = kNoLimit;
     if (!Eat('}')) return Error("a '}' is missing");

@@ -53,7 +53,8 @@ std::vector<Expr> GatherBlockQuantized(const FormulaCall& call) {
     return {};
   }
   if ((bytes && bits != 2 && bits != 4 && bits != 8) || block < 0) {
-    call.Fail(absl::StrCat("bits is ", bits, " and block_size ", block));
+    call.Fail(absl::StrCat("bits is ", bits, " and block_size ", block,
+                           "; bits of uint8 data must be 2, 4 or 8, block_size at least 0"));
     return {};
   }
   if (block == 0) block = call.Dim(0, quantized);

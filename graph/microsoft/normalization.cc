@@ -64,7 +64,8 @@ std::vector<Expr> SkipSimplifiedLayerNormalization(const FormulaCall& call) {
   const float epsilon = call.Float("epsilon");
   std::vector<Expr> outputs = {
       RootMeanSquareNormalized(sum, call.input(2), -1, epsilon), {}, {}, sum};
-  if (call.wants_output(1)) call.Fail("a root mean square normalization has no mean");
+  if (call.wants_output(1))
+    call.Fail("the output `mean` is not computed by a root mean square normalization");
   if (call.wants_output(2)) outputs[2] = InverseRootMeanSquare(sum, -1, call.Rank(0), epsilon);
   return outputs;
 }

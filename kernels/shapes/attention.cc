@@ -200,8 +200,9 @@ absl::StatusOr<RotaryAttributes> RotaryAttributes::Parse(const NodeSpec& spec) {
   result.num_heads = attributes.Int("num_heads", 0);
   result.rotary_dim = attributes.Int("rotary_embedding_dim", 0);
   if (result.num_heads < 0 || result.rotary_dim < 0 || result.rotary_dim % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("num_heads is ", result.num_heads,
-                                                   ", rotary_embedding_dim ", result.rotary_dim));
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_heads is ", result.num_heads, ", rotary_embedding_dim ",
+                     result.rotary_dim, "; neither may be negative, and the second must be even"));
   }
   return result;
 }

@@ -161,7 +161,8 @@ absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& at
     axis.output = x[i + 2];
     axis.kernel = w[i + 2];
     if (axis.kernel < 1)
-      return absl::InvalidArgumentError(absl::StrCat("W has shape ", DimsString(w)));
+      return absl::InvalidArgumentError(absl::StrCat("W has shape ", DimsString(w),
+                                                     ", its kernel must have sizes of at least 1"));
     if (!window.strides.empty()) axis.stride = window.strides[i];
     if (!window.dilations.empty()) axis.dilation = window.dilations[i];
     if (!window.pads.empty()) {

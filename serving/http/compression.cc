@@ -161,7 +161,7 @@ absl::StatusOr<std::string> Decompress(Coding coding, std::string_view bytes, si
       return absl::ResourceExhaustedError("there is not enough memory to decompress a body");
     if (result == Z_STREAM_END) {
       if (bytes.empty()) return blocks.Joined();
-      if (coding != Coding::kGzip) return Damaged("has bytes behind its end");
+      if (coding != Coding::kGzip) return Damaged("has bytes after its end");
       inflateReset(&stream);  // members of gzip may follow each other
       continue;
     }

@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<std::pair<std::string, Tensor>>> BodyTensors::Read(
 absl::Status BodyTensors::CheckEnd() const {
   if (binary_.empty()) return absl::OkStatus();
   return Wrong("the body", absl::StrCat("has ", binary_.size(),
-                                        " bytes behind the JSON that no binary_data_size "
+                                        " bytes after the JSON that no binary_data_size "
                                         "stands for"));
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<Tensor> BodyTensors::TakeBinary(DType dtype, const Dims& dims, ui
                                                const std::string& where, const std::string& name) {
   if (size > binary_.size()) {
     std::string what = absl::StrCat("binary_data_size of ", name, " is ", size, ", but ",
-                                    binary_.size(), " bytes are left behind the JSON");
+                                    binary_.size(), " bytes are left after the JSON");
     if (!has_length_)
       absl::StrAppend(&what,
                       ": the field Inference-Header-Content-Length, which says where it ends, is "

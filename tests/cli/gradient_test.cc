@@ -136,7 +136,7 @@ TEST_F(GradientCommandTest, Refusals) {
   refused("--of los --wrt x", "error: the model has no tensor 'los'; did you mean 'loss'?");
   refused("--of loss --wrt ids", "error: 'ids' is int64[n] and has no gradient");
   refused("--of count --wrt x", "error: 'count' is int64[] and cannot be differentiated");
-  refused("--of , --wrt x", "error: --of names no tensor");
+  refused("--of , --wrt x", "error: --of needs the name of a tensor");
   EXPECT_EQ(Call("--wrt x"), 2) << log_;
 }
 

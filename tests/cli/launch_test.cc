@@ -210,7 +210,7 @@ TEST_F(RankCommands, RanksOfOtherModelsAreRefused) {
   EXPECT_EQ(Await(second), 1);
   EXPECT_EQ(Await(first), 1);
   EXPECT_THAT(ReadFile(output + ".0.log"),
-              HasSubstr("error: the configuration of rank 1 is not that of rank 0"));
+              HasSubstr("error: the configuration of rank 1 differs from that of rank 0"));
 }
 
 TEST_F(RankCommands, AVariableThatIsMissingIsNamed) {

@@ -366,7 +366,7 @@ TEST_F(TrainCommandTest, Refusals) {
             1);
   EXPECT_THAT(log_, HasSubstr("missing"));
   EXPECT_EQ(Call(absl::StrCat(config_, " --provider cuda")), 1);
-  EXPECT_THAT(log_, HasSubstr("trainings run on the cpu, not on cuda"));
+  EXPECT_THAT(log_, HasSubstr("trainings run only on cpu, got cuda"));
   EXPECT_EQ(Call(absl::StrCat(config_, " --output-dir /proc/none")), 1);
   EXPECT_THAT(log_, HasSubstr("cannot make the output directory '/proc/none'"));
 }

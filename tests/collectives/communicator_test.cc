@@ -130,7 +130,7 @@ TEST_P(Engines, AgreeOrSayWhoDiffers) {
     EXPECT_TRUE(Agree(ranks, "the seed", "7").ok());
     const absl::Status differs = Agree(ranks, "the batch", ranks.rank() == 1 ? "5" : "4");
     EXPECT_EQ(differs.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(differs.message(), "the batch of rank 1 is not that of rank 0");
+    EXPECT_EQ(differs.message(), "the batch of rank 1 differs from that of rank 0");
     EXPECT_TRUE(ranks.Barrier().ok());  // nothing is broken
   });
 }
@@ -139,7 +139,7 @@ TEST_P(Engines, RefuseDTypesWithoutSum) {
   InThreads(GetParam().make(2), [](Communicator& ranks) {
     Tensor flags = Tensor::Of<bool>({1}, {true});
     const absl::Status refused = ranks.AllReduce(ViewOf(flags));
-    EXPECT_EQ(refused.message(), "tensors of bool cannot be added up");
+    EXPECT_EQ(refused.message(), "tensors of bool cannot be summed");
     EXPECT_TRUE(ranks.Barrier().ok());
   });
 }
@@ -223,7 +223,7 @@ TEST(Gloo, SaysWhichRankIsLate) {
   options.port = FreePort();
   options.patience = std::chrono::seconds(1);
   const auto joined = JoinGloo(options);
-  EXPECT_EQ(joined.status().message(), "rank 1, 2 did not come within 1 s");
+  EXPECT_EQ(joined.status().message(), "rank 1, 2 did not connect within 1 s");
 }
 
 TEST(Gloo, RefusesAnotherWorldSize) {
@@ -237,7 +237,7 @@ TEST(Gloo, RefusesAnotherWorldSize) {
     EXPECT_FALSE(JoinGloo(options).ok());
   });
   const auto joined = JoinGloo(options);
-  EXPECT_TRUE(absl::StartsWith(joined.status().message(), "rank 1 of 3 came to rank 0 of 2"))
+  EXPECT_TRUE(absl::StartsWith(joined.status().message(), "rank 1 of 3 connected to rank 0 of 2"))
       << joined.status();
   other.join();
 }

@@ -107,7 +107,7 @@ void CheckRun(const TrainConfig& config, bool has_model, ConfigProblem& problem)
     check.Fail("model", "is missing: name an ONNX file, or a `built` model");
   if (has_model && config.source_case() != TrainConfig::SOURCE_NOT_SET)
     check.Fail(config.has_model() ? "model" : "built",
-               "names a model where TrainerOptions::model has one already");
+               "must be left out: TrainerOptions::model gives the model");
   check.Range("batch_size", static_cast<double>(config.batch_size()), 1);
   check.Range("accumulate", static_cast<double>(config.accumulate()), 1);
   check.Range("threads", config.threads(), 0, 1024);

@@ -9,7 +9,7 @@ void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
   if (KindOf(loss) == nullptr) {
     Checks("", problem)
         .Fail("loss",
-              absl::StrCat("names no kind; there are ", KindNames(*LossConfig::descriptor()),
+              absl::StrCat("must name a kind, one of ", KindNames(*LossConfig::descriptor()),
                            ", as in loss { cross_entropy {} }"));
     return;
   }

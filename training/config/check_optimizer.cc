@@ -47,7 +47,7 @@ void CheckLbfgs(const OptimizerSettings::LBFGS& lbfgs, Checks& check) {
 void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem) {
   Checks check("", problem);
   if (KindOf(optimizer) == nullptr) {
-    check.Fail("optimizer", absl::StrCat("names no kind; there are ",
+    check.Fail("optimizer", absl::StrCat("must name a kind, one of ",
                                          KindNames(*OptimizerSettings::descriptor()),
                                          ", as in optimizer { adamw { lr: 0.001 } }"));
     return;
@@ -56,7 +56,8 @@ void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem) 
     Checks lbfgs("optimizer.lbfgs.", problem);
     CheckLbfgs(optimizer.lbfgs(), lbfgs);
     if (optimizer.group_size() > 0)
-      check.Fail("optimizer.group", "is not for LBFGS, which has no groups of parameters");
+      check.Fail("optimizer.group",
+                 "must be left out with LBFGS, which has one group of all parameters");
     return;
   }
   CheckKind(optimizer, MakeOptimizer(optimizer).options, "optimizer.", problem);

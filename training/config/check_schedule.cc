@@ -78,7 +78,7 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   common.Range("warmup_start", schedule.warmup_start(), 0, 1);
   if (schedule.has_warmup_start() && schedule.warmup() == 0) {
     common.Fail("warmup_start",
-                "is the share of lr that a warm-up starts with; there is no `warmup`");
+                "does nothing without `warmup`: it is the share of lr that a warm-up starts with");
   }
   const std::string path = absl::StrCat(prefix, KindName(schedule), ".");
   Checks check(path, problem);
@@ -124,7 +124,7 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   }
   if (problem.field.empty()) {
     problem = {prefix.substr(0, prefix.size() - 1),
-               absl::StrCat("names no kind; there are ", KindNames(*ScheduleConfig::descriptor()),
+               absl::StrCat("must name a kind, one of ", KindNames(*ScheduleConfig::descriptor()),
                             ", as in schedule { cosine {} }")};
   }
 }

@@ -110,7 +110,7 @@ Expr CtcOf(const Operands& of) {
   const Type& type = of.scores.type();
   if (type.shape && type.shape->size() != 3) {
     sink.Fail(absl::InvalidArgumentError(
-        absl::StrCat("loss: ctc is of scores with three axes, not of ", type.ToString())));
+        absl::StrCat("loss: ctc needs scores of rank 3, got ", type.ToString())));
     return {};
   }
   // Frames first, classes last.
@@ -226,8 +226,8 @@ namespace {
 absl::StatusOr<const Entry*> EntryOf(const LossConfig& config) {
   const Entry* entry = Find(config.kind_case());
   if (entry != nullptr) return entry;
-  return absl::InvalidArgumentError(absl::StrCat("loss: a loss of the config has one of the kinds ",
-                                                 KindNames(*LossConfig::descriptor())));
+  return absl::InvalidArgumentError(
+      absl::StrCat("loss: must name a kind, one of ", KindNames(*LossConfig::descriptor())));
 }
 
 absl::StatusOr<Operands> Prepare(const LossConfig& config, const LossOperands& operands,

@@ -67,8 +67,9 @@ absl::StatusOr<std::vector<size_t>> FindColumns(const RecordField& field, const 
       if (name == pattern || MatchesPattern(name, pattern)) positions.push_back(i);
     }
     if (positions.size() == before)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "field '", field.name(), "': there is no column '", pattern, "' of ", header.size()));
+      return absl::InvalidArgumentError(absl::StrCat("field '", field.name(), "': none of the ",
+                                                     header.size(), " columns is named '", pattern,
+                                                     "'"));
   }
   return positions;
 }

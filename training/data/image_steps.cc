@@ -183,7 +183,8 @@ absl::Status CheckStep(const ImageStep& step) {
     case ImageStep::KIND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("does nothing");
+  return absl::InvalidArgumentError(
+      "is empty: name resize, random_crop, center_crop, random_resized_crop, flip or color_jitter");
 }
 
 }  // namespace

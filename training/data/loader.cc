@@ -192,7 +192,7 @@ class PrefetchingLoader : public Loader {
       if (!made.batch.ok() || !made.batch->empty()) return std::move(made.batch);
       if (++broken_batches == batches_)
         return absl::DataLossError(
-            absl::StrCat("every example of ", batches_, " batches is broken"));
+            absl::StrCat("no example of ", batches_, " batches can be read"));
     }
   }
 
@@ -276,9 +276,9 @@ absl::StatusOr<std::vector<double>> WeightsOf(const Dataset& data, const Samplin
   for (int64_t i = 0; i < data.size(); ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Tensor label, data.ReadField(i, field));
     if (label.num_elements() != 1 || !IsInteger(label.dtype()) || IsSubByte(label.dtype())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "sampling: '", sampling.field(),
-          "' is not a class: ", std::string(DTypeName(label.dtype())), DimsString(label.dims())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("sampling: '", sampling.field(), "' must hold one integer, the class, got ",
+                       std::string(DTypeName(label.dtype())), DimsString(label.dims())));
     }
     classes.push_back(ToInt64(label.view())[0]);
     ++counts[classes.back()];
@@ -290,8 +290,9 @@ absl::StatusOr<std::vector<double>> WeightsOf(const Dataset& data, const Samplin
     } else if (label >= 0 && label < sampling.class_weight_size()) {
       weights.push_back(sampling.class_weight(static_cast<int>(label)));
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("sampling: class ", label, " has none of the ",
-                                                     sampling.class_weight_size(), " weights"));
+      return absl::InvalidArgumentError(absl::StrCat("sampling: class ", label, " is beyond the ",
+                                                     sampling.class_weight_size(),
+                                                     " weights of class_weight"));
     }
   }
   return weights;
@@ -343,7 +344,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dat
   ONWARD_RETURN_IF_ERROR(CheckOptions(*data, options));
   if (BatchMaker(data, options).batches_per_epoch() == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a data set of ", data->size(), " examples gives no batch of ", options.batch_size));
+        "a data set of ", data->size(), " examples does not fill a batch of ", options.batch_size));
   }
   return std::make_unique<PrefetchingLoader>(std::move(data), options);
 }

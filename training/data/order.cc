@@ -41,13 +41,14 @@ absl::Status CheckWeights(absl::Span<const double> weights) {
   double sum = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the weight of example ", i, " is ", weights[i]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the weight of example ", i, " is ", weights[i], ", must be finite and at least 0"));
     }
     sum += weights[i];
   }
   if (!(sum > 0) || !std::isfinite(sum))
-    return absl::InvalidArgumentError(absl::StrCat("the sum of the weights is ", sum));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the sum of the weights is ", sum, ", must be finite and above 0"));
   return absl::OkStatus();
 }
 

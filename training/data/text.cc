@@ -168,8 +168,8 @@ OpenedDataset OpenText(const TextData& config, const std::string& directory) {
   const auto end = static_cast<int64_t>(config.to() * size);
   if (end - begin <= config.window()) {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", end - begin,
-                                                   " tokens have no window of ", config.window(),
-                                                   " and the one that follows"));
+                                                   " tokens are too few for a window of ",
+                                                   config.window(), " and the token after it"));
   }
   return std::make_shared<Windows>(*std::move(tokens), path, begin, end, config);
 }
@@ -186,7 +186,7 @@ absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::strin
     return Vocabulary::Read(PathBelow(directory, config.vocabulary()));
   if (config.tokens() != TextData::CHARACTERS)
     return absl::InvalidArgumentError(
-        "data.text: a file of numbers has no vocabulary, and a tokenizer is its own");
+        "data.text: only tokens: BYTES, CHARACTERS and VOCABULARY have a vocabulary");
   const std::string path = PathBelow(directory, config.path());
   ONWARD_ASSIGN_OR_RETURN(const std::shared_ptr<files::MappedFile> file,
                           files::MappedFile::Open(path));

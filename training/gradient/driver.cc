@@ -75,7 +75,7 @@ class ReverseWalk {
                      const std::vector<ValueId>& operands, const std::vector<bool>& wanted) {
     const std::optional<GradientRule> rule =
         training::FindGradient(graph_.node(id).domain, graph_.node(id).op_type);
-    if (!rule) return absl::UnimplementedError("has no gradient and lies on the path");
+    if (!rule) return absl::UnimplementedError("has no gradient, and the path leads through it");
     if (*rule == nullptr) return absl::OkStatus();
     ONWARD_ASSIGN_OR_RETURN(const std::vector<Expr> gradients,
                             (*rule)(GradientScope(sink_, id, upstream, wanted, options_)));

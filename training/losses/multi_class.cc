@@ -13,7 +13,7 @@ bool IsMatrix(const Expr& x, const char* what) {
   if (!x.valid()) return false;
   if (x.type().shape && x.type().shape->size() == 2) return true;
   x.sink()->Fail(absl::InvalidArgumentError(
-      absl::StrCat(what, " is of scores [batch, classes], not of ", x.type().ToString())));
+      absl::StrCat(what, " needs scores [batch, classes], got ", x.type().ToString())));
   return false;
 }
 
@@ -33,8 +33,8 @@ Expr MultiMargin(const Expr& x, const Expr& target, int64_t power, double margin
                  const Expr& weight, Reduction reduction) {
   if (!IsMatrix(x, "multi_margin")) return {};
   if (power != 1 && power != 2) {
-    x.sink()->Fail(
-        absl::InvalidArgumentError(absl::StrCat("multi_margin has the power 1 or 2, not ", power)));
+    x.sink()->Fail(absl::InvalidArgumentError(
+        absl::StrCat("the power of multi_margin must be 1 or 2, got ", power)));
     return {};
   }
   if (!IsInteger("multi_margin", target, "the target")) return {};

@@ -32,8 +32,8 @@ void WarnOfMerged(const std::vector<SeparatedWeight>& separated, const LogSink& 
   Warn(log, "model",
        absl::StrCat("model: the exporter wrote weights of equal values once; ", separated.size(),
                     separated.size() == 1 ? " is" : " are",
-                    " trained apart: ", Listed(separated, &SeparatedWeight::from), "; `shared: '",
-                    separated[0].from, "'` keeps one as it is"));
+                    " trained separately: ", Listed(separated, &SeparatedWeight::from),
+                    "; `shared: '", separated[0].from, "'` keeps one as it is"));
 }
 
 void WarnOfTied(const std::vector<TiedWeight>& tied, const LogSink& log) {
@@ -43,7 +43,7 @@ void WarnOfTied(const std::vector<TiedWeight>& tied, const LogSink& log) {
                     "reshaped; they are "
                     "one again: ",
                     Listed(tied, &TiedWeight::embedding), "; `untied: '", tied[0].name,
-                    "'` trains one apart"));
+                    "'` trains one separately"));
 }
 
 void WarnOfFolded(const FoldedWeights& folded, const LogSink& log) {

@@ -152,7 +152,7 @@ absl::StatusOr<LoadReport> LoadStateDict(Model& model, const StateDict& values,
   }
   if (options.strict && !report.complete()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the values are not this model's", report.ToString().substr(report.ToString().find(';'))));
+        "the values do not fit the model", report.ToString().substr(report.ToString().find(';'))));
   }
   for (const nn::ParameterInfo& each : parameters) {
     const auto value = loaded.find(each.name);

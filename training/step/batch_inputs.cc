@@ -25,7 +25,7 @@ absl::StatusOr<Session::Inputs> InputsOf(const std::vector<ValueInfo>& inputs, c
       absl::StrAppend(&fields, fields.empty() ? "" : ", ", each);
     return absl::InvalidArgumentError(absl::StrCat(
         "data.inputs: nothing feeds the model's input '", name, "' (", input.type.ToString(),
-        "): the data has no field '", field, "' but ", fields.empty() ? "none" : fields));
+        "): the data has no field '", field, "'; it has ", fields.empty() ? "none" : fields));
   }
   return given;
 }

@@ -98,9 +98,9 @@ std::map<std::string, std::string> TrainingLoop::DataNotes() const {
 
 void TrainingLoop::WarnOfEmptyGroups() const {
   for (const int group : phases_.empty_groups) {
-    Warn(absl::StrCat("optimizer.group[", group,
-                      "] has no parameter: none that is trained matches it, or earlier groups have "
-                      "them all"));
+    Warn(absl::StrCat(
+        "optimizer.group[", group,
+        "] is empty: no trained parameter matches it, or earlier groups have them all"));
   }
 }
 

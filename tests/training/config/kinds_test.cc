@@ -119,13 +119,13 @@ TEST(Kinds, OneKindIsNamed) {
       LossError("loss { mse {} target: 'y'\n  l1 {} }"),
       HasSubstr("c.textproto:2:3: loss.l1: loss has mse already, and takes one of the two"));
   EXPECT_THAT(LossError("\nloss { target: 'y' }"),
-              HasSubstr("c.textproto:2:1: loss names no kind; there are bce, bce_with_logits"));
+              HasSubstr("c.textproto:2:1: loss must name a kind, one of bce, bce_with_logits"));
   EXPECT_THAT(OptimizerError("optimizer { group { least_rank: 2 } }"),
-              HasSubstr("optimizer names no kind; there are adadelta, "));
+              HasSubstr("optimizer must name a kind, one of adadelta, "));
   EXPECT_THAT(ScheduleError("schedule { warmup: 20 }"),
-              HasSubstr("schedule names no kind; there are constant, cosine"));
+              HasSubstr("schedule must name a kind, one of constant, cosine"));
   EXPECT_THAT(OptimizerError("optimizer { sgd {} group { schedule { warmup: 1 } } }"),
-              HasSubstr("optimizer.group[0].schedule names no kind"));
+              HasSubstr("optimizer.group[0].schedule must name a kind"));
 }
 
 TEST(Kinds, AGroupIsOfTheOptimizersKind) {
@@ -243,7 +243,7 @@ TEST(Kinds, JsonIsToldTheSame) {
       HasSubstr("c.json:1:28: loss.cross_entropy.labelSmothing: no such field; did you mean "
                 "label_smoothing? "));
   EXPECT_THAT(error("{\"loss\": {}, \"optimizer\": {\"sgd\": {}},"),
-              HasSubstr("c.json:1:2: loss names no kind"));
+              HasSubstr("c.json:1:2: loss must name a kind"));
 }
 
 TEST(Kinds, TextIsReadAsItsParserReadsIt) {

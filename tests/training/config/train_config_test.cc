@@ -170,7 +170,7 @@ TEST(ReadTrainConfig, WrongOverrides) {
   EXPECT_THAT(Error(kSound, {"frozen+="}), HasSubstr("+= needs a value to add"));
   EXPECT_THAT(Error(kSound, {"non_finite=NEVER"}), HasSubstr("(STOP, SKIP)"));
   EXPECT_THAT(Error(kSound, {"loss="}), HasSubstr("loss is missing"));
-  EXPECT_THAT(Error(kSound, {"loss.mse="}), HasSubstr("with --set: loss names no kind; there are"));
+  EXPECT_THAT(Error(kSound, {"loss.mse="}), HasSubstr("with --set: loss must name a kind, one of"));
   EXPECT_THAT(Error(kSound, {"batch_size"}), HasSubstr("needs path.to.field=value"));
   EXPECT_THAT(Error(kSound, {"batch=3"}),
               HasSubstr("--set batch=3: batch: no such field; did you mean batch_size? There are "

@@ -123,7 +123,7 @@ TEST_F(CsvTest, BadFilesAndConfigs) {
   EXPECT_THAT(Error("\"x\n", "field { name: 'x' }"), HasSubstr("line 1: a quoted value"));
   EXPECT_THAT(Error("x\n1\n", ""), HasSubstr("needs a field"));
   EXPECT_THAT(Error("x\n1\n", "field { name: 'y' }"),
-              HasSubstr("field 'y': there is no column 'y' of 1"));
+              HasSubstr("field 'y': none of the 1 columns is named 'y'"));
   EXPECT_THAT(Error("x\n1\n", "field { name: 'x' dim: 2 }"),
               HasSubstr("1 columns do not make [2]"));
   EXPECT_THAT(Error("x\n1\n", "field { name: 'x' dim: -1 }"), HasSubstr("do not make [-1]"));

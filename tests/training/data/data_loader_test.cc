@@ -101,7 +101,7 @@ TEST(DataLoaderTest, Refusals) {
   EXPECT_NE(error(Numbers(5), {.batch_size = 0}), "OK");
   EXPECT_NE(error(Numbers(5), {.batch_size = 2, .weights = {1, 2}}), "OK");
   EXPECT_THAT(error(Numbers(5), {.batch_size = 6, .drop_last = true}),
-              HasSubstr("gives no batch of 6"));
+              HasSubstr("does not fill a batch of 6"));
   const auto loader = DataLoader::Create(Numbers(5), {.batch_size = 2});
   ASSERT_TRUE(loader.ok());
   for (const auto& [epoch, batch] : {std::pair{-1, 0}, {0, -1}, {0, 3}})

@@ -238,7 +238,7 @@ TEST(ImagesTest, BadConfigs) {
     return Error(absl::StrCat("directory: 'folders' step {", text, "}"));
   };
   EXPECT_EQ(step("flip {}"), "OK");
-  EXPECT_THAT(step(""), HasSubstr("step 0 does nothing"));
+  EXPECT_THAT(step(""), HasSubstr("step 0 is empty"));
   EXPECT_THAT(step("flip { probability: 2 }"), HasSubstr("step 0 needs a probability of 0 to 1"));
   EXPECT_THAT(step("resize { height: 4 }"), HasSubstr("got 4 x 0"));
   EXPECT_THAT(step("random_crop { height: 4 width: 99999 }"), HasSubstr("got 4 x 99999"));

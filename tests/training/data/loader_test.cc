@@ -199,8 +199,8 @@ TEST(LoaderTest, BadOptionsAreRefused) {
   };
   EXPECT_THAT(error({.batch_size = 0}), HasSubstr("batch_size must be positive, got 0"));
   EXPECT_THAT(error({.workers = -1}), HasSubstr("workers"));
-  EXPECT_THAT(error({}, 0), HasSubstr("a data set of 0 examples gives no batch"));
-  EXPECT_THAT(error({.batch_size = 5, .drop_last = true}), HasSubstr("gives no batch of 5"));
+  EXPECT_THAT(error({}, 0), HasSubstr("a data set of 0 examples does not fill a batch"));
+  EXPECT_THAT(error({.batch_size = 5, .drop_last = true}), HasSubstr("does not fill a batch of 5"));
   EXPECT_THAT(error({.pad = {{"y", 0}}}), HasSubstr("no field 'y'; it has x, random"));
   EXPECT_THAT(error({.weights = {1, 2}}), HasSubstr("2 weights for 4 examples"));
   EXPECT_THAT(error({.weights = {1, -2, 0, 0}}), HasSubstr("the weight of example 1 is -2"));

@@ -130,7 +130,7 @@ TEST(TextTest, BadTextsAndConfigs) {
   };
   EXPECT_THAT(error(Config(3)), HasSubstr(absl::StrCat("cannot open '", scratch.path("text"))));
   scratch.Write("text", "abc");
-  EXPECT_THAT(error(Config(3)), HasSubstr("text': 3 tokens have no window of 3"));
+  EXPECT_THAT(error(Config(3)), HasSubstr("text': 3 tokens are too few for a window of 3"));
   EXPECT_EQ(error(Config(2)), "OK");
   EXPECT_THAT(error(Config(0)), HasSubstr("must be positive"));
   DataConfig config = Config(1);

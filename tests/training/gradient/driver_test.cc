@@ -151,7 +151,7 @@ TEST(GradientDriver, AnErrorNamesTheNodeAndThePath) {
       ErrorOf("g (float[3] x) => (float y) { a = Exp(x) i = NonZero(x) "
               "[odd] b, v = Unique<sorted = 1>(a) c = Sin(b) y = ReduceSum<keepdims = 0>(c) }",
               "y", "x"),
-      HasSubstr("[Unique 'odd'] has no gradient and lies on the path; the path is "
+      HasSubstr("[Unique 'odd'] has no gradient, and the path leads through it; the path is "
                 "x -> a -> [Unique 'odd'] -> b -> c -> y"));
   std::string chain = "g (float[3] x) => (float y) { h0 = Sin(x) ";
   for (int i = 0; i < 20; ++i) absl::StrAppend(&chain, "h", i + 1, " = Sin(h", i, ") ");

@@ -78,7 +78,7 @@ TEST_F(LoadModelTest, WhatDoesNotFit) {
   file_.tensors.erase("fc1.bias");
   EXPECT_THAT(
       std::string(Load("").status().message()),
-      HasSubstr("weights.safetensors: the values are not this model's; 1 missing: fc1.bias"));
+      HasSubstr("weights.safetensors: the values do not fit the model; 1 missing: fc1.bias"));
   ASSERT_TRUE(Load("partial: true").ok());
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_THAT(warnings_[0], HasSubstr("3 loaded; 1 missing: fc1.bias"));

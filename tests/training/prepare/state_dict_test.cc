@@ -56,7 +56,7 @@ TEST(StateDict, ReportsWhatDoesNotFit) {
   values["bn.bias"] = Tensor::Of<float>({3}, {5, 6, 7});
   const absl::Status strict = LoadStateDict(model, values).status();
   EXPECT_THAT(std::string(strict.message()),
-              HasSubstr("the values are not this model's; 1 missing: fc.bias; 1 unexpected: "
+              HasSubstr("the values do not fit the model; 1 missing: fc.bias; 1 unexpected: "
                         "head.weight; 2 of another type: wte.weight is float32[4,3], got "
                         "int64[4,3], fc.weight is float32[3,3], got float32[1,3]"));
   for (const auto& [name, value] : StateDictOf(model))

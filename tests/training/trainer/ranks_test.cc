@@ -327,7 +327,7 @@ TEST_F(RanksTest, RanksThatAreNotAlikeAreRefused) {
   other.set_batch_size(8);
   Ran ran = Run(std::vector<TrainConfig>{Config("epochs: 1"), other});
   for (const absl::Status& outcome : ran.outcomes)
-    EXPECT_EQ(outcome.message(), "the configuration of rank 1 is not that of rank 0");
+    EXPECT_EQ(outcome.message(), "the configuration of rank 1 differs from that of rank 0");
 }
 
 TEST_F(RanksTest, ARankThatFailsEndsTheOthers) {

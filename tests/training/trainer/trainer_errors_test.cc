@@ -93,7 +93,7 @@ TEST_F(TrainerTest, MistakesInNamesAndKinds) {
 TEST_F(TrainerTest, Errors) {
   TrainConfig config = Config("steps: 1");
   config.mutable_loss()->Clear();
-  EXPECT_THAT(Error(config), HasSubstr("the configuration: loss names no kind; there are bce, "));
+  EXPECT_THAT(Error(config), HasSubstr("the configuration: loss must name a kind, one of bce, "));
   config = Config("steps: 1");
   config.mutable_loss()->set_target("labels");
   EXPECT_THAT(Error(config), HasSubstr("the data has no field 'labels'; it has image, label"));
@@ -111,15 +111,15 @@ TEST_F(TrainerTest, Errors) {
   EXPECT_THAT(Error(config), HasSubstr("nothing is left to train"));
   config = Config("steps: 1");
   config.mutable_optimizer()->Clear();
-  EXPECT_THAT(Error(config), HasSubstr("optimizer names no kind; there are adadelta, "));
+  EXPECT_THAT(Error(config), HasSubstr("optimizer must name a kind, one of adadelta, "));
   config = Config("steps: 1");
   config.mutable_optimizer()->add_group()->add_parameters("*.wieght");
   EXPECT_THAT(Error(config), HasSubstr("optimizer.group[0].parameters: no initializer of the model "
                                        "matches '*.wieght'"));
   config = Config("steps: 1 schedule { warmup: 3 }");
-  EXPECT_THAT(Error(config), HasSubstr("schedule names no kind; there are constant, cosine"));
+  EXPECT_THAT(Error(config), HasSubstr("schedule must name a kind, one of constant, cosine"));
   config = Config("steps: 1 batch_size: 1000");
-  EXPECT_THAT(Error(config), HasSubstr("a data set of 96 examples gives no batch of 1000"));
+  EXPECT_THAT(Error(config), HasSubstr("a data set of 96 examples does not fill a batch of 1000"));
   config = Config("steps: 1");
   (*config.mutable_data()->mutable_inputs())["image"] = "picture";
   EXPECT_THAT(Error(config), HasSubstr("no field 'picture' but image, label"));
