@@ -38,7 +38,10 @@ inline constexpr char kGradientNormPrefix[] = "gradient_norm/";
 inline constexpr char kGradientValuePrefix[] = "gradient_value/";
 inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";  // of what LBFGS evaluates
 
-// All of them, so that none is forgotten where a model's own values are to stand aside.
+// Tensors of checkpoints that LBFGS keeps outside the graph.
+inline constexpr char kLbfgsPrefix[] = "lbfgs/";
+
+// All of the graphs, so that none is forgotten where a model's own values are to stand aside.
 inline constexpr std::string_view kTrainingNames[] = {kLoss,
                                                       kLossCount,
                                                       kPrediction,

@@ -7,6 +7,7 @@
 #include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/rewrite/loss_scale.h"
+#include "training/rewrite/names.h"
 #include "training/step/accumulated_step.h"
 #include "training/step/anomaly.h"
 #include "training/step/batch_inputs.h"
@@ -30,6 +31,12 @@ absl::StatusOr<std::unique_ptr<TrainingStep>> LbfgsStep::Create(const StepContex
   };
   if (config.has_average()) return refuse("averages of weights");
   if (ScalesLoss(config)) return refuse("scaled loss: train in FLOAT32 or BFLOAT16");
+  for (const std::string& name : context.phases.weights()) {
+    if (!name.starts_with(kLbfgsPrefix)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model's initializer '", name,
+                     "' has the name of state of LBFGS in checkpoints; rename it in the model"));
+  }
   return std::unique_ptr<TrainingStep>(
       new LbfgsStep(context, MakeLbfgsOptions(config.optimizer().lbfgs())));
 }
@@ -147,8 +154,8 @@ absl::Status LbfgsStep::Undo() {
 
 absl::Status LbfgsStep::CheckExport() const {
   return absl::FailedPreconditionError(
-      "export.training_step: a step of LBFGS evaluates its graph as often as it likes and is not a "
-      "graph");
+      "export.training_step: one step of LBFGS evaluates its graph a variable number of times, so "
+      "that it is not one graph; choose another optimizer");
 }
 
 }  // namespace onward::training

@@ -145,7 +145,7 @@ absl::StatusOr<Model> ModelOfCheckpoint(const TrainConfig& config, const std::st
   ONWARD_ASSIGN_OR_RETURN(TrainableModel loaded, LoadModel(config, directory));
   ONWARD_ASSIGN_OR_RETURN(const TrainingProgress progress, ProgressOf(checkpoint.state.values));
   const bool averaged = config.has_average() && progress.averaged > 0;
-  ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded.model),
+  ONWARD_RETURN_IF_ERROR(Annotate(SetWeights(checkpoint.state.tensors, averaged, loaded),
                                   absl::StrCat("the checkpoint '", checkpoint.path, "' is")));
   ONWARD_ASSIGN_OR_RETURN(const bool stale, HasStaleStatistics(config, progress, loaded));
   if (averaged && stale && !checkpoint.state.metric) {

@@ -24,20 +24,23 @@ std::string TypeOf(const Tensor& tensor) {
 
 }  // namespace
 
-absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model) {
+absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged,
+                        TrainableModel& model) {
+  Graph& graph = model.model.graph;
   int count = 0;
-  for (const auto& [name, value] : state) {
-    const ValueId id = model.graph.FindValue(name);
-    if (!id.valid() || !model.graph.is_constant(id)) continue;
+  for (const std::string& name : model.initializers) {
+    const auto value = state.find(name);
+    const ValueId id = graph.FindValue(name);
+    if (value == state.end() || !id.valid() || !graph.is_constant(id)) continue;
     const auto average = state.find(kAveragePrefix + name);
-    const Tensor& weight = averaged && average != state.end() ? average->second : value;
-    const std::string own = TypeOf(*model.graph.constant(id));
+    const Tensor& weight = averaged && average != state.end() ? average->second : value->second;
+    const std::string own = TypeOf(*graph.constant(id));
     if (TypeOf(weight) != own) {
       return absl::InvalidArgumentError(absl::StrCat("of another model: '", name, "' is ",
                                                      TypeOf(weight), " there and ", own,
                                                      " in the config's model"));
     }
-    SetConstant(model.graph, id, weight.Clone());
+    SetConstant(graph, id, weight.Clone());
     ++count;
   }
   if (count > 0 || state.empty()) return absl::OkStatus();

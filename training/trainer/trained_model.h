@@ -9,13 +9,15 @@
 #include "absl/status/statusor.h"
 #include "onward/graph.h"
 #include "onward/train_config.pb.h"
+#include "training/prepare/trainable_model.h"
 
 namespace onward::training {
 
-// Puts the values of `state`, such as a checkpoint's tensors, into the constants of `model` of the
-// same names; `averaged`: their averages, where there are some. InvalidArgument: a value of another
-// dtype or shape, or no value at all: they are of another model.
-absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged, Model& model);
+// Puts the values of `state`, such as a checkpoint's tensors, into the initializers of `model` of
+// the same names; `averaged`: their averages, where there are some. InvalidArgument: a value of
+// another dtype or shape, or no value at all: they are of another model.
+absl::Status SetWeights(const std::map<std::string, Tensor>& state, bool averaged,
+                        TrainableModel& model);
 
 // Drops the values of the constants that a session has as states of these names, so that they are
 // in memory once. Returns which ones those are.

@@ -6,17 +6,18 @@
 #include <utility>
 
 #include "onward/status.h"
+#include "training/rewrite/names.h"
 
 namespace onward::training {
 namespace {
 
-constexpr char kLbfgsPrefix[] = "lbfgs/";
-
-// Takes what a step of LBFGS keeps out of `tensors`: how much it is changes from step to step.
-TrainingStep::Tensors TakeStepState(std::map<std::string, Tensor>& tensors) {
+// Takes what a step of LBFGS keeps out of `tensors`: how much it is changes from step to step. What
+// is `expected` is the session's.
+TrainingStep::Tensors TakeStepState(const std::map<std::string, Tensor>& expected,
+                                    std::map<std::string, Tensor>& tensors) {
   TrainingStep::Tensors state;
   for (auto it = tensors.begin(); it != tensors.end();) {
-    const bool is_part = it->first.starts_with(kLbfgsPrefix);
+    const bool is_part = it->first.starts_with(kLbfgsPrefix) && expected.count(it->first) == 0;
     if (is_part) state[it->first.substr(std::strlen(kLbfgsPrefix))] = it->second;
     it = is_part ? tensors.erase(it) : std::next(it);
   }
@@ -39,11 +40,11 @@ absl::StatusOr<TrainingState> ReadState(const TrainingSession& session, const Tr
 
 absl::StatusOr<TrainingProgress> RestoreState(TrainingState state, const std::string& path,
                                               TrainingSession& session, TrainingStep& step) {
-  const TrainingStep::Tensors kept = TakeStepState(state.tensors);
   std::map<std::string, Tensor> expected;
   for (const std::string& name : session.state_names()) {
     ONWARD_ASSIGN_OR_RETURN(expected[name], session.State(name));
   }
+  const TrainingStep::Tensors kept = TakeStepState(expected, state.tensors);
   ONWARD_RETURN_IF_ERROR(Annotate(CheckSameTensors(state, expected), path));
   ONWARD_ASSIGN_OR_RETURN(TrainingProgress progress, ProgressOf(state.values));
   ONWARD_RETURN_IF_ERROR(Annotate(step.SetState(kept), path));

@@ -133,7 +133,7 @@ TEST(Kinds, AGroupIsOfTheOptimizersKind) {
               HasSubstr("c.textproto:2:2: optimizer.group[0].adam is not the optimizer, which is "
                         "adamw: a group names what differs from it, as in adamw { lr: 0.001 }"));
   EXPECT_THAT(OptimizerError("optimizer { lbfgs {} group { least_rank: 2 } }"),
-              HasSubstr("optimizer.group is not for LBFGS"));
+              HasSubstr("optimizer.group must be left out with LBFGS"));
 }
 
 TEST(Kinds, ValuesOutOfRangeAreNamedWhereTheyStand) {

@@ -8,6 +8,7 @@
 #include "graph/ir/print.h"
 #include "graph/ops/onward_schemas.h"
 #include "tests/training/trainer/trainer_fixture.h"
+#include "training/trainer/checkpoint_model.h"
 
 namespace onward::training {
 namespace {
@@ -44,6 +45,17 @@ class TrainingNamesTest : public testing::TrainerTest {
         "epochs: 2 average { decay: 0.5 } clip { global_norm: 1 } log { gradient_norms: true }");
     config.mutable_loss()->set_output(output);
     return config;
+  }
+
+  // The constant called `name` is {1, 2, 3}.
+  static void ExpectFactor(const absl::StatusOr<Model>& model, const std::string& name) {
+    ASSERT_TRUE(model.ok()) << model.status();
+    const ValueId id = model->graph.FindValue(name);
+    ASSERT_TRUE(id.valid()) << Print(model->graph);
+    const std::optional<Tensor>& kept = model->graph.value(id).constant;
+    ASSERT_TRUE(kept.has_value());
+    ASSERT_EQ(kept->dtype(), DType::kFloat32);
+    EXPECT_EQ(kept->span<float>(), absl::MakeConstSpan({1.0f, 2.0f, 3.0f}));
   }
 };
 
@@ -152,17 +164,16 @@ TEST_F(TrainingNamesTest, ConstantsOfTheModelKeepTheirValues) {
     edit.ReplaceUses(stand_in, constant);
     edit.RemoveInput(stand_in);
     ASSERT_TRUE(ExportFile(*model, scratch_.path("mlp.onnx")).ok());
-    const auto trainer = Train(Detailed("logits"));
+    TrainerOptions options;
+    options.checkpoint_directory = scratch_.path(absl::StrCat("checkpoints_", name.size()));
+    const auto trainer = Train(Detailed("logits"), options);
     ASSERT_TRUE(trainer.ok()) << trainer.status();
     EXPECT_THAT((*trainer)->parameters(), ::testing::ElementsAre("fc1.weight"));
-    const auto trained = (*trainer)->TrainedModel();
-    ASSERT_TRUE(trained.ok()) << trained.status();
-    const ValueId kept_at = trained->graph.FindValue(name);
-    ASSERT_TRUE(kept_at.valid()) << Print(trained->graph);
-    const std::optional<Tensor>& kept = trained->graph.value(kept_at).constant;
-    ASSERT_TRUE(kept.has_value());
-    ASSERT_EQ(kept->dtype(), DType::kFloat32);
-    EXPECT_EQ(kept->span<float>(), absl::MakeConstSpan({1.0f, 2.0f, 3.0f}));
+    ExpectFactor((*trainer)->TrainedModel(), name);
+    const auto last =
+        ChooseCheckpoint({options.checkpoint_directory}, {CheckpointChoice::kLast}, false);
+    ASSERT_TRUE(last.ok()) << last.status();
+    ExpectFactor(ModelOfCheckpoint(Detailed("logits"), scratch_.path(), *last), name);
   }
 }
 

@@ -27,15 +27,15 @@ constexpr char kWolfe[] = "max_iter: 4 line_search_fn: STRONG_WOLFE";
 
 class LbfgsTrainerTest : public ::testing::Test {
  protected:
-  // A case's MLP as a file, and its data.
-  void Write(const std::string& name) {
+  // A case's MLP as a file, and its data; `prefix` is put before the names of its parameters.
+  void Write(const std::string& name, const std::string& prefix = "") {
     auto arrays =
         files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/optimizers/cases/lbfgs_" + name + ".npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = Arrays(arrays->begin(), arrays->end());
     GraphBuilder b("mlp");
     const auto parameter = [&](const char* each) {
-      return b.Constant(arrays_.at(absl::StrCat("start/", each)), each);
+      return b.Constant(arrays_.at(absl::StrCat("start/", each)), prefix + each);
     };
     const Expr data = b.Input("data", DType::kFloat64, {"batch", 3});
     const Expr hidden = Tanh(MatMul(data, parameter("w1")) + parameter("b1"));
@@ -133,6 +133,24 @@ TEST_F(LbfgsTrainerTest, GoesOnBitForBitAndExports) {
   EXPECT_EQ((*loaded)->Evaluate()->loss, (*ended)->Evaluate()->loss);
 }
 
+// Its own state has such names in checkpoints; that of other optimizers does not.
+TEST_F(LbfgsTrainerTest, WeightsNamedLikeItsState) {
+  Write("mlp", "lbfgs/");
+  EXPECT_THAT(std::string(Train(Config("", "steps: 1")).status().message()),
+              HasSubstr("the model's initializer 'lbfgs/b1' has the name of state of LBFGS in "
+                        "checkpoints; rename it in the model"));
+  TrainConfig other = Config("", "steps: 4");
+  other.mutable_optimizer()->mutable_adam()->set_lr(0.1);
+  TrainerOptions options;
+  options.checkpoint_directory = scratch_.path("checkpoints");
+  const auto trained = Train(other, options);
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  options.resume = true;
+  const auto resumed = Train(other, options);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(SameBits(*(*resumed)->State("lbfgs/w1"), *(*trained)->State("lbfgs/w1")));
+}
+
 TEST_F(LbfgsTrainerTest, Refusals) {
   Write("mlp");
   const auto error = [&](const std::string& options, const std::string& more) {
@@ -142,8 +160,10 @@ TEST_F(LbfgsTrainerTest, Refusals) {
               HasSubstr("optimizer.lbfgs.max_iter must be at least 1, got 0"));
   TrainConfig grouped = Config("", "steps: 1");
   grouped.mutable_optimizer()->add_group()->add_parameters("w1");
-  EXPECT_THAT(std::string(Train(grouped).status().message()),
-              HasSubstr("optimizer.group is not for LBFGS, which has no groups of parameters"));
+  EXPECT_THAT(
+      std::string(Train(grouped).status().message()),
+      HasSubstr(
+          "optimizer.group must be left out with LBFGS, which has one group of all parameters"));
   EXPECT_THAT(error("", "steps: 1 average { decay: 0.9 }"), HasSubstr("no averages of weights"));
   EXPECT_THAT(error("", "steps: 1 precision { autocast: FLOAT16 }"), HasSubstr("no scaled loss"));
   // A rate that leaps out of the numbers.
