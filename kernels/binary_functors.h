@@ -1,7 +1,11 @@
-// Elementwise functors of two operands; see elementwise_functors.h.
+// Functors of two operands. Formulas: the ONNX operator specification; NaN propagates as it does in
+// NumPy.
 #pragma once
 
-#include "kernels/elementwise_functors.h"
+#include <cmath>
+#include <limits>
+
+#include "kernels/unary_functors.h"
 
 namespace onward::kernels::functors {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 #include "onward/small_float.h"
 
 namespace onward::kernels {

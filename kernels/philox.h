@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 
 namespace onward::kernels {
 

@@ -48,12 +48,12 @@ absl::Span<absl::Span<const OpFacts> (*const)()> FactFamilies();
 // speak.
 absl::Span<const OpFacts> AllReduceFacts();
 absl::Span<const OpFacts> AttentionFacts();
+absl::Span<const OpFacts> BinaryFacts();
 absl::Span<const OpFacts> CastFacts();
 absl::Span<const OpFacts> ConstantFacts();
 absl::Span<const OpFacts> ControlFlowFacts();
 absl::Span<const OpFacts> ConvFacts();
 absl::Span<const OpFacts> CopyFacts();
-absl::Span<const OpFacts> ElementwiseFacts();
 absl::Span<const OpFacts> GatherScatterFacts();
 absl::Span<const OpFacts> LayoutFacts();
 absl::Span<const OpFacts> LossFacts();
@@ -71,5 +71,6 @@ absl::Span<const OpFacts> SignalFacts();
 absl::Span<const OpFacts> SoftmaxFacts();
 absl::Span<const OpFacts> StopGradientFacts();
 absl::Span<const OpFacts> StringFacts();
+absl::Span<const OpFacts> UnaryFacts();
 
 }  // namespace onward

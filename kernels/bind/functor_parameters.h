@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 #include "onward/graph.h"
 
 namespace onward::kernels {

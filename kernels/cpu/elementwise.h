@@ -11,7 +11,7 @@
 #include "kernels/bind/functor_parameters.h"
 #include "kernels/broadcast.h"
 #include "kernels/cpu/simd/unary.h"
-#include "kernels/elementwise_functors.h"
+#include "kernels/unary_functors.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {

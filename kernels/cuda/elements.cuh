@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 #include "onward/dtype.h"
 
 namespace onward::kernels::cuda {

@@ -7,6 +7,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/unary_functors.h"
 
 namespace onward::kernels::cuda {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 
 namespace onward::kernels::cpu {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/elementwise_functors.h"
+#include "kernels/functor.h"
 
 namespace onward::kernels::cpu {
 
