@@ -40,8 +40,8 @@ inline int64_t PackedPanelBytes(const Int8TileKernels& tiles, int64_t k) {
 // Packs `rows` rows of k elements, `stride` apart, and their sums as packed.
 void PackByteRows(const Int8TileKernels& tiles, const ByteSource& source, int64_t stride,
                   int64_t rows, int64_t k, void* to, int32_t* sums);
-// Packs a panel of `cols` <= tile_cols columns of k rows, `stride` apart, zero beyond; sums has
-// tile_cols elements, or is null.
+// Packs a panel of `cols` <= tile_cols columns of k rows, `stride` apart, zero beyond, and their
+// tile_cols sums.
 void PackBytePanel(const Int8TileKernels& tiles, const ByteSource& source, int64_t stride,
                    int64_t cols, int64_t k, void* to, int32_t* sums);
 

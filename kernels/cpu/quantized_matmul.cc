@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kChunkProducts = 2 * 1000 * 1000;  // about 10 us with VNNI
 constexpr int64_t kRowsPerChunk = 192;
+constexpr int kMostRows = 16;              // of a tile
 constexpr int64_t kPackGrain = 16 * 1024;  // bytes
 
 enum class Result { kInt32, kFloat, kByte };
@@ -236,7 +237,8 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
       s.k * s.n == 0 ? 0 : BatchOffset(s.batch, s.b_strides, batch) / (s.k * s.n);
   const int64_t a_row = PackedRowBytes(tiles_, s.k), units = UnitsOf(tiles_, s.k);
   const int32_t* row_mul = reinterpret_cast<const int32_t*>(scratch + s.a_sums) + a_line;
-  alignas(64) int32_t sums[16 * 32];
+  alignas(64) int32_t sums[kMostRows * 32];
+  const int64_t whole = 0;  // a row is one run
   for (int64_t p = panel; p < panel_end; ++p) {
     const char* b = b_panels + (b_index * s.panels + p) * PackedPanelBytes(tiles_, s.k);
     const int64_t column = p * tiles_.tile_cols;
@@ -244,8 +246,9 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
     Int8Finish f = Columns(all, column, b_index * Lines(s));
     for (int64_t row = first; row < end; row += tiles_.tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, end - row));
-      tiles_.tile[static_cast<int>(ByteSigns::kRowsUnsigned)](
-          scratch + s.a_rows + (a_line + row) * a_row, a_row, rows, b, units, sums);
+      const void* lines[kMostRows];
+      for (int r = 0; r < rows; ++r) lines[r] = scratch + s.a_rows + (a_line + row + r) * a_row;
+      tiles_.tile({lines, rows, &whole, 1, units, b}, sums);
       f.row_mul = row_mul + row;
       const int64_t to = (batch * s.m + row) * s.n + column;
       if (inputs_.result == Result::kInt32) {

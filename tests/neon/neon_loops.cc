@@ -185,7 +185,10 @@ void Products(Draw& draw) {
     const Int8TileKernels& tiles = kInt8TilesPerTarget.For(target)();
     std::vector<int16_t> rows(left.begin(), left.end()), panel(right.begin(), right.end());
     std::vector<int32_t> sums(static_cast<size_t>(4 * tiles.tile_cols));
-    tiles.tile[0](rows.data(), 4 * k, 4, panel.data(), k, sums.data());
+    const int64_t whole = 0;
+    const void* lines[4];
+    for (int64_t r = 0; r < 4; ++r) lines[r] = rows.data() + r * 2 * k;
+    tiles.tile({lines, 4, &whole, 1, k, panel.data()}, sums.data());
     return sums;
   });
 }

@@ -1,9 +1,10 @@
 // The inner kernel of products of 8-bit integers, exact in int32 (sums wrap), per instruction set.
 //
-// Both operands are packed: rows as [row][k], vectors as panels [k / unit][tile_cols][unit], k
-// padded with zeros to a multiple of `unit`. Elements are 16 bits wide (any 8-bit integer), or 8
-// bits where the processor multiplies unsigned by signed bytes: then one side holds x + 128 of
-// signed x, or x - 128 of unsigned x, as `RowsAre` and `VectorsAre` say.
+// Rows are runs of elements, one after another or apart, as those of a window over an image with
+// its channels last; vectors are packed as panels [run][k / unit][tile_cols][unit], where the k of
+// each run is padded with zeros to a multiple of `unit`: what rows have there is read and does not
+// count. Elements are 16 bits wide (any 8-bit integer), or 8 bits where the processor multiplies
+// unsigned by signed bytes: then rows hold x + 128 of signed x, and vectors x - 128 of unsigned x.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,14 @@
 
 namespace onward::kernels::cpu {
 
-enum class ByteSigns : uint8_t { kRowsUnsigned, kVectorsUnsigned };
+struct Int8Product {
+  const void* const* rows = nullptr;  // where each row of the tile begins
+  int num_rows = 0;
+  const int64_t* runs = nullptr;  // bytes from there to each run
+  int64_t num_runs = 1;
+  int64_t units = 0;  // of a run
+  const void* panel = nullptr;
+};
 
 // Finishes a tile: c = sums + row_add[i] + col_add[j] + row_mul[i] * col_mul[j], then y = c as
 // int32, c * scale + bias as float, or c * scale rounded half to even, + zero, saturated. Pointers
@@ -34,9 +42,8 @@ struct Int8TileKernels {
   int tile_cols;
   int unit;           // elements of k side by side in a panel
   int element_bytes;  // 1 or 2
-  // sums[r * tile_cols + c] for r < rows and all tile_cols columns. `a_row`: bytes between rows.
-  void (*tile[2])(const void* a, int64_t a_row, int rows, const void* b, int64_t units,
-                  int32_t* sums);  // by ByteSigns
+  // sums[r * tile_cols + c] for r < num_rows and all tile_cols columns.
+  void (*tile)(const Int8Product& product, int32_t* sums);
   // Rows of `cols` results at y + r * y_row elements.
   void (*finish_int32)(const int32_t* sums, int rows, int cols, const Int8Finish& f, int32_t* y,
                        int64_t y_row);

@@ -25,10 +25,8 @@ inline Sums Load(const void* p) { return _mm512_loadu_si512(p); }
 inline Sums Broadcast(int32_t x) { return _mm512_set1_epi32(x); }
 inline Sums Zero() { return _mm512_setzero_si512(); }
 inline void Store(int32_t* p, Sums v) { _mm512_storeu_si512(p, v); }
-template <bool kRowsUnsigned>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
-  return kRowsUnsigned ? _mm512_dpbusd_epi32(sums, row, vector)
-                       : _mm512_dpbusd_epi32(sums, vector, row);
+  return _mm512_dpbusd_epi32(sums, row, vector);
 }
 #elif defined(ONWARD_TARGET_AVX512)
 using Sums = __m512i;
@@ -38,7 +36,6 @@ inline Sums Load(const void* p) { return _mm512_loadu_si512(p); }
 inline Sums Broadcast(int32_t x) { return _mm512_set1_epi32(x); }
 inline Sums Zero() { return _mm512_setzero_si512(); }
 inline void Store(int32_t* p, Sums v) { _mm512_storeu_si512(p, v); }
-template <bool>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm512_add_epi32(sums, _mm512_madd_epi16(row, vector));
 }
@@ -50,7 +47,6 @@ inline Sums Load(const void* p) { return _mm256_loadu_si256(static_cast<const __
 inline Sums Broadcast(int32_t x) { return _mm256_set1_epi32(x); }
 inline Sums Zero() { return _mm256_setzero_si256(); }
 inline void Store(int32_t* p, Sums v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
-template <bool>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm256_add_epi32(sums, _mm256_madd_epi16(row, vector));
 }
@@ -62,7 +58,6 @@ inline Sums Load(const void* p) { return _mm_loadu_si128(static_cast<const __m12
 inline Sums Broadcast(int32_t x) { return _mm_set1_epi32(x); }
 inline Sums Zero() { return _mm_setzero_si128(); }
 inline void Store(int32_t* p, Sums v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
-template <bool>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm_add_epi32(sums, _mm_madd_epi16(row, vector));
 }
@@ -79,7 +74,6 @@ inline Sums Load(const void* p) {
 inline Sums Broadcast(int32_t x) { return Sums{} + x; }
 inline Sums Zero() { return Sums{}; }
 inline void Store(int32_t* p, Sums v) { __builtin_memcpy(p, &v, sizeof(v)); }
-template <bool>
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   const Pairs a = reinterpret_cast<Pairs>(row), b = reinterpret_cast<Pairs>(vector);
   for (int i = 0; i < kLanes; ++i) {
@@ -95,26 +89,32 @@ constexpr int kVecs = 2;
 constexpr int kCols = kVecs * kLanes;
 constexpr int kUnitBytes = 4;  // of one lane
 
-template <int kTileRows, bool kRowsUnsigned>
-void TileOf(const char* a, int64_t a_row, const char* b, int64_t units, int32_t* to) {
+template <int kTileRows>
+void TileOf(const Int8Product& product, int32_t* to) {
   Sums sums[kTileRows][kVecs];
   ONWARD_INT8_UNROLL
   for (int r = 0; r < kTileRows; ++r) {
     ONWARD_INT8_UNROLL
     for (int v = 0; v < kVecs; ++v) sums[r][v] = Zero();
   }
-  for (int64_t u = 0; u < units; ++u, a += kUnitBytes, b += kCols * kUnitBytes) {
-    Sums columns[kVecs];
+  const char* b = static_cast<const char*>(product.panel);
+  const int64_t bytes = product.units * kUnitBytes;
+  for (int64_t run = 0; run < product.num_runs; ++run) {
+    const char* rows[kTileRows];
     ONWARD_INT8_UNROLL
-    for (int v = 0; v < kVecs; ++v) columns[v] = Load(b + v * kLanes * kUnitBytes);
-    ONWARD_INT8_UNROLL
-    for (int r = 0; r < kTileRows; ++r) {
-      int32_t unit;
-      __builtin_memcpy(&unit, a + r * a_row, sizeof(unit));
-      const Sums row = Broadcast(unit);
+    for (int r = 0; r < kTileRows; ++r)
+      rows[r] = static_cast<const char*>(product.rows[r]) + product.runs[run];
+    for (int64_t at = 0; at < bytes; at += kUnitBytes, b += kCols * kUnitBytes) {
+      Sums columns[kVecs];
       ONWARD_INT8_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        sums[r][v] = Multiply<kRowsUnsigned>(sums[r][v], row, columns[v]);
+      for (int v = 0; v < kVecs; ++v) columns[v] = Load(b + v * kLanes * kUnitBytes);
+      ONWARD_INT8_UNROLL
+      for (int r = 0; r < kTileRows; ++r) {
+        int32_t unit;
+        __builtin_memcpy(&unit, rows[r] + at, sizeof(unit));
+        const Sums row = Broadcast(unit);
+        ONWARD_INT8_UNROLL
+        for (int v = 0; v < kVecs; ++v) sums[r][v] = Multiply(sums[r][v], row, columns[v]);
       }
     }
   }
@@ -125,20 +125,15 @@ void TileOf(const char* a, int64_t a_row, const char* b, int64_t units, int32_t*
   }
 }
 
-template <int kTileRows, bool kRowsUnsigned>
-void TileOfRows(const char* a, int64_t a_row, int rows, const char* b, int64_t units,
-                int32_t* sums) {
+template <int kTileRows>
+void TileOfRows(const Int8Product& product, int32_t* sums) {
   if constexpr (kTileRows > 0) {
-    if (rows == kTileRows) return TileOf<kTileRows, kRowsUnsigned>(a, a_row, b, units, sums);
-    TileOfRows<kTileRows - 1, kRowsUnsigned>(a, a_row, rows, b, units, sums);
+    if (product.num_rows == kTileRows) return TileOf<kTileRows>(product, sums);
+    TileOfRows<kTileRows - 1>(product, sums);
   }
 }
 
-template <bool kRowsUnsigned>
-void Tile(const void* a, int64_t a_row, int rows, const void* b, int64_t units, int32_t* sums) {
-  TileOfRows<kRows, kRowsUnsigned>(static_cast<const char*>(a), a_row, rows,
-                                   static_cast<const char*>(b), units, sums);
-}
+inline void Tile(const Int8Product& product, int32_t* sums) { TileOfRows<kRows>(product, sums); }
 
 // Adds what belongs to row r; unsigned, so that it may wrap.
 inline __attribute__((always_inline)) void Adjust(const int32_t* sums, int r, int cols,
@@ -206,10 +201,46 @@ inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, i
   }
 }
 
+#if defined(ONWARD_TARGET_AVX512)
+// FinishByteRows() of whole rows.
+inline void FinishWholeRows(const int32_t* sums, int rows, const Int8Finish& f, uint8_t* y,
+                            int64_t y_row) {
+  const __m512 low = _mm512_set1_ps(f.low - f.zero), high = _mm512_set1_ps(f.high - f.zero);
+  const __m512i zero = _mm512_set1_epi32(static_cast<int32_t>(f.zero));
+  const auto columns = [](const int32_t* of, int v) {
+    return of == nullptr ? _mm512_setzero_si512() : _mm512_loadu_si512(of + v * kLanes);
+  };
+  for (int v = 0; v < kVecs; ++v) {
+    const __m512i add = columns(f.col_add, v), mul = columns(f.col_mul, v);
+    const bool multiplies = f.row_mul != nullptr && f.col_mul != nullptr;
+    __m512 scale =
+        f.col_scale == nullptr ? _mm512_set1_ps(1.0f) : _mm512_loadu_ps(f.col_scale + v * kLanes);
+    for (int r = 0; r < rows; ++r) {
+      __m512i c = _mm512_add_epi32(_mm512_loadu_si512(sums + r * kCols + v * kLanes), add);
+      if (f.row_add != nullptr) c = _mm512_add_epi32(c, _mm512_set1_epi32(f.row_add[r]));
+      if (multiplies)
+        c = _mm512_add_epi32(c, _mm512_mullo_epi32(_mm512_set1_epi32(f.row_mul[r]), mul));
+      if (f.row_scale != nullptr) scale = _mm512_set1_ps(f.row_scale[r]);
+      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(c), scale);
+      // In this order NaN becomes `low`; conversions round half to even.
+      const __m512 within = _mm512_min_ps(_mm512_max_ps(scaled, low), high);
+      const __m512i rounded = _mm512_add_epi32(_mm512_cvtps_epi32(within), zero);
+      const __m128i bytes = _mm512_cvtepi32_epi8(rounded);
+      __builtin_memcpy(y + r * y_row + v * kLanes, &bytes, sizeof(bytes));
+    }
+  }
+}
+#else
+inline void FinishWholeRows(const int32_t* sums, int rows, const Int8Finish& f, uint8_t* y,
+                            int64_t y_row) {
+  // A number known when compiling leaves no rest to the vectors.
+  FinishByteRows(sums, rows, kCols, f, y, y_row);
+}
+#endif
+
 inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
                        int64_t y_row) {
-  // A number known when compiling leaves no rest to the vectors.
-  if (cols == kCols) return FinishByteRows(sums, rows, kCols, f, y, y_row);
+  if (cols == kCols) return FinishWholeRows(sums, rows, f, y, y_row);
   FinishByteRows(sums, rows, cols, f, y, y_row);
 }
 
@@ -232,7 +263,7 @@ inline void PeakRounds(int64_t rounds, float* sink) {
     ONWARD_INT8_UNROLL
     for (int chain = 0; chain < kPeakChains; ++chain) {
       Opaque(x);
-      sums[chain] = Multiply<true>(sums[chain], x, x);
+      sums[chain] = Multiply(sums[chain], x, x);
       Opaque(sums[chain]);
     }
   }
@@ -248,16 +279,11 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 
 const Int8TileKernels& Int8Tiles() {
   static constexpr Int8TileKernels kKernels = {
-      int8::kRows,
-      int8::kCols,
-      int8::kUnit,
-      static_cast<int>(sizeof(int8::Element)),
-      {int8::Tile<true>, int8::Tile<false>},
-      int8::FinishInt32,
-      int8::FinishFloat,
-      int8::FinishByte,
-      int8::PeakRounds,
-      2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
+      int8::kRows,       int8::kCols,
+      int8::kUnit,       static_cast<int>(sizeof(int8::Element)),
+      int8::Tile,        int8::FinishInt32,
+      int8::FinishFloat, int8::FinishByte,
+      int8::PeakRounds,  2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
   };
   return kKernels;
 }

@@ -1,0 +1,35 @@
+// Images of bytes with their channels last, as products of 8-bit integers read them.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/int8_pack.h"
+
+namespace onward::kernels::cpu {
+
+// [row][column][channel], with the padding of a convolution. Where windows of one element leave
+// rows or columns out, those that are taken lie side by side.
+struct ChannelsLast {
+  int64_t channels = 0;
+  int64_t in_h = 1, in_w = 1;  // of one channel as it comes
+  int64_t rows = 1, columns = 1;
+  int64_t top = 0, left = 0;              // padding
+  int64_t row_step = 1, column_step = 1;  // in the image as it comes
+  int element_bytes = 1;                  // 1 or 2
+
+  int64_t pixel_bytes() const { return channels * element_bytes; }
+  int64_t row_bytes() const { return columns * pixel_bytes(); }
+  // Scratch of FillRow() for so many columns.
+  int64_t line_bytes(int64_t count) const { return column_step == 1 ? 0 : channels * count; }
+};
+
+// Fills columns [begin, end) of a row, which begins at `to`. `image` is [channel][in_h][in_w];
+// `padding` is a byte of it, the zero point.
+void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
+             int64_t begin, int64_t end, uint8_t* lines, void* to);
+
+// to[c * to_stride + r] = from[r * from_stride + c] ^ flip.
+void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,
+                    uint8_t flip, uint8_t* to, int64_t to_stride);
+
+}  // namespace onward::kernels::cpu
