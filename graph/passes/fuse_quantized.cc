@@ -163,6 +163,47 @@ std::optional<Patch> QuantizedMatMul(const Graph& graph, NodeId root) {
   return patch;
 }
 
+// Relu before QuantizeLinear whose zero point is the least code, which saturates alike.
+std::optional<Patch> SaturatedRelu(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const Node* relu = MadeBy(graph, node.inputs[0], "Relu");
+  const DType dtype = graph.type(node.outputs[0]).dtype;
+  if (relu == nullptr || !IsByte(dtype)) return std::nullopt;
+  if (const ValueId zero = InputOf(node, 2); zero.valid() || dtype == DType::kInt8) {
+    const Tensor* zeros = zero.valid() ? FixedConstant(graph, zero) : nullptr;
+    if (zeros == nullptr) return std::nullopt;
+    for (const int64_t value : ToInt64(zeros->view())) {
+      if (value != (dtype == DType::kInt8 ? -128 : 0)) return std::nullopt;
+    }
+  }
+  Patch patch(graph);
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = relu->inputs[0];
+  patch.Replace(node.outputs[0],
+                patch.AddNode("QuantizeLinear", std::move(inputs), node.attributes));
+  return patch;
+}
+
+// Add and Mul between DequantizeLinear, with one scale each, and QuantizeLinear.
+std::optional<Patch> QuantizedBinary(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const bool adds = MadeBy(graph, node.inputs[0], "Add") != nullptr;
+  const Node* binary = MadeBy(graph, node.inputs[0], adds ? "Add" : "Mul");
+  const std::optional<Result> y = ResultOf(graph, node);
+  if (binary == nullptr || !y) return std::nullopt;
+  const std::optional<Quantized> a = PerTensor(graph, binary->inputs[0]);
+  const std::optional<Quantized> b = PerTensor(graph, binary->inputs[1]);
+  const DType dtype = graph.type(node.outputs[0]).dtype;
+  if (!a || !b || graph.type(a->x).dtype != dtype || graph.type(b->x).dtype != dtype)
+    return std::nullopt;
+  Patch patch(graph);
+  patch.Replace(node.outputs[0],
+                patch.AddNode(adds ? "QLinearAdd" : "QLinearMul",
+                              {a->x, a->scale, a->zero, b->x, b->scale, b->zero, y->scale, y->zero},
+                              {}, kMicrosoftDomain));
+  return patch;
+}
+
 constexpr Rule kRules[] = {
     {"fuse_integer_matmul", "MatMul", IntegerProduct},
     {"fuse_integer_gemm", "Gemm", IntegerProduct},
@@ -170,8 +211,10 @@ constexpr Rule kRules[] = {
     {"fuse_nbits_gemm", "Gemm", BlockedProduct},
     {"fuse_scaled_product", "Mul", ScaledProduct},
     {"fuse_product_bias", "Add", ProductBias},
+    {"absorb_relu", "QuantizeLinear", SaturatedRelu},
     {"fuse_quantized_conv", "QuantizeLinear", QuantizedConv},
     {"fuse_quantized_matmul", "QuantizeLinear", QuantizedMatMul},
+    {"fuse_quantized_binary", "QuantizeLinear", QuantizedBinary},
 };
 
 }  // namespace

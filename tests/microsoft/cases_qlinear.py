@@ -29,6 +29,10 @@ def elementwise():
             few = {k: v for k, v in inputs.items() if k != "cz"}
             yield Case(f"{op.lower()}_{name}_no_zero", f"y = {MS}QLinear{op} (a, as, az, b, bs, bz, cs)", few, ["y"],
                        units=1)
+            for case, dims in (("equal", (7, 31)), ("scalar", ()), ("row", (31,)), ("column", (7, 1))):
+                wide = {**inputs, "a": codes(dtype, 7, 31), "b": codes(dtype, *dims)}
+                yield Case(f"{op.lower()}_{name}_{case}", f"y = {MS}QLinear{op} (a, as, az, b, bs, bz, cs, cz)", wide,
+                           ["y"], ("as", "az", "bs", "bz", "cs", "cz"), units=1)
         x = {"x": codes(dtype, 5, 60), "xs": np.float32(.05), "xz": zero(dtype, 9)}
         y = {"ys": np.float32(1 / 256), "yz": np.array(0 if dtype == np.uint8 else -128, dtype)}
         constants = ("xs", "xz", "ys", "yz")

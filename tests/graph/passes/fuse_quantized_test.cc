@@ -75,5 +75,28 @@ TEST(FuseQuantized, ProductBetweenLinears) {
             size_t{4});
 }
 
+TEST(FuseQuantized, SumsAndProductsBetweenLinears) {
+  const std::string head =
+      "g (uint8[2,2] x, uint8[2] w) => (uint8[2,2] y) <float s = {0.5}, float t = {0.25}, "
+      "uint8 z = {7}, uint8 none = {0}> {f = DequantizeLinear(x, s, z) v = DequantizeLinear(w, t) ";
+  EXPECT_EQ(Fuse(head + "a = Add(f, v) y = QuantizeLinear(a, t, z)}"),
+            "y = com.microsoft.QLinearAdd(x, s, z, w, t, _, t, z)\n");
+  EXPECT_EQ(Fuse(head + "a = Mul(v, f) y = QuantizeLinear(a, t, z)}"),
+            "y = com.microsoft.QLinearMul(w, t, _, x, s, z, t, z)\n");
+  // What is below the zero point is below the range where that is the least code.
+  EXPECT_EQ(Fuse(head + "a = Add(f, v) r = Relu(a) y = QuantizeLinear(r, t, none)}"),
+            "y = com.microsoft.QLinearAdd(x, s, z, w, t, _, t, none)\n");
+  const std::string kept = Fuse(head + "a = Add(f, v) r = Relu(a) y = QuantizeLinear(r, t, z)}");
+  EXPECT_NE(kept.find("Relu"), std::string::npos) << kept;
+}
+
+TEST(FuseQuantized, LeavesSumsOfOtherIntegers) {
+  const std::string kept = Fuse(
+      "g (uint8[2,2] x, int8[2,2] w) => (uint8[2,2] y) <float s = {0.5}, uint8 z = {7}> {"
+      "f = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s) a = Add(f, v) "
+      "y = QuantizeLinear(a, s, z)}");
+  EXPECT_NE(kept.find("y = QuantizeLinear("), std::string::npos) << kept;
+}
+
 }  // namespace
 }  // namespace onward
