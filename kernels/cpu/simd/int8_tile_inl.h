@@ -202,8 +202,8 @@ inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, i
 }
 
 #if defined(ONWARD_TARGET_AVX512)
-// FinishByteRows() of whole rows.
-inline void FinishWholeRows(const int32_t* sums, int rows, const Int8Finish& f, uint8_t* y,
+// FinishByteRows() of whole rows. By value, as bytes that are written could be those of `f`.
+inline void FinishWholeRows(const int32_t* sums, int rows, Int8Finish f, uint8_t* y,
                             int64_t y_row) {
   const __m512 low = _mm512_set1_ps(f.low - f.zero), high = _mm512_set1_ps(f.high - f.zero);
   const __m512i zero = _mm512_set1_epi32(static_cast<int32_t>(f.zero));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cpu/simd/quantize_loops.h"
 #include "kernels/cpu/simd/vec_inl.h"
 
@@ -52,27 +54,71 @@ void Dequantize(const T* x, int64_t count, float scale, float zero, float* y) {
   for (int64_t i = 0; i < count; ++i) y[i] = (static_cast<float>(x[i]) - zero) * scale;
 }
 
-template <bool kSum, int kCount, int kAStep, int kBStep, typename T>
-ONWARD_INLINE void PairPiece(const T* a, const T* b, const QuantizedPair& p, uint8_t* y) {
-  const int32_t offset = static_cast<int32_t>(p.zero);
-  const float least = p.low - p.zero, most = p.high - p.zero;
-  for (int i = 0; i < kCount; ++i) {
-    const int32_t left = a[i * kAStep] - p.a_zero, right = b[i * kBStep] - p.b_zero;
-    float q = kSum ? static_cast<float>(left) * p.a_ratio + static_cast<float>(right) * p.b_ratio
-                   : static_cast<float>(left * right) * p.a_ratio;
-    q = q > least ? q : least;
-    q = q < most ? q : most;
-    y[i] = static_cast<uint8_t>(static_cast<int32_t>((q + kRound) - kRound) + offset);
+using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
+
+// kLanes bytes, or one in all lanes. Compilers convert bytes element by element.
+template <int kStep, typename T>
+ONWARD_INLINE Ints LoadBytes(const T* x) {
+  if constexpr (kStep == 0) {
+    return Ints{} + *x;
+  } else {
+#if defined(ONWARD_TARGET_AVX512)
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
+    return reinterpret_cast<Ints>(std::is_signed_v<T> ? _mm512_cvtepi8_epi32(bytes)
+                                                      : _mm512_cvtepu8_epi32(bytes));
+#elif defined(ONWARD_TARGET_AVX2)
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x));
+    return reinterpret_cast<Ints>(std::is_signed_v<T> ? _mm256_cvtepi8_epi32(bytes)
+                                                      : _mm256_cvtepu8_epi32(bytes));
+#else
+    Ints ints;
+    for (int i = 0; i < kLanes; ++i) ints[i] = x[i];
+    return ints;
+#endif
   }
 }
 
+ONWARD_INLINE void StoreBytes(Ints ints, uint8_t* to) {
+#if defined(ONWARD_TARGET_AVX512)
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                   _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(ints)));
+#else
+  for (int i = 0; i < kLanes; ++i) to[i] = static_cast<uint8_t>(ints[i]);
+#endif
+}
+
+template <bool kSum>
+ONWARD_INLINE Ints PairOf(Ints a, Ints b, const QuantizedPair& p) {
+  const Ints left = a - p.a_zero, right = b - p.b_zero;
+  Vec q;
+  if constexpr (kSum) {
+    q = __builtin_convertvector(left, Vec) * p.a_ratio +
+        __builtin_convertvector(right, Vec) * p.b_ratio;
+  } else {
+    q = __builtin_convertvector(left * right, Vec) * p.a_ratio;
+  }
+  // In this order NaN becomes the least.
+  const Vec least = Vec{} + (p.low - p.zero), most = Vec{} + (p.high - p.zero);
+  q = Select(q > least, q, least);
+  q = Select(q < most, q, most);
+  return __builtin_convertvector((q + kRound) - kRound, Ints) + static_cast<int32_t>(p.zero);
+}
+
+// By value, as bytes that are written could be those of the pair.
 template <bool kSum, int kAStep, int kBStep, typename T>
-void PairPieces(const T* a, const T* b, int64_t count, const QuantizedPair& p, uint8_t* y) {
+void PairPieces(const T* a, const T* b, int64_t count, QuantizedPair p, uint8_t* y) {
   int64_t i = 0;
-  for (; i + 64 <= count; i += 64)
-    PairPiece<kSum, 64, kAStep, kBStep>(a + i * kAStep, b + i * kBStep, p, y + i);
-  for (; i < count; ++i)
-    PairPiece<kSum, 1, kAStep, kBStep>(a + i * kAStep, b + i * kBStep, p, y + i);
+  for (; i + kLanes <= count; i += kLanes) {
+    StoreBytes(
+        PairOf<kSum>(LoadBytes<kAStep>(a + i * kAStep), LoadBytes<kBStep>(b + i * kBStep), p),
+        y + i);
+  }
+  if (i == count) return;
+  T a_rest[kLanes] = {}, b_rest[kLanes] = {};
+  uint8_t rest[kLanes];
+  for (int64_t j = i; j < count; ++j) a_rest[j - i] = a[j * kAStep], b_rest[j - i] = b[j * kBStep];
+  StoreBytes(PairOf<kSum>(LoadBytes<1>(a_rest), LoadBytes<1>(b_rest), p), rest);
+  for (int64_t j = i; j < count; ++j) y[j] = rest[j - i];
 }
 
 template <bool kSum, typename T>
