@@ -12,16 +12,20 @@ constexpr int kSide = 16;
 
 using Bytes = uint8_t __attribute__((vector_size(kSide)));
 
+// The bytes of the lower halves in turn, and those of the upper ones.
+inline __attribute__((always_inline)) void InterleaveHalves(Bytes a, Bytes b, Bytes* low,
+                                                            Bytes* high) {
+  *low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  *high =
+      __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
 // One of four equal steps: rows r and r + 8 become rows 2 r and 2 r + 1, interleaved. Each rotates
 // the eight bits of (row, column) by one, so that four of them swap row and column.
 inline __attribute__((always_inline)) void Step(const Bytes (&from)[kSide], Bytes (&to)[kSide]) {
 #pragma GCC unroll 8
   for (int r = 0; r < kSide / 2; ++r) {
-    const Bytes low = from[r], high = from[r + kSide / 2];
-    to[2 * r] =
-        __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    to[2 * r + 1] = __builtin_shufflevector(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
-                                            14, 30, 15, 31);
+    InterleaveHalves(from[r], from[r + kSide / 2], &to[2 * r], &to[2 * r + 1]);
   }
 }
 
@@ -81,7 +85,46 @@ void FillPadding(const ChannelsLast& shape, const ByteSource& image, uint8_t pad
                               : static_cast<int16_t>(padding));
 }
 
+template <typename Element>
+void Interleave(const Element* from, int64_t channels, int64_t apart, int64_t unit, Element* to) {
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    for (int64_t u = 0; u < unit; ++u) *to++ = from[u * apart + channel];
+  }
+}
+
+// Interleave() of four bytes, 16 channels at a time.
+void InterleaveFour(const uint8_t* from, int64_t channels, int64_t apart, uint8_t* to) {
+  int64_t channel = 0;
+  for (; channel + kSide <= channels; channel += kSide, to += 4 * kSide) {
+    Bytes taps[4];
+    for (int u = 0; u < 4; ++u) std::memcpy(&taps[u], from + u * apart + channel, kSide);
+    // Two steps of a transposition of four rows.
+    Bytes even[2], odd[2], out[4];
+    InterleaveHalves(taps[0], taps[2], &even[0], &even[1]);
+    InterleaveHalves(taps[1], taps[3], &odd[0], &odd[1]);
+    InterleaveHalves(even[0], odd[0], &out[0], &out[1]);
+    InterleaveHalves(even[1], odd[1], &out[2], &out[3]);
+    std::memcpy(to, out, sizeof(out));
+  }
+  Interleave(from + channel, channels - channel, apart, 4, to);
+}
+
 }  // namespace
+
+void InterleaveTaps(const ChannelsLast& shape, const InterleavedTaps& taps, const void* row,
+                    void* to) {
+  const int64_t apart = taps.dilation * shape.channels, step = taps.step * shape.channels;
+  const int64_t size = shape.channels * taps.unit;
+  for (int64_t i = 0; i < taps.positions; ++i) {
+    if (shape.element_bytes == 2) {
+      Interleave(static_cast<const int16_t*>(row) + i * step, shape.channels, apart, taps.unit,
+                 static_cast<int16_t*>(to) + i * size);
+    } else {
+      InterleaveFour(static_cast<const uint8_t*>(row) + i * step, shape.channels, apart,
+                     static_cast<uint8_t*>(to) + i * size);
+    }
+  }
+}
 
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,
                     uint8_t flip, uint8_t* to, int64_t to_stride) {

@@ -28,6 +28,17 @@ struct ChannelsLast {
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
              int64_t begin, int64_t end, uint8_t* lines, void* to);
 
+// For convolutions of single channels: a position has, for each channel, the elements of `unit`
+// neighbouring taps, of columns `dilation` apart; positions are `step` columns apart.
+struct InterleavedTaps {
+  int64_t unit = 1, dilation = 1, step = 1;
+  int64_t positions = 0;
+};
+
+// Makes positions [position][channel][unit] of a row that FillRow() has filled.
+void InterleaveTaps(const ChannelsLast& shape, const InterleavedTaps& taps, const void* row,
+                    void* to);
+
 // to[c * to_stride + r] = from[r * from_stride + c] ^ flip.
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,
                     uint8_t flip, uint8_t* to, int64_t to_stride);

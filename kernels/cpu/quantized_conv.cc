@@ -5,21 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/channels_last.h"
-#include "kernels/cpu/conv_plan.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/quantized_conv_plan.h"
 #include "kernels/cpu/quantized_filters.h"
 #include "kernels/cpu/reference/requantize.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kSlack = 64;             // bytes after an image, which tiles read beyond a run
-constexpr int64_t kMostTiles = 16;         // of pixels in a chunk
-constexpr int64_t kFewChunks = 4;          // below, chunks share the filters
 constexpr int64_t kFillGrain = 32 * 1024;  // bytes
-constexpr int64_t kFillColumns = 256;
 
 // Which input holds what; -1 for none.
 struct Inputs {
@@ -29,23 +25,10 @@ struct Inputs {
 constexpr Inputs kConvInteger = {false, 1, 2, 3, -1, -1, -1, -1, -1};
 constexpr Inputs kQLinearConv = {true, 3, 2, 5, 1, 4, 6, 7, 8};
 
-struct ConvState {
-  ChannelsLast image;
-  absl::Span<const int64_t> runs;                // bytes from the first one
-  int64_t images, groups, channels, filters, k;  // channels and filters: of one group
-  int64_t out_w, n;                              // pixels of a row, of an image
-  int64_t pixel_rows, pixel_columns;             // of the image, from one output to the next
-  int64_t run_elements, image_bytes;
-  int64_t panels, panels_per_chunk, panel_chunks, pixels_per_chunk, pixel_chunks;
-  // Bytes from the start of scratch.
-  int64_t images_at, col_add, col_mul, col_scale, workers;
-  int64_t rows, row_sums, results, worker_bytes;  // within a worker's part
-};
-
 class Int8Conv : public Kernel {
  public:
   Int8Conv(const Int8TileKernels& tiles, const Inputs& inputs, ConvAttributes attributes, DType x,
-           DType w, bool merged, PackedFilters packed)
+           DType w, FilterForm form, PackedFilters packed)
       : tiles_(tiles),
         inputs_(inputs),
         attributes_(std::move(attributes)),
@@ -53,7 +36,7 @@ class Int8Conv : public Kernel {
         w_dtype_(w),
         x_shifted_(IsShifted(tiles, x, true)),
         w_shifted_(IsShifted(tiles, w, false)),
-        merged_(merged),
+        form_(form),
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override;
@@ -61,28 +44,23 @@ class Int8Conv : public Kernel {
 
  private:
   absl::Status CheckCounts(const BindContext& context, int64_t filters) const;
-  void SetWindow(const PatchWindow& window, BindContext& context, ConvState& s) const;
-  void Cut(ConvState& s) const;
-  int64_t UnitsOfRun(const ConvState& s) const { return UnitsOf(tiles_, s.run_elements); }
-  int64_t PanelBytes(const ConvState& s) const {
-    return static_cast<int64_t>(s.runs.size()) * PackedPanelBytes(tiles_, s.run_elements);
-  }
-  bool PrepareFilters(const RunContext& context, const ConvState& s, Int8Finish& f) const;
-  void FillImages(RunContext& context, const ConvState& s, char* scratch) const;
-  void PlaceRows(const ConvState& s, const char* image, int64_t pixel, int64_t count,
+  bool PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
+  void FillImages(RunContext& context, const QuantizedConvPlan& s, char* scratch) const;
+  void PlaceRows(const QuantizedConvPlan& s, const char* image, int64_t pixel, int64_t count,
                  const void** rows) const;
-  void SumRows(const ConvState& s, const void* const* rows, int64_t count, int32_t* sums) const;
-  void RunChunk(const RunContext& context, const ConvState& s, int64_t chunk, const Int8Finish& all,
-                char* own) const;
-  void Store(const RunContext& context, const ConvState& s, const char* results, int64_t pixels,
-             int cols, int64_t to) const;
+  void SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
+               int32_t* sums) const;
+  void RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
+                const Int8Finish& all, char* own) const;
+  void Store(const RunContext& context, const QuantizedConvPlan& s, const char* results,
+             int64_t pixels, int cols, int64_t to) const;
 
   const Int8TileKernels& tiles_;
   const Inputs& inputs_;
   ConvAttributes attributes_;
   DType x_dtype_, w_dtype_;
   bool x_shifted_, w_shifted_;
-  bool merged_;
+  FilterForm form_;
   PackedFilters packed_;
 };
 
@@ -103,55 +81,6 @@ absl::Status Int8Conv::CheckCounts(const BindContext& context, int64_t filters) 
   return absl::OkStatus();
 }
 
-// Enough chunks for the threads, each of many pixels, which share the filters in the caches.
-void Int8Conv::Cut(ConvState& s) const {
-  const int64_t tiles = CeilDiv(s.n, tiles_.tile_rows);
-  const int64_t tiles_per_chunk = EvenPiece(tiles, kMostTiles);
-  s.pixels_per_chunk = tiles_per_chunk * tiles_.tile_rows;
-  s.pixel_chunks = CeilDiv(s.n, s.pixels_per_chunk);
-  s.panels = CeilDiv(s.filters, tiles_.tile_cols);
-  const int64_t chunks = std::max<int64_t>(1, s.images * s.groups * s.pixel_chunks);
-  s.panels_per_chunk = EvenPiece(s.panels, CeilDiv(s.panels, CeilDiv(kFewChunks, chunks)));
-  s.panel_chunks = CeilDiv(s.panels, s.panels_per_chunk);
-}
-
-// Windows of one element need no image but the pixels that they take; without gaps and padding
-// these are one row.
-void Int8Conv::SetWindow(const PatchWindow& w, BindContext& context, ConvState& s) const {
-  ChannelsLast& image = s.image;
-  image.channels = s.channels * s.groups;
-  image.element_bytes = tiles_.element_bytes;
-  image.in_h = w.in_h, image.in_w = w.in_w;
-  image.top = w.pad_top, image.left = w.pad_left;
-  s.out_w = w.out_w, s.n = w.out_h * w.out_w;
-  if (w.taps() == 1) {
-    image.row_step = w.stride_h, image.column_step = w.stride_w;
-    image.rows = w.out_h, image.columns = w.out_w;
-    s.pixel_rows = s.pixel_columns = 1;
-    if (w.stride_h == 1 && w.stride_w == 1 && w.pad_top == 0 && w.pad_left == 0 &&
-        w.in_h == w.out_h && w.in_w == w.out_w) {
-      image.in_h = image.rows = 1;
-      image.in_w = image.columns = s.out_w = s.n;
-    }
-  } else {
-    image.rows =
-        std::max<int64_t>(0, (w.out_h - 1) * w.stride_h + (w.kernel_h - 1) * w.dilation_h + 1);
-    image.columns =
-        std::max<int64_t>(0, (w.out_w - 1) * w.stride_w + (w.kernel_w - 1) * w.dilation_w + 1);
-    s.pixel_rows = w.stride_h, s.pixel_columns = w.stride_w;
-  }
-  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, merged_, s.channels);
-  s.run_elements = runs.elements;
-  int64_t* offsets = context.NewArray<int64_t>(runs.count);
-  for (int64_t run = 0; run < runs.count; ++run) {
-    const int64_t ky = runs.merged ? run : run / w.kernel_w;
-    const int64_t kx = runs.merged ? 0 : run % w.kernel_w;
-    offsets[run] = ky * w.dilation_h * image.row_bytes() + kx * w.dilation_w * image.pixel_bytes();
-  }
-  s.runs = {offsets, static_cast<size_t>(runs.count)};
-  s.image_bytes = image.rows * image.row_bytes() + kSlack;
-}
-
 absl::Status Int8Conv::Bind(BindContext& context) const {
   const bool has_bias = inputs_.bias >= 0 && context.has_input(inputs_.bias);
   const DimsView bias = has_bias ? context.input_dims(inputs_.bias) : DimsView();
@@ -160,15 +89,8 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
                                    context.input_dims(inputs_.w), has_bias ? &bias : nullptr));
   ONWARD_RETURN_IF_ERROR(CheckCounts(context, g.filters));
   context.SetOutput(0, g.output);
-  ConvState* s = context.NewState<ConvState>();
-  const PatchWindow window = WindowOf(g.axes);
-  s->images = g.batch;
-  s->groups = g.group;
-  s->channels = g.channels / g.group;
-  s->filters = g.filters / g.group;
-  s->k = s->channels * window.taps();
-  SetWindow(window, context, *s);
-  Cut(*s);
+  auto* s = context.NewState<QuantizedConvPlan>();
+  *s = PlanQuantizedConv(tiles_, g, form_, context);
   int64_t size = 0;
   const auto reserve = [&](int64_t bytes) {
     const int64_t at = size;
@@ -183,21 +105,21 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   size = 0;
   s->rows = reserve(s->pixels_per_chunk * static_cast<int64_t>(sizeof(void*)));
   s->row_sums = reserve(s->pixels_per_chunk * 4);
-  const int64_t lines = s->image.line_bytes(std::min(kFillColumns, s->image.columns));
-  s->results = reserve(
-      std::max(lines, s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
+  s->worker_runs = reserve(static_cast<int64_t>(s->runs.size()) * 8);
+  s->results = reserve(std::max(
+      s->line_bytes(), s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
   s->worker_bytes = size;
   context.SetScratch(s->workers + s->worker_bytes * context.num_workers());
   return absl::OkStatus();
 }
 
-void Int8Conv::FillImages(RunContext& context, const ConvState& s, char* scratch) const {
+void Int8Conv::FillImages(RunContext& context, const QuantizedConvPlan& s, char* scratch) const {
   const ChannelsLast& image = s.image;
   const auto padding =
       static_cast<uint8_t>(LineValues<int32_t>(OptionalInput(context, inputs_.x_zero))[0]);
-  const int64_t pieces = CeilDiv(image.columns, kFillColumns);
+  const int64_t pieces = CeilDiv(image.columns, s.fill_columns);
   const int64_t piece = CeilDiv(image.columns, pieces);
-  const int64_t grain = std::max<int64_t>(1, kFillGrain / (piece * image.pixel_bytes()));
+  const int64_t grain = std::max<int64_t>(1, kFillGrain / (piece * s.pixel_bytes));
   context.ParallelForWorkers(
       s.images * image.rows * pieces, grain, [&](int worker, int64_t begin, int64_t end) {
         uint8_t* lines =
@@ -207,16 +129,22 @@ void Int8Conv::FillImages(RunContext& context, const ConvState& s, char* scratch
           const ByteSource from = {
               context.in<uint8_t>(0) + number * image.channels * image.in_h * image.in_w,
               x_dtype_ == DType::kInt8, x_shifted_};
-          FillRow(image, from, padding, row, i % pieces * piece,
-                  std::min(image.columns, (i % pieces + 1) * piece), lines,
-                  scratch + s.images_at + number * s.image_bytes + row * image.row_bytes());
+          char* to = scratch + s.images_at + number * s.image_bytes + row * s.row_bytes;
+          if (s.depthwise) {
+            FillRow(image, from, padding, row, 0, image.columns, nullptr, lines);
+            InterleaveTaps(image, s.taps, lines, to);
+          } else {
+            FillRow(image, from, padding, row, i % pieces * piece,
+                    std::min(image.columns, (i % pieces + 1) * piece), lines, to);
+          }
         }
       });
 }
 
 // c = sums - w_zero (rowsum - k x_zero) - x_zero colsum + bias; returns whether the sums of rows
 // are needed.
-bool Int8Conv::PrepareFilters(const RunContext& context, const ConvState& s, Int8Finish& f) const {
+bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan& s,
+                              Int8Finish& f) const {
   char* scratch = context.scratch<char>();
   const int64_t filters = s.filters * s.groups;
   const int32_t x_shift = ZeroShift(x_dtype_, x_shifted_);
@@ -230,7 +158,7 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const ConvState& s, Int
   const int32_t* sums = packed_.sums.data<int32_t>();
   bool needs_sums = false;
   for (int64_t i = 0; i < filters; ++i) {
-    const int32_t w_zero = w_zeros[i] + w_shift;
+    const int32_t w_zero = s.depthwise ? 0 : w_zeros[i] + w_shift;  // packed without
     mul[i] = -w_zero;
     needs_sums |= w_zero != 0;
     const uint32_t constant = static_cast<uint32_t>(s.k) * static_cast<uint32_t>(w_zero) * x_zero;
@@ -254,17 +182,16 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const ConvState& s, Int
   return needs_sums;
 }
 
-void Int8Conv::PlaceRows(const ConvState& s, const char* image, int64_t pixel, int64_t count,
-                         const void** rows) const {
+void Int8Conv::PlaceRows(const QuantizedConvPlan& s, const char* image, int64_t pixel,
+                         int64_t count, const void** rows) const {
   int64_t y = pixel / s.out_w, x = pixel % s.out_w;
   for (int64_t i = 0; i < count; ++i) {
-    rows[i] = image + y * s.pixel_rows * s.image.row_bytes() +
-              x * s.pixel_columns * s.image.pixel_bytes();
+    rows[i] = image + y * s.pixel_rows * s.row_bytes + x * s.pixel_columns * s.pixel_bytes;
     if (++x == s.out_w) x = 0, ++y;
   }
 }
 
-void Int8Conv::SumRows(const ConvState& s, const void* const* rows, int64_t count,
+void Int8Conv::SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
                        int32_t* sums) const {
   for (int64_t i = 0; i < count; ++i) {
     int32_t sum = 0;
@@ -283,7 +210,7 @@ void Int8Conv::SumRows(const ConvState& s, const void* const* rows, int64_t coun
 }
 
 // The results of a panel have filters side by side, the output has pixels.
-void Int8Conv::Store(const RunContext& context, const ConvState& s, const char* results,
+void Int8Conv::Store(const RunContext& context, const QuantizedConvPlan& s, const char* results,
                      int64_t pixels, int cols, int64_t to) const {
   if (inputs_.quantized) {
     TransposeBytes(reinterpret_cast<const uint8_t*>(results), tiles_.tile_cols, pixels, cols, 0,
@@ -297,7 +224,7 @@ void Int8Conv::Store(const RunContext& context, const ConvState& s, const char* 
   }
 }
 
-void Int8Conv::RunChunk(const RunContext& context, const ConvState& s, int64_t chunk,
+void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
                         const Int8Finish& all, char* own) const {
   const int64_t image = chunk / s.panel_chunks / s.pixel_chunks;  // of images x groups
   const int64_t group = image % s.groups;
@@ -314,13 +241,21 @@ void Int8Conv::RunChunk(const RunContext& context, const ConvState& s, int64_t c
   if (all.col_mul != nullptr) SumRows(s, rows, pixels, row_sums);
   Int8Product product;
   product.runs = s.runs.data(), product.num_runs = static_cast<int64_t>(s.runs.size());
-  product.units = UnitsOfRun(s);
+  product.units = UnitsOf(tiles_, s.run_elements);
   const int64_t width = tiles_.tile_cols;
+  const int64_t panel_bytes = product.num_runs * PackedPanelBytes(tiles_, s.run_elements);
+  const auto tile = s.depthwise ? tiles_.depthwise : tiles_.tile;
   alignas(64) int32_t sums[16 * 32];
   for (int64_t panel = first; panel < end; ++panel) {
     const int64_t filter = group * s.filters + panel * width;
     const int cols = static_cast<int>(std::min(width, s.filters - panel * width));
-    product.panel = packed_.panels.data<uint8_t>() + (group * s.panels + panel) * PanelBytes(s);
+    product.panel = packed_.panels.data<uint8_t>() + (group * s.panels + panel) * panel_bytes;
+    if (s.depthwise) {
+      auto* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
+      for (size_t run = 0; run < s.runs.size(); ++run)
+        runs[run] = s.runs[run] + panel * width * tiles_.unit * tiles_.element_bytes;
+      product.runs = runs;
+    }
     Int8Finish f = all;
     f.col_add += filter;
     if (f.col_mul != nullptr) f.col_mul += filter;
@@ -328,7 +263,7 @@ void Int8Conv::RunChunk(const RunContext& context, const ConvState& s, int64_t c
     for (int64_t p = 0; p < pixels; p += tiles_.tile_rows) {
       product.rows = rows + p;
       product.num_rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, pixels - p));
-      tiles_.tile(product, sums);
+      tile(product, sums);
       f.row_mul = row_sums + p;
       char* results = own + s.results + p * width * (inputs_.quantized ? 1 : 4);
       if (inputs_.quantized) {
@@ -345,7 +280,7 @@ void Int8Conv::RunChunk(const RunContext& context, const ConvState& s, int64_t c
 }
 
 absl::Status Int8Conv::Run(RunContext& context) const {
-  const ConvState& s = context.state<ConvState>();
+  const QuantizedConvPlan& s = context.state<QuantizedConvPlan>();
   if (context.output(0).num_elements() == 0) return absl::OkStatus();
   Int8Finish finish;
   PrepareFilters(context, s, finish);
@@ -377,11 +312,20 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
     return absl::UnimplementedError("as many filters in each group only");
   const Dims& dilations = attributes.window.dilations;
   const bool has_gaps = !dilations.empty() && dilations.back() > 1;
-  const bool merged = groups == 1 && !has_gaps;
-  ONWARD_ASSIGN_OR_RETURN(PackedFilters packed, PackFilters(tiles, *w, groups, merged));
+  FilterForm form = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
+  PackedFilters packed;
+  const Tensor* zeros = spec.has_input(kInputs.w_zero) ? spec.constant(kInputs.w_zero) : nullptr;
+  if (groups > 1 && w->dims()[0] == groups && w->dims()[1] == 1 &&
+      (zeros != nullptr || !spec.has_input(kInputs.w_zero))) {
+    ONWARD_ASSIGN_OR_RETURN(const bool fits, PackDepthwise(tiles, *w, zeros, packed));
+    if (fits) form = FilterForm::kDepthwise;
+  }
+  if (form != FilterForm::kDepthwise) {
+    ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, *w, groups, form));
+  }
   spec.ReleaseConstant(kInputs.w);
   return std::make_unique<Int8Conv>(tiles, kInputs, std::move(attributes), spec.input_dtype(0),
-                                    w->dtype(), merged, std::move(packed));
+                                    w->dtype(), form, std::move(packed));
 }
 
 template <const Inputs& kInputs>

@@ -6,20 +6,24 @@
 #include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
+#include "kernels/cpu/reference/requantize.h"
 
 namespace onward::kernels::cpu {
 
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, bool merged, int64_t channels) {
-  return merged ? FilterRuns{kernel_h, kernel_w * channels, true}
-                : FilterRuns{kernel_h * kernel_w, channels, false};
+FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels,
+                  int64_t unit) {
+  if (form == FilterForm::kRows) return {kernel_h, 1, kernel_w * channels};
+  if (form == FilterForm::kTaps) return {kernel_h * kernel_w, kernel_w, channels};
+  const int64_t per_row = CeilDiv(kernel_w, unit);
+  return {kernel_h * per_row, per_row, unit};
 }
 
 absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Tensor& w,
-                                          int64_t groups, bool merged) {
+                                          int64_t groups, FilterForm form) {
   const int64_t filters = w.dims()[0] / groups, channels = w.dims()[1], width = tiles.tile_cols;
   const int64_t taps = NumElements(w.dims(), 2, w.rank()), kernel_w = w.dims().back();
   const int64_t k = channels * taps, panels = CeilDiv(filters, width);
-  const FilterRuns runs = RunsOf(taps / kernel_w, kernel_w, merged, channels);
+  const FilterRuns runs = RunsOf(taps / kernel_w, kernel_w, form, channels);
   const int64_t run_bytes = PackedPanelBytes(tiles, runs.elements);
   PackedFilters packed;
   ONWARD_ASSIGN_OR_RETURN(packed.panels,
@@ -40,7 +44,7 @@ absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Te
                    by_channel.mutable_data<uint8_t>(), width);
     for (int64_t run = 0; run < runs.count; ++run, to += run_bytes) {
       for (int64_t e = 0; e < runs.elements; ++e) {
-        const int64_t tap = merged ? run * kernel_w + e / channels : run;
+        const int64_t tap = run / runs.per_row * kernel_w + run % runs.per_row + e / channels;
         std::memcpy(of_run.mutable_data<uint8_t>() + e * width,
                     by_channel.data<uint8_t>() + (e % channels * taps + tap) * width,
                     static_cast<size_t>(cols));
@@ -51,6 +55,47 @@ absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Te
     }
   }
   return packed;
+}
+
+namespace {
+
+// Returns false where a number is not an Element.
+template <typename Element>
+bool PackTaps(const Int8TileKernels& tiles, const Tensor& w, const LineValues<int32_t>& zeros,
+              const FilterRuns& runs, PackedFilters& packed) {
+  const int64_t channels = w.dims()[0], taps = NumElements(w.dims(), 2, w.rank());
+  const int64_t kernel_w = w.dims().back(), width = tiles.tile_cols, unit = tiles.unit;
+  auto* panels = reinterpret_cast<Element*>(packed.panels.mutable_data<uint8_t>());
+  for (int64_t i = 0; i < channels * taps; ++i) {
+    const int64_t channel = i / taps, ky = i % taps / kernel_w, kx = i % kernel_w;
+    const uint8_t byte = static_cast<const uint8_t*>(w.raw_data())[i];
+    const int32_t number =
+        (w.dtype() == DType::kInt8 ? static_cast<int8_t>(byte) : byte) - zeros[channel];
+    const auto element = static_cast<Element>(number);
+    if (element != number) return false;
+    packed.sums.mutable_data<int32_t>()[channel] += number;
+    const int64_t run = channel / width * runs.count + ky * runs.per_row + kx / unit;
+    panels[(run * width + channel % width) * unit + kx % unit] = element;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
+                                   const Tensor* zeros, PackedFilters& packed) {
+  const int64_t channels = w.dims()[0], kernel_w = w.dims().back();
+  const int64_t taps = NumElements(w.dims(), 2, w.rank());
+  const FilterRuns runs = RunsOf(taps / kernel_w, kernel_w, FilterForm::kDepthwise, 1, tiles.unit);
+  const Dims dims = {CeilDiv(channels, tiles.tile_cols),
+                     runs.count * PackedPanelBytes(tiles, tiles.unit)};
+  ONWARD_ASSIGN_OR_RETURN(packed.panels, Tensor::Create(DType::kUint8, dims));
+  ONWARD_ASSIGN_OR_RETURN(packed.sums, Tensor::Create(DType::kInt32, {channels}));
+  std::fill_n(packed.panels.mutable_data<uint8_t>(), packed.panels.num_elements(), uint8_t{0});
+  std::fill_n(packed.sums.mutable_data<int32_t>(), channels, 0);
+  const LineValues<int32_t> line(zeros == nullptr ? TensorView() : zeros->view());
+  return tiles.element_bytes == 1 ? PackTaps<int8_t>(tiles, w, line, runs, packed)
+                                  : PackTaps<int16_t>(tiles, w, line, runs, packed);
 }
 
 }  // namespace onward::kernels::cpu

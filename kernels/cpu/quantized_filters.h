@@ -9,23 +9,36 @@
 
 namespace onward::kernels::cpu {
 
-// The runs of a window over an image with its channels last: side by side lie the channels of a
-// pixel, and those of neighbouring pixels where the kernel has no gaps and takes all channels.
+// What a run of a window over an image with its channels last is.
+enum class FilterForm : uint8_t {
+  kRows,       // a row of the kernel, all its channels: no dilation along it, one group
+  kTaps,       // a tap, the channels of a group
+  kDepthwise,  // as many neighbouring taps of one channel as a unit has, with a filter a channel
+};
+
 struct FilterRuns {
   int64_t count = 1;     // of a window
+  int64_t per_row = 1;   // of them
   int64_t elements = 0;  // of a run
-  bool merged = false;   // a run is a row of the kernel, and else a tap
 };
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, bool merged, int64_t channels);
+// `channels`: of a group; `unit`: of the tiles, of depthwise filters only.
+FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels,
+                  int64_t unit = 1);
 
 struct PackedFilters {
   Tensor panels;  // uint8, [group, panel], see int8_tile.h
   Tensor sums;    // int32, [filter], of the elements as packed
 };
 
-// `w` is [filter][channel][tap], of one or two spatial axes; `groups` divides its filters.
+// `w` is [filter][channel][tap], of one or two spatial axes; `groups` divides its filters; `form`
+// is not kDepthwise.
 // ResourceExhausted: no memory.
 absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Tensor& w,
-                                          int64_t groups, bool merged);
+                                          int64_t groups, FilterForm form);
+
+// Filters [channel, 1, taps] less their `zeros` (null: none; one, or one a channel). Returns false
+// where a difference is none of the elements that the tiles multiply.
+absl::StatusOr<bool> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
+                                   const Tensor* zeros, PackedFilters& packed);
 
 }  // namespace onward::kernels::cpu

@@ -44,6 +44,8 @@ struct Int8TileKernels {
   int element_bytes;  // 1 or 2
   // sums[r * tile_cols + c] for r < num_rows and all tile_cols columns.
   void (*tile)(const Int8Product& product, int32_t* sums);
+  // The same where each column has elements of its own: runs are [tile_cols][unit], as many units.
+  void (*depthwise)(const Int8Product& product, int32_t* sums);
   // Rows of `cols` results at y + r * y_row elements.
   void (*finish_int32)(const int32_t* sums, int rows, int cols, const Int8Finish& f, int32_t* y,
                        int64_t y_row);

@@ -135,6 +135,41 @@ void TileOfRows(const Int8Product& product, int32_t* sums) {
 
 inline void Tile(const Int8Product& product, int32_t* sums) { TileOfRows<kRows>(product, sums); }
 
+template <int kTileRows>
+void DepthwiseOf(const Int8Product& product, int first, int32_t* to) {
+  Sums sums[kTileRows][kVecs];
+  ONWARD_INT8_UNROLL
+  for (int r = 0; r < kTileRows; ++r) {
+    ONWARD_INT8_UNROLL
+    for (int v = 0; v < kVecs; ++v) sums[r][v] = Zero();
+  }
+  const char* panel = static_cast<const char*>(product.panel);
+  for (int64_t run = 0; run < product.num_runs; ++run, panel += kCols * kUnitBytes) {
+    ONWARD_INT8_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      const Sums column = Load(panel + v * kLanes * kUnitBytes);
+      ONWARD_INT8_UNROLL
+      for (int r = 0; r < kTileRows; ++r) {
+        const char* row = static_cast<const char*>(product.rows[first + r]) + product.runs[run];
+        sums[r][v] = Multiply(sums[r][v], Load(row + v * kLanes * kUnitBytes), column);
+      }
+    }
+  }
+  ONWARD_INT8_UNROLL
+  for (int r = 0; r < kTileRows; ++r) {
+    ONWARD_INT8_UNROLL
+    for (int v = 0; v < kVecs; ++v) Store(to + (first + r) * kCols + v * kLanes, sums[r][v]);
+  }
+}
+
+inline void Depthwise(const Int8Product& product, int32_t* sums) {
+  constexpr int kTogether = 4;
+  int r = 0;
+  for (; r + kTogether <= product.num_rows; r += kTogether)
+    DepthwiseOf<kTogether>(product, r, sums);
+  for (; r < product.num_rows; ++r) DepthwiseOf<1>(product, r, sums);
+}
+
 // Adds what belongs to row r; unsigned, so that it may wrap.
 inline __attribute__((always_inline)) void Adjust(const int32_t* sums, int r, int cols,
                                                   const Int8Finish& f, int32_t* to) {
@@ -279,11 +314,17 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 
 const Int8TileKernels& Int8Tiles() {
   static constexpr Int8TileKernels kKernels = {
-      int8::kRows,       int8::kCols,
-      int8::kUnit,       static_cast<int>(sizeof(int8::Element)),
-      int8::Tile,        int8::FinishInt32,
-      int8::FinishFloat, int8::FinishByte,
-      int8::PeakRounds,  2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
+      .tile_rows = int8::kRows,
+      .tile_cols = int8::kCols,
+      .unit = int8::kUnit,
+      .element_bytes = static_cast<int>(sizeof(int8::Element)),
+      .tile = int8::Tile,
+      .depthwise = int8::Depthwise,
+      .finish_int32 = int8::FinishInt32,
+      .finish_float = int8::FinishFloat,
+      .finish_byte = int8::FinishByte,
+      .peak = int8::PeakRounds,
+      .peak_operations = 2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
   };
   return kKernels;
 }
