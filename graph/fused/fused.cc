@@ -34,7 +34,8 @@ Expr Activated(const FormulaCall& call, const Expr& x) {
 }  // namespace fused
 
 std::vector<onnx::OpSchema> FusedSchemas() {
-  return FormulaSchemas(kOnwardDomain, {fused::ConvOps, fused::MatMulOps, fused::NormalizationOps});
+  return FormulaSchemas(kOnwardDomain, {fused::ConvOps, fused::MatMulOps, fused::NormalizationOps,
+                                        fused::QuantizedConvOps});
 }
 
 }  // namespace onward

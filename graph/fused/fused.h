@@ -16,5 +16,6 @@ Expr Activated(const FormulaCall& call, const Expr& x);
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();
+std::vector<FormulaOp> QuantizedConvOps();
 
 }  // namespace onward::fused

@@ -1,5 +1,6 @@
 // Quantization: the dtypes are given.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
@@ -7,6 +8,11 @@ namespace {
 using enum AutocastClass;
 
 constexpr OpFacts kFacts[] = {
+    {.op = "ChannelsLastConv",
+     .domain = kOnwardDomain,
+     .autocast = kFollow,
+     .multiply_adds = QLinearConvAdds,
+     .rows = FirstAxisRows},
     {.op = "ConvInteger", .autocast = kFollow, .multiply_adds = ConvAdds, .rows = FirstAxisRows},
     {.op = "DequantizeLinear", .autocast = kFollow, .rows = QuantizeRows},
     {.op = "DynamicQuantizeLinear", .autocast = kFollow},

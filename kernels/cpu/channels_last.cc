@@ -109,6 +109,18 @@ void InterleaveFour(const uint8_t* from, int64_t channels, int64_t apart, uint8_
   Interleave(from + channel, channels - channel, apart, 4, to);
 }
 
+// Elements that lie side by side.
+void CopyElements(const ByteSource& from, int64_t count, int element_bytes, void* to) {
+  if (element_bytes == 2) {
+    TransposeWide(from, 0, 1, count, static_cast<int16_t*>(to));
+  } else if (from.shifted) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(from.data[i] ^ 0x80);
+  } else {
+    std::memcpy(to, from.data, static_cast<size_t>(count));
+  }
+}
+
 }  // namespace
 
 void InterleaveTaps(const ChannelsLast& shape, const InterleavedTaps& taps, const void* row,
@@ -158,6 +170,17 @@ void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding
   const int64_t count = last - first;
   if (count == 0) return;
   ByteSource from = image;
+  char* const begin_of_image = static_cast<char*>(to) + first * shape.pixel_bytes();
+  if (shape.comes_last) {
+    from.data += (y * shape.in_w + first * step - shape.left) * shape.channels;
+    if (step == 1)
+      return CopyElements(from, count * shape.channels, shape.element_bytes, begin_of_image);
+    for (int64_t c = 0; c < count; ++c, from.data += step * shape.channels) {
+      CopyElements(from, shape.channels, shape.element_bytes,
+                   begin_of_image + c * shape.pixel_bytes());
+    }
+    return;
+  }
   from.data += y * shape.in_w + first * step - shape.left;
   int64_t stride = shape.in_h * shape.in_w;
   if (step > 1) {
@@ -167,10 +190,9 @@ void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding
   }
   if (shape.element_bytes == 1) {
     TransposeBytes(from.data, stride, shape.channels, count, from.shifted ? 0x80 : 0,
-                   static_cast<uint8_t*>(to) + first * shape.channels, shape.channels);
+                   reinterpret_cast<uint8_t*>(begin_of_image), shape.channels);
   } else {
-    TransposeWide(from, stride, shape.channels, count,
-                  static_cast<int16_t*>(to) + first * shape.channels);
+    TransposeWide(from, stride, shape.channels, count, reinterpret_cast<int16_t*>(begin_of_image));
   }
 }
 

@@ -8,8 +8,10 @@
 namespace onward::kernels::cpu {
 
 // [row][column][channel], with the padding of a convolution. Where windows of one element leave
-// rows or columns out, those that are taken lie side by side.
+// rows or columns out, those that are taken lie side by side. The image comes as [channel][in_h]
+// [in_w], or [in_h][in_w][channel] where it `comes_last`.
 struct ChannelsLast {
+  bool comes_last = false;
   int64_t channels = 0;
   int64_t in_h = 1, in_w = 1;  // of one channel as it comes
   int64_t rows = 1, columns = 1;
@@ -20,11 +22,13 @@ struct ChannelsLast {
   int64_t pixel_bytes() const { return channels * element_bytes; }
   int64_t row_bytes() const { return columns * pixel_bytes(); }
   // Scratch of FillRow() for so many columns.
-  int64_t line_bytes(int64_t count) const { return column_step == 1 ? 0 : channels * count; }
+  int64_t line_bytes(int64_t count) const {
+    return column_step == 1 || comes_last ? 0 : channels * count;
+  }
 };
 
-// Fills columns [begin, end) of a row, which begins at `to`. `image` is [channel][in_h][in_w];
-// `padding` is a byte of it, the zero point.
+// Fills columns [begin, end) of a row, which begins at `to`. `padding` is a byte of the
+// image, the zero point.
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
              int64_t begin, int64_t end, uint8_t* lines, void* to);
 

@@ -1,5 +1,6 @@
-// QLinearConv and ConvInteger with constant weights: windows over the image, with its channels
-// last, times filters along the vectors, on the tiles of one instruction set.
+// QLinearConv, onward.ChannelsLastConv and ConvInteger with constant weights: windows over the
+// image, with its channels last, times filters along the vectors, on the tiles of one instruction
+// set.
 #include <algorithm>
 #include <utility>
 
@@ -28,13 +29,12 @@ constexpr Inputs kQLinearConv = {true, 3, 2, 5, 1, 4, 6, 7, 8};
 class Int8Conv : public Kernel {
  public:
   Int8Conv(const Int8TileKernels& tiles, const Inputs& inputs, ConvAttributes attributes, DType x,
-           DType w, FilterForm form, PackedFilters packed)
+           DType w, QuantizedConvForm form, PackedFilters packed)
       : tiles_(tiles),
         inputs_(inputs),
         attributes_(std::move(attributes)),
         x_dtype_(x),
         w_dtype_(w),
-        x_shifted_(IsShifted(tiles, x, true)),
         w_shifted_(IsShifted(tiles, w, false)),
         form_(form),
         packed_(std::move(packed)) {}
@@ -59,8 +59,8 @@ class Int8Conv : public Kernel {
   const Inputs& inputs_;
   ConvAttributes attributes_;
   DType x_dtype_, w_dtype_;
-  bool x_shifted_, w_shifted_;
-  FilterForm form_;
+  bool w_shifted_;
+  QuantizedConvForm form_;
   PackedFilters packed_;
 };
 
@@ -84,11 +84,14 @@ absl::Status Int8Conv::CheckCounts(const BindContext& context, int64_t filters) 
 absl::Status Int8Conv::Bind(BindContext& context) const {
   const bool has_bias = inputs_.bias >= 0 && context.has_input(inputs_.bias);
   const DimsView bias = has_bias ? context.input_dims(inputs_.bias) : DimsView();
-  ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                          ConvDims(attributes_, context.input_dims(0),
-                                   context.input_dims(inputs_.w), has_bias ? &bias : nullptr));
+  Dims x(context.input_dims(0).begin(), context.input_dims(0).end());
+  if (form_.x_last && x.size() == 4) x = {x[0], x[3], x[1], x[2]};
+  ONWARD_ASSIGN_OR_RETURN(
+      const ConvGeometry g,
+      ConvDims(attributes_, x, context.input_dims(inputs_.w), has_bias ? &bias : nullptr));
   ONWARD_RETURN_IF_ERROR(CheckCounts(context, g.filters));
-  context.SetOutput(0, g.output);
+  const Dims& y = g.output;
+  context.SetOutput(0, form_.y_last ? Dims{y[0], y[2], y[3], y[1]} : y);
   auto* s = context.NewState<QuantizedConvPlan>();
   *s = PlanQuantizedConv(tiles_, g, form_, context);
   int64_t size = 0;
@@ -97,7 +100,7 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
     size += CeilDiv(bytes, 64) * 64;
     return at;
   };
-  s->images_at = reserve(s->images * s->image_bytes);
+  s->images_at = reserve(s->in_place ? 0 : s->images * s->image_bytes);
   s->col_add = reserve(g.filters * 4);
   s->col_mul = reserve(g.filters * 4);
   s->col_scale = reserve(g.filters * 4);
@@ -128,7 +131,7 @@ void Int8Conv::FillImages(RunContext& context, const QuantizedConvPlan& s, char*
           const int64_t number = i / pieces / image.rows, row = i / pieces % image.rows;
           const ByteSource from = {
               context.in<uint8_t>(0) + number * image.channels * image.in_h * image.in_w,
-              x_dtype_ == DType::kInt8, x_shifted_};
+              x_dtype_ == DType::kInt8, form_.x_shifted};
           char* to = scratch + s.images_at + number * s.image_bytes + row * s.row_bytes;
           if (s.depthwise) {
             FillRow(image, from, padding, row, 0, image.columns, nullptr, lines);
@@ -147,7 +150,7 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
                               Int8Finish& f) const {
   char* scratch = context.scratch<char>();
   const int64_t filters = s.filters * s.groups;
-  const int32_t x_shift = ZeroShift(x_dtype_, x_shifted_);
+  const int32_t x_shift = ZeroShift(x_dtype_, form_.x_shifted);
   const int32_t w_shift = ZeroShift(w_dtype_, w_shifted_);
   const auto x_zero = static_cast<uint32_t>(
       LineValues<int32_t>(OptionalInput(context, inputs_.x_zero))[0] + x_shift);
@@ -234,9 +237,9 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
   const int64_t end = std::min(s.panels, first + s.panels_per_chunk);
   const void** rows = reinterpret_cast<const void**>(own + s.rows);
   int32_t* row_sums = reinterpret_cast<int32_t*>(own + s.row_sums);
+  const char* images = s.in_place ? context.in<char>(0) : context.scratch<char>() + s.images_at;
   PlaceRows(s,
-            context.scratch<char>() + s.images_at + image / s.groups * s.image_bytes +
-                group * s.channels * s.image.element_bytes,
+            images + image / s.groups * s.image_bytes + group * s.channels * s.image.element_bytes,
             pixel, pixels, rows);
   if (all.col_mul != nullptr) SumRows(s, rows, pixels, row_sums);
   Int8Product product;
@@ -266,7 +269,13 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
       tile(product, sums);
       f.row_mul = row_sums + p;
       char* results = own + s.results + p * width * (inputs_.quantized ? 1 : 4);
-      if (inputs_.quantized) {
+      if (s.y_last) {
+        const int64_t all_filters = s.groups * s.filters;
+        tiles_.finish_byte(
+            sums, product.num_rows, cols, f,
+            context.out<uint8_t>(0) + (image / s.groups * s.n + pixel + p) * all_filters + filter,
+            all_filters);
+      } else if (inputs_.quantized) {
         tiles_.finish_byte(sums, product.num_rows, cols, f, reinterpret_cast<uint8_t*>(results),
                            width);
       } else {
@@ -274,6 +283,7 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
                             width);
       }
     }
+    if (s.y_last) continue;
     Store(context, s, own + s.results, pixels, cols,
           (image * s.filters + panel * width) * s.n + pixel);
   }
@@ -285,7 +295,7 @@ absl::Status Int8Conv::Run(RunContext& context) const {
   Int8Finish finish;
   PrepareFilters(context, s, finish);
   char* scratch = context.scratch<char>();
-  FillImages(context, s, scratch);
+  if (!s.in_place) FillImages(context, s, scratch);
   context.ParallelForWorkers(s.images * s.groups * s.pixel_chunks * s.panel_chunks, 1,
                              [&](int worker, int64_t begin, int64_t end) {
                                char* own = scratch + s.workers + worker * s.worker_bytes;
@@ -312,30 +322,32 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
     return absl::UnimplementedError("as many filters in each group only");
   const Dims& dilations = attributes.window.dilations;
   const bool has_gaps = !dilations.empty() && dilations.back() > 1;
-  FilterForm form = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
+  QuantizedConvForm form;
+  form.filters = groups == 1 && !has_gaps ? FilterForm::kRows : FilterForm::kTaps;
+  form.x_last = spec.attributes().Int("x_channels_last", 0) != 0;
+  form.y_last = spec.attributes().Int("y_channels_last", 0) != 0;
+  form.x_shifted = IsShifted(tiles, spec.input_dtype(0), true);
+  if ((form.x_last || form.y_last) && w->rank() != 4)
+    return absl::UnimplementedError("two spatial axes only");
   PackedFilters packed;
   const Tensor* zeros = spec.has_input(kInputs.w_zero) ? spec.constant(kInputs.w_zero) : nullptr;
   if (groups > 1 && w->dims()[0] == groups && w->dims()[1] == 1 &&
       (zeros != nullptr || !spec.has_input(kInputs.w_zero))) {
     ONWARD_ASSIGN_OR_RETURN(const bool fits, PackDepthwise(tiles, *w, zeros, packed));
-    if (fits) form = FilterForm::kDepthwise;
+    if (fits) form.filters = FilterForm::kDepthwise;
   }
-  if (form != FilterForm::kDepthwise) {
-    ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, *w, groups, form));
+  if (form.filters != FilterForm::kDepthwise) {
+    ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, *w, groups, form.filters));
   }
   spec.ReleaseConstant(kInputs.w);
   return std::make_unique<Int8Conv>(tiles, kInputs, std::move(attributes), spec.input_dtype(0),
                                     w->dtype(), form, std::move(packed));
 }
 
-template <const Inputs& kInputs>
-constexpr KernelEntry Row(std::string_view op, std::string_view name) {
-  return {"", op, name, MakeInt8Conv<kInputs>, kInt8Targets};
-}
-
 constexpr KernelEntry kKernels[] = {
-    Row<kConvInteger>("ConvInteger", "conv_integer"),
-    Row<kQLinearConv>("QLinearConv", "qlinear_conv"),
+    {"onward", "ChannelsLastConv", "channels_last_conv", MakeInt8Conv<kQLinearConv>, kInt8Targets},
+    {"", "ConvInteger", "conv_integer", MakeInt8Conv<kConvInteger>, kInt8Targets},
+    {"", "QLinearConv", "qlinear_conv", MakeInt8Conv<kQLinearConv>, kInt8Targets},
 };
 
 }  // namespace

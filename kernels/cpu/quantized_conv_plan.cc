@@ -30,17 +30,30 @@ int64_t Extent(int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation
   return std::max<int64_t>(0, (outputs - 1) * stride + (kernel - 1) * dilation + 1);
 }
 
-void SetWindow(const PatchWindow& w, FilterForm form, BindContext& context, QuantizedConvPlan& s) {
-  if (w.taps() == 1) {
+// Whether windows read nothing but elements of the image, as they are.
+bool IsInPlace(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
+               int64_t run_elements) {
+  return form.x_last && !form.x_shifted && tiles.element_bytes == 1 &&
+         run_elements % tiles.unit == 0 && w.pad_top == 0 && w.pad_left == 0 &&
+         Extent(w.out_h, w.stride_h, w.kernel_h, w.dilation_h) <= w.in_h &&
+         Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w) <= w.in_w;
+}
+
+void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
+               BindContext& context, QuantizedConvPlan& s) {
+  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form.filters, s.channels);
+  s.run_elements = runs.elements;
+  s.in_place = IsInPlace(tiles, w, form, runs.elements);
+  s.pixel_rows = w.stride_h, s.pixel_columns = w.stride_w;
+  if (s.in_place) {
+    s.image.rows = w.in_h, s.image.columns = w.in_w;
+  } else if (w.taps() == 1) {
     SetPixels(w, s);
   } else {
     s.image.rows = Extent(w.out_h, w.stride_h, w.kernel_h, w.dilation_h);
     s.image.columns = Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w);
-    s.pixel_rows = w.stride_h, s.pixel_columns = w.stride_w;
   }
   s.pixel_bytes = s.image.pixel_bytes(), s.row_bytes = s.image.row_bytes();
-  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form, s.channels);
-  s.run_elements = runs.elements;
   int64_t* offsets = context.NewArray<int64_t>(runs.count);
   for (int64_t run = 0; run < runs.count; ++run) {
     const int64_t ky = run / runs.per_row, kx = run % runs.per_row;
@@ -90,10 +103,11 @@ int64_t QuantizedConvPlan::line_bytes() const {
 }
 
 QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeometry& g,
-                                    FilterForm form, BindContext& context) {
+                                    const QuantizedConvForm& form, BindContext& context) {
   QuantizedConvPlan s = {};
   const PatchWindow w = WindowOf(g.axes);
-  s.depthwise = form == FilterForm::kDepthwise;
+  s.depthwise = form.filters == FilterForm::kDepthwise;
+  s.y_last = form.y_last;
   s.images = g.batch;
   s.groups = s.depthwise ? 1 : g.group;
   s.channels = g.channels / g.group;
@@ -101,16 +115,17 @@ QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeom
   s.k = s.channels * w.taps();
   s.out_w = w.out_w, s.n = w.out_h * w.out_w;
   s.image.channels = g.channels;
+  s.image.comes_last = form.x_last;
   s.image.element_bytes = tiles.element_bytes;
   s.image.in_h = w.in_h, s.image.in_w = w.in_w;
   s.image.top = w.pad_top, s.image.left = w.pad_left;
   if (s.depthwise) {
     SetDepthwise(tiles, w, context, s);
   } else {
-    SetWindow(w, form, context, s);
+    SetWindow(tiles, w, form, context, s);
   }
   s.fill_columns = s.depthwise ? std::max<int64_t>(1, s.image.columns) : kFillColumns;
-  s.image_bytes = s.image.rows * s.row_bytes + kSlack;
+  s.image_bytes = s.image.rows * s.row_bytes + (s.in_place ? 0 : kSlack);
   Cut(tiles, s);
   return s;
 }

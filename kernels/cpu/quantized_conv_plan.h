@@ -15,6 +15,8 @@ namespace onward::kernels::cpu {
 struct QuantizedConvPlan {
   ChannelsLast image;
   bool depthwise = false;
+  bool in_place = false;                         // the image is read where it is
+  bool y_last = false;                           // the result has its channels last
   InterleavedTaps taps;                          // of a depthwise convolution
   absl::Span<const int64_t> runs;                // bytes from the first one
   int64_t images, groups, channels, filters, k;  // channels and filters: of one group
@@ -32,8 +34,14 @@ struct QuantizedConvPlan {
   int64_t line_bytes() const;
 };
 
+struct QuantizedConvForm {
+  FilterForm filters = FilterForm::kTaps;
+  bool x_last = false, y_last = false;  // have their channels last
+  bool x_shifted = false;               // see int8_pack.h
+};
+
 // The arrays are of `context`; the parts of scratch are left to the caller.
 QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeometry& geometry,
-                                    FilterForm form, BindContext& context);
+                                    const QuantizedConvForm& form, BindContext& context);
 
 }  // namespace onward::kernels::cpu

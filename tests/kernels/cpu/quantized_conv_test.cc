@@ -97,7 +97,20 @@ class QuantizedConvTest : public ::testing::Test {
     return tensor;
   }
 
-  // Runs both ops. Scales are powers of two, so that what is rounded is exact.
+  static Tensor ChannelsLast(const Tensor& x) {
+    const DimsView dims = x.dims();
+    Tensor last(x.dtype(), Dims{dims[0], dims[2], dims[3], dims[1]});
+    const int64_t pixels = dims[2] * dims[3];
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      const int64_t image = i / pixels / dims[1], channel = i / pixels % dims[1];
+      static_cast<uint8_t*>(
+          last.raw_mutable_data())[(image * pixels + i % pixels) * dims[1] + channel] =
+          static_cast<const uint8_t*>(x.raw_data())[i];
+    }
+    return last;
+  }
+
+  // Runs all ops. Scales are powers of two, so that what is rounded is exact.
   void Expect(const Shape& s) {
     const bool flat = s.rank == 1;
     const int64_t filters = s.group * s.filters;
@@ -157,6 +170,15 @@ class QuantizedConvTest : public ::testing::Test {
     c.inputs = {x, half, x_zero, w, scales, w_zero_or_none, half, y_zero, bias};
     c.expected = {bytes};
     EXPECT_GE(ExpectFastKernels(c, 0b101000), 1);
+    if (flat) return;
+    for (int64_t layouts = 1; layouts < 4; ++layouts) {
+      c.domain = "onward", c.op = "ChannelsLastConv";
+      c.attributes.Set("x_channels_last", layouts % 2);
+      c.attributes.Set("y_channels_last", layouts / 2);
+      c.inputs[0] = layouts % 2 != 0 ? ChannelsLast(x) : x;
+      c.expected = {layouts / 2 != 0 ? ChannelsLast(bytes) : bytes};
+      EXPECT_GE(ExpectFastKernels(c, 0b101000), 1);
+    }
   }
 
   std::mt19937 random_;

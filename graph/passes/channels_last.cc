@@ -1,0 +1,112 @@
+// Convolutions of 8-bit integers hand their results to each other with the channels last, as their
+// kernels read and make them; sums and products between them take what they get. Transposes stay
+// where another op reads such a value.
+#include "graph/ops/onward_schemas.h"
+#include "graph/passes/passes.h"
+#include "graph/rewrite/match.h"
+
+namespace onward {
+
+namespace {
+
+using Perm = std::vector<int64_t>;
+
+const Perm kFirstFromLast = {0, 3, 1, 2};
+
+// Not one of com.microsoft; `node` may have another layout already.
+bool IsConv(const Graph& graph, const Node& node) {
+  const bool is_ours = node.domain == kOnwardDomain && node.op_type == "ChannelsLastConv";
+  if (!is_ours && !IsOp(node, "QLinearConv")) return false;
+  const Tensor* filters = FixedConstant(graph, node.inputs[3]);
+  return filters != nullptr && filters->rank() == 4;
+}
+
+bool IsPair(const Graph& graph, const Node& node) {
+  if (node.domain != kMicrosoftDomain ||
+      (node.op_type != "QLinearAdd" && node.op_type != "QLinearMul")) {
+    return false;
+  }
+  const Type& a = graph.type(node.inputs[0]);
+  return a.shape && a.shape->size() == 4 && SameShape(a, graph.type(node.inputs[3]));
+}
+
+// Whether some reader is as well off with the channels last.
+bool IsTaken(const Graph& graph, ValueId value) {
+  for (const NodeId id : graph.users(value)) {
+    const Node& reader = graph.node(id);
+    if (IsPair(graph, reader) || (IsConv(graph, reader) && reader.inputs[0] == value)) return true;
+  }
+  return false;
+}
+
+// x of Transpose(x) to channels first.
+ValueId LastOf(const Graph& graph, ValueId value) {
+  const Node* transpose = MadeBy(graph, value, "Transpose");
+  if (transpose == nullptr || transpose->attributes.Ints("perm") != kFirstFromLast) return {};
+  return transpose->inputs[0];
+}
+
+ValueId AddFirst(Patch& patch, ValueId last) {
+  return patch.AddNode("Transpose", {last}, {{"perm", kFirstFromLast}});
+}
+
+std::optional<Patch> Result(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (!IsConv(graph, node) || node.attributes.Int("y_channels_last", 0) != 0 ||
+      !IsTaken(graph, node.outputs[0])) {
+    return std::nullopt;
+  }
+  Attributes attributes = node.attributes;
+  attributes.Set("y_channels_last", int64_t{1});
+  Patch patch(graph);
+  const ValueId last =
+      patch.AddNode("ChannelsLastConv", node.inputs, std::move(attributes), kOnwardDomain);
+  patch.Replace(node.outputs[0], AddFirst(patch, last));
+  return patch;
+}
+
+std::optional<Patch> Data(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (!IsConv(graph, node) || node.attributes.Int("x_channels_last", 0) != 0) return std::nullopt;
+  const ValueId last = LastOf(graph, node.inputs[0]);
+  if (!last.valid()) return std::nullopt;
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = last;
+  Attributes attributes = node.attributes;
+  attributes.Set("x_channels_last", int64_t{1});
+  Patch patch(graph);
+  patch.Replace(node.outputs[0], patch.AddNode("ChannelsLastConv", std::move(inputs),
+                                               std::move(attributes), kOnwardDomain));
+  return patch;
+}
+
+std::optional<Patch> Pair(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (!IsPair(graph, node)) return std::nullopt;
+  const ValueId a = LastOf(graph, node.inputs[0]), b = LastOf(graph, node.inputs[3]);
+  if (!a.valid() || !b.valid()) return std::nullopt;
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = a, inputs[3] = b;
+  Patch patch(graph);
+  const ValueId last =
+      patch.AddNode(node.op_type, std::move(inputs), node.attributes, kMicrosoftDomain);
+  patch.Replace(node.outputs[0], AddFirst(patch, last));
+  return patch;
+}
+
+constexpr Rule kRules[] = {
+    {"channels_last_data", "QLinearConv", Data},
+    {"channels_last_data", "onward.ChannelsLastConv", Data},
+    {"channels_last_result", "QLinearConv", Result},
+    {"channels_last_result", "onward.ChannelsLastConv", Result},
+    {"channels_last_sum", "com.microsoft.QLinearAdd", Pair},
+    {"channels_last_product", "com.microsoft.QLinearMul", Pair},
+};
+
+}  // namespace
+
+absl::StatusOr<int> PutChannelsLast(Graph& graph, const PassOptions&, int& budget) {
+  return ApplyRules(graph, kRules, budget);
+}
+
+}  // namespace onward
