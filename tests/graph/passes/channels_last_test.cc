@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "graph/passes/passes.h"
+#include "tests/support/text_model.h"
+
+namespace onward {
+namespace {
+
+using testing::Nodes;
+using testing::Optimize;
+
+std::string Last(const std::string& text) { return Nodes(Optimize(text, PutChannelsLast)); }
+
+// Convolutions of 1 x 1 with two channels.
+constexpr char kHead[] =
+    "g (uint8[1,2,3,3] x) => (uint8[1,2,3,3] y) <float s = {0.5}, uint8 z = {7}, "
+    "int8[2,2,1,1] w = {1, 2, 3, 4}, int8 n = {0}> {";
+
+TEST(PutChannelsLast, BetweenConvolutions) {
+  EXPECT_EQ(Last(std::string(kHead) + "a = QLinearConv(x, s, z, w, s, n, s, z) "
+                                      "y = QLinearConv(a, s, z, w, s, n, s, z)}"),
+            "a_ChannelsLastConv = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+            "y = onward.ChannelsLastConv(a_ChannelsLastConv, s, z, w, s, n, s, z)\n");
+}
+
+// The result that another op reads is transposed for it.
+TEST(PutChannelsLast, ThroughSumsAndToOtherReaders) {
+  EXPECT_EQ(
+      Last(std::string(kHead) + "a = QLinearConv(x, s, z, w, s, n, s, z) "
+                                "b = QLinearConv(a, s, z, w, s, n, s, z) "
+                                "c = com.microsoft.QLinearAdd(a, s, z, b, s, z, s, z) "
+                                "y = Identity(c)}"),
+      "a_ChannelsLastConv = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+      "b_ChannelsLastConv = onward.ChannelsLastConv(a_ChannelsLastConv, s, z, w, s, n, s, z)\n"
+      "c_QLinearAdd = com.microsoft.QLinearAdd(a_ChannelsLastConv, s, z, b_ChannelsLastConv, "
+      "s, z, s, z)\n"
+      "c = Transpose(c_QLinearAdd)\n"
+      "y = Identity(c)\n");
+}
+
+TEST(PutChannelsLast, LeavesWhatIsAlone) {
+  const std::string alone =
+      std::string(kHead) + "a = QLinearConv(x, s, z, w, s, n, s, z) y = Identity(a)}";
+  EXPECT_NE(Last(alone).find(" = QLinearConv("), std::string::npos);
+  // Kernels want constant filters.
+  const std::string open =
+      "g (uint8[1,2,3,3] x, int8[2,2,1,1] w) => (uint8[1,2,3,3] y) <float s = {0.5}, "
+      "uint8 z = {7}, int8 n = {0}> {a = QLinearConv(x, s, z, w, s, n, s, z) "
+      "y = QLinearConv(a, s, z, w, s, n, s, z)}";
+  EXPECT_EQ(Last(open).find("ChannelsLast"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace onward
