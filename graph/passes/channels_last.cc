@@ -13,7 +13,7 @@ using Perm = std::vector<int64_t>;
 
 const Perm kFirstFromLast = {0, 3, 1, 2};
 
-// Not one of com.microsoft; `node` may have another layout already.
+// `node` may have another layout already.
 bool IsConv(const Graph& graph, const Node& node) {
   const bool is_ours = node.domain == kOnwardDomain && node.op_type == "ChannelsLastConv";
   if (!is_ours && !IsOp(node, "QLinearConv")) return false;
@@ -94,7 +94,23 @@ std::optional<Patch> Pair(const Graph& graph, NodeId root) {
   return patch;
 }
 
+// com.microsoft.QLinearConv, which what ONNX Runtime has optimised has with either layout.
+std::optional<Patch> Microsoft(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (RankOf(graph, node.inputs[0]) != 4) return std::nullopt;
+  Attributes attributes = node.attributes;
+  const int64_t last = attributes.Int("channels_last", 0);
+  attributes.Erase("channels_last");
+  attributes.Set("x_channels_last", last);
+  attributes.Set("y_channels_last", last);
+  Patch patch(graph);
+  patch.Replace(node.outputs[0], patch.AddNode("ChannelsLastConv", node.inputs,
+                                               std::move(attributes), kOnwardDomain));
+  return patch;
+}
+
 constexpr Rule kRules[] = {
+    {"channels_last_conv", "com.microsoft.QLinearConv", Microsoft},
     {"channels_last_data", "QLinearConv", Data},
     {"channels_last_data", "onward.ChannelsLastConv", Data},
     {"channels_last_result", "QLinearConv", Result},

@@ -38,6 +38,15 @@ TEST(PutChannelsLast, ThroughSumsAndToOtherReaders) {
       "y = Identity(c)\n");
 }
 
+TEST(PutChannelsLast, ConvolutionsOfOnnxRuntime) {
+  EXPECT_EQ(Last("g (uint8[1,3,3,2] x) => (uint8[1,3,3,2] y) <float s = {0.5}, uint8 z = {7}, "
+                 "int8[2,2,1,1] w = {1, 2, 3, 4}, int8 n = {0}> {"
+                 "a = com.microsoft.QLinearConv <channels_last = 1> (x, s, z, w, s, n, s, z) "
+                 "y = com.microsoft.QLinearConv <channels_last = 1> (a, s, z, w, s, n, s, z)}"),
+            "a = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+            "y = onward.ChannelsLastConv(a, s, z, w, s, n, s, z)\n");
+}
+
 TEST(PutChannelsLast, LeavesWhatIsAlone) {
   const std::string alone =
       std::string(kHead) + "a = QLinearConv(x, s, z, w, s, n, s, z) y = Identity(a)}";
