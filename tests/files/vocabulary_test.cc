@@ -55,9 +55,9 @@ TEST(VocabularyTest, Json) {
   EXPECT_THAT(*made->Encode("ab\xc3\xa9"), ElementsAre(1, 0, 2));
   EXPECT_THAT(Error(R"({"a": 0, "b": 0})"), HasSubstr("two tokens have the number 0"));
   EXPECT_THAT(Error(R"({"a": 1})"), HasSubstr("token 0 has 0 bytes"));
-  EXPECT_THAT(Error(R"({"a": -1})"), HasSubstr("token 'a' has no number"));
-  EXPECT_THAT(Error(R"({"a": 99999999999})"), HasSubstr("has no number"));
-  EXPECT_THAT(Error(R"({"a": {"b": 0}})"), HasSubstr("has no number"));
+  EXPECT_THAT(Error(R"({"a": -1})"), HasSubstr("token 'a' needs a number in [0, 2^24)"));
+  EXPECT_THAT(Error(R"({"a": 99999999999})"), HasSubstr("needs a number"));
+  EXPECT_THAT(Error(R"({"a": {"b": 0}})"), HasSubstr("needs a number"));
   EXPECT_THAT(Error(R"({"a": 0)"), HasSubstr("not JSON"));
 }
 

@@ -156,7 +156,7 @@ TEST(BinaryRequest, PartsThatDoNotAddUp) {
   const std::string eighteen(18, 0), twenty(20, 0);
   EXPECT_THAT(AskRefusal(kExample, eighteen),
               HasSubstr("inputs[1]: binary_data_size of input 'b' is 3, but 2 bytes are left"));
-  EXPECT_THAT(AskRefusal(kExample, twenty), HasSubstr("has 1 bytes behind the JSON that no"));
+  EXPECT_THAT(AskRefusal(kExample, twenty), HasSubstr("has 1 bytes after the JSON that no"));
   const auto input = [](const char* shape, const char* members) {
     return absl::StrCat(R"({"inputs":[{"name":"x","datatype":"FP32","shape":)", shape, members,
                         "}]}");

@@ -65,7 +65,7 @@ TEST(Compression, DamagedDataIsRefused) {
   EXPECT_THAT(Refusal(Coding::kDeflate, kGzipped), HasSubstr("is damaged"));
   EXPECT_THAT(Refusal(Coding::kGzip, std::string(kGzipped) + "x"), HasSubstr("body"));
   EXPECT_THAT(Refusal(Coding::kDeflate, std::string(kDeflated) + "x"),
-              HasSubstr("bytes behind its end"));
+              HasSubstr("bytes after its end"));
 }
 
 TEST(Compression, TheLimitIsOfTheResult) {

@@ -169,7 +169,7 @@ TEST_F(StepwiseTrainerTest, WhatIsGivenTwiceIsRefused) {
   options.model = Linear();
   const std::string file = "data { safetensors { path: 'data.safetensors' } } ";
   EXPECT_THAT(error("model: 'model.onnx' " + file, options),
-              HasSubstr("model names a model where TrainerOptions::model has one already"));
+              HasSubstr("model must be left out: TrainerOptions::model gives the model"));
   options.data = *TensorDataset({{"x", arrays_.at("data/x")}});
   EXPECT_THAT(error(file, options), HasSubstr("the config names a source, and TrainerOptions"));
   EXPECT_THAT(error("batch_size: 4 data {}", options),
