@@ -71,42 +71,17 @@ void TransposeWide(const ByteSource& from, int64_t from_stride, int64_t rows, in
   }
 }
 
-void FillPadding(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t begin,
-                 int64_t end, void* to) {
-  const int64_t first = begin * shape.channels, count = (end - begin) * shape.channels;
+void FillPadding(const ChannelsLast& shape, const ByteSource& image, uint8_t padding,
+                 int64_t columns, char* to) {
+  const int64_t count = columns * shape.channels;
   if (count <= 0) return;
   if (shape.element_bytes == 1) {
-    std::memset(static_cast<uint8_t*>(to) + first, image.shifted ? padding ^ 0x80 : padding,
-                static_cast<size_t>(count));
+    std::memset(to, image.shifted ? padding ^ 0x80 : padding, static_cast<size_t>(count));
     return;
   }
-  std::fill_n(static_cast<int16_t*>(to) + first, count,
+  std::fill_n(reinterpret_cast<int16_t*>(to), count,
               image.is_signed ? static_cast<int16_t>(static_cast<int8_t>(padding))
                               : static_cast<int16_t>(padding));
-}
-
-template <typename Element>
-void Interleave(const Element* from, int64_t channels, int64_t apart, int64_t unit, Element* to) {
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    for (int64_t u = 0; u < unit; ++u) *to++ = from[u * apart + channel];
-  }
-}
-
-// Interleave() of four bytes, 16 channels at a time.
-void InterleaveFour(const uint8_t* from, int64_t channels, int64_t apart, uint8_t* to) {
-  int64_t channel = 0;
-  for (; channel + kSide <= channels; channel += kSide, to += 4 * kSide) {
-    Bytes taps[4];
-    for (int u = 0; u < 4; ++u) std::memcpy(&taps[u], from + u * apart + channel, kSide);
-    // Two steps of a transposition of four rows.
-    Bytes even[2], odd[2], out[4];
-    InterleaveHalves(taps[0], taps[2], &even[0], &even[1]);
-    InterleaveHalves(taps[1], taps[3], &odd[0], &odd[1]);
-    InterleaveHalves(even[0], odd[0], &out[0], &out[1]);
-    InterleaveHalves(even[1], odd[1], &out[2], &out[3]);
-    std::memcpy(to, out, sizeof(out));
-  }
-  Interleave(from + channel, channels - channel, apart, 4, to);
 }
 
 // Elements that lie side by side.
@@ -122,21 +97,6 @@ void CopyElements(const ByteSource& from, int64_t count, int element_bytes, void
 }
 
 }  // namespace
-
-void InterleaveTaps(const ChannelsLast& shape, const InterleavedTaps& taps, const void* row,
-                    void* to) {
-  const int64_t apart = taps.dilation * shape.channels, step = taps.step * shape.channels;
-  const int64_t size = shape.channels * taps.unit;
-  for (int64_t i = 0; i < taps.positions; ++i) {
-    if (shape.element_bytes == 2) {
-      Interleave(static_cast<const int16_t*>(row) + i * step, shape.channels, apart, taps.unit,
-                 static_cast<int16_t*>(to) + i * size);
-    } else {
-      InterleaveFour(static_cast<const uint8_t*>(row) + i * step, shape.channels, apart,
-                     static_cast<uint8_t*>(to) + i * size);
-    }
-  }
-}
 
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,
                     uint8_t flip, uint8_t* to, int64_t to_stride) {
@@ -158,26 +118,25 @@ void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int6
 }
 
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
-             int64_t begin, int64_t end, uint8_t* lines, void* to) {
+             int64_t begin, int64_t end, uint8_t* lines, char* to) {
   const int64_t y = row * shape.row_step - shape.top;
-  if (y < 0 || y >= shape.in_h) return FillPadding(shape, image, padding, begin, end, to);
+  if (y < 0 || y >= shape.in_h) return FillPadding(shape, image, padding, end - begin, to);
   // Columns [first, last) lie in the image.
   const int64_t step = shape.column_step;
   const int64_t first = std::clamp<int64_t>(CeilDiv(shape.left, step), begin, end);
   const int64_t last = std::clamp<int64_t>(CeilDiv(shape.in_w + shape.left, step), first, end);
-  FillPadding(shape, image, padding, begin, first, to);
-  FillPadding(shape, image, padding, last, end, to);
+  FillPadding(shape, image, padding, first - begin, to);
+  FillPadding(shape, image, padding, end - last, to + (last - begin) * shape.pixel_bytes());
   const int64_t count = last - first;
   if (count == 0) return;
   ByteSource from = image;
-  char* const begin_of_image = static_cast<char*>(to) + first * shape.pixel_bytes();
+  to += (first - begin) * shape.pixel_bytes();
   if (shape.comes_last) {
-    from.data += (y * shape.in_w + first * step - shape.left) * shape.channels;
-    if (step == 1)
-      return CopyElements(from, count * shape.channels, shape.element_bytes, begin_of_image);
-    for (int64_t c = 0; c < count; ++c, from.data += step * shape.channels) {
-      CopyElements(from, shape.channels, shape.element_bytes,
-                   begin_of_image + c * shape.pixel_bytes());
+    from.data += (y * shape.in_w + first * step - shape.left) * shape.from_channels;
+    if (step == 1 && shape.channels == shape.from_channels)
+      return CopyElements(from, count * shape.channels, shape.element_bytes, to);
+    for (int64_t c = 0; c < count; ++c, from.data += step * shape.from_channels) {
+      CopyElements(from, shape.channels, shape.element_bytes, to + c * shape.pixel_bytes());
     }
     return;
   }
@@ -190,9 +149,9 @@ void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding
   }
   if (shape.element_bytes == 1) {
     TransposeBytes(from.data, stride, shape.channels, count, from.shifted ? 0x80 : 0,
-                   reinterpret_cast<uint8_t*>(begin_of_image), shape.channels);
+                   reinterpret_cast<uint8_t*>(to), shape.channels);
   } else {
-    TransposeWide(from, stride, shape.channels, count, reinterpret_cast<int16_t*>(begin_of_image));
+    TransposeWide(from, stride, shape.channels, count, reinterpret_cast<int16_t*>(to));
   }
 }
 

@@ -13,6 +13,7 @@ namespace onward::kernels::cpu {
 struct ChannelsLast {
   bool comes_last = false;
   int64_t channels = 0;
+  int64_t from_channels = 0;   // of the image as it comes, of which these are some
   int64_t in_h = 1, in_w = 1;  // of one channel as it comes
   int64_t rows = 1, columns = 1;
   int64_t top = 0, left = 0;              // padding
@@ -27,21 +28,10 @@ struct ChannelsLast {
   }
 };
 
-// Fills columns [begin, end) of a row, which begins at `to`. `padding` is a byte of the
+// Fills `to` with columns [begin, end) of a row. `padding` is a byte of the
 // image, the zero point.
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
-             int64_t begin, int64_t end, uint8_t* lines, void* to);
-
-// For convolutions of single channels: a position has, for each channel, the elements of `unit`
-// neighbouring taps, of columns `dilation` apart; positions are `step` columns apart.
-struct InterleavedTaps {
-  int64_t unit = 1, dilation = 1, step = 1;
-  int64_t positions = 0;
-};
-
-// Makes positions [position][channel][unit] of a row that FillRow() has filled.
-void InterleaveTaps(const ChannelsLast& shape, const InterleavedTaps& taps, const void* row,
-                    void* to);
+             int64_t begin, int64_t end, uint8_t* lines, char* to);
 
 // to[c * to_stride + r] = from[r * from_stride + c] ^ flip.
 void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,

@@ -16,8 +16,6 @@
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kFillGrain = 32 * 1024;  // bytes
-
 // Which input holds what; -1 for none.
 struct Inputs {
   bool quantized;
@@ -45,9 +43,10 @@ class Int8Conv : public Kernel {
  private:
   absl::Status CheckCounts(const BindContext& context, int64_t filters) const;
   bool PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
-  void FillImages(RunContext& context, const QuantizedConvPlan& s, char* scratch) const;
-  void PlaceRows(const QuantizedConvPlan& s, const char* image, int64_t pixel, int64_t count,
-                 const void** rows) const;
+  void FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image, int64_t group,
+                const QuantizedConvPlan::Band& band, char* own) const;
+  void PlaceRows(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
+                 int64_t group, int64_t pixel, int64_t count, char* own) const;
   void SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
                int32_t* sums) const;
   void RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
@@ -100,12 +99,12 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
     size += CeilDiv(bytes, 64) * 64;
     return at;
   };
-  s->images_at = reserve(s->in_place ? 0 : s->images * s->image_bytes);
   s->col_add = reserve(g.filters * 4);
   s->col_mul = reserve(g.filters * 4);
   s->col_scale = reserve(g.filters * 4);
   s->workers = size;
   size = 0;
+  s->band = reserve(s->band_bytes());
   s->rows = reserve(s->pixels_per_chunk * static_cast<int64_t>(sizeof(void*)));
   s->row_sums = reserve(s->pixels_per_chunk * 4);
   s->worker_runs = reserve(static_cast<int64_t>(s->runs.size()) * 8);
@@ -116,32 +115,22 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   return absl::OkStatus();
 }
 
-void Int8Conv::FillImages(RunContext& context, const QuantizedConvPlan& s, char* scratch) const {
-  const ChannelsLast& image = s.image;
+// Fills a band of the channels of a group.
+void Int8Conv::FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
+                        int64_t group, const QuantizedConvPlan::Band& band, char* own) const {
+  const ChannelsLast& shape = s.image;
   const auto padding =
       static_cast<uint8_t>(LineValues<int32_t>(OptionalInput(context, inputs_.x_zero))[0]);
-  const int64_t pieces = CeilDiv(image.columns, s.fill_columns);
-  const int64_t piece = CeilDiv(image.columns, pieces);
-  const int64_t grain = std::max<int64_t>(1, kFillGrain / (piece * s.pixel_bytes));
-  context.ParallelForWorkers(
-      s.images * image.rows * pieces, grain, [&](int worker, int64_t begin, int64_t end) {
-        uint8_t* lines =
-            reinterpret_cast<uint8_t*>(scratch + s.workers + worker * s.worker_bytes + s.results);
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t number = i / pieces / image.rows, row = i / pieces % image.rows;
-          const ByteSource from = {
-              context.in<uint8_t>(0) + number * image.channels * image.in_h * image.in_w,
-              x_dtype_ == DType::kInt8, form_.x_shifted};
-          char* to = scratch + s.images_at + number * s.image_bytes + row * s.row_bytes;
-          if (s.depthwise) {
-            FillRow(image, from, padding, row, 0, image.columns, nullptr, lines);
-            InterleaveTaps(image, s.taps, lines, to);
-          } else {
-            FillRow(image, from, padding, row, i % pieces * piece,
-                    std::min(image.columns, (i % pieces + 1) * piece), lines, to);
-          }
-        }
-      });
+  const int64_t plane = shape.in_h * shape.in_w;
+  const int64_t before = group * s.channels * (shape.comes_last ? 1 : plane);
+  const ByteSource from = {context.in<uint8_t>(0) + image * shape.from_channels * plane + before,
+                           x_dtype_ == DType::kInt8, form_.x_shifted};
+  char* to = own + s.band;
+  uint8_t* lines = reinterpret_cast<uint8_t*>(own + s.results);
+  for (int64_t row = band.row; row < band.row + band.rows; ++row) {
+    FillRow(shape, from, padding, row, band.column, band.column + band.columns, lines, to);
+    to += band.columns * s.pixel_bytes;
+  }
 }
 
 // c = sums - w_zero (rowsum - k x_zero) - x_zero colsum + bias; returns whether the sums of rows
@@ -185,11 +174,23 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
   return needs_sums;
 }
 
-void Int8Conv::PlaceRows(const QuantizedConvPlan& s, const char* image, int64_t pixel,
-                         int64_t count, const void** rows) const {
+// Finds where the windows of pixels lie, in the image or in a band of it.
+void Int8Conv::PlaceRows(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
+                         int64_t group, int64_t pixel, int64_t count, char* own) const {
+  const char* from = own + s.band;
+  QuantizedConvPlan::Band band;
+  if (s.in_place) {
+    from = context.in<char>(0) + image * s.image.in_h * s.row_bytes +
+           group * s.channels * s.image.element_bytes;
+  } else {
+    band = s.BandOf(pixel, count);
+    FillBand(context, s, image, group, band, own);
+  }
+  const void** rows = reinterpret_cast<const void**>(own + s.rows);
   int64_t y = pixel / s.out_w, x = pixel % s.out_w;
   for (int64_t i = 0; i < count; ++i) {
-    rows[i] = image + y * s.pixel_rows * s.row_bytes + x * s.pixel_columns * s.pixel_bytes;
+    rows[i] = from + (y * s.pixel_rows - band.row) * s.row_bytes +
+              (x * s.pixel_columns - band.column) * s.pixel_bytes;
     if (++x == s.out_w) x = 0, ++y;
   }
 }
@@ -237,16 +238,14 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
   const int64_t end = std::min(s.panels, first + s.panels_per_chunk);
   const void** rows = reinterpret_cast<const void**>(own + s.rows);
   int32_t* row_sums = reinterpret_cast<int32_t*>(own + s.row_sums);
-  const char* images = s.in_place ? context.in<char>(0) : context.scratch<char>() + s.images_at;
-  PlaceRows(s,
-            images + image / s.groups * s.image_bytes + group * s.channels * s.image.element_bytes,
-            pixel, pixels, rows);
+  PlaceRows(context, s, image / s.groups, group, pixel, pixels, own);
   if (all.col_mul != nullptr) SumRows(s, rows, pixels, row_sums);
   Int8Product product;
   product.runs = s.runs.data(), product.num_runs = static_cast<int64_t>(s.runs.size());
   product.units = UnitsOf(tiles_, s.run_elements);
   const int64_t width = tiles_.tile_cols;
-  const int64_t panel_bytes = product.num_runs * PackedPanelBytes(tiles_, s.run_elements);
+  const int64_t panel_bytes =
+      product.num_runs * (s.depthwise ? width * 4 : PackedPanelBytes(tiles_, s.run_elements));
   const auto tile = s.depthwise ? tiles_.depthwise : tiles_.tile;
   alignas(64) int32_t sums[16 * 32];
   for (int64_t panel = first; panel < end; ++panel) {
@@ -256,7 +255,7 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
     if (s.depthwise) {
       auto* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
       for (size_t run = 0; run < s.runs.size(); ++run)
-        runs[run] = s.runs[run] + panel * width * tiles_.unit * tiles_.element_bytes;
+        runs[run] = s.runs[run] + panel * width * tiles_.element_bytes;
       product.runs = runs;
     }
     Int8Finish f = all;
@@ -295,7 +294,6 @@ absl::Status Int8Conv::Run(RunContext& context) const {
   Int8Finish finish;
   PrepareFilters(context, s, finish);
   char* scratch = context.scratch<char>();
-  if (!s.in_place) FillImages(context, s, scratch);
   context.ParallelForWorkers(s.images * s.groups * s.pixel_chunks * s.panel_chunks, 1,
                              [&](int worker, int64_t begin, int64_t end) {
                                char* own = scratch + s.workers + worker * s.worker_bytes;
@@ -333,10 +331,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8Conv(const NodeSpec& spec) {
   const Tensor* zeros = spec.has_input(kInputs.w_zero) ? spec.constant(kInputs.w_zero) : nullptr;
   if (groups > 1 && w->dims()[0] == groups && w->dims()[1] == 1 &&
       (zeros != nullptr || !spec.has_input(kInputs.w_zero))) {
-    ONWARD_ASSIGN_OR_RETURN(const bool fits, PackDepthwise(tiles, *w, zeros, packed));
-    if (fits) form.filters = FilterForm::kDepthwise;
-  }
-  if (form.filters != FilterForm::kDepthwise) {
+    form.filters = FilterForm::kDepthwise;
+    ONWARD_ASSIGN_OR_RETURN(packed, PackDepthwise(tiles, *w, zeros));
+  } else {
     ONWARD_ASSIGN_OR_RETURN(packed, PackFilters(tiles, *w, groups, form.filters));
   }
   spec.ReleaseConstant(kInputs.w);

@@ -8,10 +8,10 @@
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kSlack = 256;     // bytes after an image, which tiles read beyond a run
-constexpr int64_t kMostTiles = 16;  // of pixels in a chunk
-constexpr int64_t kFewChunks = 4;   // below, chunks share the filters
-constexpr int64_t kFillColumns = 256;
+constexpr int64_t kSlack = 256;       // bytes after an image, which tiles read beyond a run
+constexpr int64_t kMostPixels = 192;  // of a chunk
+constexpr int64_t kMostRows = 8;      // or so many rows, where windows overlap
+constexpr int64_t kFewChunks = 4;     // below, chunks share the filters
 
 // Windows of one element need no image but the pixels that they take; without gaps and padding
 // these are one row.
@@ -34,17 +34,21 @@ int64_t Extent(int64_t outputs, int64_t stride, int64_t kernel, int64_t dilation
 bool IsInPlace(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
                int64_t run_elements) {
   return form.x_last && !form.x_shifted && tiles.element_bytes == 1 &&
-         run_elements % tiles.unit == 0 && w.pad_top == 0 && w.pad_left == 0 &&
+         run_elements % (form.filters == FilterForm::kDepthwise ? tiles.tile_cols : tiles.unit) ==
+             0 &&
+         w.pad_top == 0 && w.pad_left == 0 &&
          Extent(w.out_h, w.stride_h, w.kernel_h, w.dilation_h) <= w.in_h &&
          Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w) <= w.in_w;
 }
 
 void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const QuantizedConvForm& form,
                BindContext& context, QuantizedConvPlan& s) {
-  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form.filters, s.channels);
+  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, form.filters, s.image.channels);
   s.run_elements = runs.elements;
   s.in_place = IsInPlace(tiles, w, form, runs.elements);
   s.pixel_rows = w.stride_h, s.pixel_columns = w.stride_w;
+  s.window_rows = Extent(1, 1, w.kernel_h, w.dilation_h);
+  s.window_columns = Extent(1, 1, w.kernel_w, w.dilation_w);
   if (s.in_place) {
     s.image.rows = w.in_h, s.image.columns = w.in_w;
   } else if (w.taps() == 1) {
@@ -53,7 +57,8 @@ void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const Quantiz
     s.image.rows = Extent(w.out_h, w.stride_h, w.kernel_h, w.dilation_h);
     s.image.columns = Extent(w.out_w, w.stride_w, w.kernel_w, w.dilation_w);
   }
-  s.pixel_bytes = s.image.pixel_bytes(), s.row_bytes = s.image.row_bytes();
+  s.pixel_bytes = (s.in_place ? s.image.from_channels : s.image.channels) * tiles.element_bytes;
+  s.row_bytes = s.image.columns * s.pixel_bytes;
   int64_t* offsets = context.NewArray<int64_t>(runs.count);
   for (int64_t run = 0; run < runs.count; ++run) {
     const int64_t ky = run / runs.per_row, kx = run % runs.per_row;
@@ -62,33 +67,12 @@ void SetWindow(const Int8TileKernels& tiles, const PatchWindow& w, const Quantiz
   s.runs = {offsets, static_cast<size_t>(runs.count)};
 }
 
-// Positions hold the bytes of neighbouring taps, for each channel.
-void SetDepthwise(const Int8TileKernels& tiles, const PatchWindow& w, BindContext& context,
-                  QuantizedConvPlan& s) {
-  const FilterRuns runs = RunsOf(w.kernel_h, w.kernel_w, FilterForm::kDepthwise, 1, tiles.unit);
-  const int64_t between = tiles.unit * w.dilation_w;  // columns from one run to the next
-  const bool skips = runs.per_row == 1 || between % w.stride_w == 0;
-  s.taps.unit = tiles.unit, s.taps.dilation = w.dilation_w;
-  s.taps.step = skips ? w.stride_w : 1;
-  const int64_t outputs = skips ? w.out_w : Extent(w.out_w, w.stride_w, 1, 1);
-  s.taps.positions = std::max<int64_t>(0, outputs + (runs.per_row - 1) * (between / s.taps.step));
-  s.image.rows = Extent(w.out_h, w.stride_h, w.kernel_h, w.dilation_h);
-  s.image.columns = Extent(s.taps.positions, s.taps.step, tiles.unit, w.dilation_w);
-  s.pixel_rows = w.stride_h, s.pixel_columns = skips ? 1 : w.stride_w;
-  s.pixel_bytes = s.image.pixel_bytes() * tiles.unit;
-  s.row_bytes = s.taps.positions * s.pixel_bytes;
-  s.run_elements = runs.elements;
-  int64_t* offsets = context.NewArray<int64_t>(runs.count);
-  for (int64_t run = 0; run < runs.count; ++run) {
-    offsets[run] = run / runs.per_row * w.dilation_h * s.row_bytes +
-                   run % runs.per_row * (between / s.taps.step) * s.pixel_bytes;
-  }
-  s.runs = {offsets, static_cast<size_t>(runs.count)};
-}
-
-// Enough chunks for the threads, each of many pixels, which share the filters in the caches.
-void Cut(const Int8TileKernels& tiles, QuantizedConvPlan& s) {
-  s.pixels_per_chunk = EvenPiece(CeilDiv(s.n, tiles.tile_rows), kMostTiles) * tiles.tile_rows;
+// Enough chunks for the threads, each of many pixels, which share the filters in the caches and
+// the rows of overlapping windows.
+void Cut(const Int8TileKernels& tiles, const PatchWindow& w, QuantizedConvPlan& s) {
+  const int64_t pixels = std::max(kMostPixels, w.kernel_h > 1 ? kMostRows * s.out_w : 0);
+  s.pixels_per_chunk =
+      EvenPiece(CeilDiv(s.n, tiles.tile_rows), pixels / tiles.tile_rows) * tiles.tile_rows;
   s.pixel_chunks = CeilDiv(s.n, s.pixels_per_chunk);
   s.panels = CeilDiv(s.filters, tiles.tile_cols);
   const int64_t chunks = std::max<int64_t>(1, s.images * s.groups * s.pixel_chunks);
@@ -98,9 +82,31 @@ void Cut(const Int8TileKernels& tiles, QuantizedConvPlan& s) {
 
 }  // namespace
 
-int64_t QuantizedConvPlan::line_bytes() const {
-  return depthwise ? image.row_bytes() : image.line_bytes(std::min(fill_columns, image.columns));
+QuantizedConvPlan::Band QuantizedConvPlan::BandOf(int64_t pixel, int64_t count) const {
+  Band band;
+  if (image.rows == 1) {
+    band.rows = 1;
+    band.column = pixel * pixel_columns;
+    band.columns = (count - 1) * pixel_columns + window_columns;
+    return band;
+  }
+  const int64_t last = (pixel + count - 1) / out_w;
+  band.row = pixel / out_w * pixel_rows;
+  band.rows = last * pixel_rows + window_rows - band.row;
+  band.columns = image.columns;
+  return band;
 }
+
+int64_t QuantizedConvPlan::band_bytes() const {
+  if (in_place || n == 0) return 0;
+  // A chunk that begins within a row reads one row more.
+  const int64_t rows =
+      image.rows == 1 ? 1 : (pixels_per_chunk / out_w + 1) * pixel_rows + window_rows;
+  const int64_t most = image.rows == 1 ? BandOf(0, pixels_per_chunk).columns : image.columns;
+  return rows * most * pixel_bytes + kSlack;
+}
+
+int64_t QuantizedConvPlan::line_bytes() const { return image.line_bytes(image.columns); }
 
 QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeometry& g,
                                     const QuantizedConvForm& form, BindContext& context) {
@@ -114,19 +120,14 @@ QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeom
   s.filters = g.filters / s.groups;
   s.k = s.channels * w.taps();
   s.out_w = w.out_w, s.n = w.out_h * w.out_w;
-  s.image.channels = g.channels;
+  s.image.channels = s.depthwise ? g.channels : s.channels;
+  s.image.from_channels = g.channels;
   s.image.comes_last = form.x_last;
   s.image.element_bytes = tiles.element_bytes;
   s.image.in_h = w.in_h, s.image.in_w = w.in_w;
   s.image.top = w.pad_top, s.image.left = w.pad_left;
-  if (s.depthwise) {
-    SetDepthwise(tiles, w, context, s);
-  } else {
-    SetWindow(tiles, w, form, context, s);
-  }
-  s.fill_columns = s.depthwise ? std::max<int64_t>(1, s.image.columns) : kFillColumns;
-  s.image_bytes = s.image.rows * s.row_bytes + (s.in_place ? 0 : kSlack);
-  Cut(tiles, s);
+  SetWindow(tiles, w, form, context, s);
+  Cut(tiles, w, s);
   return s;
 }
 

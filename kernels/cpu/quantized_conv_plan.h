@@ -17,20 +17,25 @@ struct QuantizedConvPlan {
   bool depthwise = false;
   bool in_place = false;                         // the image is read where it is
   bool y_last = false;                           // the result has its channels last
-  InterleavedTaps taps;                          // of a depthwise convolution
   absl::Span<const int64_t> runs;                // bytes from the first one
   int64_t images, groups, channels, filters, k;  // channels and filters: of one group
   int64_t out_w, n;                              // pixels of a row, of an image
   int64_t pixel_rows, pixel_columns;             // of the image, from one output to the next
-  int64_t pixel_bytes, row_bytes, image_bytes;   // of what is read
+  int64_t pixel_bytes, row_bytes;                // of what is read
   int64_t run_elements;
-  int64_t fill_columns;  // that are filled at a time
+  int64_t window_rows, window_columns;  // of the image, that one pixel reads
   int64_t panels, panels_per_chunk, panel_chunks, pixels_per_chunk, pixel_chunks;
   // Bytes from the start of scratch.
-  int64_t images_at, col_add, col_mul, col_scale, workers;
-  int64_t rows, row_sums, worker_runs, results, worker_bytes;  // within a worker's part
+  int64_t col_add, col_mul, col_scale, workers;
+  int64_t band, rows, row_sums, worker_runs, results, worker_bytes;  // within a worker's part
 
-  // Scratch for filling an image.
+  // What pixels [pixel, pixel + count) read: rows of the image, or a part of its only row.
+  struct Band {
+    int64_t row = 0, rows = 0, column = 0, columns = 0;
+  };
+  Band BandOf(int64_t pixel, int64_t count) const;
+  // Scratch for the bands of chunks, and for filling one.
+  int64_t band_bytes() const;
   int64_t line_bytes() const;
 };
 

@@ -10,12 +10,9 @@
 
 namespace onward::kernels::cpu {
 
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels,
-                  int64_t unit) {
+FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels) {
   if (form == FilterForm::kRows) return {kernel_h, 1, kernel_w * channels};
-  if (form == FilterForm::kTaps) return {kernel_h * kernel_w, kernel_w, channels};
-  const int64_t per_row = CeilDiv(kernel_w, unit);
-  return {kernel_h * per_row, per_row, unit};
+  return {kernel_h * kernel_w, kernel_w, channels};
 }
 
 absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Tensor& w,
@@ -57,45 +54,29 @@ absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Te
   return packed;
 }
 
-namespace {
-
-// Returns false where a number is not an Element.
-template <typename Element>
-bool PackTaps(const Int8TileKernels& tiles, const Tensor& w, const LineValues<int32_t>& zeros,
-              const FilterRuns& runs, PackedFilters& packed) {
+absl::StatusOr<PackedFilters> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
+                                            const Tensor* zeros) {
   const int64_t channels = w.dims()[0], taps = NumElements(w.dims(), 2, w.rank());
-  const int64_t kernel_w = w.dims().back(), width = tiles.tile_cols, unit = tiles.unit;
-  auto* panels = reinterpret_cast<Element*>(packed.panels.mutable_data<uint8_t>());
-  for (int64_t i = 0; i < channels * taps; ++i) {
-    const int64_t channel = i / taps, ky = i % taps / kernel_w, kx = i % kernel_w;
-    const uint8_t byte = static_cast<const uint8_t*>(w.raw_data())[i];
-    const int32_t number =
-        (w.dtype() == DType::kInt8 ? static_cast<int8_t>(byte) : byte) - zeros[channel];
-    const auto element = static_cast<Element>(number);
-    if (element != number) return false;
-    packed.sums.mutable_data<int32_t>()[channel] += number;
-    const int64_t run = channel / width * runs.count + ky * runs.per_row + kx / unit;
-    panels[(run * width + channel % width) * unit + kx % unit] = element;
-  }
-  return true;
-}
-
-}  // namespace
-
-absl::StatusOr<bool> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
-                                   const Tensor* zeros, PackedFilters& packed) {
-  const int64_t channels = w.dims()[0], kernel_w = w.dims().back();
-  const int64_t taps = NumElements(w.dims(), 2, w.rank());
-  const FilterRuns runs = RunsOf(taps / kernel_w, kernel_w, FilterForm::kDepthwise, 1, tiles.unit);
-  const Dims dims = {CeilDiv(channels, tiles.tile_cols),
-                     runs.count * PackedPanelBytes(tiles, tiles.unit)};
-  ONWARD_ASSIGN_OR_RETURN(packed.panels, Tensor::Create(DType::kUint8, dims));
+  const int64_t width = tiles.tile_cols, panels = CeilDiv(channels, width);
+  PackedFilters packed;
+  ONWARD_ASSIGN_OR_RETURN(packed.panels, Tensor::Create(DType::kUint8, {panels, taps * width * 4}));
   ONWARD_ASSIGN_OR_RETURN(packed.sums, Tensor::Create(DType::kInt32, {channels}));
-  std::fill_n(packed.panels.mutable_data<uint8_t>(), packed.panels.num_elements(), uint8_t{0});
-  std::fill_n(packed.sums.mutable_data<int32_t>(), channels, 0);
-  const LineValues<int32_t> line(zeros == nullptr ? TensorView() : zeros->view());
-  return tiles.element_bytes == 1 ? PackTaps<int8_t>(tiles, w, line, runs, packed)
-                                  : PackTaps<int16_t>(tiles, w, line, runs, packed);
+  std::memset(packed.panels.raw_mutable_data(), 0, static_cast<size_t>(packed.panels.byte_size()));
+  const LineValues<int32_t> zero(zeros == nullptr ? TensorView() : zeros->view());
+  auto* to = reinterpret_cast<uint32_t*>(packed.panels.mutable_data<uint8_t>());
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    int32_t sum = 0;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const uint8_t byte = static_cast<const uint8_t*>(w.raw_data())[channel * taps + tap];
+      const int32_t number =
+          (w.dtype() == DType::kInt8 ? static_cast<int8_t>(byte) : byte) - zero[channel];
+      sum += number;
+      to[(channel / width * taps + tap) * width + channel % width] =
+          static_cast<uint16_t>(static_cast<int16_t>(number));
+    }
+    packed.sums.mutable_data<int32_t>()[channel] = sum;
+  }
+  return packed;
 }
 
 }  // namespace onward::kernels::cpu

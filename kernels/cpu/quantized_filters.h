@@ -13,7 +13,7 @@ namespace onward::kernels::cpu {
 enum class FilterForm : uint8_t {
   kRows,       // a row of the kernel, all its channels: no dilation along it, one group
   kTaps,       // a tap, the channels of a group
-  kDepthwise,  // as many neighbouring taps of one channel as a unit has, with a filter a channel
+  kDepthwise,  // a tap of one channel, with a filter a channel
 };
 
 struct FilterRuns {
@@ -21,9 +21,8 @@ struct FilterRuns {
   int64_t per_row = 1;   // of them
   int64_t elements = 0;  // of a run
 };
-// `channels`: of a group; `unit`: of the tiles, of depthwise filters only.
-FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels,
-                  int64_t unit = 1);
+// `channels`: of a group.
+FilterRuns RunsOf(int64_t kernel_h, int64_t kernel_w, FilterForm form, int64_t channels);
 
 struct PackedFilters {
   Tensor panels;  // uint8, [group, panel], see int8_tile.h
@@ -36,9 +35,9 @@ struct PackedFilters {
 absl::StatusOr<PackedFilters> PackFilters(const Int8TileKernels& tiles, const Tensor& w,
                                           int64_t groups, FilterForm form);
 
-// Filters [channel, 1, taps] less their `zeros` (null: none; one, or one a channel). Returns false
-// where a difference is none of the elements that the tiles multiply.
-absl::StatusOr<bool> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
-                                   const Tensor* zeros, PackedFilters& packed);
+// Filters [channel, 1, taps] less their `zeros` (null: none; one, or one a channel), as int32 with
+// the upper half zero: [panel][tap][tile_cols].
+absl::StatusOr<PackedFilters> PackDepthwise(const Int8TileKernels& tiles, const Tensor& w,
+                                            const Tensor* zeros);
 
 }  // namespace onward::kernels::cpu

@@ -44,7 +44,8 @@ struct Int8TileKernels {
   int element_bytes;  // 1 or 2
   // sums[r * tile_cols + c] for r < num_rows and all tile_cols columns.
   void (*tile)(const Int8Product& product, int32_t* sums);
-  // The same where each column has elements of its own: runs are [tile_cols][unit], as many units.
+  // The same where each column has elements of its own: a run has tile_cols of them, one after
+  // another, and in the panel int32 whose upper halves are zero.
   void (*depthwise)(const Int8Product& product, int32_t* sums);
   // Rows of `cols` results at y + r * y_row elements.
   void (*finish_int32)(const int32_t* sums, int rows, int cols, const Int8Finish& f, int32_t* y,
@@ -52,7 +53,7 @@ struct Int8TileKernels {
   void (*finish_float)(const int32_t* sums, int rows, int cols, const Int8Finish& f, float* y,
                        int64_t y_row);
   // Bytes of either sign.
-  void (*finish_byte)(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
+  void (*finish_byte)(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
                       int64_t y_row);
   // The tile's multiplications on registers alone (see peak_loops.h), so many operations a round.
   void (*peak)(int64_t rounds, float* sink);

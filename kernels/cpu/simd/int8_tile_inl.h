@@ -28,6 +28,11 @@ inline void Store(int32_t* p, Sums v) { _mm512_storeu_si512(p, v); }
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm512_dpbusd_epi32(sums, row, vector);
 }
+// Elements as int32, and their products with int32 whose upper halves are zero.
+inline Sums Extend(const void* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+}
+inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return _mm512_dpwssd_epi32(sums, x, w); }
 #elif defined(ONWARD_TARGET_AVX512)
 using Sums = __m512i;
 using Element = int16_t;
@@ -39,6 +44,10 @@ inline void Store(int32_t* p, Sums v) { _mm512_storeu_si512(p, v); }
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm512_add_epi32(sums, _mm512_madd_epi16(row, vector));
 }
+inline Sums Extend(const void* p) {
+  return _mm512_cvtepi16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+}
+inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return Multiply(sums, x, w); }
 #elif defined(ONWARD_TARGET_AVX2)
 using Sums = __m256i;
 using Element = int16_t;
@@ -50,6 +59,10 @@ inline void Store(int32_t* p, Sums v) { _mm256_storeu_si256(reinterpret_cast<__m
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm256_add_epi32(sums, _mm256_madd_epi16(row, vector));
 }
+inline Sums Extend(const void* p) {
+  return _mm256_cvtepi16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+}
+inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return Multiply(sums, x, w); }
 #elif defined(__x86_64__)
 using Sums = __m128i;
 using Element = int16_t;
@@ -61,6 +74,11 @@ inline void Store(int32_t* p, Sums v) { _mm_storeu_si128(reinterpret_cast<__m128
 inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   return _mm_add_epi32(sums, _mm_madd_epi16(row, vector));
 }
+inline Sums Extend(const void* p) {
+  const __m128i words = _mm_loadl_epi64(static_cast<const __m128i*>(p));
+  return _mm_unpacklo_epi16(words, _mm_srai_epi16(words, 15));
+}
+inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return Multiply(sums, x, w); }
 #else
 typedef int32_t Sums __attribute__((vector_size(16)));
 typedef int16_t Pairs __attribute__((vector_size(16)));
@@ -83,6 +101,12 @@ inline Sums Multiply(Sums sums, Sums row, Sums vector) {
   }
   return sums;
 }
+inline Sums Extend(const void* p) {
+  int16_t words[kLanes];
+  __builtin_memcpy(words, p, sizeof(words));
+  return Sums{words[0], words[1], words[2], words[3]};
+}
+inline Sums MultiplyLanes(Sums sums, Sums x, Sums w) { return Multiply(sums, x, w); }
 #endif
 
 constexpr int kVecs = 2;
@@ -151,7 +175,8 @@ void DepthwiseOf(const Int8Product& product, int first, int32_t* to) {
       ONWARD_INT8_UNROLL
       for (int r = 0; r < kTileRows; ++r) {
         const char* row = static_cast<const char*>(product.rows[first + r]) + product.runs[run];
-        sums[r][v] = Multiply(sums[r][v], Load(row + v * kLanes * kUnitBytes), column);
+        const Sums elements = Extend(row + v * kLanes * sizeof(Element));
+        sums[r][v] = MultiplyLanes(sums[r][v], elements, column);
       }
     }
   }
@@ -216,9 +241,8 @@ inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finis
   }
 }
 
-inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, int rows, int cols,
-                                                          const Int8Finish& f, uint8_t* y,
-                                                          int64_t y_row) {
+[[maybe_unused]] inline __attribute__((always_inline)) void FinishByteRows(
+    const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y, int64_t y_row) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const float low = f.low - f.zero, high = f.high - f.zero;
   const int32_t zero = static_cast<int32_t>(f.zero);
@@ -237,21 +261,25 @@ inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, i
 }
 
 #if defined(ONWARD_TARGET_AVX512)
-// FinishByteRows() of whole rows. By value, as bytes that are written could be those of `f`.
-inline void FinishWholeRows(const int32_t* sums, int rows, Int8Finish f, uint8_t* y,
-                            int64_t y_row) {
+// By value, as bytes that are written could be those of `f`.
+inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
+                       int64_t y_row) {
   const __m512 low = _mm512_set1_ps(f.low - f.zero), high = _mm512_set1_ps(f.high - f.zero);
   const __m512i zero = _mm512_set1_epi32(static_cast<int32_t>(f.zero));
-  const auto columns = [](const int32_t* of, int v) {
-    return of == nullptr ? _mm512_setzero_si512() : _mm512_loadu_si512(of + v * kLanes);
-  };
-  for (int v = 0; v < kVecs; ++v) {
-    const __m512i add = columns(f.col_add, v), mul = columns(f.col_mul, v);
-    const bool multiplies = f.row_mul != nullptr && f.col_mul != nullptr;
+  const bool multiplies = f.row_mul != nullptr && f.col_mul != nullptr;
+  for (int first = 0; first < cols; first += kLanes) {
+    const int count = cols - first < kLanes ? cols - first : kLanes;
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    const auto columns = [&](const void* of) {
+      return of == nullptr
+                 ? _mm512_setzero_si512()
+                 : _mm512_maskz_loadu_epi32(mask, static_cast<const int32_t*>(of) + first);
+    };
+    const __m512i add = columns(f.col_add), mul = columns(f.col_mul);
     __m512 scale =
-        f.col_scale == nullptr ? _mm512_set1_ps(1.0f) : _mm512_loadu_ps(f.col_scale + v * kLanes);
+        f.col_scale == nullptr ? _mm512_set1_ps(1.0f) : _mm512_castsi512_ps(columns(f.col_scale));
     for (int r = 0; r < rows; ++r) {
-      __m512i c = _mm512_add_epi32(_mm512_loadu_si512(sums + r * kCols + v * kLanes), add);
+      __m512i c = _mm512_add_epi32(_mm512_loadu_si512(sums + r * kCols + first), add);
       if (f.row_add != nullptr) c = _mm512_add_epi32(c, _mm512_set1_epi32(f.row_add[r]));
       if (multiplies)
         c = _mm512_add_epi32(c, _mm512_mullo_epi32(_mm512_set1_epi32(f.row_mul[r]), mul));
@@ -260,24 +288,23 @@ inline void FinishWholeRows(const int32_t* sums, int rows, Int8Finish f, uint8_t
       // In this order NaN becomes `low`; conversions round half to even.
       const __m512 within = _mm512_min_ps(_mm512_max_ps(scaled, low), high);
       const __m512i rounded = _mm512_add_epi32(_mm512_cvtps_epi32(within), zero);
-      const __m128i bytes = _mm512_cvtepi32_epi8(rounded);
-      __builtin_memcpy(y + r * y_row + v * kLanes, &bytes, sizeof(bytes));
+      if (count == kLanes) {
+        const __m128i bytes = _mm512_cvtepi32_epi8(rounded);
+        __builtin_memcpy(y + r * y_row + first, &bytes, sizeof(bytes));
+      } else {
+        _mm512_mask_cvtepi32_storeu_epi8(y + r * y_row + first, mask, rounded);
+      }
     }
   }
 }
 #else
-inline void FinishWholeRows(const int32_t* sums, int rows, const Int8Finish& f, uint8_t* y,
-                            int64_t y_row) {
-  // A number known when compiling leaves no rest to the vectors.
-  FinishByteRows(sums, rows, kCols, f, y, y_row);
-}
-#endif
-
-inline void FinishByte(const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y,
+inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
                        int64_t y_row) {
-  if (cols == kCols) return FinishWholeRows(sums, rows, f, y, y_row);
+  // A number known when compiling leaves no rest to the vectors.
+  if (cols == kCols) return FinishByteRows(sums, rows, kCols, f, y, y_row);
   FinishByteRows(sums, rows, cols, f, y, y_row);
 }
+#endif
 
 constexpr int kPeakChains = kRows;
 

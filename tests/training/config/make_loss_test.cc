@@ -157,7 +157,7 @@ TEST(MakeLoss, WhatAConfigSaysOfItsLoss) {
   EXPECT_EQ(IgnoredTarget(Parsed("cross_entropy { ignore_index: 4 }")), 4);
   EXPECT_EQ(IgnoredTarget(Parsed("multi_margin {}")), -100);
   EXPECT_THAT(std::string(Value(LossConfig(), Classes()).status().message()),
-              ::testing::HasSubstr("one of the kinds bce, bce_with_logits"));
+              ::testing::HasSubstr("must name a kind, one of bce, bce_with_logits"));
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST(LoaderTest, WhatTheConfigSays) {
   EXPECT_TRUE(OptionsOf(config, **data, false)->weights.empty());
   config.mutable_sampling()->add_class_weight(5);
   EXPECT_THAT(std::string(OptionsOf(config, **data, true).status().message()),
-              HasSubstr("class 1 has none of the 1 weights"));
+              HasSubstr("class 1 is beyond the 1 weights"));
   config.mutable_sampling()->add_class_weight(0.5);
   EXPECT_THAT(OptionsOf(config, **data, true)->weights, ElementsAre(5, 0.5, 0.5, 0.5));
 }

@@ -142,7 +142,7 @@ TEST_F(RatesTest, AWarmUpThatIsLongerThanTheTrainingIsSaid) {
 
 TEST_F(RatesTest, FieldsWithoutEffectAreRefused) {
   EXPECT_THAT(Error(Config("steps: 8 schedule { cosine {} warmup_start: 0.5 }")),
-              HasSubstr("schedule.warmup_start is the share of lr that a warm-up starts with"));
+              HasSubstr("schedule.warmup_start does nothing without `warmup`"));
   EXPECT_THAT(Error(Config("steps: 8 schedule { constant { factor: 0.5 } }")),
               HasSubstr("schedule.constant.factor does nothing: `total` says for how many steps"));
   EXPECT_THAT(Error(Config("steps: 8 schedule { sequential { schedule { constant {} } "

@@ -201,7 +201,7 @@ TEST_F(StepwiseTrainerTest, BadBatchesLeaveTheWeights) {
   };
   StepwiseTrainer::Batch batch = Rows(0);
   EXPECT_THAT(error({}), HasSubstr("the data has no field 'x'; it has none"));
-  EXPECT_THAT(error({{"x", batch["x"]}}), HasSubstr("the data has no field 'label' but x"));
+  EXPECT_THAT(error({{"x", batch["x"]}}), HasSubstr("the data has no field 'label'; it has x"));
   batch["label"] = Tensor::Of<int64_t>({4}, {0, 1, 3, 0});
   EXPECT_THAT(error(batch), AllOf(HasSubstr("step 1:"), HasSubstr("row 2 of batch 0")));
   batch["label"] = Tensor::Of<int64_t>({3}, {0, 1, 2});

@@ -140,7 +140,7 @@ TEST_F(RowsTest, FieldsWithoutEffectOnTheModel) {
   TrainConfig config = Rows(kRows, "steps: 1");
   config.mutable_optimizer()->add_group()->set_least_rank(2);
   config.mutable_optimizer()->add_group()->set_least_rank(3);
-  EXPECT_THAT(Warnings(config), AllOf(HasSubstr("optimizer.group[1] has no parameter"),
+  EXPECT_THAT(Warnings(config), AllOf(HasSubstr("optimizer.group[1] is empty"),
                                       Not(HasSubstr("optimizer.group[0]"))));
 }
 

@@ -122,7 +122,7 @@ TEST_F(TrainerTest, Errors) {
   EXPECT_THAT(Error(config), HasSubstr("a data set of 96 examples does not fill a batch of 1000"));
   config = Config("steps: 1");
   (*config.mutable_data()->mutable_inputs())["image"] = "picture";
-  EXPECT_THAT(Error(config), HasSubstr("no field 'picture' but image, label"));
+  EXPECT_THAT(Error(config), HasSubstr("no field 'picture'; it has image, label"));
   config = Config("steps: 1");
   config.set_model("missing.onnx");
   EXPECT_THAT(Error(config), HasSubstr("missing.onnx"));
