@@ -9,7 +9,6 @@
 
 namespace onward::kernels::functors {
 
-
 // A functor whose body is one expression of x (of type T).
 #define ONWARD_UNARY(name, expression)           \
   struct name {                                  \

@@ -10,11 +10,12 @@ namespace {
 using Family = absl::Span<const OpFacts> (*)();
 
 constexpr Family kFamilies[] = {
-    AllReduceFacts, AttentionFacts, BinaryFacts, CastFacts,          ConstantFacts,      ControlFlowFacts,
-    ConvFacts,      CopyFacts,      GatherScatterFacts, LayoutFacts,
-    LossFacts,      MatmulFacts,    NormalizationFacts, PoolFacts,          QuantizeFacts,
-    RandomFacts,    RecurrentFacts, ReduceFacts,        RequireFacts,       ResizeFacts,
-    SequenceFacts,  SignalFacts,    SoftmaxFacts,       StopGradientFacts,  StringFacts, UnaryFacts};
+    AllReduceFacts,   AttentionFacts, BinaryFacts,        CastFacts,          ConstantFacts,
+    ControlFlowFacts, ConvFacts,      CopyFacts,          GatherScatterFacts, LayoutFacts,
+    LossFacts,        MatmulFacts,    NormalizationFacts, PoolFacts,          QuantizeFacts,
+    RandomFacts,      RecurrentFacts, ReduceFacts,        RequireFacts,       ResizeFacts,
+    SequenceFacts,    SignalFacts,    SoftmaxFacts,       StopGradientFacts,  StringFacts,
+    UnaryFacts};
 
 // By op and domain.
 using Table = absl::flat_hash_map<std::pair<std::string_view, std::string_view>, const OpFacts*>;
