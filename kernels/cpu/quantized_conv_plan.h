@@ -29,7 +29,7 @@ struct QuantizedConvPlan {
   int64_t col_add, col_mul, col_scale, workers;
   int64_t band, rows, row_sums, worker_runs, results, worker_bytes;  // within a worker's part
 
-  // What pixels [pixel, pixel + count) read: rows of the image, or a part of its only row.
+  // The part that pixels [pixel, pixel + count) read: rows of the image, or a part of its only row.
   struct Band {
     int64_t row = 0, rows = 0, column = 0, columns = 0;
   };

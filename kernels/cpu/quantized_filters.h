@@ -9,7 +9,7 @@
 
 namespace onward::kernels::cpu {
 
-// What a run of a window over an image with its channels last is.
+// The kinds of runs of a window over an image with its channels last.
 enum class FilterForm : uint8_t {
   kRows,       // a row of the kernel, all its channels: no dilation along it, one group
   kTaps,       // a tap, the channels of a group

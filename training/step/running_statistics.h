@@ -13,7 +13,7 @@ namespace onward::training {
 
 // For a model in training mode whose updates are statistics of the batch
 // (TrainingModeOptions::batch_statistics): those of BatchNormalizations stay as its only outputs,
-// and are no updates any more. Returns the names of the running ones, one an output.
+// and stop being updates. Returns the names of the running ones, one an output.
 absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model);
 
 // The mean over batches of what KeepBatchStatistics() gives.

@@ -58,7 +58,7 @@ using Ints = int32_t __attribute__((vector_size(kLanes * 4)));
 
 // kLanes bytes, or one in all lanes. Compilers convert bytes element by element.
 template <int kStep, typename T>
-ONWARD_INLINE Ints LoadBytes(const T* x) {
+ONWARD_INLINE Ints WidenBytes(const T* x) {
   if constexpr (kStep == 0) {
     return Ints{} + *x;
   } else {
@@ -106,27 +106,27 @@ ONWARD_INLINE Ints PairOf(Ints a, Ints b, const QuantizedPair& p) {
 
 // By value, as bytes that are written could be those of the pair.
 template <bool kSum, int kAStep, int kBStep, typename T>
-void PairPieces(const T* a, const T* b, int64_t count, QuantizedPair p, uint8_t* y) {
+void AddOrMultiplySteps(const T* a, const T* b, int64_t count, QuantizedPair p, uint8_t* y) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     StoreBytes(
-        PairOf<kSum>(LoadBytes<kAStep>(a + i * kAStep), LoadBytes<kBStep>(b + i * kBStep), p),
+        PairOf<kSum>(WidenBytes<kAStep>(a + i * kAStep), WidenBytes<kBStep>(b + i * kBStep), p),
         y + i);
   }
   if (i == count) return;
   T a_rest[kLanes] = {}, b_rest[kLanes] = {};
   uint8_t rest[kLanes];
   for (int64_t j = i; j < count; ++j) a_rest[j - i] = a[j * kAStep], b_rest[j - i] = b[j * kBStep];
-  StoreBytes(PairOf<kSum>(LoadBytes<1>(a_rest), LoadBytes<1>(b_rest), p), rest);
+  StoreBytes(PairOf<kSum>(WidenBytes<1>(a_rest), WidenBytes<1>(b_rest), p), rest);
   for (int64_t j = i; j < count; ++j) y[j] = rest[j - i];
 }
 
 template <bool kSum, typename T>
-void Pairs(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t count,
-           const QuantizedPair& p, uint8_t* y) {
-  if (a_step == 0) return PairPieces<kSum, 0, 1>(a, b, b_step == 0 ? 1 : count, p, y);
-  if (b_step == 0) return PairPieces<kSum, 1, 0>(a, b, count, p, y);
-  PairPieces<kSum, 1, 1>(a, b, count, p, y);
+void AddOrMultiply(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t count,
+                   const QuantizedPair& p, uint8_t* y) {
+  if (a_step == 0) return AddOrMultiplySteps<kSum, 0, 1>(a, b, b_step == 0 ? 1 : count, p, y);
+  if (b_step == 0) return AddOrMultiplySteps<kSum, 1, 0>(a, b, count, p, y);
+  AddOrMultiplySteps<kSum, 1, 1>(a, b, count, p, y);
 }
 
 const QuantizeLoops& Quantization() {
@@ -135,10 +135,10 @@ const QuantizeLoops& Quantization() {
       Quantize,
       Dequantize<uint8_t>,
       Dequantize<int8_t>,
-      Pairs<true, uint8_t>,
-      Pairs<false, uint8_t>,
-      Pairs<true, int8_t>,
-      Pairs<false, int8_t>,
+      AddOrMultiply<true, uint8_t>,
+      AddOrMultiply<false, uint8_t>,
+      AddOrMultiply<true, int8_t>,
+      AddOrMultiply<false, int8_t>,
   };
   return kLoops;
 }
