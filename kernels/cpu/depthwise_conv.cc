@@ -65,14 +65,15 @@ class DepthwiseConv : public Kernel {
           float* scratch = context.scratch<float>() + worker * state.bands.worker_floats;
           for (int64_t i = begin; i < end; ++i) {
             const int64_t image = i / (state.bands.count * state.vectors);
+            const int64_t at = i / state.vectors % state.bands.count;
             DepthwiseBand band = all;
             band.x = x + image * in_size;
             band.y = y + image * out_size;
             if (residual != nullptr) band.residual = residual + image * out_size;
-            band.filter = i / state.bands.count % state.vectors * kernels_.lanes;
+            band.filter = i % state.vectors * kernels_.lanes;
             band.filters =
                 static_cast<int>(std::min<int64_t>(kernels_.lanes, state.filters - band.filter));
-            band.row_begin = i % state.bands.count * state.bands.rows;
+            band.row_begin = at * state.bands.rows;
             band.row_end = std::min(w.out_h, band.row_begin + state.bands.rows);
             kernels_.run(band, scratch);
           }

@@ -33,9 +33,14 @@ struct ThreadPool::State {
 
   // The current loop. Written by the caller before `epoch` moves, read by workers that joined it.
   const LoopBody* body = nullptr;
-  int64_t count = 0;
   int64_t grain = 1;
-  alignas(64) std::atomic<int64_t> next{0};
+  // A thread begins with its own part of the range, which in the next loop over a tensor is likely
+  // to be in its cache, and helps others with theirs afterwards.
+  struct alignas(64) Part {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+  std::vector<Part> parts;
   alignas(64) std::atomic<uint64_t> epoch{0};  // odd while a loop is open to workers
   alignas(64) std::atomic<int> active{0};      // workers inside the current loop
 
@@ -45,11 +50,24 @@ struct ThreadPool::State {
   bool stop = false;
   std::vector<std::thread> threads;
 
+  void Cut(int64_t count) {
+    const int64_t chunks = (count + grain - 1) / grain, size = static_cast<int64_t>(parts.size());
+    int64_t begin = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      parts[static_cast<size_t>(i)].next.store(begin, std::memory_order_relaxed);
+      begin = std::min(count, (chunks / size * (i + 1) + chunks % size * (i + 1) / size) * grain);
+      parts[static_cast<size_t>(i)].end = begin;
+    }
+  }
+
   void RunChunks(int worker) {
-    for (;;) {
-      const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= count) return;
-      (*body)(worker, begin, std::min(count, begin + grain));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Part& part = parts[(static_cast<size_t>(worker) + i) % parts.size()];
+      for (;;) {
+        const int64_t begin = part.next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= part.end) break;
+        (*body)(worker, begin, std::min(part.end, begin + grain));
+      }
     }
   }
 
@@ -83,6 +101,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)), state_(std::make_unique<State>()) {
+  state_->parts = std::vector<State::Part>(static_cast<size_t>(num_threads_));
   for (int i = 1; i < num_threads_; ++i) {
     state_->threads.emplace_back([state = state_.get(), i] { state->WorkerLoop(i); });
   }
@@ -106,9 +125,8 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, LoopBody body) {
     return;
   }
   state.body = &body;
-  state.count = count;
   state.grain = grain;
-  state.next.store(0, std::memory_order_relaxed);
+  state.Cut(count);
   state.epoch.fetch_add(1, std::memory_order_seq_cst);  // opens
   if (state.sleeping.load(std::memory_order_seq_cst) > 0) {
     { std::lock_guard lock(state.sleep_mutex); }

@@ -20,6 +20,7 @@ TEST(ThreadPool, EveryChunkRunsOnce) {
         EXPECT_GE(worker, 0);
         EXPECT_LT(worker, 4);
         EXPECT_LE(end - begin, grain);
+        EXPECT_EQ(begin % grain, 0);
         for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
       });
       for (const auto& hit : hits) ASSERT_EQ(hit, 1);
