@@ -33,8 +33,4 @@ struct ChannelsLast {
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
              int64_t begin, int64_t end, uint8_t* lines, char* to);
 
-// to[c * to_stride + r] = from[r * from_stride + c] ^ flip.
-void TransposeBytes(const uint8_t* from, int64_t from_stride, int64_t rows, int64_t columns,
-                    uint8_t flip, uint8_t* to, int64_t to_stride);
-
 }  // namespace onward::kernels::cpu

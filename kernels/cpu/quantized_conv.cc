@@ -12,6 +12,7 @@
 #include "kernels/cpu/quantized_conv_plan.h"
 #include "kernels/cpu/quantized_filters.h"
 #include "kernels/cpu/reference/requantize.h"
+#include "kernels/cpu/transpose_bytes.h"
 
 namespace onward::kernels::cpu {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/reference/requantize.h"
+#include "kernels/cpu/transpose_bytes.h"
 
 namespace onward::kernels::cpu {
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/elements.h"
+#include "kernels/cpu/transpose_bytes.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -116,7 +117,10 @@ void Transpose4x4(const char* from, int64_t from_stride, char* to, int64_t to_st
 template <typename T>
 void TransposeBlock(const char* from, char* to, const StridedCopy& copy, int64_t rows) {
   constexpr int64_t kSize = sizeof(T);
-  if constexpr (kSize != 4) {
+  if constexpr (kSize == 1) {
+    TransposeBytes(reinterpret_cast<const uint8_t*>(from), copy.column_from, copy.columns, rows, 0,
+                   reinterpret_cast<uint8_t*>(to), copy.row_to);
+  } else if constexpr (kSize != 4) {
     TransposeScalar<T>(from, to, copy, rows, copy.columns);
   } else {
     const int64_t square_rows = rows / 4 * 4, square_columns = copy.columns / 4 * 4;
@@ -232,8 +236,10 @@ StridedCopy PlanStridedCopy(BindContext& context, DType dtype, DimsView dims, Di
   if (axes.empty()) axes.push_back({1, size, size});
   ChooseLoops(is_string, size, axes, copy);
   const int64_t row_bytes = copy.inner == CopyRows ? copy.columns : copy.columns * size;
-  // Multiples of 64 rows keep the blocks of a transposition whole.
-  copy.tile = std::max<int64_t>(1, kTileBytes / row_bytes);
+  // The blocks of a transposition stay whole: cache lines of rows.
+  const bool transposes = copy.inner == LoopsOf(is_string, size).transposed;
+  copy.tile =
+      std::max<int64_t>(transposes ? std::max<int64_t>(4, 64 / size) : 1, kTileBytes / row_bytes);
   if (copy.tile > 64) copy.tile = copy.tile / 64 * 64;
   copy.tile = std::min(copy.tile, copy.rows);
   copy.units = (copy.rows + copy.tile - 1) / copy.tile;
