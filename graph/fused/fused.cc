@@ -34,8 +34,8 @@ Expr Activated(const FormulaCall& call, const Expr& x) {
 }  // namespace fused
 
 std::vector<onnx::OpSchema> FusedSchemas() {
-  return FormulaSchemas(kOnwardDomain, {fused::ConvOps, fused::MatMulOps, fused::NormalizationOps,
-                                        fused::QuantizedConvOps});
+  return FormulaSchemas(kOnwardDomain, {fused::ByteTableOps, fused::ConvOps, fused::MatMulOps,
+                                        fused::NormalizationOps, fused::QuantizedConvOps});
 }
 
 }  // namespace onward

@@ -13,6 +13,7 @@ namespace onward::fused {
 // of `x`: "" is none, the others are the rows of graph/ops/activation.h. clip is to [alpha, beta].
 Expr Activated(const FormulaCall& call, const Expr& x);
 
+std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();

@@ -16,6 +16,7 @@ constexpr OpFacts kFacts[] = {
     {.op = "ConvInteger", .autocast = kFollow, .multiply_adds = ConvAdds, .rows = FirstAxisRows},
     {.op = "DequantizeLinear", .autocast = kFollow, .rows = QuantizeRows},
     {.op = "DynamicQuantizeLinear", .autocast = kFollow},
+    {.op = "MapBytes", .domain = kOnwardDomain, .autocast = kFollow, .rows = FirstAxisRows},
     {.op = "MatMulInteger", .autocast = kFollow, .multiply_adds = MatMulAdds, .rows = MatMulRows},
     {.op = "QLinearConv",
      .autocast = kFollow,

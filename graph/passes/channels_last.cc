@@ -11,7 +11,7 @@ namespace {
 
 using Perm = std::vector<int64_t>;
 
-const Perm kFirstFromLast = {0, 3, 1, 2};
+const Perm kFirstFromLast = {0, 3, 1, 2}, kLastFromFirst = {0, 2, 3, 1};
 
 // `node` may have another layout already.
 bool IsConv(const Graph& graph, const Node& node) {
@@ -21,20 +21,36 @@ bool IsConv(const Graph& graph, const Node& node) {
   return filters != nullptr && filters->rank() == 4;
 }
 
+// [batch, channels, 1, 1], whose layouts hold the same.
+bool IsOnePixel(const Type& type) {
+  if (!type.shape || type.shape->size() != 4) return false;
+  const Dim one(1);
+  return (*type.shape)[2].SameAs(one) && (*type.shape)[3].SameAs(one);
+}
+
 bool IsPair(const Graph& graph, const Node& node) {
   if (node.domain != kMicrosoftDomain ||
       (node.op_type != "QLinearAdd" && node.op_type != "QLinearMul")) {
     return false;
   }
   const Type& a = graph.type(node.inputs[0]);
-  return a.shape && a.shape->size() == 4 && SameShape(a, graph.type(node.inputs[3]));
+  const Type& b = graph.type(node.inputs[3]);
+  return a.shape && a.shape->size() == 4 && (SameShape(a, b) || IsOnePixel(a) || IsOnePixel(b));
+}
+
+bool IsMap(const Graph& graph, const Node& node) {
+  return node.domain == kOnwardDomain && node.op_type == "MapBytes" &&
+         RankOf(graph, node.inputs[0]) == 4;
 }
 
 // Whether some reader is as well off with the channels last.
 bool IsTaken(const Graph& graph, ValueId value) {
   for (const NodeId id : graph.users(value)) {
     const Node& reader = graph.node(id);
-    if (IsPair(graph, reader) || (IsConv(graph, reader) && reader.inputs[0] == value)) return true;
+    if (IsPair(graph, reader) || IsMap(graph, reader) ||
+        (IsConv(graph, reader) && reader.inputs[0] == value)) {
+      return true;
+    }
   }
   return false;
 }
@@ -84,12 +100,31 @@ std::optional<Patch> Pair(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (!IsPair(graph, node)) return std::nullopt;
   const ValueId a = LastOf(graph, node.inputs[0]), b = LastOf(graph, node.inputs[3]);
-  if (!a.valid() || !b.valid()) return std::nullopt;
-  std::vector<ValueId> inputs = node.inputs;
-  inputs[0] = a, inputs[3] = b;
+  if (!a.valid() && !b.valid()) return std::nullopt;
   Patch patch(graph);
+  std::vector<ValueId> inputs = node.inputs;
+  for (const size_t i : {size_t{0}, size_t{3}}) {
+    if (const ValueId last = i == 0 ? a : b; last.valid()) {
+      inputs[i] = last;
+    } else if (IsOnePixel(graph.type(node.inputs[i]))) {
+      inputs[i] = patch.AddNode("Transpose", {node.inputs[i]}, {{"perm", kLastFromFirst}});
+    } else {
+      return std::nullopt;
+    }
+  }
   const ValueId last =
       patch.AddNode(node.op_type, std::move(inputs), node.attributes, kMicrosoftDomain);
+  patch.Replace(node.outputs[0], AddFirst(patch, last));
+  return patch;
+}
+
+std::optional<Patch> Map(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId x = IsMap(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
+  if (!x.valid()) return std::nullopt;
+  Patch patch(graph);
+  const ValueId last =
+      patch.AddNode("MapBytes", {x, node.inputs[1]}, node.attributes, kOnwardDomain);
   patch.Replace(node.outputs[0], AddFirst(patch, last));
   return patch;
 }
@@ -116,6 +151,7 @@ constexpr Rule kRules[] = {
     {"channels_last_result", "QLinearConv", Result},
     {"channels_last_result", "onward.ChannelsLastConv", Result},
     {"channels_last_sum", "com.microsoft.QLinearAdd", Pair},
+    {"channels_last_map", "onward.MapBytes", Map},
     {"channels_last_product", "com.microsoft.QLinearMul", Pair},
 };
 

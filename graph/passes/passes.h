@@ -45,6 +45,8 @@ absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
+// Functions of single elements between 8-bit integers as tables.
+absl::StatusOr<int> FuseByteTables(Graph& graph, const PassOptions& options, int& budget);
 // Convolutions of 8-bit integers with their channels last.
 absl::StatusOr<int> PutChannelsLast(Graph& graph, const PassOptions& options, int& budget);
 // Softmax of scaled products to the standard's Attention, for float32.

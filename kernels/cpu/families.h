@@ -35,6 +35,7 @@ KernelList AttentionKernels();
 KernelList AttentionGradientKernels();
 KernelList NormalizationKernels();
 KernelList QuantizeKernels();
+KernelList ByteTableKernels();
 KernelList QuantizedBinaryKernels();
 KernelList QuantizedConvKernels();
 KernelList QuantizedMatMulKernels();

@@ -34,6 +34,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::RecurrentGradientKernels,
         cpu::NormalizationKernels,
         cpu::QuantizeKernels,
+        cpu::ByteTableKernels,
         cpu::QuantizedBinaryKernels,
         cpu::QuantizedConvKernels,
         cpu::QuantizedMatMulKernels,

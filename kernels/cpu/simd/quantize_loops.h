@@ -30,6 +30,8 @@ struct QuantizeLoops {
   // y = (x - zero) * scale
   void (*dequantize_uint8)(const uint8_t* x, int64_t count, float scale, float zero, float* y);
   void (*dequantize_int8)(const int8_t* x, int64_t count, float scale, float zero, float* y);
+  // y = table[x]; may be in place.
+  void (*map)(const uint8_t* x, int64_t count, const uint8_t* table, uint8_t* y);
   QuantizedPairLoop<uint8_t> add_uint8, mul_uint8;
   QuantizedPairLoop<int8_t> add_int8, mul_int8;
 };

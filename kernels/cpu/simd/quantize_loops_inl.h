@@ -129,12 +129,41 @@ void AddOrMultiply(const T* a, int64_t a_step, const T* b, int64_t b_step, int64
   AddOrMultiplySteps<kSum, 1, 1>(a, b, count, p, y);
 }
 
+#if defined(ONWARD_TARGET_AVX512)
+// Each 16 entries in turn: bytes beyond them have their highest bit set, and give zero.
+inline void Map(const uint8_t* x, int64_t count, const uint8_t* table, uint8_t* y) {
+  __m512i entries[16];
+  for (int i = 0; i < 16; ++i) {
+    entries[i] = _mm512_maskz_broadcast_i32x4(
+        0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * i)));
+  }
+  const __m512i beyond = _mm512_set1_epi8(0x70);
+  for (int64_t at = 0; at < count; at += 64) {
+    const __mmask64 mask = count - at >= 64 ? ~uint64_t{0} : (uint64_t{1} << (count - at)) - 1;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(mask, x + at);
+    __m512i result = _mm512_setzero_si512();
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) {
+      const __m512i within = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(16 * i)));
+      result = _mm512_or_si512(result,
+                               _mm512_shuffle_epi8(entries[i], _mm512_adds_epu8(within, beyond)));
+    }
+    _mm512_mask_storeu_epi8(y + at, mask, result);
+  }
+}
+#else
+inline void Map(const uint8_t* x, int64_t count, const uint8_t* table, uint8_t* y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = table[x[i]];
+}
+#endif
+
 const QuantizeLoops& Quantization() {
   static constexpr QuantizeLoops kLoops = {
       RangeOf,
       Quantize,
       Dequantize<uint8_t>,
       Dequantize<int8_t>,
+      Map,
       AddOrMultiply<true, uint8_t>,
       AddOrMultiply<false, uint8_t>,
       AddOrMultiply<true, int8_t>,

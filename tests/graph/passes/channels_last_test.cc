@@ -47,6 +47,20 @@ TEST(PutChannelsLast, ConvolutionsOfOnnxRuntime) {
             "y = onward.ChannelsLastConv(a, s, z, w, s, n, s, z)\n");
 }
 
+// A factor for each channel is transposed itself, as it is small.
+TEST(PutChannelsLast, ThroughTablesAndFactorsOfChannels) {
+  EXPECT_EQ(Last("g (uint8[1,2,3,3] x, uint8[1,2,1,1] f, uint8[256] t) => (uint8[1,2,3,3] y) "
+                 "<float s = {0.5}, uint8 z = {7}, int8[2,2,1,1] w = {1, 2, 3, 4}, int8 n = {0}> {"
+                 "a = QLinearConv(x, s, z, w, s, n, s, z) b = onward.MapBytes(a, t) "
+                 "c = com.microsoft.QLinearMul(b, s, z, f, s, z, s, z) "
+                 "y = QLinearConv(c, s, z, w, s, n, s, z)}"),
+            "a_ChannelsLastConv = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+            "b_MapBytes = onward.MapBytes(a_ChannelsLastConv, t)\n"
+            "c_Transpose = Transpose(f)\n"
+            "c_QLinearMul = com.microsoft.QLinearMul(b_MapBytes, s, z, c_Transpose, s, z, s, z)\n"
+            "y = onward.ChannelsLastConv(c_QLinearMul, s, z, w, s, n, s, z)\n");
+}
+
 TEST(PutChannelsLast, LeavesWhatIsAlone) {
   const std::string alone =
       std::string(kHead) + "a = QLinearConv(x, s, z, w, s, n, s, z) y = Identity(a)}";
