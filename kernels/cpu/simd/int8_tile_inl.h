@@ -219,8 +219,8 @@ inline void FinishInt32(const int32_t* sums, int rows, int cols, const Int8Finis
 }
 
 // c * scale of one row.
-inline __attribute__((always_inline)) void Scale(const int32_t* c, int r, int cols,
-                                                 const Int8Finish& f, float* to) {
+[[maybe_unused]] inline __attribute__((always_inline)) void Scale(const int32_t* c, int r, int cols,
+                                                                  const Int8Finish& f, float* to) {
   if (f.col_scale != nullptr) {
     for (int j = 0; j < cols; ++j) to[j] = static_cast<float>(c[j]) * f.col_scale[j];
   } else {
@@ -229,6 +229,67 @@ inline __attribute__((always_inline)) void Scale(const int32_t* c, int r, int co
   }
 }
 
+#if defined(ONWARD_TARGET_AVX512)
+// Calls result(c * scale, mask, place) for the vectors of a tile, its columns one after another.
+template <typename Result>
+inline __attribute__((always_inline)) void FinishVectors(const int32_t* sums, int rows, int cols,
+                                                         const Int8Finish& f, Result&& result) {
+  const bool multiplies = f.row_mul != nullptr && f.col_mul != nullptr;
+  for (int first = 0; first < cols; first += kLanes) {
+    const int count = cols - first < kLanes ? cols - first : kLanes;
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    const auto columns = [&](const void* of) {
+      return of == nullptr
+                 ? _mm512_setzero_si512()
+                 : _mm512_maskz_loadu_epi32(mask, static_cast<const int32_t*>(of) + first);
+    };
+    const __m512i add = columns(f.col_add), mul = columns(f.col_mul);
+    __m512 scale =
+        f.col_scale == nullptr ? _mm512_set1_ps(1.0f) : _mm512_castsi512_ps(columns(f.col_scale));
+    const __m512 bias = _mm512_castsi512_ps(columns(f.col_bias));
+    for (int r = 0; r < rows; ++r) {
+      __m512i c = _mm512_add_epi32(_mm512_loadu_si512(sums + r * kCols + first), add);
+      if (f.row_add != nullptr) c = _mm512_add_epi32(c, _mm512_set1_epi32(f.row_add[r]));
+      if (multiplies)
+        c = _mm512_add_epi32(c, _mm512_mullo_epi32(_mm512_set1_epi32(f.row_mul[r]), mul));
+      if (f.row_scale != nullptr) scale = _mm512_set1_ps(f.row_scale[r]);
+      result(_mm512_mul_ps(_mm512_cvtepi32_ps(c), scale), bias, mask, r, first);
+    }
+  }
+}
+
+inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finish& f, float* y,
+                        int64_t y_row) {
+  FinishVectors(
+      sums, rows, cols, f,
+      [&](__m512 scaled, __m512 bias, __mmask16 mask, int r, int first)
+          __attribute__((always_inline)) {
+            if (f.col_bias != nullptr) scaled = _mm512_add_ps(scaled, bias);
+            _mm512_mask_storeu_ps(y + r * y_row + first, mask, scaled);
+          });
+}
+
+// By value, as bytes that are written could be those of `f`.
+inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
+                       int64_t y_row) {
+  const __m512 low = _mm512_set1_ps(f.low - f.zero), high = _mm512_set1_ps(f.high - f.zero);
+  const __m512i zero = _mm512_set1_epi32(static_cast<int32_t>(f.zero));
+  FinishVectors(
+      sums, rows, cols, f,
+      [&](__m512 scaled, __m512, __mmask16 mask, int r, int first) __attribute__((always_inline)) {
+        // In this order NaN becomes `low`; conversions round half to even.
+        const __m512 within = _mm512_min_ps(_mm512_max_ps(scaled, low), high);
+        const __m512i rounded = _mm512_add_epi32(_mm512_cvtps_epi32(within), zero);
+        uint8_t* to = y + r * y_row + first;
+        if (mask == 0xffff) {
+          const __m128i bytes = _mm512_cvtepi32_epi8(rounded);
+          __builtin_memcpy(to, &bytes, sizeof(bytes));
+        } else {
+          _mm512_mask_cvtepi32_storeu_epi8(to, mask, rounded);
+        }
+      });
+}
+#else
 inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finish& f, float* y,
                         int64_t y_row) {
   int32_t c[kCols];
@@ -241,8 +302,9 @@ inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finis
   }
 }
 
-[[maybe_unused]] inline __attribute__((always_inline)) void FinishByteRows(
-    const int32_t* sums, int rows, int cols, const Int8Finish& f, uint8_t* y, int64_t y_row) {
+inline __attribute__((always_inline)) void FinishByteRows(const int32_t* sums, int rows, int cols,
+                                                          const Int8Finish& f, uint8_t* y,
+                                                          int64_t y_row) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   const float low = f.low - f.zero, high = f.high - f.zero;
   const int32_t zero = static_cast<int32_t>(f.zero);
@@ -260,44 +322,6 @@ inline void FinishFloat(const int32_t* sums, int rows, int cols, const Int8Finis
   }
 }
 
-#if defined(ONWARD_TARGET_AVX512)
-// By value, as bytes that are written could be those of `f`.
-inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
-                       int64_t y_row) {
-  const __m512 low = _mm512_set1_ps(f.low - f.zero), high = _mm512_set1_ps(f.high - f.zero);
-  const __m512i zero = _mm512_set1_epi32(static_cast<int32_t>(f.zero));
-  const bool multiplies = f.row_mul != nullptr && f.col_mul != nullptr;
-  for (int first = 0; first < cols; first += kLanes) {
-    const int count = cols - first < kLanes ? cols - first : kLanes;
-    const auto mask = static_cast<__mmask16>((1u << count) - 1);
-    const auto columns = [&](const void* of) {
-      return of == nullptr
-                 ? _mm512_setzero_si512()
-                 : _mm512_maskz_loadu_epi32(mask, static_cast<const int32_t*>(of) + first);
-    };
-    const __m512i add = columns(f.col_add), mul = columns(f.col_mul);
-    __m512 scale =
-        f.col_scale == nullptr ? _mm512_set1_ps(1.0f) : _mm512_castsi512_ps(columns(f.col_scale));
-    for (int r = 0; r < rows; ++r) {
-      __m512i c = _mm512_add_epi32(_mm512_loadu_si512(sums + r * kCols + first), add);
-      if (f.row_add != nullptr) c = _mm512_add_epi32(c, _mm512_set1_epi32(f.row_add[r]));
-      if (multiplies)
-        c = _mm512_add_epi32(c, _mm512_mullo_epi32(_mm512_set1_epi32(f.row_mul[r]), mul));
-      if (f.row_scale != nullptr) scale = _mm512_set1_ps(f.row_scale[r]);
-      const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(c), scale);
-      // In this order NaN becomes `low`; conversions round half to even.
-      const __m512 within = _mm512_min_ps(_mm512_max_ps(scaled, low), high);
-      const __m512i rounded = _mm512_add_epi32(_mm512_cvtps_epi32(within), zero);
-      if (count == kLanes) {
-        const __m128i bytes = _mm512_cvtepi32_epi8(rounded);
-        __builtin_memcpy(y + r * y_row + first, &bytes, sizeof(bytes));
-      } else {
-        _mm512_mask_cvtepi32_storeu_epi8(y + r * y_row + first, mask, rounded);
-      }
-    }
-  }
-}
-#else
 inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, uint8_t* y,
                        int64_t y_row) {
   // A number known when compiling leaves no rest to the vectors.
