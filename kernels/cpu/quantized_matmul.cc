@@ -68,6 +68,11 @@ class Int8MatMul : public Kernel {
                       char* scratch, Int8Finish& f) const;
   void RunChunk(const RunContext& context, const ProductState& s, int64_t chunk,
                 const Int8Finish& all) const;
+  // Whether rows of A are read where they are: as tiles take them, and without their sums.
+  bool ReadsInPlace(const ProductState& s, const Int8Finish& f) const {
+    return tiles_.element_bytes == 1 && !a_shifted_ && s.k % tiles_.unit == 0 &&
+           f.col_mul == nullptr;
+  }
   int64_t Lines(const ProductState& s) const { return s.panels * tiles_.tile_cols; }
 
   const Int8TileKernels& tiles_;
@@ -236,6 +241,7 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
   const int64_t b_index =
       s.k * s.n == 0 ? 0 : BatchOffset(s.batch, s.b_strides, batch) / (s.k * s.n);
   const int64_t a_row = PackedRowBytes(tiles_, s.k), units = UnitsOf(tiles_, s.k);
+  const char* a = ReadsInPlace(s, all) ? context.in<char>(0) : scratch + s.a_rows;
   const int32_t* row_mul = reinterpret_cast<const int32_t*>(scratch + s.a_sums) + a_line;
   alignas(64) int32_t sums[kMostRows * 32];
   const int64_t whole = 0;  // a row is one run
@@ -247,7 +253,7 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
     for (int64_t row = first; row < end; row += tiles_.tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, end - row));
       const void* lines[kMostRows];
-      for (int r = 0; r < rows; ++r) lines[r] = scratch + s.a_rows + (a_line + row + r) * a_row;
+      for (int r = 0; r < rows; ++r) lines[r] = a + (a_line + row + r) * a_row;
       tiles_.tile({lines, rows, &whole, 1, units, b}, sums);
       f.row_mul = row_mul + row;
       const int64_t to = (batch * s.m + row) * s.n + column;
@@ -266,7 +272,6 @@ absl::Status Int8MatMul::Run(RunContext& context) const {
   const ProductState& s = context.state<ProductState>();
   if (context.output(0).num_elements() == 0) return absl::OkStatus();
   char* scratch = context.scratch<char>();
-  PackA(context, s, scratch);
   const int32_t* sums = packed_.sums.data<int32_t>();
   if (packed_.panels.empty()) {
     PackB(context, s, scratch);
@@ -274,6 +279,7 @@ absl::Status Int8MatMul::Run(RunContext& context) const {
   }
   Int8Finish finish;
   PrepareColumns(context, s, sums, scratch, finish);
+  if (!ReadsInPlace(s, finish)) PackA(context, s, scratch);
   context.ParallelFor(s.batches * s.row_chunks * s.column_chunks, 1,
                       [&](int64_t begin, int64_t end) {
                         for (int64_t i = begin; i < end; ++i) RunChunk(context, s, i, finish);
