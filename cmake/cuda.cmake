@@ -24,7 +24,7 @@ find_library(CUDNN_LIBRARY cudnn PATHS ${CUDAToolkit_LIBRARY_DIR} /usr/local/cud
 file(GLOB sources CONFIGURE_DEPENDS kernels/cuda/*.cc kernels/cuda/*.cu executors/cuda/*.cc)
 add_library(onward_cuda MODULE ${sources})
 set_target_properties(onward_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_include_directories(onward_cuda PUBLIC ${CMAKE_SOURCE_DIR})
+target_include_directories(onward_cuda PUBLIC ${CMAKE_SOURCE_DIR} PRIVATE ${CMAKE_BINARY_DIR}/interface)
 target_include_directories(onward_cuda SYSTEM PUBLIC ${CUDNN_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
 # Functors that CPU kernels share read std::numeric_limits, whose functions are constexpr and of the host alone.
 target_compile_options(onward_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall;--expt-relaxed-constexpr>")

@@ -2,6 +2,8 @@
 
 #ifdef ONWARD_CUDA
 #include <dlfcn.h>
+
+#include "provider_interface.h"
 #endif
 
 #include <deque>
@@ -25,11 +27,21 @@ absl::StatusOr<const ExecutionProvider*> LoadCudaProvider() {
     return absl::FailedPreconditionError(
         absl::StrCat("the CUDA provider cannot be loaded (", dlerror(), "); use --provider cpu"));
   }
+  using Interface = const char* (*)();
   using Entry = const ExecutionProvider* (*)();
+  const auto interface = reinterpret_cast<Interface>(dlsym(library, "onward_provider_interface"));
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "onward_cuda_provider"));
-  if (entry != nullptr) return entry();
-  return absl::FailedPreconditionError(
-      "libonward_cuda.so is not of this version: it has no entry point; use --provider cpu");
+  if (interface != nullptr && entry != nullptr &&
+      std::string_view(interface()) == ONWARD_PROVIDER_INTERFACE) {
+    return entry();
+  }
+  Dl_info place = {};
+  dladdr(reinterpret_cast<void*>(entry), &place);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "'", place.dli_fname == nullptr ? "libonward_cuda.so" : place.dli_fname,
+      "' is of another build than this program (interface ",
+      interface == nullptr ? "unknown" : interface(), ", not ", ONWARD_PROVIDER_INTERFACE,
+      "): build or install both together, or use --provider cpu"));
 }
 #endif
 

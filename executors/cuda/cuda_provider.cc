@@ -7,6 +7,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
+#include "provider_interface.h"
 
 namespace onward::executors {
 namespace {
@@ -63,6 +64,8 @@ class Cuda : public ExecutionProvider {
 }  // namespace
 
 }  // namespace onward::executors
+
+extern "C" const char* onward_provider_interface() { return ONWARD_PROVIDER_INTERFACE; }
 
 extern "C" const onward::executors::ExecutionProvider* onward_cuda_provider() {
   static const onward::executors::Cuda provider;

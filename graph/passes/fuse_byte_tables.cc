@@ -29,7 +29,8 @@ bool IsFixedScalar(const Graph& graph, ValueId value) {
   return constant != nullptr && constant->num_elements() == 1 && constant->rank() <= 1;
 }
 
-// The position of the only input that is no such scalar, of an op of single elements; else -1.
+// Returns the position of the only input that is not such a scalar, of an op of single elements;
+// -1 where there is none.
 int OnlyOperand(const Graph& graph, const Node& node) {
   const OpFacts* facts = FindFacts(node.op_type, node.domain);
   if (facts == nullptr || facts->rows != ElementwiseRows || facts->random ||

@@ -165,7 +165,7 @@ TEST_F(GenerateCommandTest, RefusesWithAReason) {
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --temperature -1"), HasSubstr("temperature is -1"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --top-p 2"), HasSubstr("top_p is 2"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --beams 2 --top-k 3"),
-              HasSubstr("takes no --temperature"));
+              HasSubstr("leave out --temperature"));
   EXPECT_THAT(refusal(model_ + " --prompt-ids 1 --max-new-tokens 0", 2), HasSubstr("0"));
   EXPECT_THAT(refusal(cached_ + " --prompt-ids 1,1,1,1,1,1,1,1,1"),
               HasSubstr("the prompt has 9 tokens, the model's context is 8"));

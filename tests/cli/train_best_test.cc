@@ -136,7 +136,8 @@ TEST_F(TrainBestTest, WhatCannotBeExported) {
   EXPECT_EQ(Onward(absl::StrCat("export ", config_, " --set built.options.hidden=9 --output-dir ",
                                 output_, out)),
             1);
-  EXPECT_THAT(log_, HasSubstr("of another model: 'fc1.bias' is float32[8] there and float32[9]"));
+  EXPECT_THAT(
+      log_, HasSubstr("of another model: 'fc1.weight' is float32[8,784] there and float32[9,784]"));
   // Damaged ones.
   for (const auto& entry : fs::directory_iterator(output_ + "/checkpoints")) {
     if (entry.path().filename().string().find("step-15") == std::string::npos) continue;

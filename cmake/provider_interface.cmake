@@ -1,0 +1,12 @@
+# What the program and the library of a provider must agree on, as a digest: the headers whose types cross between them.
+file(GLOB interface CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/onward/*.h)
+list(APPEND interface ${CMAKE_SOURCE_DIR}/executors/provider.h)
+set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interface})
+set(digests "")
+foreach(header ${interface})
+  file(SHA256 ${header} digest)
+  string(APPEND digests ${digest})
+endforeach()
+string(SHA256 ONWARD_PROVIDER_INTERFACE "${digests}")
+string(SUBSTRING ${ONWARD_PROVIDER_INTERFACE} 0 16 ONWARD_PROVIDER_INTERFACE)
+configure_file(${CMAKE_SOURCE_DIR}/executors/provider_interface.h.in ${CMAKE_BINARY_DIR}/interface/provider_interface.h)
