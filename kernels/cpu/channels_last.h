@@ -28,8 +28,8 @@ struct ChannelsLast {
   }
 };
 
-// Fills `to` with columns [begin, end) of a row. `padding` is a byte of the
-// image, the zero point.
+// Fills `to` with columns [begin, end) of a row. `padding` is a byte of the image, the zero point;
+// `lines` has line_bytes().
 void FillRow(const ChannelsLast& shape, const ByteSource& image, uint8_t padding, int64_t row,
              int64_t begin, int64_t end, uint8_t* lines, char* to);
 

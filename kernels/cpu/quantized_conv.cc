@@ -43,7 +43,7 @@ class Int8Conv : public Kernel {
 
  private:
   absl::Status CheckCounts(const BindContext& context, int64_t filters) const;
-  bool PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
+  void PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
   void FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image, int64_t group,
                 const QuantizedConvPlan::Band& band, char* own) const;
   void PlaceRows(const RunContext& context, const QuantizedConvPlan& s, int64_t image,
@@ -134,9 +134,9 @@ void Int8Conv::FillBand(const RunContext& context, const QuantizedConvPlan& s, i
   }
 }
 
-// c = sums - w_zero (rowsum - k x_zero) - x_zero colsum + bias; returns whether the sums of rows
-// are needed.
-bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan& s,
+// c = sums - w_zero (rowsum - k x_zero) - x_zero colsum + bias. Sums of rows are needed where there
+// is a col_mul.
+void Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan& s,
                               Int8Finish& f) const {
   char* scratch = context.scratch<char>();
   const int64_t filters = s.filters * s.groups;
@@ -161,7 +161,7 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
   }
   f.col_add = add;
   if (needs_sums) f.col_mul = mul;
-  if (!inputs_.quantized) return needs_sums;
+  if (!inputs_.quantized) return;
   const float x_scale = *context.in<float>(inputs_.x_scale);
   const float y_scale = *context.in<float>(inputs_.y_scale);
   const LineValues<float> w_scales(context.input(inputs_.w_scale));
@@ -172,7 +172,6 @@ bool Int8Conv::PrepareFilters(const RunContext& context, const QuantizedConvPlan
   f.zero = LineValues<float>(context.input(inputs_.y_zero))[0];
   f.low = is_signed ? -128.0f : 0.0f;
   f.high = is_signed ? 127.0f : 255.0f;
-  return needs_sums;
 }
 
 // Finds where the windows of pixels lie, in the image or in a band of it.
