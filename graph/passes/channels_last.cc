@@ -1,6 +1,6 @@
 // Convolutions of 8-bit integers hand their results to each other with the channels last, as their
-// kernels read and make them; sums and products between them take what they get. Transposes stay
-// where another op reads such a value.
+// kernels read and make them; sums, products and tables between them work in either layout.
+// Transposes stay where another op reads such a value.
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
@@ -43,7 +43,7 @@ bool IsMap(const Graph& graph, const Node& node) {
          RankOf(graph, node.inputs[0]) == 4;
 }
 
-// Whether some reader is as well off with the channels last.
+// Returns whether some reader works with the channels last, too.
 bool IsTaken(const Graph& graph, ValueId value) {
   for (const NodeId id : graph.users(value)) {
     const Node& reader = graph.node(id);
@@ -129,7 +129,8 @@ std::optional<Patch> Map(const Graph& graph, NodeId root) {
   return patch;
 }
 
-// com.microsoft.QLinearConv, which what ONNX Runtime has optimised has with either layout.
+// com.microsoft.QLinearConv, which models that ONNX Runtime has optimised contain, of either
+// layout.
 std::optional<Patch> Microsoft(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   if (RankOf(graph, node.inputs[0]) != 4) return std::nullopt;

@@ -112,8 +112,7 @@ Mapped MappedOf(const Graph& graph, ValueId value) {
 
 std::optional<Patch> PairOfTables(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  Mapped a = MappedOf(graph, node.inputs[0]), b = MappedOf(graph, node.inputs[3]);
-  if (!a.table.valid() && b.x != node.inputs[0]) a = {node.inputs[0], {}};
+  const Mapped a = MappedOf(graph, node.inputs[0]), b = MappedOf(graph, node.inputs[3]);
   if (a.x != b.x || (!a.table.valid() && !b.table.valid())) return std::nullopt;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (i != 0 && i != 3 && node.inputs[i].valid() &&

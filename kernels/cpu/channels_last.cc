@@ -22,9 +22,7 @@ void TransposeWide(const ByteSource& from, int64_t from_stride, int64_t rows, in
                    int16_t* to) {
   for (int64_t c = 0; c < columns; ++c) {
     for (int64_t r = 0; r < rows; ++r) {
-      const uint8_t byte = from.data[r * from_stride + c];
-      *to++ = from.is_signed ? static_cast<int16_t>(static_cast<int8_t>(byte))
-                             : static_cast<int16_t>(byte);
+      *to++ = ByteNumber(from.data[r * from_stride + c], from.is_signed);
     }
   }
 }
@@ -37,9 +35,7 @@ void FillPadding(const ChannelsLast& shape, const ByteSource& image, uint8_t pad
     std::memset(to, image.shifted ? padding ^ 0x80 : padding, static_cast<size_t>(count));
     return;
   }
-  std::fill_n(reinterpret_cast<int16_t*>(to), count,
-              image.is_signed ? static_cast<int16_t>(static_cast<int8_t>(padding))
-                              : static_cast<int16_t>(padding));
+  std::fill_n(reinterpret_cast<int16_t*>(to), count, ByteNumber(padding, image.is_signed));
 }
 
 // Elements that lie side by side.

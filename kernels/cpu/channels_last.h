@@ -21,11 +21,8 @@ struct ChannelsLast {
   int element_bytes = 1;                  // 1 or 2
 
   int64_t pixel_bytes() const { return channels * element_bytes; }
-  int64_t row_bytes() const { return columns * pixel_bytes(); }
-  // Scratch of FillRow() for so many columns.
-  int64_t line_bytes(int64_t count) const {
-    return column_step == 1 || comes_last ? 0 : channels * count;
-  }
+  // Scratch of FillRow().
+  int64_t line_bytes() const { return column_step == 1 || comes_last ? 0 : channels * columns; }
 };
 
 // Fills `to` with columns [begin, end) of a row. `padding` is a byte of the image, the zero point;

@@ -11,8 +11,7 @@ Element Read(uint8_t byte, const ByteSource& source) {
   if constexpr (sizeof(Element) == 1) {
     return static_cast<Element>(source.shifted ? byte ^ 0x80 : byte);
   } else {
-    return source.is_signed ? static_cast<Element>(static_cast<int8_t>(byte))
-                            : static_cast<Element>(byte);
+    return ByteNumber(byte, source.is_signed);
   }
 }
 

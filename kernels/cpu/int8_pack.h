@@ -19,6 +19,11 @@ inline int32_t ZeroShift(DType dtype, bool shifted) {
   return !shifted ? 0 : dtype == DType::kUint8 ? -128 : 128;
 }
 
+// The number that a byte stands for.
+inline int16_t ByteNumber(uint8_t byte, bool is_signed) {
+  return is_signed ? static_cast<int16_t>(static_cast<int8_t>(byte)) : static_cast<int16_t>(byte);
+}
+
 // One operand's bytes as they lie in memory.
 struct ByteSource {
   const uint8_t* data = nullptr;

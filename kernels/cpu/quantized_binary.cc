@@ -1,7 +1,6 @@
 // QLinearAdd and QLinearMul of 8-bit integers, each with one scale and zero point.
 #include <memory>
 
-#include "graph/base/checked.h"
 #include "graph/base/quantized_range.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
@@ -71,12 +70,6 @@ class QuantizedBinary : public Kernel {
   DType dtype_;
   bool adds_;
 };
-
-bool IsOneValue(const NodeSpec& spec, int i) {
-  if (!spec.has_input(i)) return true;
-  const std::optional<Dims> dims = spec.input_type(i).static_dims();
-  return dims && SaturatedNumElements(*dims) == 1;
-}
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeQuantizedBinary(const NodeSpec& spec) {
   const DType dtype = spec.input_dtype(kA);

@@ -110,7 +110,7 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   s->row_sums = reserve(s->pixels_per_chunk * 4);
   s->worker_runs = reserve(static_cast<int64_t>(s->runs.size()) * 8);
   s->results = reserve(std::max(
-      s->line_bytes(), s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
+      s->image.line_bytes(), s->pixels_per_chunk * tiles_.tile_cols * (inputs_.quantized ? 1 : 4)));
   s->worker_bytes = size;
   context.SetScratch(s->workers + s->worker_bytes * context.num_workers());
   return absl::OkStatus();

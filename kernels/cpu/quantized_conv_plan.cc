@@ -106,8 +106,6 @@ int64_t QuantizedConvPlan::band_bytes() const {
   return rows * most * pixel_bytes + kSlack;
 }
 
-int64_t QuantizedConvPlan::line_bytes() const { return image.line_bytes(image.columns); }
-
 QuantizedConvPlan PlanQuantizedConv(const Int8TileKernels& tiles, const ConvGeometry& g,
                                     const QuantizedConvForm& form, BindContext& context) {
   QuantizedConvPlan s = {};

@@ -34,9 +34,8 @@ struct QuantizedConvPlan {
     int64_t row = 0, rows = 0, column = 0, columns = 0;
   };
   Band BandOf(int64_t pixel, int64_t count) const;
-  // Scratch for the bands of chunks, and for filling one.
+  // Scratch for the band of a chunk.
   int64_t band_bytes() const;
-  int64_t line_bytes() const;
 };
 
 struct QuantizedConvForm {

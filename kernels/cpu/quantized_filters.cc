@@ -68,8 +68,7 @@ absl::StatusOr<PackedFilters> PackDepthwise(const Int8TileKernels& tiles, const 
     int32_t sum = 0;
     for (int64_t tap = 0; tap < taps; ++tap) {
       const uint8_t byte = static_cast<const uint8_t*>(w.raw_data())[channel * taps + tap];
-      const int32_t number =
-          (w.dtype() == DType::kInt8 ? static_cast<int8_t>(byte) : byte) - zero[channel];
+      const int32_t number = ByteNumber(byte, w.dtype() == DType::kInt8) - zero[channel];
       sum += number;
       to[(channel / width * taps + tap) * width + channel % width] =
           static_cast<uint16_t>(static_cast<int16_t>(number));

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
@@ -303,15 +302,9 @@ absl::StatusOr<PackedBytes> Pack(const Int8TileKernels& tiles, const Tensor& b) 
   return packed;
 }
 
-bool IsOne(const NodeSpec& spec, int i) {
-  if (i < 0 || !spec.has_input(i)) return true;
-  const std::optional<Dims> dims = spec.input_type(i).static_dims();
-  return dims && SaturatedNumElements(*dims) == 1;
-}
-
 // One value, or one per column.
 bool IsPerColumn(const NodeSpec& spec, int i) {
-  if (IsOne(spec, i)) return true;
+  if (IsOneValue(spec, i)) return true;
   const std::optional<Dims> dims = spec.input_type(i).static_dims();
   return dims && dims->size() == 1;
 }
@@ -332,7 +325,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInt8MatMul(const NodeSpec& spec) {
     return absl::UnimplementedError("8-bit integers only");
   }
   for (const int i : {kInputs.a_zero, kInputs.a_scale, kInputs.y_scale, kInputs.y_zero}) {
-    if (!IsOne(spec, i)) return absl::UnimplementedError("a scale or zero point per row of A");
+    if (!IsOneValue(spec, i)) return absl::UnimplementedError("a scale or zero point per row of A");
   }
   for (const int i : {kInputs.b_zero, kInputs.b_scale, kInputs.bias}) {
     if (!IsPerColumn(spec, i)) return absl::UnimplementedError("a scale or zero point per batch");

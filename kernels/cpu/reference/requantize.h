@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
+#include "graph/base/checked.h"
 #include "onward/dtype.h"
 #include "onward/kernel.h"
 #include "onward/tensor.h"
@@ -12,6 +14,13 @@ namespace onward::kernels::cpu {
 
 using QuantizedTypes =
     TypeList<int8_t, uint8_t, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>;
+
+// Returns whether an input has one element, as types tell when a kernel is made, or is left out.
+inline bool IsOneValue(const NodeSpec& spec, int i) {
+  if (i < 0 || !spec.has_input(i)) return true;
+  const std::optional<Dims> dims = spec.input_type(i).static_dims();
+  return dims && SaturatedNumElements(*dims) == 1;
+}
 
 inline TensorView OptionalInput(const RunContext& context, int i) {
   return context.has_input(i) ? context.input(i) : TensorView();

@@ -83,7 +83,7 @@ TEST(FuseQuantized, SumsAndProductsBetweenLinears) {
             "y = com.microsoft.QLinearAdd(x, s, z, w, t, _, t, z)\n");
   EXPECT_EQ(Fuse(head + "a = Mul(v, f) y = QuantizeLinear(a, t, z)}"),
             "y = com.microsoft.QLinearMul(w, t, _, x, s, z, t, z)\n");
-  // What is below the zero point is below the range where that is the least code.
+  // Saturation cuts off what Relu does where the zero point is the least code.
   EXPECT_EQ(Fuse(head + "a = Add(f, v) r = Relu(a) y = QuantizeLinear(r, t, none)}"),
             "y = com.microsoft.QLinearAdd(x, s, z, w, t, _, t, none)\n");
   const std::string kept = Fuse(head + "a = Add(f, v) r = Relu(a) y = QuantizeLinear(r, t, z)}");
