@@ -2,7 +2,6 @@
 
 #include <mutex>
 
-#include "graph/ops/require.h"
 #include "onnx/defs/schema.h"
 
 namespace onward {

@@ -40,6 +40,7 @@ void RegisterOnwardSchemas();
 std::vector<onnx::OpSchema> AllReduceSchemas();
 std::vector<onnx::OpSchema> CopySchemas();
 std::vector<onnx::OpSchema> FusedSchemas();
+std::vector<onnx::OpSchema> RequireSchemas();
 std::vector<onnx::OpSchema> StopGradientSchemas();
 // Steps of optimizers: graph/optimizers.
 std::vector<onnx::OpSchema> OptimizerSchemas();
