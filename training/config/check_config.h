@@ -1,17 +1,11 @@
 // Checks of what the fields of a training's configuration may be, beyond their types.
 #pragma once
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "onward/train_config.pb.h"
+#include "training/config/config_problem.h"
 
 namespace onward::training {
-
-struct ConfigProblem {
-  std::string field;   // "batch_size", "schedule.warmup"; "" when the config is sound
-  std::string reason;  // "must be at least 1, got 0"
-};
 
 // The first problem: a required field that is missing, a value out of range, fields that exclude
 // each other or that do nothing (unused_fields.h). `has_model`: the model is given beside it, which

@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "training/config/check_config.h"
+#include "onward/train_config.pb.h"
+#include "training/config/config_problem.h"
 
 namespace onward::training {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "training/config/check_config.h"
+#include "training/config/config_problem.h"
 
 namespace onward::training {
 

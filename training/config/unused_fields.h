@@ -1,7 +1,8 @@
 // Fields of a configuration that other fields leave without effect.
 #pragma once
 
-#include "training/config/check_config.h"
+#include "onward/train_config.pb.h"
+#include "training/config/config_problem.h"
 
 namespace onward::training {
 
