@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/types/span.h"
-#include "training/gradient/rules.h"
+#include "training/gradient/gradient_entry.h"
 
 namespace onward::gradient {
 

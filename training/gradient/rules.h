@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "onward/gradient.h"
+#include "training/gradient/gradient_entry.h"
 
 namespace onward::training {
-
-struct GradientEntry {
-  std::string_view op;
-  GradientRule
-      rule;  // null: the op has no gradient by its nature (Shape, comparisons): inputs get none
-  std::string_view domain = "";
-};
 
 // Every rule.
 const std::vector<GradientEntry>& GradientRules();
