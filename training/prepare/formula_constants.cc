@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "graph/rewrite/match.h"
 #include "onward/dtype.h"
-#include "training/source/merged_weights.h"
+#include "training/source/generated_name.h"
 
 namespace onward::training {
 namespace {

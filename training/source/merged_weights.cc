@@ -13,6 +13,7 @@
 #include "graph/base/name_pattern.h"
 #include "graph/ir/graph_edit.h"
 #include "onward/dtype.h"
+#include "training/source/generated_name.h"
 #include "training/source/operand_weights.h"
 
 namespace onward::training {
@@ -139,11 +140,6 @@ bool AreApart(const Graph& graph, ValueId weight, const std::vector<Users>& user
 }
 
 }  // namespace
-
-bool IsGeneratedName(const std::string& name) {
-  if (absl::StartsWith(name, "/")) return absl::StrContains(name, "Constant");
-  return absl::StartsWith(name, "val_") && name.size() > 4 && IsDigit(name[4]);
-}
 
 std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
                                                    std::vector<std::string>& initializers,

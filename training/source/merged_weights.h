@@ -6,13 +6,9 @@
 
 #include "absl/types/span.h"
 #include "onward/graph.h"
+#include "training/source/separated_weight.h"
 
 namespace onward::training {
-
-struct SeparatedWeight {
-  std::string name;  // of the new initializer
-  std::string from;  // the one that it was
-};
 
 // PyTorch's exporters write initializers of equal values once: the fresh biases of all layers are
 // one tensor of zeros, the layers of a fresh nn.TransformerEncoder are one layer. A training would
@@ -28,9 +24,5 @@ struct SeparatedWeight {
 std::vector<SeparatedWeight> SeparateMergedWeights(Graph& graph,
                                                    std::vector<std::string>& initializers,
                                                    absl::Span<const std::string> shared);
-
-// Returns whether a name is one that PyTorch's exporters give to constants of formulas: "val_12",
-// "/norm/Constant_1_output_0".
-bool IsGeneratedName(const std::string& name);
 
 }  // namespace onward::training

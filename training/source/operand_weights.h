@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "onward/graph.h"
-#include "training/source/merged_weights.h"
+#include "training/source/separated_weight.h"
 
 namespace onward::training {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/rewrite/match.h"
-#include "training/source/merged_weights.h"
+#include "training/source/generated_name.h"
 
 namespace onward::training {
 namespace {
