@@ -15,7 +15,7 @@
 #include "onward/status.h"
 #include "onward/train_config.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward {

@@ -7,6 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "onward/dataset.h"
+#include "training/prepare/trainable_model.h"
 #include "training/step/phase_update.h"
 #include "training/step/phases.h"
 

@@ -162,8 +162,6 @@ class UpdateWriter {
 
 }  // namespace
 
-bool IsLbfgs(const TrainConfig& config) { return config.optimizer().has_lbfgs(); }
-
 absl::Status WriteUpdate(Model& model, const TrainConfig& config, bool portable,
                          const std::vector<ValueId>& parameters,
                          const std::vector<ValueId>& gradients, TrainingPhases& phases,

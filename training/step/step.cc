@@ -3,17 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/step/accumulated_step.h"
-#include "training/step/graph_step.h"
-#include "training/step/lbfgs_step.h"
 
 namespace onward::training {
-
-absl::StatusOr<std::unique_ptr<TrainingStep>> TrainingStep::Create(const StepContext& context) {
-  if (IsLbfgs(context.config)) return LbfgsStep::Create(context);
-  if (context.phases.apply) return std::make_unique<AccumulatedStep>(context);
-  return std::make_unique<GraphStep>(context);
-}
 
 bool SkipsSteps(const TrainConfig& config) {
   return config.non_finite() == TrainConfig::SKIP || ScalesLoss(config);

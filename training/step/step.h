@@ -36,10 +36,6 @@ struct StepContext {
 class TrainingStep {
  public:
   virtual ~TrainingStep() = default;
-  // The kind that `context.config` asks for. InvalidArgument: the optimizer and other settings do
-  // not go together.
-  static absl::StatusOr<std::unique_ptr<TrainingStep>> Create(const StepContext& context);
-
   // Takes its batches from `batches`; the settings of the step (rates, scales) are in the session
   // and in `report`, which gets the loss, the gradients' norms and values, examples and the
   // seconds that data took. Returns whether loss and gradients are finite: where they are not,

@@ -12,6 +12,7 @@
 #include "onward/dataset.h"
 #include "onward/session.h"
 #include "onward/train_config.pb.h"
+#include "training/prepare/trainable_model.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
 #include "training/step/training_session.h"

@@ -9,6 +9,8 @@
 #include "training/prepare/load_model.h"
 #include "training/step/average_weight.h"
 #include "training/step/batch_inputs.h"
+#include "training/step/make_phases.h"
+#include "training/step/make_step.h"
 #include "training/step/running_statistics.h"
 #include "training/step/step_outputs.h"
 #include "training/trainer/phase_sessions.h"
@@ -38,8 +40,8 @@ absl::Status Stepwise::Open(Model model, const std::vector<Field>& fields) {
   weights_ = ReleaseWeights(phases_.weights(), trained_.model.graph);
   // A step that nobody interrupts would not remember what an error in its middle must bring back.
   const auto interrupted = [] { return false; };
-  ONWARD_ASSIGN_OR_RETURN(step_, TrainingStep::Create({config_, phases_, *session_, batches_,
-                                                       progress_, checks_, interrupted}));
+  ONWARD_ASSIGN_OR_RETURN(step_, MakeTrainingStep({config_, phases_, *session_, batches_, progress_,
+                                                   checks_, interrupted}));
   if (!is_alone()) {
     ONWARD_RETURN_IF_ERROR(
         StartTogether(*options_.communicator, config_, phases_.evaluate, {}, *session_));

@@ -13,6 +13,7 @@
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"
 #include "training/source/stop_gradients.h"
+#include "training/prepare/trainable_model.h"
 #include "training/step/phases.h"
 
 namespace onward::training {

@@ -7,6 +7,7 @@
 #include "training/gradient/gradient_model.h"
 #include "training/rewrite/portable_checks.h"
 #include "training/source/stop_gradients.h"
+#include "training/step/make_phases.h"
 #include "training/trainer/trained_model.h"
 #include "training/trainer/training_loop.h"
 #include "training/trainer/training_state.h"

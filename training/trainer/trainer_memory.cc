@@ -11,6 +11,7 @@
 #include "onward/status.h"
 #include "training/config/make_optimizer.h"
 #include "training/data/batch_sizes.h"
+#include "training/step/make_phases.h"
 #include "training/trainer/training_loop.h"
 
 namespace onward::training {

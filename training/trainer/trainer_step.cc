@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/step/average_weight.h"
+#include "training/step/make_step.h"
 #include "training/step/step_outputs.h"
 #include "training/trainer/training_loop.h"
 
@@ -27,9 +28,8 @@ absl::Status TrainingLoop::OpenSteps() {
   WarnOfLateAverage();
   std::function<bool()> interrupted;
   if (options_.interrupted != nullptr) interrupted = [this] { return Interrupted(); };
-  ONWARD_ASSIGN_OR_RETURN(
-      step_, TrainingStep::Create({config_, phases_, *session_, *loader_, progress_, checks_,
-                                   std::move(interrupted)}));
+  ONWARD_ASSIGN_OR_RETURN(step_, MakeTrainingStep({config_, phases_, *session_, *loader_, progress_,
+                                                   checks_, std::move(interrupted)}));
   return absl::OkStatus();
 }
 

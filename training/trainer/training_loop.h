@@ -17,6 +17,7 @@
 #include "training/optimizers/lbfgs.h"
 #include "training/step/finite_checks.h"
 #include "training/step/loss_scaler.h"
+#include "training/prepare/trainable_model.h"
 #include "training/step/phases.h"
 #include "training/step/progress.h"
 #include "training/step/step.h"

@@ -14,7 +14,7 @@
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward::training {

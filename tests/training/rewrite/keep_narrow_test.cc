@@ -12,7 +12,7 @@
 #include "tests/support/text_model.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward::training {

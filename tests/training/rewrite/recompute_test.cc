@@ -8,7 +8,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "onward/models.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward::training {

@@ -11,7 +11,7 @@
 #include "onward/models.h"
 #include "training/rewrite/loss_scale.h"
 #include "training/rewrite/recompute.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward::training {

@@ -16,7 +16,7 @@
 #include "onward/functions.h"
 #include "tests/support/text_model.h"
 #include "training/rewrite/loss_scale.h"
-#include "training/step/phases.h"
+#include "training/step/make_phases.h"
 #include "training/step/training_session.h"
 
 namespace onward::training {
