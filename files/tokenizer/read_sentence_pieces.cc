@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/tokenizer/read_json.h"
 #include "files/tokenizer/sentence_piece_model.h"
+#include "files/tokenizer/tokenizer.h"
 #include "files/tokenizer/tokenizer_parts.h"
 #include "files/utf8.h"
 #include "onward/status.h"
@@ -64,7 +65,7 @@ absl::StatusOr<json> AddedTo(const SentencePieceFile& file, const JsonField& con
 
 // Which tokens stand around a text, as transformers' classes have it where the file does not say.
 absl::StatusOr<tokenizer::PostProcessor> ProcessorOf(const JsonField& config,
-                                                     const Tokenizer::Parts& parts) {
+                                                     const TokenizerParts& parts) {
   ONWARD_ASSIGN_OR_RETURN(const std::string name, config.String("tokenizer_class", ""));
   const bool t5 = name.rfind("T5", 0) == 0;
   ONWARD_ASSIGN_OR_RETURN(const bool begin, config.Bool("add_bos_token", !t5));
@@ -90,7 +91,7 @@ absl::StatusOr<Tokenizer> Tokenizer::ParseSentencePiece(std::string_view model,
   ONWARD_ASSIGN_OR_RETURN(SentencePieceFile file, tokenizer::ReadSentencePieceFile(model));
   ONWARD_ASSIGN_OR_RETURN(const json said, tokenizer::ReadConfig(config));
   const JsonField field(said, tokenizer::kConfigFile);
-  auto parts = std::make_shared<Parts>();
+  auto parts = std::make_shared<TokenizerParts>();
   ONWARD_ASSIGN_OR_RETURN(parts->decoder, DecoderOf(file));
   ONWARD_ASSIGN_OR_RETURN(const json added, AddedTo(file, field));
   const std::string begin = file.bos, end = file.eos;

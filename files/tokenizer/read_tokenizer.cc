@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/mapped_file.h"
 #include "files/tokenizer/read_json.h"
+#include "files/tokenizer/tokenizer.h"
 #include "files/tokenizer/tokenizer_parts.h"
 #include "files/utf8.h"
 #include "onward/status.h"
@@ -17,7 +18,7 @@ using tokenizer::JsonField;
 
 constexpr char kFile[] = "tokenizer.json", kSentencePieceFile[] = "tokenizer.model";
 
-absl::Status ReadParts(const JsonField& file, Tokenizer::Parts& parts) {
+absl::Status ReadParts(const JsonField& file, TokenizerParts& parts) {
   ONWARD_RETURN_IF_ERROR(
       file.Only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                  "post_processor", "decoder", "model"}));
@@ -53,7 +54,7 @@ absl::Status ReadParts(const JsonField& file, Tokenizer::Parts& parts) {
 
 absl::StatusOr<Tokenizer> Tokenizer::Parse(std::string_view json, std::string_view config) {
   ONWARD_ASSIGN_OR_RETURN(const nlohmann::json file, tokenizer::ReadJson(json));
-  auto parts = std::make_shared<Parts>();
+  auto parts = std::make_shared<TokenizerParts>();
   ONWARD_RETURN_IF_ERROR(ReadParts(JsonField(file, ""), *parts));
   const Tokenizer made(parts);
   ONWARD_ASSIGN_OR_RETURN(const nlohmann::json said, tokenizer::ReadConfig(config));

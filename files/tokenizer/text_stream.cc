@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "files/tokenizer/tokenizer.h"
 #include "files/tokenizer/tokenizer_parts.h"
 #include "files/utf8.h"
 #include "onward/status.h"
@@ -24,7 +25,7 @@ absl::StatusOr<std::string> TextStream::Raw() const {
 }
 
 bool TextStream::IsPassedOver(int64_t id) const {
-  const Tokenizer::Parts& parts = *tokenizer_.parts_;
+  const TokenizerParts& parts = *tokenizer_.parts_;
   return parts.Text(id) == nullptr || (skip_special_ && parts.added.IsSpecial(id));
 }
 

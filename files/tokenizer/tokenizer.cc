@@ -19,8 +19,8 @@ size_t Most(size_t bytes) { return (size_t{4} << 20) + 32 * bytes; }
 
 }  // namespace
 
-absl::Status Tokenizer::Parts::EncodeSpan(std::string_view text, bool first, size_t most,
-                                          std::vector<int64_t>& ids) const {
+absl::Status TokenizerParts::EncodeSpan(std::string_view text, bool first, size_t most,
+                                        std::vector<int64_t>& ids) const {
   std::vector<tokenizer::Piece> pieces;
   tokenizer::Piece whole = {std::string(text), first};
   if (pre_tokenizer != nullptr) {

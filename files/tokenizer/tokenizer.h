@@ -13,6 +13,8 @@
 
 namespace onward::files {
 
+struct TokenizerParts;
+
 // Immutable, so thread-safe. Copies share what was read.
 class Tokenizer {
  public:
@@ -57,16 +59,14 @@ class Tokenizer {
   std::optional<int64_t> bos() const;
   std::optional<int64_t> eos() const;
 
-  struct Parts;
-
  private:
   friend class TextStream;
-  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts) : parts_(std::move(parts)) {}
   // `raw`: the bytes of the tokens, UTF-8 or not.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special,
                                      bool raw) const;
 
-  std::shared_ptr<const Parts> parts_;
+  std::shared_ptr<const TokenizerParts> parts_;
 };
 
 // The text of ids that come one by one: only what is new, and never a part of a character. Together

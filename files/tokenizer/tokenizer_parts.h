@@ -1,6 +1,7 @@
 // The parts of a Tokenizer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +14,10 @@
 #include "files/tokenizer/normalizer.h"
 #include "files/tokenizer/post_processor.h"
 #include "files/tokenizer/pre_tokenizer.h"
-#include "files/tokenizer/tokenizer.h"
 
 namespace onward::files {
 
-struct Tokenizer::Parts {
+struct TokenizerParts {
   std::shared_ptr<const tokenizer::Normalizer> normalizer;  // this and the next may be null
   std::shared_ptr<const tokenizer::PreTokenizer> pre_tokenizer;
   std::shared_ptr<const tokenizer::Decoder> decoder;  // null: texts are joined by spaces
