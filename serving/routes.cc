@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "serving/http/compression.h"
 #include "serving/protocol/error_reply.h"
-#include "serving/protocol/infer_request.h"
 #include "serving/protocol/openai_error.h"
+#include "serving/protocol/read_infer_request.h"
 #include "serving/protocol/traceparent.h"
 
 namespace onward::serving {

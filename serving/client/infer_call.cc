@@ -10,8 +10,8 @@
 #include "serving/protocol/body_tensors.h"
 #include "serving/protocol/datatype.h"
 #include "serving/protocol/infer_reply.h"
-#include "serving/protocol/infer_request.h"
 #include "serving/protocol/json_members.h"
+#include "serving/protocol/read_infer_request.h"
 
 namespace onward::serving {
 namespace {

@@ -10,7 +10,7 @@
 #include "serving/protocol/content_coding.h"
 #include "serving/protocol/error_reply.h"
 #include "serving/protocol/infer_reply.h"
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 #include "serving/protocol/traceparent.h"
 
 namespace onward::serving {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "serving/protocol/infer_reply.h"
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 
 namespace onward::serving {
 

@@ -11,7 +11,7 @@
 #include "serving/http/framing.h"
 #include "serving/protocol/classification.h"
 #include "serving/protocol/infer_reply.h"
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 #include "tests/fuzz/fuzz_bytes.h"
 #include "tests/fuzz/harnesses.h"
 

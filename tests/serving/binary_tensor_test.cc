@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "serving/protocol/infer_reply.h"
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 
 namespace onward::serving {
 namespace {

@@ -1,6 +1,4 @@
 // Tensors in JSON, and what is said of requests that are not right.
-#include "serving/protocol/infer_request.h"
-
 #include <cmath>
 #include <limits>
 
@@ -8,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "serving/protocol/infer_reply.h"
+#include "serving/protocol/read_infer_request.h"
 
 namespace onward::serving {
 namespace {

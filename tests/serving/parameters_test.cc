@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 
 namespace onward::serving {
 namespace {

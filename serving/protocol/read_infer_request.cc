@@ -1,4 +1,4 @@
-#include "serving/protocol/infer_request.h"
+#include "serving/protocol/read_infer_request.h"
 
 #include <charconv>
 #include <set>
