@@ -7,6 +7,7 @@
 #include "onward/status.h"
 #include "serving/http/framing.h"
 #include "serving/model_repository.h"
+#include "serving/repository/without_path.h"
 
 namespace onward::serving {
 

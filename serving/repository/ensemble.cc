@@ -12,6 +12,7 @@
 #include "graph/rewrite/cut_zip_maps.h"
 #include "onward/status.h"
 #include "serving/repository/config_text.h"
+#include "serving/repository/without_path.h"
 
 namespace onward::serving {
 namespace {

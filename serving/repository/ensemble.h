@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "serving/repository/labels.h"
-#include "serving/repository/load_model.h"
+#include "serving/repository/load_context.h"
 #include "serving/repository/model_config.pb.h"
 
 namespace onward::serving {

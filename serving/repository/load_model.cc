@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "graph/rewrite/cut_zip_maps.h"
 #include "onward/status.h"
 #include "serving/repository/config_text.h"
 #include "serving/repository/ensemble.h"
 #include "serving/repository/labels.h"
 #include "serving/repository/warm_up.h"
+#include "serving/repository/without_path.h"
 
 namespace onward::serving {
 namespace {
@@ -110,21 +110,6 @@ absl::StatusOr<Versions> LoadModel(const ModelSource& source, const LoadRequest&
     return absl::InternalError(
         absl::StrCat("the model '", source.name, "' cannot be loaded: ", error.what()));
   }
-}
-
-absl::Status WithoutPath(const absl::Status& status, const std::string& path) {
-  if (status.ok() || path.empty()) return status;
-  std::error_code ignored;
-  const fs::path given(path), real = fs::weakly_canonical(given, ignored);
-  std::string message(status.message());
-  for (const fs::path& each : {real, given}) {
-    const bool is_file = each.has_extension() && !fs::is_directory(each, ignored);
-    const std::string directory = (is_file ? each.parent_path() : each).string();
-    // A relative path such as "." has nothing to hide, and is part of any text.
-    if (directory.size() < 2 || directory.front() != '/') continue;
-    message = absl::StrReplaceAll(message, {{directory + "/", ""}, {directory, "MODEL"}});
-  }
-  return absl::Status(status.code(), message);
 }
 
 }  // namespace onward::serving

@@ -1,45 +1,22 @@
 // Makes the versions of a model from where it lies.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "onward/log.h"
-#include "onward/session.h"
+#include "serving/repository/load_context.h"
 #include "serving/repository/load_request.h"
 #include "serving/repository/model_directory.h"
 #include "serving/served_model.h"
-#include "serving/text/load_text.h"
 
 namespace onward::serving {
-
-// Makes sessions of files.
-struct SessionLoader {
-  // The file may be overwritten afterwards: ImportOptions::copy_weights.
-  std::function<absl::StatusOr<Model>(const std::string& path)> import = nullptr;
-  std::function<absl::StatusOr<std::unique_ptr<Session>>(Model model)> create = nullptr;
-};
-
-struct LoadContext {
-  SessionLoader load_session;
-  GeneratorLoader load_generator;  // null: models do not generate text
-  LogSink log;
-  // Returns the statistics that count the requests to a version.
-  std::function<std::shared_ptr<ModelStatistics>(int64_t version)> statistics;
-  // Finds another model of the repository, for ensembles. NotFound.
-  std::function<absl::StatusOr<ModelSource>(const std::string& name)> find;
-};
 
 // The versions that the configuration chooses, warmed up. Errors name model and version, and may
 // have paths.
 absl::StatusOr<std::vector<std::shared_ptr<ServedModel>>> LoadModel(const ModelSource& source,
                                                                     const LoadRequest& request,
                                                                     const LoadContext& context);
-
-// The error without the path of the model, for clients.
-absl::Status WithoutPath(const absl::Status& status, const std::string& path);
 
 }  // namespace onward::serving
