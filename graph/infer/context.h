@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "graph/infer/body.h"
-#include "graph/infer/infer.h"
 #include "onnx/defs/shape_inference.h"
 #include "onnx/onnx_pb.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "graph/infer/infer.h"
+#include "onward/graph.h"
 
 namespace onward {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "graph/infer/infer.h"
+#include "onward/graph.h"
 
 namespace onward {
 
@@ -13,8 +13,5 @@ namespace onward {
 // any sign (DimNumber), an expression, or unknown. Nullopt when nothing is known. Constants count
 // when they have at most kMaxInferredElements elements, all integral.
 std::optional<SymbolicDims> ElementsOf(const Graph& graph, ValueId id, const KnownElements& known);
-
-// Records what is known of the elements of the node's outputs.
-void PropagateElements(const Graph& graph, NodeId id, KnownElements& known);
 
 }  // namespace onward

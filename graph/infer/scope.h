@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/infer/elements.h"
-#include "graph/infer/infer.h"
+#include "onward/graph.h"
 
 namespace onward {
 

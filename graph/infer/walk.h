@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "graph/infer/infer.h"
+#include "onward/graph.h"
 
 namespace onward {
 
