@@ -13,7 +13,7 @@ onward_precompiled_headers(onward_serving onward_graph ${ONWARD_PRECOMPILED})
 set_source_files_properties(serving/client/http_client.cc serving/client/load.cc serving/client/reply_reader.cc
                             serving/client/server_connection.cc serving/http/client_place.cc serving/http/connection.cc
                             serving/http/connection_body.cc serving/http/connection_reply.cc serving/http/http_server.cc
-                            serving/http/reply_mail.cc serving/http/reply_batch.cc
+                            serving/http/reply_mail.cc
                             PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 # Requests wait for these; the others work when a model is loaded, when somebody administers, for a text, or in the client.
 set(hot "/serving/(http/|protocol/|scheduling/|statistics/model_|endpoints/(call|infer)|repository/queue_|\

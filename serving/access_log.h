@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "serving/http/http_server.h"
+#include "serving/http/http_handler.h"
 #include "serving/statistics/model_statistics.h"
 
 namespace onward::serving {

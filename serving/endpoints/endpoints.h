@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "onward/log.h"
 #include "serving/access_log.h"
-#include "serving/http/http_server.h"
+#include "serving/http/http_handler.h"
 #include "serving/keys.h"
 #include "serving/log_settings.h"
 #include "serving/model_repository.h"

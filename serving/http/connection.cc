@@ -147,7 +147,7 @@ void Connection::ReadHead() {
 void Connection::ParseHead(size_t count) {
   const std::string_view head(input_.data(), count);
   if (const absl::Status status = CheckHead(head); !status.ok()) return Refuse(400, status);
-  parser_ = std::make_unique<Parser>();
+  parser_ = std::make_unique<ConnectionParser>();
   parser_->header_limit(static_cast<std::uint32_t>(count + 1));
   parser_->body_limit(static_cast<std::uint64_t>(shared_.limits.body_bytes));
   Error error;

@@ -19,12 +19,13 @@
 
 #include "absl/status/status.h"
 #include "serving/http/body_buffer.h"
-#include "serving/http/http_server.h"
+#include "serving/http/http_handler.h"
 #include "serving/http/reply_mail.h"
 
 namespace onward::serving {
 
 class Connection;
+struct ConnectionParser;
 
 // State that connections share; all but `mail` and `open` is of the network's thread.
 struct Connections {
@@ -47,12 +48,12 @@ struct Connections {
 };
 
 // Handlers of asynchronous calls keep the connection alive.
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection : public ReplyReceiver, public std::enable_shared_from_this<Connection> {
  public:
   // `tls` null: bytes as they are. `client`: its address; `place`: where it is counted.
   Connection(Stream::Socket socket, boost::asio::ssl::context* tls, std::string client,
              std::string place, Connections& shared);
-  ~Connection();
+  ~Connection() override;
 
   void Begin();
   // Closes the connection where it is idle and the server takes no more requests.
@@ -61,9 +62,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // request.
   void CheckDeadline(std::chrono::steady_clock::time_point now);
   void Close();
-  // The reply that is due, until the network's thread has taken it.
-  Parcel& parcel() { return parcel_; }
-  void TakeParcel();
+  void TakeParcel() override;
 
  private:
   using Error = Stream::Error;
@@ -145,12 +144,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t held_ = 0;          // bytes of bodies that are counted
   bool under_way_ = false;   // a request is handled
   std::stop_source client_;  // of the request whose reply is due
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<ConnectionParser> parser_;
   HttpRequest request_;
   std::string head_;  // of the reply that is written
   HttpReply reply_;
-  Parcel parcel_;
   std::shared_ptr<BodyPipe> pipe_;  // of the reply that is written
   bool writes_ = false;             // a part of the pipe
   bool takes_chunks_ = true;        // the client: it speaks HTTP/1.1

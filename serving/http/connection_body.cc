@@ -1,4 +1,6 @@
 // Reads the bodies of requests.
+#include "serving/http/connection.h"
+//
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "serving/http/reply_mail.h"
-
 namespace onward::serving {
 namespace {
 
@@ -18,7 +16,7 @@ ReplyBatch::~ReplyBatch() {
   if (mail_ != nullptr) mail_->Announce();
 }
 
-bool ReplyBatch::Announces(ReplyMail& mail) {
+bool ReplyBatch::Announces(Announcer& mail) {
   if (current == nullptr || (current->mail_ != nullptr && current->mail_ != &mail)) return false;
   current->mail_ = &mail;
   return true;

@@ -1,7 +1,7 @@
 #include "serving/http/reply_mail.h"
 
-#include "serving/http/connection.h"
-#include "serving/http/reply_batch.h"
+#include <boost/asio/post.hpp>
+#include <new>
 
 namespace onward::serving {
 namespace {
@@ -16,13 +16,13 @@ ReplyMail::~ReplyMail() {
   while (first_ != nullptr) first_ = std::move(first_->parcel().next);
 }
 
-void ReplyMail::Give(std::shared_ptr<Connection> to) {
+void ReplyMail::Give(std::shared_ptr<ReplyReceiver> to) {
   bool much = false;
   {
     const std::lock_guard lock(mutex_);
     bytes_ += BodySize(to->parcel().reply);
     much = bytes_ > kMostDelayed;
-    Connection* const last = to.get();
+    ReplyReceiver* const last = to.get();
     (last_ == nullptr ? first_ : last_->parcel().next) = std::move(to);
     last_ = last;
   }
@@ -44,7 +44,7 @@ void ReplyMail::Announce() {
 }
 
 void ReplyMail::Deliver() {
-  std::shared_ptr<Connection> next;
+  std::shared_ptr<ReplyReceiver> next;
   {
     const std::lock_guard lock(mutex_);
     next = std::move(first_);
@@ -53,9 +53,9 @@ void ReplyMail::Deliver() {
     announced_ = false;
   }
   while (next != nullptr) {
-    const std::shared_ptr<Connection> connection = std::move(next);
-    next = std::move(connection->parcel().next);
-    connection->TakeParcel();
+    const std::shared_ptr<ReplyReceiver> receiver = std::move(next);
+    next = std::move(receiver->parcel().next);
+    receiver->TakeParcel();
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "serving/http/http_server.h"
+#include "serving/http/http_handler.h"
 #include "serving/text/reply_format.h"
 #include "serving/text/text_model.h"
 #include "serving/text/text_task.h"
