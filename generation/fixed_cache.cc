@@ -75,7 +75,7 @@ bool IsCacheOf(const Graph& graph, ValueId id, NodeId reader) {
   if (!id.valid() || !graph.is_input(id) || graph.is_constant(id) || RankOf(graph, id) != 4)
     return false;
   for (const NodeId user : graph.users(id)) {
-    if (user != reader && !IsOp(graph.node(user), "Shape")) return false;
+    if (user != reader && !graph.node(user).Is("Shape")) return false;
   }
   return true;
 }
@@ -146,7 +146,7 @@ class Rewriter {
     (*GraphEdit(graph_).type(cache).shape)[2] = Dim::Symbol("capacity");
     const std::vector<NodeId> users = graph_.users(cache);
     for (const NodeId user : users) {
-      if (!IsOp(graph_.node(user), "Shape")) continue;
+      if (!graph_.node(user).Is("Shape")) continue;
       const auto bound = [&](const char* name, int64_t otherwise) {
         const int64_t at = graph_.node(user).attributes.Int(name, otherwise);
         return at < 0 ? at + 4 : at;
@@ -224,7 +224,7 @@ absl::StatusOr<bool> UseFixedCaches(Model& model) {
   std::vector<ValueId> caches;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    if (!IsOp(node, "Attention") || InputOf(node, 6).valid() || !node.outputs[0].valid()) continue;
+    if (!node.Is("Attention") || InputOf(node, 6).valid() || !node.outputs[0].valid()) continue;
     const std::optional<Cached> found =
         InputOf(node, 4).valid() ? WithOwnCaches(graph, id) : WithConcats(graph, id);
     if (!found) continue;

@@ -28,8 +28,8 @@ std::optional<Cached> FindCached(const Graph& graph, ValueId past) {
   Cached found;
   for (const NodeId user : graph.users(past)) {
     const Node& node = graph.node(user);
-    if (IsOp(node, "Shape")) continue;
-    if (!IsOp(node, "Concat") || node.inputs.size() != 2 || node.inputs[0] != past ||
+    if (node.Is("Shape")) continue;
+    if (!node.Is("Concat") || node.inputs.size() != 2 || node.inputs[0] != past ||
         node.inputs[1] == past || found.concat.valid())
       return std::nullopt;
     const int64_t axis = node.attributes.Int("axis", 0);
@@ -78,7 +78,7 @@ class Rewriter {
     const Expr before = Shape(past, 2, 3) - length_;
     const Expr shape = expr::Concat({Shape(past, 0, 2), before, Shape(past, 3, 4)}, 0);
     for (const NodeId user : users) {
-      if (!IsOp(graph_.node(user), "Shape")) continue;
+      if (!graph_.node(user).Is("Shape")) continue;
       const auto bound = [&](const char* name, int64_t otherwise) {
         const int64_t at = graph_.node(user).attributes.Int(name, otherwise);
         return std::clamp<int64_t>(at < 0 ? at + 4 : at, 0, 4);

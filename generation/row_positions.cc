@@ -53,7 +53,7 @@ class Lift {
 
  private:
   bool IsFirstRow(const Node& node) const {
-    return IsOp(node, "Slice") && node.inputs.size() >= 3 && IsScalar(graph_, node.inputs[1], 0) &&
+    return node.Is("Slice") && node.inputs.size() >= 3 && IsScalar(graph_, node.inputs[1], 0) &&
            IsScalar(graph_, node.inputs[2], 1);
   }
 
@@ -110,25 +110,25 @@ class Lift {
     node.inputs = graph_.node(id).inputs;
     node.outputs = graph_.node(id).outputs;
     node.attributes = graph_.node(id).attributes;
-    if (IsOp(node, "RotaryEmbedding")) return VisitRotary(node);
+    if (node.Is("RotaryEmbedding")) return VisitRotary(node);
     for (const ValueId input : node.inputs) {
       if (HasBatch(input)) return Merge(node);
     }
     std::optional<Expr> twin;
-    if (IsElementwise(node) || IsOp(node, "MatMul")) {
+    if (IsElementwise(node) || node.Is("MatMul")) {
       twin = Broadcast(node);
-    } else if (IsOp(node, "Squeeze") || IsOp(node, "Unsqueeze")) {
+    } else if (node.Is("Squeeze") || node.Is("Unsqueeze")) {
       twin = OtherAxes(node);
-    } else if (IsOp(node, "Gather")) {
+    } else if (node.Is("Gather")) {
       if (!HasTwin(node.inputs[0]) && node.attributes.Int("axis", 0) == 0)
         twin = expr::Gather(sink_.Value(node.inputs[0]), twins_.at(node.inputs[1].index));
-    } else if (IsOp(node, "Range")) {
+    } else if (node.Is("Range")) {
       twin = RangeOf(node);
-    } else if (IsOp(node, "Transpose")) {
+    } else if (node.Is("Transpose")) {
       twin = Transposed(node);
-    } else if (IsOp(node, "Concat")) {
+    } else if (node.Is("Concat")) {
       twin = Joined(node);
-    } else if (IsOp(node, "Reshape")) {
+    } else if (node.Is("Reshape")) {
       twin = Reshaped(node);
     }
     if (!twin) return false;

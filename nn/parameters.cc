@@ -71,9 +71,9 @@ absl::Status Mark(Model& model, absl::Span<const std::string> patterns, bool fro
 bool IsRunningStatistic(const Graph& graph, ValueId id) {
   for (const NodeId user : graph.users(id)) {
     const Node& node = graph.node(user);
-    if (IsOp(node, "BatchNormalization") && (InputOf(node, 3) == id || InputOf(node, 4) == id))
+    if (node.Is("BatchNormalization") && (InputOf(node, 3) == id || InputOf(node, 4) == id))
       return true;
-    if (IsOp(node, "Identity") && IsRunningStatistic(graph, node.outputs[0])) return true;
+    if (node.Is("Identity") && IsRunningStatistic(graph, node.outputs[0])) return true;
   }
   return false;
 }

@@ -55,7 +55,7 @@ Expr BoundedTable(GraphSink& sink, ValueId table) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     const auto mark = node.metadata.find(kMaxNormKey);
-    if (mark == node.metadata.end() || node.op_type != "Gather") continue;
+    if (mark == node.metadata.end() || !node.Is("Gather")) continue;
     const std::vector<std::string> words = absl::StrSplit(mark->second, absl::MaxSplits(' ', 2));
     double most = 0, type = 2;
     if (words.size() != 3 || words[2] != graph.value(table).name ||

@@ -20,7 +20,7 @@ constexpr int kMaxRounds = 16;
 // The standard's body of CenterCropPad computes with an int64 shape alone; its schema allows int32.
 absl::Status WidenShape(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!node.domain.empty() || node.op_type != "CenterCropPad") return absl::OkStatus();
+  if (!node.Is("CenterCropPad")) return absl::OkStatus();
   const ValueId shape = node.inputs[1];
   if (graph.type(shape).dtype != DType::kInt32) return absl::OkStatus();
   expr::GraphSink sink(graph);

@@ -97,7 +97,7 @@ absl::Status CheckAttributeKind(const Node& node, const AttributeProto& proto) {
   const auto it = declared.find(proto.name());
   if (it == declared.end()) {
     // The one schema with AllowUncheckedAttributes(), which it does not tell.
-    if (node.domain.empty() && node.op_type == "LayerNormalization") return absl::OkStatus();
+    if (node.Is("LayerNormalization")) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("is not one that ", node.op_type, " takes in this opset"));
   }

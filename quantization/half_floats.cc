@@ -64,7 +64,7 @@ int RoundConstants(Graph& graph, DType dtype) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     for (const Subgraph& body : node.subgraphs) count += RoundConstants(*body.graph, dtype);
-    if (!IsOp(node, "Cast") || graph.type(node.outputs[0]).dtype != dtype) continue;
+    if (!node.Is("Cast") || graph.type(node.outputs[0]).dtype != dtype) continue;
     const ValueId from = node.inputs[0], to = node.outputs[0];
     const Tensor* data = FixedConstant(graph, from);
     if (data == nullptr || data->dtype() != DType::kFloat32 || graph.is_output(to)) continue;
@@ -142,7 +142,7 @@ void ConvertInput(Graph& graph, ValueId input, DType dtype) {
   if (edit.constant(input)) edit.constant(input) = Rounded(*edit.constant(input), dtype);
   for (const NodeId id : std::vector<NodeId>(graph.users(wide))) {
     const Node& node = graph.node(id);
-    if (!IsOp(node, "Cast") || graph.type(node.outputs[0]).dtype != dtype) continue;
+    if (!node.Is("Cast") || graph.type(node.outputs[0]).dtype != dtype) continue;
     if (graph.is_output(node.outputs[0])) continue;
     edit.ReplaceUses(node.outputs[0], input);
     edit.RemoveNode(id);
@@ -161,7 +161,7 @@ void ConvertOutput(Graph& graph, int index, DType dtype) {
   const ValueId output = edit.AddValue(name, type);
   const NodeId maker = graph.value(wide).producer;
   ValueId from = wide;
-  if (maker.valid() && IsOp(graph.node(maker), "Cast") &&
+  if (maker.valid() && graph.node(maker).Is("Cast") &&
       graph.type(graph.node(maker).inputs[0]).dtype == dtype)
     from = graph.node(maker).inputs[0];
   edit.SetOutput(index, output);

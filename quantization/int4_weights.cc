@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
-#include "graph/rewrite/match.h"
 #include "onward/status.h"
 #include "quantization/gptq.h"
 #include "quantization/products.h"
@@ -160,7 +159,7 @@ ValueId AddDequantized(Graph& graph, ValueId weight, const Matrix& matrix, int64
 }
 
 bool IsQuantizable(const Graph& graph, const WeightedProduct& product, const Int4Options& options) {
-  return !IsOp(graph.node(product.node), "Conv") &&
+  return !graph.node(product.node).Is("Conv") &&
          graph.constant(product.weight)->num_elements() >= options.least_elements;
 }
 

@@ -47,8 +47,8 @@ std::vector<WeightedProduct> WeightedProducts(const Graph& graph) {
   if (!order.ok()) return products;
   for (const NodeId id : *order) {
     const Node& node = graph.node(id);
-    const bool conv = IsOp(node, "Conv"), gemm = IsOp(node, "Gemm");
-    if (!conv && !gemm && !IsOp(node, "MatMul")) continue;
+    const bool conv = node.Is("Conv"), gemm = node.Is("Gemm");
+    if (!conv && !gemm && !node.Is("MatMul")) continue;
     WeightedProduct product = {id, node.inputs[0], node.inputs[1], InputOf(node, 2)};
     if (!IsWeight(graph, product.weight) || graph.is_constant(product.data)) continue;
     if (!conv && graph.constant(product.weight)->rank() != 2) continue;

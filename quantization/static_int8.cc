@@ -40,7 +40,7 @@ ValueId ResultOf(const Graph& graph, const WeightedProduct& product) {
   const NodeId reader = OnlyReader(graph, result);
   if (!reader.valid()) return result;
   const Node& node = graph.node(reader);
-  const bool activation = IsOp(node, "Relu") || (IsOp(node, "Clip") && node.inputs[0] == result);
+  const bool activation = node.Is("Relu") || (node.Is("Clip") && node.inputs[0] == result);
   return activation ? node.outputs[0] : result;
 }
 
@@ -48,7 +48,7 @@ ValueId ResultOf(const Graph& graph, const WeightedProduct& product) {
 bool MovesElements(const Node& node) {
   for (const char* op :
        {"MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity"})
-    if (IsOp(node, op)) return true;
+    if (node.Is(op)) return true;
   return false;
 }
 
@@ -66,7 +66,7 @@ class Quantizer {
       if (!data) continue;
       edit_.SetInput(product.node, 0, data->dequantized);
       QuantizeWeight(product, graph_.constant(data->scale)->data<float>()[0]);
-      if (IsOp(graph_.node(product.node), "Conv")) QuantizeResult(product);
+      if (graph_.node(product.node).Is("Conv")) QuantizeResult(product);
     }
     for (const auto& [value, pair] : pairs_) DropActivation(ValueId{value}, pair);
     return report;
@@ -102,7 +102,7 @@ class Quantizer {
       const Node& node = graph_.node(maker);
       if (!MovesElements(node)) return nullptr;
       const NodeId linear = Maker(graph_, node.inputs[0]);
-      if (linear.valid() && IsOp(graph_.node(linear), "DequantizeLinear")) {
+      if (linear.valid() && graph_.node(linear).Is("DequantizeLinear")) {
         for (const auto& [index, pair] : pairs_)
           if (pair.dequantized == node.inputs[0]) return &pair;
         return nullptr;
@@ -185,7 +185,7 @@ class Quantizer {
     const Node& node = graph_.node(product.node);
     if (bias == nullptr || bias->dtype() != DType::kFloat32 || bias->rank() != 1) return {};
     if (bias->num_elements() != channels) return {};
-    if (IsOp(node, "Gemm") &&
+    if (node.Is("Gemm") &&
         (node.attributes.Float("alpha", 1) != 1 || node.attributes.Float("beta", 1) != 1))
       return {};
     return ToFloats(*bias);
@@ -224,8 +224,8 @@ class Quantizer {
     if (!maker.valid() || !ReadOnce(graph_, value)) return;
     if (graph_.constant(pair.zero)->data<uint8_t>()[0] != 0) return;
     const Node& node = graph_.node(maker);
-    const bool relu = IsOp(node, "Relu");
-    if (!relu && !IsOp(node, "Clip")) return;
+    const bool relu = node.Is("Relu");
+    if (!relu && !node.Is("Clip")) return;
     if (!relu) {
       const auto low = ScalarValue(graph_, InputOf(node, 1));
       const auto high = ScalarValue(graph_, InputOf(node, 2));
@@ -248,7 +248,7 @@ std::set<std::string> ValuesOfInt8(const Graph& graph) {
   std::set<std::string> names;
   for (const WeightedProduct& product : ProductsOfFloat32(graph)) {
     names.insert(graph.value(product.data).name);
-    if (IsOp(graph.node(product.node), "Conv"))
+    if (graph.node(product.node).Is("Conv"))
       names.insert(graph.value(ResultOf(graph, product)).name);
   }
   return names;

@@ -91,9 +91,7 @@ class Placer {
   }
 
   // Dims are known everywhere: these ops read no elements.
-  static bool ReadsDimsOnly(const Node& node) {
-    return node.domain.empty() && (node.op_type == "Shape" || node.op_type == "Size");
-  }
+  static bool ReadsDimsOnly(const Node& node) { return node.Is("Shape") || node.Is("Size"); }
 
   // Constants are given to each side by the program, not by copies in the graph.
   bool IsMoved(ValueId input) const {
@@ -163,7 +161,7 @@ class Placer {
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
 };
 
-bool IsCopy(const Node& node) { return node.domain == kOnwardDomain && node.op_type == "Copy"; }
+bool IsCopy(const Node& node) { return node.Is("Copy", kOnwardDomain); }
 
 }  // namespace
 

@@ -24,7 +24,7 @@ int NestedLoops(const Graph& graph) {
   for (NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     for (const Subgraph& subgraph : node.subgraphs) {
-      depth = std::max(depth, NestedLoops(*subgraph.graph) + (node.op_type == "Loop" ? 1 : 0));
+      depth = std::max(depth, NestedLoops(*subgraph.graph) + (node.Is("Loop") ? 1 : 0));
     }
   }
   return depth;

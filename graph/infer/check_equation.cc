@@ -8,7 +8,7 @@
 namespace onward {
 
 absl::Status CheckEquation(const Node& node) {
-  if (!node.domain.empty() || node.op_type != "Einsum") return absl::OkStatus();
+  if (!node.Is("Einsum")) return absl::OkStatus();
   const std::string equation = node.attributes.String("equation", "");
   for (size_t i = 0; i < equation.size(); ++i) {
     const char c = equation[i];

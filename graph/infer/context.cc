@@ -114,7 +114,7 @@ onnx::GraphInferencer* NodeInferenceContext::getGraphAttributeInferencer(const s
     if (subgraph.attribute != name) continue;
     auto& body = bodies_[name];
     body = std::make_unique<BodyInferencer>(graph_, subgraph, known_, &body_status_);
-    if (node_.op_type == "Loop" && node_.domain.empty() && node_.inputs.size() > 2)
+    if (node_.Is("Loop") && node_.inputs.size() > 2)
       body->SetCarried({node_.inputs.begin() + 2, node_.inputs.end()});
     return body.get();
   }
@@ -131,7 +131,7 @@ absl::Status NodeInferenceContext::InferOtherBodies() {
 }
 
 std::optional<std::vector<Type>> NodeInferenceContext::InferTakenBranch() {
-  if (node_.op_type != "If" || !node_.domain.empty() || !hasInput(0)) return std::nullopt;
+  if (!node_.Is("If") || !hasInput(0)) return std::nullopt;
   const std::optional<SymbolicDims> condition = ElementsOf(graph_, node_.inputs[0], known_);
   if (!condition || condition->size() != 1) return std::nullopt;
   const std::optional<int64_t> decided = DimNumber((*condition)[0]);

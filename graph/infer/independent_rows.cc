@@ -129,13 +129,13 @@ class RowWalk {
 
   // Returns whether all elements are one element, or its rows are.
   bool IsFilled(const Node& node) {
-    return node.op_type == "ConstantOfShape" ||
-           (node.op_type == "Expand" && Of(node.inputs[0]).kind == Kind::kNone);
+    return node.Is("ConstantOfShape") ||
+           (node.Is("Expand") && Of(node.inputs[0]).kind == Kind::kNone);
   }
 
   // 0, 1, 2, ... for as many rows as there are.
   bool CountsRows(const Node& node) const {
-    if (node.op_type != "Range") return false;
+    if (!node.Is("Range")) return false;
     const auto is = [&](size_t i, int64_t number) {
       const Tensor* tensor = graph_.constant(node.inputs[i]);
       return tensor != nullptr && tensor->num_elements() == 1 &&
@@ -204,7 +204,7 @@ class RowWalk {
     const Node& node = graph_.node(id);
     const bool moves_place = inputs[0].kind == Kind::kPlace && MovesPlaces(node);
     if (moves_place) inputs[0].kind = Kind::kAlong;
-    const bool indexes = node.op_type == "Concat" || node.op_type == "GatherND";
+    const bool indexes = node.Is("Concat") || node.Is("GatherND");
     for (const Rows& each : inputs)
       if (!indexes && (each.kind == Kind::kPlace || each.kind == Kind::kIndex))
         return MixAll(id, id);

@@ -31,7 +31,7 @@ class Estimator {
       const Node& node = graph_.node(id);
       if (const double own = NodeFlops(node); own > 0)
         flops[graph_.type(node.inputs[0]).dtype] += own * ShareWithoutPadding(node);
-      if (node.op_type == "If") continue;  // one of the branches
+      if (node.Is("If")) continue;  // one of the branches
       for (const Subgraph& subgraph : node.subgraphs)
         Estimator(*subgraph.graph, symbols_).AddLeastFlops(flops);
     }

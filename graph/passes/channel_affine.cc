@@ -103,7 +103,7 @@ std::optional<ChannelAffine> ReadArithmetic(const Graph& graph, const Node& node
                                             int64_t channels) {
   if (node.inputs.size() != 2) return std::nullopt;
   const int constant = FixedConstant(graph, node.inputs[1]) != nullptr ? 1 : 0;
-  const bool ordered = IsOp(node, "Sub") || IsOp(node, "Div");
+  const bool ordered = node.Is("Sub") || node.Is("Div");
   if (ordered && constant == 0) return std::nullopt;
   const ValueId id = node.inputs[static_cast<size_t>(constant)];
   auto elements = FloatElements(graph, id);
@@ -111,11 +111,11 @@ std::optional<ChannelAffine> ReadArithmetic(const Graph& graph, const Node& node
     return std::nullopt;
   }
   ChannelAffine affine{node.inputs[static_cast<size_t>(1 - constant)], {1.0}, {0.0}};
-  if (IsOp(node, "Mul")) affine.scale = *elements;
-  if (IsOp(node, "Add")) affine.shift = *elements;
-  if (IsOp(node, "Sub") || IsOp(node, "Div")) {
-    for (double& value : *elements) value = IsOp(node, "Sub") ? -value : 1 / value;
-    (IsOp(node, "Sub") ? affine.shift : affine.scale) = *elements;
+  if (node.Is("Mul")) affine.scale = *elements;
+  if (node.Is("Add")) affine.shift = *elements;
+  if (node.Is("Sub") || node.Is("Div")) {
+    for (double& value : *elements) value = node.Is("Sub") ? -value : 1 / value;
+    (node.Is("Sub") ? affine.shift : affine.scale) = *elements;
   }
   return affine;
 }
@@ -125,9 +125,9 @@ std::optional<ChannelAffine> ReadArithmetic(const Graph& graph, const Node& node
 std::optional<ChannelAffine> ReadChannelAffine(const Graph& graph, const Node& node, int rank,
                                                int64_t channels) {
   std::optional<ChannelAffine> affine;
-  if (IsOp(node, "BatchNormalization")) {
+  if (node.Is("BatchNormalization")) {
     affine = ReadBatchNorm(graph, node, channels);
-  } else if (IsOp(node, "Mul") || IsOp(node, "Add") || IsOp(node, "Sub") || IsOp(node, "Div")) {
+  } else if (node.Is("Mul") || node.Is("Add") || node.Is("Sub") || node.Is("Div")) {
     affine = ReadArithmetic(graph, node, rank, channels);
   }
   if (affine && (!Finite(affine->scale) || !Finite(affine->shift))) return std::nullopt;

@@ -15,8 +15,8 @@ const Perm kFirstFromLast = {0, 3, 1, 2}, kLastFromFirst = {0, 2, 3, 1};
 
 // `node` may have another layout already.
 bool IsConv(const Graph& graph, const Node& node) {
-  const bool is_ours = node.domain == kOnwardDomain && node.op_type == "ChannelsLastConv";
-  if (!is_ours && !IsOp(node, "QLinearConv")) return false;
+  const bool is_ours = node.Is("ChannelsLastConv", kOnwardDomain);
+  if (!is_ours && !node.Is("QLinearConv")) return false;
   const Tensor* filters = FixedConstant(graph, node.inputs[3]);
   return filters != nullptr && filters->rank() == 4;
 }
@@ -29,18 +29,15 @@ bool IsOnePixel(const Type& type) {
 }
 
 bool IsPair(const Graph& graph, const Node& node) {
-  if (node.domain != kMicrosoftDomain ||
-      (node.op_type != "QLinearAdd" && node.op_type != "QLinearMul")) {
+  if (!node.Is("QLinearAdd", kMicrosoftDomain) && !node.Is("QLinearMul", kMicrosoftDomain))
     return false;
-  }
   const Type& a = graph.type(node.inputs[0]);
   const Type& b = graph.type(node.inputs[3]);
   return a.shape && a.shape->size() == 4 && (SameShape(a, b) || IsOnePixel(a) || IsOnePixel(b));
 }
 
 bool IsMap(const Graph& graph, const Node& node) {
-  return node.domain == kOnwardDomain && node.op_type == "MapBytes" &&
-         RankOf(graph, node.inputs[0]) == 4;
+  return node.Is("MapBytes", kOnwardDomain) && RankOf(graph, node.inputs[0]) == 4;
 }
 
 // Returns whether some reader works with the channels last, too.

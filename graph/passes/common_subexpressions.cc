@@ -86,7 +86,7 @@ bool Mergeable(const Graph& graph, const Node& node) {
   // An Identity that is left stands for an output's name.
   // Nothing is known of an op without schema: it may draw or keep state.
   if (node.schema == nullptr) return false;
-  if (!node.subgraphs.empty() || IsRandom(node) || IsOp(node, "Identity")) return false;
+  if (!node.subgraphs.empty() || IsRandom(node) || node.Is("Identity")) return false;
   for (ValueId id : node.outputs) {
     if (id.valid() && (!graph.users(id).empty() || graph.is_output(id))) return true;
   }

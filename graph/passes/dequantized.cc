@@ -48,7 +48,7 @@ struct Product {
 std::optional<Product> ProductOf(const Graph& graph, const Node& node) {
   Product product = {node.inputs[0], node.inputs[1], InputOf(node, 2)};
   if (!product.data.valid() || !product.matrix.valid()) return std::nullopt;
-  if (IsOp(node, "MatMul")) return product;
+  if (node.Is("MatMul")) return product;
   const Attributes& attributes = node.attributes;
   if (attributes.Int("transA", 0) != 0 || attributes.Float("alpha", 1) != 1) return std::nullopt;
   product.transposed = attributes.Int("transB", 0) != 0;
@@ -129,7 +129,7 @@ std::optional<Patch> IntegerProduct(const Graph& graph, NodeId root) {
     return std::nullopt;
   // Between two of them it becomes a product whose result is integers, too.
   const NodeId reader = OnlyReader(graph, node.outputs[0]);
-  if (reader.valid() && IsOp(graph.node(reader), "QuantizeLinear") && IsOp(node, "MatMul"))
+  if (reader.valid() && graph.node(reader).Is("QuantizeLinear") && node.Is("MatMul"))
     return std::nullopt;
   const std::optional<Quantized> a = PerTensor(graph, product->data);
   const std::optional<Quantized> b = PerAxis(graph, product->matrix, product->transposed ? 0 : 1);

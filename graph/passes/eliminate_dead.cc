@@ -2,7 +2,6 @@
 
 #include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
-#include "graph/rewrite/match.h"
 #include "onnx/defs/schema.h"
 #include "onward/status.h"
 
@@ -55,7 +54,7 @@ int OmitUnreadOutputs(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.schema == nullptr) return 0;
   // The standard wants the running statistics of a BatchNormalization in training, read or not.
-  if (IsOp(node, "BatchNormalization") && node.attributes.Int("training_mode", 0) != 0) return 0;
+  if (node.Is("BatchNormalization") && node.attributes.Int("training_mode", 0) != 0) return 0;
   const auto& formal = node.schema->outputs();
   int omitted = 0;
   for (int i = static_cast<int>(node.outputs.size()) - 1; i > 0; --i) {

@@ -13,7 +13,7 @@ namespace {
 std::optional<Patch> Bypass(const Graph& graph, const Node& node, ValueId to) {
   const ValueId from = node.outputs[0];
   // An Identity between an input and an output has to stay.
-  if (IsOp(node, "Identity") && graph.is_output(from) && graph.users(from).empty() &&
+  if (node.Is("Identity") && graph.is_output(from) && graph.users(from).empty() &&
       !CanTakeOutputName(graph, from, to)) {
     return std::nullopt;
   }
@@ -43,8 +43,8 @@ std::optional<Patch> Dropout(const Graph& graph, NodeId root) {
 std::optional<Patch> SameTypeCast(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const Type& from = graph.type(node.inputs[0]);
-  const DType to = IsOp(node, "Cast") ? static_cast<DType>(node.attributes.Int("to", 0))
-                                      : graph.type(node.inputs[1]).dtype;
+  const DType to = node.Is("Cast") ? static_cast<DType>(node.attributes.Int("to", 0))
+                                   : graph.type(node.inputs[1]).dtype;
   return BypassIf(from.is_tensor() && from.dtype == to && to != DType::kUndefined, graph, node);
 }
 
@@ -117,13 +117,13 @@ std::optional<Patch> Involution(const Graph& graph, NodeId root) {
 
 // x + 0 is not x when x is -0, but x + -0 and x - 0 are.
 bool IsNeutral(const Graph& graph, const Node& node, double scalar, bool right) {
-  if (IsOp(node, "Mul")) return scalar == 1;
-  if (IsOp(node, "Div") || IsOp(node, "Pow")) return right && scalar == 1;
+  if (node.Is("Mul")) return scalar == 1;
+  if (node.Is("Div") || node.Is("Pow")) return right && scalar == 1;
   const bool floating = IsFloating(graph.type(node.inputs[0]).dtype);
-  if (IsOp(node, "Add")) return scalar == 0 && (!floating || std::signbit(scalar));
-  if (IsOp(node, "Sub")) return right && scalar == 0 && (!floating || !std::signbit(scalar));
-  if (IsOp(node, "Or") || IsOp(node, "Xor")) return scalar == 0;
-  return IsOp(node, "And") && scalar == 1;
+  if (node.Is("Add")) return scalar == 0 && (!floating || std::signbit(scalar));
+  if (node.Is("Sub")) return right && scalar == 0 && (!floating || !std::signbit(scalar));
+  if (node.Is("Or") || node.Is("Xor")) return scalar == 0;
+  return node.Is("And") && scalar == 1;
 }
 
 std::optional<Patch> NeutralScalar(const Graph& graph, NodeId root) {

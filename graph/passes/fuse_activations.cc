@@ -65,7 +65,7 @@ ValueId ClippedToSix(const Graph& graph, ValueId value) {
 
 // The dividend of y / 6 or y * (1/6).
 ValueId OverSix(const Graph& graph, const Node& node) {
-  if (IsOp(node, "Div")) {
+  if (node.Is("Div")) {
     const bool six = ScalarValue(graph, node.inputs[1]) == 6.0 &&
                      (RankOf(graph, node.inputs[1]) == 0 || RankOf(graph, node.inputs[0]) >= 1);
     return six ? node.inputs[0] : ValueId();
@@ -115,7 +115,7 @@ std::optional<std::pair<ValueId, ValueId>> Bound(const Graph& graph, const Node&
 // min(max(x, low), high); max(min(x, high), low) is the same when low <= high.
 std::optional<Patch> Clip(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  const bool outer_is_min = IsOp(node, "Min");
+  const bool outer_is_min = node.Is("Min");
   const auto outer = Bound(graph, node);
   if (!outer) return std::nullopt;
   const Node* inner = MadeBy(graph, outer->first, outer_is_min ? "Max" : "Min");

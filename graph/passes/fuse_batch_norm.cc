@@ -53,12 +53,12 @@ WeightLayout GemmLayout(const Tensor& weight, bool transposed) {
 }
 
 std::optional<WeightLayout> LayoutOf(const Node& node, const Tensor& weight) {
-  if (IsOp(node, "Gemm")) {
+  if (node.Is("Gemm")) {
     if (weight.rank() != 2) return std::nullopt;
     return GemmLayout(weight, node.attributes.Int("transB", 0) != 0);
   }
   if (weight.rank() < 3) return std::nullopt;
-  if (IsOp(node, "Conv")) return ConvLayout(weight);
+  if (node.Is("Conv")) return ConvLayout(weight);
   return ConvTransposeLayout(weight, node.attributes.Int("group", 1));
 }
 
@@ -72,7 +72,7 @@ std::optional<std::vector<double>> BiasOf(const Graph& graph, const Node& node, 
   if (!dims.empty() && dims.back() != static_cast<int64_t>(elements->size())) return std::nullopt;
   if (elements->size() == 1) elements->resize(static_cast<size_t>(channels), (*elements)[0]);
   if (static_cast<int64_t>(elements->size()) != channels) return std::nullopt;
-  const double beta = IsOp(node, "Gemm") ? node.attributes.Float("beta", 1.0f) : 1.0;
+  const double beta = node.Is("Gemm") ? node.attributes.Float("beta", 1.0f) : 1.0;
   for (double& value : *elements) value *= beta;
   return elements;
 }
@@ -126,7 +126,7 @@ std::optional<Patch> FoldAffine(const Graph& graph, NodeId root) {
       patch.AddConstant(graph.value(product).name + "_bias",
                         FloatTensor(weight->dtype(), Dims{layout->channels}, shifted));
   Attributes attributes = before->attributes;
-  if (IsOp(*before, "Gemm")) attributes.Set("beta", 1.0f);
+  if (before->Is("Gemm")) attributes.Set("beta", 1.0f);
   patch.Replace(node.outputs[0],
                 patch.AddNode(before->op_type, {before->inputs[0], new_weight, new_bias},
                               std::move(attributes)));

@@ -106,7 +106,7 @@ Mapped MappedOf(const Graph& graph, ValueId value) {
   const NodeId maker = Maker(graph, value);
   if (!maker.valid()) return {value, {}};
   const Node& node = graph.node(maker);
-  if (node.domain != kOnwardDomain || node.op_type != "MapBytes") return {value, {}};
+  if (!node.Is("MapBytes", kOnwardDomain)) return {value, {}};
   return {node.inputs[0], node.inputs[1]};
 }
 

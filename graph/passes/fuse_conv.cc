@@ -15,12 +15,12 @@ const Node* OpenConv(const Graph& graph, ValueId value) {
     return nullptr;
   }
   const Node& node = graph.node(maker);
-  if (IsOp(node, "Conv")) {
+  if (node.Is("Conv")) {
     // The fused kernels have one or two spatial axes.
     const int rank = RankOf(graph, node.inputs[1]);
     return rank == 3 || rank == 4 ? &node : nullptr;
   }
-  const bool fused = node.domain == kOnwardDomain && node.op_type == "FusedConv";
+  const bool fused = node.Is("FusedConv", kOnwardDomain);
   return fused && HasNoActivation(node) ? &node : nullptr;
 }
 

@@ -15,9 +15,7 @@ struct Product {
   Attributes attributes;
 };
 
-bool IsFused(const Node& node) {
-  return node.domain == kOnwardDomain && node.op_type == "FusedMatMul";
-}
+bool IsFused(const Node& node) { return node.Is("FusedMatMul", kOnwardDomain); }
 
 // Returns whether `bias` has one element per column of `product`.
 bool IsRowFor(const Graph& graph, ValueId bias, ValueId product) {
@@ -44,8 +42,8 @@ std::optional<Product> ReadGemm(const Graph& graph, const Node& node) {
 
 std::optional<Product> ReadProduct(const Graph& graph, const Node& node) {
   if (graph.type(node.outputs[0]).dtype != DType::kFloat32) return std::nullopt;
-  if (IsOp(node, "Gemm")) return ReadGemm(graph, node);
-  if (IsOp(node, "MatMul")) {
+  if (node.Is("Gemm")) return ReadGemm(graph, node);
+  if (node.Is("MatMul")) {
     if (RankOf(graph, node.inputs[0]) < 2 || RankOf(graph, node.inputs[1]) < 2) return std::nullopt;
     return Product{{node.inputs[0], node.inputs[1], {}, {}}, {}};
   }

@@ -72,7 +72,7 @@ std::optional<RootMeanSquare> ReadRootMeanSquare(const Graph& graph, ValueId val
 
 // The denominator of a / b, a * Reciprocal(b), a * (1 / b) or a * Pow(c, -0.5).
 std::optional<RootMeanSquare> DividedBy(const Graph& graph, const Node& node, ValueId* numerator) {
-  if (IsOp(node, "Div")) {
+  if (node.Is("Div")) {
     *numerator = node.inputs[0];
     return ReadRootMeanSquare(graph, node.inputs[1]);
   }
@@ -183,7 +183,7 @@ std::optional<Patch> Bias(const Graph& graph, NodeId root) {
   for (size_t i = 0; i < 2; ++i) {
     const ValueId bias = node.inputs[1 - i];
     const Node* before = NormalizationBefore(graph, node.inputs[i]);
-    if (before == nullptr || !IsOp(*before, "LayerNormalization") || NumInputs(*before) != 2 ||
+    if (before == nullptr || !before->Is("LayerNormalization") || NumInputs(*before) != 2 ||
         bias == node.inputs[i] || !FitsNormalized(graph, *before, bias)) {
       continue;
     }

@@ -58,8 +58,7 @@ std::optional<Patch> ProductBias(const Graph& graph, NodeId root) {
     const NodeId maker = Maker(graph, sum);
     if (!maker.valid() || !ReadOnce(graph, sum)) continue;
     const Node& product = graph.node(maker);
-    if (product.op_type != "MatMulIntegerToFloat" || product.domain != kMicrosoftDomain ||
-        InputOf(product, 6).valid()) {
+    if (!product.Is("MatMulIntegerToFloat", kMicrosoftDomain) || InputOf(product, 6).valid()) {
       continue;
     }
     if (RankOf(graph, bias) != 1 || LineSize(graph, bias) != LastDim(graph, sum)) continue;

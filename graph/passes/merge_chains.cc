@@ -99,8 +99,7 @@ std::optional<Patch> SwapThroughThreeDims(const Graph& graph, NodeId root) {
 // Unsqueeze(Squeeze(x, axes), axes) and the reverse.
 std::optional<Patch> SqueezePair(const Graph& graph, NodeId root) {
   const Node& outer = graph.node(root);
-  const Node* inner =
-      MadeBy(graph, outer.inputs[0], IsOp(outer, "Squeeze") ? "Unsqueeze" : "Squeeze");
+  const Node* inner = MadeBy(graph, outer.inputs[0], outer.Is("Squeeze") ? "Unsqueeze" : "Squeeze");
   if (inner == nullptr || !InputOf(*inner, 1).valid() || !InputOf(outer, 1).valid()) {
     return std::nullopt;
   }

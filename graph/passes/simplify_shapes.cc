@@ -90,8 +90,8 @@ std::optional<std::vector<int64_t>> ExpandTarget(const Graph& graph, const Node&
 }
 
 std::optional<Patch> ConstantTarget(const Graph& graph, const Node& node) {
-  const bool reshape = IsOp(node, "Reshape");
-  if ((!reshape && !IsOp(node, "Expand")) || graph.is_constant(node.inputs[1])) return std::nullopt;
+  const bool reshape = node.Is("Reshape");
+  if ((!reshape && !node.Is("Expand")) || graph.is_constant(node.inputs[1])) return std::nullopt;
   const auto target = reshape ? ReshapeTarget(graph, node) : ExpandTarget(graph, node);
   if (!target) return std::nullopt;
   Patch patch(graph);
@@ -102,7 +102,7 @@ std::optional<Patch> ConstantTarget(const Graph& graph, const Node& node) {
 }
 
 std::optional<Patch> KnownOutput(const Graph& graph, const Node& node, const KnownElements& known) {
-  if (node.outputs.size() != 1 || IsOp(node, "Identity")) return std::nullopt;
+  if (node.outputs.size() != 1 || node.Is("Identity")) return std::nullopt;
   const ValueId output = node.outputs[0];
   if (graph.users(output).empty() && !graph.is_output(output)) return std::nullopt;
   std::optional<Tensor> constant = KnownConstant(graph, output, known);

@@ -43,7 +43,7 @@ class Widener {
     const OpFacts* facts = FindFacts(node.op_type, node.domain);
     const Widening widening = facts == nullptr ? Widening::kNever : facts->widening;
     if (widening == Widening::kComputes) return HasNarrow(node.inputs);
-    if (IsOp(node, "Cast"))
+    if (node.Is("Cast"))
       return graph_.type(node.outputs[0]).dtype == DType::kFloat32 && IsWide(node.inputs[0]);
     if (widening != Widening::kMoves) return false;
     bool wide = false;
@@ -130,7 +130,7 @@ class Widener {
 absl::Status CastToKnownDTypes(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    if (!IsOp(node, "CastLike") || !IsNarrow(graph.type(node.inputs[1]))) continue;
+    if (!node.Is("CastLike") || !IsNarrow(graph.type(node.inputs[1]))) continue;
     Attributes attributes = node.attributes;
     attributes.Set("to", static_cast<int64_t>(graph.type(node.inputs[1]).dtype));
     Patch patch("cast_to_known_dtype", graph);

@@ -78,12 +78,12 @@ class Autocaster {
 
   // A vector that is added to a product, as exporters write a linear layer.
   bool IsBiasOf(const Node& node, ValueId value) const {
-    if (node.op_type != "Add" || !node.domain.empty()) return false;
+    if (!node.Is("Add")) return false;
     const ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
     if (!graph_.value(value).constant || graph_.type(value).shape->size() > 1 || !IsLow(other))
       return false;
     const NodeId maker = graph_.value(low_.at(other.index)).producer;
-    return maker.valid() && graph_.node(maker).op_type == "MatMul";
+    return maker.valid() && graph_.node(maker).Is("MatMul");
   }
 
   bool Allows(const onnx::OpSchema& schema, const std::string& parameter) const {
@@ -172,7 +172,7 @@ class Autocaster {
   }
 
   // Its output has the dtype that its attribute says.
-  static bool IsCast(const Node& node) { return node.domain.empty() && node.op_type == "Cast"; }
+  static bool IsCast(const Node& node) { return node.Is("Cast"); }
 
   std::string LowName(const std::string& name) const {
     return graph_.UniqueName(absl::StrCat(name, "_", std::string(DTypeName(dtype_))));

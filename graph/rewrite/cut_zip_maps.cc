@@ -18,8 +18,7 @@ std::vector<std::string> ClassesOf(const Node& node) {
 
 bool IsCut(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.op_type != "ZipMap" || node.domain != "ai.onnx.ml" || node.inputs.size() != 1 ||
-      node.outputs.size() != 1)
+  if (!node.Is("ZipMap", "ai.onnx.ml") || node.inputs.size() != 1 || node.outputs.size() != 1)
     return false;
   const ValueId scores = node.inputs[0], maps = node.outputs[0];
   return graph.is_output(maps) && graph.users(maps).empty() && !graph.is_output(scores) &&

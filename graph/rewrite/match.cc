@@ -18,7 +18,7 @@ const Node* MadeBy(const Graph& graph, ValueId value, std::string_view op) {
   const NodeId maker = Maker(graph, value);
   if (!maker.valid() || graph.value(value).producer_output != 0) return nullptr;
   const Node& node = graph.node(maker);
-  return IsOp(node, op) ? &node : nullptr;
+  return node.Is(op) ? &node : nullptr;
 }
 
 bool ReadOnce(const Graph& graph, ValueId value) {
@@ -119,7 +119,7 @@ bool IsRandom(const Node& node) {
       node.schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {
     return true;
   }
-  if (node.domain.empty() && node.op_type == "Dropout") {
+  if (node.Is("Dropout")) {
     return InputOf(node, 2).valid();  // may be in training mode
   }
   const OpFacts* facts = FindFacts(node.op_type, node.domain);

@@ -20,10 +20,6 @@ inline NodeId Maker(const Graph& graph, ValueId value) {
   return value.valid() ? graph.value(value).producer : NodeId();
 }
 
-inline bool IsOp(const Node& node, std::string_view op) {
-  return node.domain.empty() && node.op_type == op;
-}
-
 // Returns whether exactly one node reads the value and it is not an output of the graph.
 bool ReadOnce(const Graph& graph, ValueId value);
 // The one node that reads the value; invalid unless ReadOnce.

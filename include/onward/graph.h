@@ -73,6 +73,9 @@ struct Node {
   std::string provider;  // set by placement: "cpu", "cuda"
   std::string origin;    // the patches that made it: "fuse_conv_bn @ Conv_12"
 
+  bool Is(std::string_view op, std::string_view of_domain = "") const {
+    return op_type == op && domain == of_domain;
+  }
   const Subgraph* FindSubgraph(std::string_view attribute) const;
 };
 

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "graph/ir/verify.h"
-#include "graph/rewrite/match.h"
 #include "onward/session.h"
 #include "tests/generation/decoder_models.h"
 
@@ -22,7 +21,7 @@ bool Masks(Model model) {
   EXPECT_TRUE(Verify(model.graph).ok()) << Verify(model.graph);
   int concats = 0;
   for (const NodeId id : model.graph.node_ids())
-    concats += IsOp(model.graph.node(id), "TensorScatter") ? 1 : 0;
+    concats += model.graph.node(id).Is("TensorScatter") ? 1 : 0;
   EXPECT_EQ(concats, *masked ? 4 : 0);
   EXPECT_EQ(model.updates.size(), *masked ? 4u : 0u);
   return *masked;

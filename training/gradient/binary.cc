@@ -107,7 +107,7 @@ ValueId GivenNumber(const GradientScope& s, int bound) {
   const Graph& graph = s.sink().graph();
   const ValueId id = s.input(bound).id();
   const NodeId producer = graph.value(id).producer;
-  const bool cast = producer.valid() && graph.node(producer).op_type == "CastLike";
+  const bool cast = producer.valid() && graph.node(producer).Is("CastLike");
   return cast ? graph.node(producer).inputs[0] : id;
 }
 
@@ -148,8 +148,7 @@ bool IsVariable(const GradientScope& s, int bound) {
   const ValueId source = GivenNumber(s, bound);
   const NodeId producer = graph.value(source).producer;
   return source == s.input(bound).id() ||
-         (!graph.is_constant(source) &&
-          !(producer.valid() && graph.node(producer).op_type == "Constant"));
+         (!graph.is_constant(source) && !(producer.valid() && graph.node(producer).Is("Constant")));
 }
 
 // max(x, low), then min with high: equal operands share the gradient; where the bounds cross it

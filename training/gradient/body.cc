@@ -188,7 +188,7 @@ void GiveMasks(const GradientScope& scope) {
     Graph& body = *subgraph.graph;
     for (const NodeId id : body.node_ids()) {
       const Node& node = body.node(id);
-      if (node.op_type != "Dropout" || !IsRandom(node)) continue;
+      if (!node.Is("Dropout") || !IsRandom(node)) continue;
       if (node.outputs.size() > 1 && node.outputs[1].valid()) continue;
       Node masked = NodeLike(node);
       masked.inputs = node.inputs;
@@ -227,7 +227,7 @@ absl::StatusOr<std::vector<ValueId>> ReplaceNode(GraphSink& sink, NodeId id,
   node.subgraphs = std::move(subgraphs);
   // Outputs may be left out at the end; a Loop's body also gives a condition.
   const size_t given = node.subgraphs[0].graph->outputs().size() - inserted - appended;
-  node.outputs.resize(given - (node.op_type == "Loop" ? 1 : 0));
+  node.outputs.resize(given - (node.Is("Loop") ? 1 : 0));
   const auto new_value = [&] {
     return GraphEdit(graph).AddValue(
         graph.UniqueName(absl::StrCat(sink.prefix(), node.op_type, "/state")), Type());

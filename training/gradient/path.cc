@@ -29,8 +29,7 @@ bool Blocks(const Node& node) {
 bool CarriesGradient(const Graph& graph, ValueId id) {
   if (IsDifferentiable(graph.type(id))) return true;
   const NodeId producer = graph.value(id).producer;
-  return producer.valid() && graph.node(producer).op_type == "QuantizeLinear" &&
-         graph.node(producer).domain.empty();
+  return producer.valid() && graph.node(producer).Is("QuantizeLinear");
 }
 
 bool Any(const std::vector<bool>& marked, absl::Span<const ValueId> values) {

@@ -14,10 +14,6 @@
 namespace onward::gradient {
 namespace {
 
-bool IsOp(const Node& node, std::string_view op) {
-  return node.domain.empty() && node.op_type == op;
-}
-
 std::optional<std::vector<int64_t>> Integers(const Graph& graph, ValueId id) {
   const Tensor* tensor = graph.is_input(id) ? nullptr : graph.constant(id);
   if (tensor == nullptr) return std::nullopt;
@@ -86,7 +82,7 @@ std::optional<std::vector<std::pair<NodeId, size_t>>> ConstantReads(const Graph&
   if (graph.is_output(sequence)) return std::nullopt;
   std::vector<std::pair<NodeId, size_t>> reads;
   for (const NodeId user : graph.users(sequence)) {
-    if (!IsOp(graph.node(user), "SequenceAt")) return std::nullopt;
+    if (!graph.node(user).Is("SequenceAt")) return std::nullopt;
     const std::optional<size_t> position = Position(graph, graph.node(user), count);
     if (!position) return std::nullopt;
     reads.emplace_back(user, *position);
@@ -121,10 +117,10 @@ absl::Status ResolveConstruct(Graph& graph, NodeId id) {
   const ValueId sequence = graph.node(id).outputs[0];
   for (const NodeId user : std::vector<NodeId>(graph.users(sequence))) {
     const Node& node = graph.node(user);
-    if (IsOp(node, "SequenceAt")) {
+    if (node.Is("SequenceAt")) {
       const std::optional<size_t> position = Position(graph, node, elements.size());
       if (position) ONWARD_RETURN_IF_ERROR(Become(graph, user, "Identity", {elements[*position]}));
-    } else if (IsOp(node, "ConcatFromSequence") && node.attributes.Int("new_axis", 0) == 0) {
+    } else if (node.Is("ConcatFromSequence") && node.attributes.Int("new_axis", 0) == 0) {
       const int64_t axis = node.attributes.Int("axis", 0);
       ONWARD_RETURN_IF_ERROR(Become(graph, user, "Concat", elements, {{"axis", axis}}));
     }
@@ -139,8 +135,8 @@ absl::Status ResolveStaticSequences(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     if (!graph.alive(id)) continue;
     const Node& node = graph.node(id);
-    if (IsOp(node, "SplitToSequence")) ONWARD_RETURN_IF_ERROR(ResolveSplit(graph, id));
-    if (graph.alive(id) && IsOp(graph.node(id), "SequenceConstruct"))
+    if (node.Is("SplitToSequence")) ONWARD_RETURN_IF_ERROR(ResolveSplit(graph, id));
+    if (graph.alive(id) && graph.node(id).Is("SequenceConstruct"))
       ONWARD_RETURN_IF_ERROR(ResolveConstruct(graph, id));
   }
   return absl::OkStatus();

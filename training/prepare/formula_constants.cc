@@ -149,14 +149,14 @@ bool IsClassWeights(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
     const Node& node = graph.node(user);
-    return (IsOp(node, "SoftmaxCrossEntropyLoss") || IsOp(node, "NegativeLogLikelihoodLoss")) &&
+    return (node.Is("SoftmaxCrossEntropyLoss") || node.Is("NegativeLogLikelihoodLoss")) &&
            InputOf(node, 2) == id;
   });
 }
 
 bool IsProduct(const Graph& graph, ValueId id) {
   const NodeId maker = Maker(graph, id);
-  return maker.valid() && IsOp(graph.node(maker), "MatMul");
+  return maker.valid() && graph.node(maker).Is("MatMul");
 }
 
 // True if an exporter made the name: PyTorch's, or others' that say so or write paths of nodes.

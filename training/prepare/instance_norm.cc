@@ -3,7 +3,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
-#include "graph/rewrite/match.h"
 #include "nn/shape_of.h"
 #include "onward/functions.h"
 #include "onward/nn/normalization.h"
@@ -22,7 +21,7 @@ std::string TextIn(const Node& node, const char* key) {
 }  // namespace
 
 bool IsTrainingInstanceNorm(const Node& node) {
-  return IsOp(node, "InstanceNormalization") && node.metadata.count(kMeanKey) > 0;
+  return node.Is("InstanceNormalization") && node.metadata.count(kMeanKey) > 0;
 }
 
 TrainedInstanceNorm TrainInstanceNorm(GraphSink& sink, NodeId id) {

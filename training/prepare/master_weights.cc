@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/rewrite/add_cast.h"
-#include "graph/rewrite/match.h"
 #include "onward/dtype.h"
 
 namespace onward::training {
@@ -66,7 +65,7 @@ void RoundMasterWeights(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     if (!graph.node(id).metadata.contains(kMasterKey)) continue;
     const ValueId master = graph.node(id).inputs[0], narrow = graph.node(id).outputs[0];
-    if (!IsOp(graph.node(id), "Cast") || !graph.is_constant(master)) continue;
+    if (!graph.node(id).Is("Cast") || !graph.is_constant(master)) continue;
     const Tensor& data = *graph.constant(master);
     const DType dtype = graph.type(narrow).dtype;
     Tensor rounded = dtype == DType::kFloat16 ? Converted<Float16>(data, dtype)

@@ -91,9 +91,9 @@ absl::Status TrainDropouts(Graph& graph, const TrainingModeOptions& options, Mod
     for (const Subgraph& body : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(TrainDropouts(*body.graph, options, change));
     Node& node = GraphEdit(graph).node(id);
-    if (IsRandom(node) && !IsOp(node, "Dropout") && !node.outputs.empty())
+    if (IsRandom(node) && !node.Is("Dropout") && !node.outputs.empty())
       node.metadata.try_emplace(kStreamKey, StreamOf(graph.value(node.outputs[0]).name));
-    if (!IsOp(node, "Dropout") || !MayDrop(graph, node) || IsFrozen(graph, node, options)) continue;
+    if (!node.Is("Dropout") || !MayDrop(graph, node) || IsFrozen(graph, node, options)) continue;
     if (!node.outputs[0].valid()) continue;
     ONWARD_RETURN_IF_ERROR(TrainDropout(graph, id));
     ++change.dropouts;
@@ -106,7 +106,7 @@ absl::Status RemoveDropouts(Graph& graph, ModeChange& change) {
     if (!graph.alive(id)) continue;
     for (const Subgraph& body : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(RemoveDropouts(*body.graph, change));
-    if (!IsOp(graph.node(id), "Dropout")) continue;
+    if (!graph.node(id).Is("Dropout")) continue;
     const Node& node = graph.node(id);
     Patch patch(absl::StrCat("remove_dropout @ ", node.name), graph);
     if (node.outputs[0].valid()) patch.Replace(node.outputs[0], node.inputs[0]);
@@ -243,7 +243,7 @@ void LeaveInBodies(const Graph& graph, ModeChange& change) {
   for (const NodeId id : graph.node_ids()) {
     for (const Subgraph& body : graph.node(id).subgraphs) {
       for (const NodeId inner : body.graph->node_ids()) {
-        if (IsOp(body.graph->node(inner), "BatchNormalization")) {
+        if (body.graph->node(inner).Is("BatchNormalization")) {
           change.left.push_back(absl::StrCat(body.graph->Describe(inner),
                                              " is in a body of control flow, which has no state"));
         }
@@ -260,7 +260,7 @@ absl::Status TrainBatchNormalizations(Model& model, const TrainingModeOptions& o
   BatchNormalizationTrainer trainer(model, options);
   for (const NodeId id : order) {
     const Node& node = graph.node(id);
-    if (!IsOp(node, "BatchNormalization") || IsFrozen(graph, node, options)) continue;
+    if (!node.Is("BatchNormalization") || IsFrozen(graph, node, options)) continue;
     if (IsTraining(node) && IsUpdated(model, node.inputs[3])) continue;
     const std::string description = graph.Describe(id);
     ONWARD_ASSIGN_OR_RETURN(const bool trains, trainer.Train(id));
@@ -372,7 +372,7 @@ absl::StatusOr<ModeChange> SetInferenceMode(Model& model) {
       change.batch_normalizations += frozen;
       continue;
     }
-    if (!IsOp(node, "BatchNormalization") || !IsTraining(node)) continue;
+    if (!node.Is("BatchNormalization") || !IsTraining(node)) continue;
     ONWARD_RETURN_IF_ERROR(FreezeBatchNormalization(model, id, states));
     ++change.batch_normalizations;
   }

@@ -33,8 +33,8 @@ void RequireSeveralValues(Graph& graph,
   for (const NodeId id : graph.node_ids()) {
     Node& node = GraphEdit(graph).node(id);
     for (Subgraph& body : node.subgraphs) RequireSeveralValues(*body.graph, frozen);
-    const bool instance = IsOp(node, "InstanceNormalization");
-    if ((!instance && !IsOp(node, "GroupNormalization")) || frozen(graph, node)) continue;
+    const bool instance = node.Is("InstanceNormalization");
+    if ((!instance && !node.Is("GroupNormalization")) || frozen(graph, node)) continue;
     node.metadata[kSeveralValuesKey] =
         instance && IsOfGroups(graph, node) ? kSeveralValuesOfBatch : "";
   }

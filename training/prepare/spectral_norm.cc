@@ -21,7 +21,7 @@ constexpr char kLeftKey[] = "onward.running_u", kRightKey[] = "onward.running_v"
 NodeId SecondProduct(const Graph& graph, const Node& first) {
   for (const NodeId user : graph.users(first.outputs[0])) {
     const Node& node = graph.node(user);
-    if (node.op_type == "MatMul" && node.inputs[0] == first.outputs[0]) return user;
+    if (node.Is("MatMul") && node.inputs[0] == first.outputs[0]) return user;
   }
   return {};
 }

@@ -47,10 +47,10 @@ bool MayFillRows(const Graph& graph, const Node& where) {
 absl::StatusOr<int> FuseWithGradients(Graph& graph, const PassOptions& options, int& budget) {
   std::vector<NodeId> readers;
   for (const NodeId id : graph.node_ids()) {
-    if (graph.node(id).op_type != "Softmax") continue;
+    if (!graph.node(id).Is("Softmax")) continue;
     const ValueId filled = graph.node(id).inputs[0];
     const NodeId producer = graph.value(filled).producer;
-    if (!producer.valid() || graph.node(producer).op_type != "Where" ||
+    if (!producer.valid() || !graph.node(producer).Is("Where") ||
         !MayFillRows(graph, graph.node(producer)))
       continue;
     Node reader;
@@ -94,7 +94,7 @@ int64_t CountLong(const Graph& graph) {
   int64_t count = 0;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    const bool attention = node.domain.empty() && node.op_type == "Attention";
+    const bool attention = node.Is("Attention");
     count += attention && IsLong(graph, node) ? 1 : 0;
     for (const Subgraph& body : node.subgraphs) count += CountLong(*body.graph);
   }

@@ -106,8 +106,7 @@ absl::Status CheckRequiredShapes(Graph& graph) {
     for (const Subgraph& subgraph : graph.node(id).subgraphs)
       ONWARD_RETURN_IF_ERROR(CheckRequiredShapes(*subgraph.graph));
     const Node& node = graph.node(id);
-    if (node.domain == kOnwardDomain && node.op_type == "RequireShape")
-      ONWARD_RETURN_IF_ERROR(CheckRequired(graph, id));
+    if (node.Is("RequireShape", kOnwardDomain)) ONWARD_RETURN_IF_ERROR(CheckRequired(graph, id));
   }
   return absl::OkStatus();
 }

@@ -85,7 +85,7 @@ bool CollectUsers(const Graph& graph, ValueId weight, const std::string& alias,
   for (const NodeId id : graph.users(weight)) {
     const Node& node = graph.node(id);
     if (!node.subgraphs.empty()) return false;
-    if (node.domain.empty() && node.op_type == "Identity") {
+    if (node.Is("Identity")) {
       if (!CollectUsers(graph, node.outputs[0], graph.value(node.outputs[0]).name, all))
         return false;
       continue;

@@ -22,9 +22,7 @@ namespace {
 // texts beside its nodes speak of.
 constexpr char kDetachedKey[] = "onward.detached";
 
-bool IsStop(const Node& node) {
-  return node.op_type == "StopGradient" && node.domain == kOnwardDomain;
-}
+bool IsStop(const Node& node) { return node.Is("StopGradient", kOnwardDomain); }
 
 bool IsStopped(const Graph& graph, ValueId value) {
   const NodeId maker = Maker(graph, value);
@@ -121,7 +119,7 @@ DetachReport StopDetached(Graph& graph) {
   const auto visit = [&](const auto& self, Graph& at) -> void {
     for (const NodeId id : at.node_ids()) {
       Node& node = GraphEdit(at).node(id);
-      if (IsOp(node, "Identity") && IsDetach(node)) {
+      if (node.Is("Identity") && IsDetach(node)) {
         MakeStop(node);
         ++report.stopped;
       }

@@ -13,8 +13,6 @@
 namespace onward::training {
 namespace {
 
-bool IsOp(const Node& node, const char* op) { return node.domain.empty() && node.op_type == op; }
-
 bool IsMatrix(const Graph& graph, ValueId id) {
   return graph.is_constant(id) && !graph.is_input(id) && !graph.is_output(id) &&
          IsFloating(graph.constant(id)->dtype()) && graph.constant(id)->dims().size() == 2;
@@ -24,7 +22,7 @@ bool IsEmbedding(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return std::any_of(users.begin(), users.end(), [&](NodeId user) {
     const Node& node = graph.node(user);
-    return IsOp(node, "Gather") && node.inputs[0] == id && node.attributes.Int("axis", 0) == 0;
+    return node.Is("Gather") && node.inputs[0] == id && node.attributes.Int("axis", 0) == 0;
   });
 }
 
@@ -32,7 +30,7 @@ bool OnlyMultiplies(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
     const Node& node = graph.node(user);
-    return IsOp(node, "MatMul") && node.inputs[1] == id && node.inputs[0] != id;
+    return node.Is("MatMul") && node.inputs[1] == id && node.inputs[0] != id;
   });
 }
 

@@ -51,7 +51,7 @@ bool IsOfRecurrence(const Graph& graph, ValueId id) {
   const std::vector<NodeId>& users = graph.users(id);
   return !users.empty() && std::all_of(users.begin(), users.end(), [&](NodeId user) {
     const Node& node = graph.node(user);
-    if (!IsOp(node, "LSTM") && !IsOp(node, "GRU") && !IsOp(node, "RNN")) return false;
+    if (!node.Is("LSTM") && !node.Is("GRU") && !node.Is("RNN")) return false;
     return InputOf(node, 1) == id || InputOf(node, 2) == id || InputOf(node, 3) == id;
   });
 }
@@ -62,7 +62,7 @@ bool IsScaleOfAttention(const Graph& graph, ValueId id) {
   return graph.constant(id)->num_elements() == 1 && !users.empty() &&
          std::all_of(users.begin(), users.end(), [&](NodeId user) {
            const Node& node = graph.node(user);
-           return (IsOp(node, "Mul") || IsOp(node, "Div")) &&
+           return (node.Is("Mul") || node.Is("Div")) &&
                   absl::StrContains(ValueOf(node.metadata, "pkg.torch.onnx.fx_node"),
                                     "aten.scaled_dot_product_attention");
          });

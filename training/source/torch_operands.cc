@@ -90,8 +90,7 @@ class Finder {
   ValueId BeforeStop(ValueId value) const {
     for (;;) {
       const NodeId maker = graph_.value(value).producer;
-      if (!maker.valid() || graph_.node(maker).op_type != "StopGradient" ||
-          graph_.node(maker).domain != kOnwardDomain ||
+      if (!maker.valid() || !graph_.node(maker).Is("StopGradient", kOnwardDomain) ||
           graph_.node(maker).metadata.contains(kFxNodeKey))
         return value;
       value = graph_.node(maker).inputs[0];

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "graph/rewrite/keep_outputs.h"
-#include "graph/rewrite/match.h"
 #include "onward/status.h"
 
 namespace onward::training {
@@ -14,7 +13,7 @@ absl::StatusOr<std::vector<std::string>> KeepBatchStatistics(Model& model) {
   std::set<ValueId> read;
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
-    if (IsOp(node, "BatchNormalization") && node.attributes.Int("training_mode", 0) != 0)
+    if (node.Is("BatchNormalization") && node.attributes.Int("training_mode", 0) != 0)
       read.insert({node.inputs[3], node.inputs[4]});
   }
   std::vector<std::string> names;

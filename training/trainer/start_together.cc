@@ -25,7 +25,7 @@ std::string AllReducesOf(const Graph& graph) {
   if (!order.ok()) return text;
   for (const NodeId id : *order) {
     const Node& node = graph.node(id);
-    if (node.domain == kOnwardDomain && node.op_type == "AllReduce")
+    if (node.Is("AllReduce", kOnwardDomain))
       absl::StrAppend(&text, node.name, " ", graph.type(node.outputs[0]).ToString(), "\n");
   }
   return text;
