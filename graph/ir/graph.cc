@@ -8,6 +8,22 @@
 
 namespace onward {
 
+Node Node::WithoutSubgraphs() const {
+  Node copy;
+  copy.schema = schema;
+  copy.domain = domain;
+  copy.op_type = op_type;
+  copy.name = name;
+  copy.doc_string = doc_string;
+  copy.metadata = metadata;
+  copy.inputs = inputs;
+  copy.outputs = outputs;
+  copy.attributes = attributes;
+  copy.provider = provider;
+  copy.origin = origin;
+  return copy;
+}
+
 const Subgraph* Node::FindSubgraph(std::string_view attribute) const {
   for (const Subgraph& subgraph : subgraphs) {
     if (subgraph.attribute == attribute) return &subgraph;
@@ -48,18 +64,7 @@ Graph& Graph::operator=(const Graph& other) {
   nodes_.clear();
   nodes_.reserve(other.nodes_.size());
   for (const Node& from : other.nodes_) {
-    Node& to = nodes_.emplace_back();
-    to.schema = from.schema;
-    to.domain = from.domain;
-    to.op_type = from.op_type;
-    to.name = from.name;
-    to.doc_string = from.doc_string;
-    to.metadata = from.metadata;
-    to.inputs = from.inputs;
-    to.outputs = from.outputs;
-    to.attributes = from.attributes;
-    to.provider = from.provider;
-    to.origin = from.origin;
+    Node& to = nodes_.emplace_back(from.WithoutSubgraphs());
     for (const Subgraph& subgraph : from.subgraphs) {
       to.subgraphs.push_back(
           {subgraph.attribute, std::make_unique<Graph>(*subgraph.graph), subgraph.captures});

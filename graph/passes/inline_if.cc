@@ -36,16 +36,10 @@ class BodyCopy {
 
  private:
   void CopyNode(const Node& from) {
-    Node to;
-    to.schema = from.schema;
-    to.domain = from.domain;
-    to.op_type = from.op_type;
-    to.name = from.name;
-    to.doc_string = from.doc_string;
-    to.metadata = from.metadata;
-    to.attributes = from.attributes;
-    to.provider = from.provider;
-    for (ValueId input : from.inputs) to.inputs.push_back(Outer(input));
+    Node to = from.WithoutSubgraphs();
+    to.outputs.clear();
+    to.origin.clear();
+    for (ValueId& input : to.inputs) input = Outer(input);
     for (const Subgraph& subgraph : from.subgraphs) {
       Subgraph& copy = to.subgraphs.emplace_back();
       copy.attribute = subgraph.attribute;

@@ -77,6 +77,8 @@ struct Node {
     return op_type == op && domain == of_domain;
   }
   const Subgraph* FindSubgraph(std::string_view attribute) const;
+  // A copy of all else.
+  Node WithoutSubgraphs() const;
 };
 
 struct ValueData {

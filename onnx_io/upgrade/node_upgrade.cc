@@ -14,17 +14,7 @@ namespace onward::onnx_io {
 NodeUpgrade::NodeUpgrade(Graph& graph, NodeId id) : graph_(graph), id_(id) {
   // The old node keeps what the graph's lists of users are made from.
   Node& old = GraphEdit(graph).node(id);
-  node.schema = old.schema;
-  node.domain = old.domain;
-  node.op_type = old.op_type;
-  node.name = old.name;
-  node.doc_string = old.doc_string;
-  node.metadata = old.metadata;
-  node.inputs = old.inputs;
-  node.outputs = old.outputs;
-  node.attributes = std::move(old.attributes);
-  node.provider = old.provider;
-  node.origin = old.origin;
+  node = old.WithoutSubgraphs();
   for (Subgraph& subgraph : old.subgraphs) {
     node.subgraphs.push_back({subgraph.attribute, std::move(subgraph.graph), subgraph.captures});
   }

@@ -203,13 +203,12 @@ void GiveMasks(const GradientScope& scope) {
 }
 
 Node NodeLike(const Node& node) {
-  Node like;
-  like.schema = node.schema;
-  like.domain = node.domain;
-  like.op_type = node.op_type;
-  like.name = node.name;
-  like.attributes = node.attributes;
-  like.origin = node.origin;
+  Node like = node.WithoutSubgraphs();
+  like.inputs.clear();
+  like.outputs.clear();
+  like.doc_string.clear();
+  like.metadata.clear();
+  like.provider.clear();
   return like;
 }
 

@@ -15,20 +15,9 @@ using namespace expr;  // NOLINT: rules read as formulas
 absl::StatusOr<Expr> MaskOf(const GradientScope& s) {
   if (s.node().outputs.size() > 1 && s.output(1).valid()) return s.output(1);
   Graph& graph = s.sink().graph();
-  Node node;
-  {
-    const Node& old = s.node();
-    node.schema = old.schema;
-    node.domain = old.domain;
-    node.op_type = old.op_type;
-    node.name = old.name;
-    node.doc_string = old.doc_string;
-    node.metadata = old.metadata;
-    node.inputs = old.inputs;
-    node.outputs = {old.outputs[0]};
-    node.attributes = old.attributes;
-    node.origin = old.origin;
-  }
+  Node node = s.node().WithoutSubgraphs();
+  node.outputs.resize(1);
+  node.provider.clear();
   const std::string name =
       graph.UniqueName(absl::StrCat(graph.value(node.outputs[0]).name, "/mask"));
   node.outputs.push_back(GraphEdit(graph).AddValue(name, Type::Tensor(DType::kBool)));
