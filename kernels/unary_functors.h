@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/ops/selu.h"
 #include "kernels/functor.h"
 
 namespace onward::kernels::functors {
@@ -140,8 +141,7 @@ struct Celu {
 };
 
 struct Selu {
-  static constexpr FunctorParameter kParameters[] = {{"alpha", 1.67326319217681884765625f},
-                                                     {"gamma", 1.05070102214813232421875f}};
+  static constexpr FunctorParameter kParameters[] = {{"alpha", kSeluAlpha}, {"gamma", kSeluGamma}};
   float alpha, gamma;
   template <typename T>
   ONWARD_HOST_DEVICE T operator()(T x) const {

@@ -7,31 +7,8 @@
 namespace onward::kernels::cpu {
 namespace {
 
-// Names and defaults of an op's parameters.
-struct ParameterNames {
-  const char* first = nullptr;
-  float first_default = 0;
-  const char* second = nullptr;
-  float second_default = 0;
-};
-
-constexpr ParameterNames NamesOf(FloatUnary op) {
-  switch (op) {
-    case FloatUnary::kCelu:
-    case FloatUnary::kElu:
-    case FloatUnary::kSwish:
-    case FloatUnary::kThresholdedRelu:
-      return {"alpha", 1.0f};
-    case FloatUnary::kLeakyRelu:
-      return {"alpha", 0.01f};
-    case FloatUnary::kHardSigmoid:
-      return {"alpha", 0.2f, "beta", 0.5f};
-    case FloatUnary::kSelu:
-      return {"alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f};
-    default:
-      return {};
-  }
-}
+// Of ops without attributes.
+struct NoParameters {};
 
 constexpr bool IsCheap(FloatUnary op) {
   return op == FloatUnary::kAbs || op == FloatUnary::kNeg || op == FloatUnary::kRelu ||
@@ -39,15 +16,12 @@ constexpr bool IsCheap(FloatUnary op) {
          op == FloatUnary::kHardSwish || op == FloatUnary::kHardSigmoid;
 }
 
-template <FloatUnary kOp>
+// `Functor` has the op's parameters, with their defaults.
+template <FloatUnary kOp, typename Functor = NoParameters>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
-  constexpr ParameterNames kNames = NamesOf(kOp);
   LoopParameters parameters;
-  if constexpr (kNames.first != nullptr)
-    parameters.values[0] = spec.attributes().Float(kNames.first, kNames.first_default);
-  if constexpr (kNames.second != nullptr)
-    parameters.values[1] = spec.attributes().Float(kNames.second, kNames.second_default);
+  ReadFunctorParameters<Functor>(spec.attributes(), parameters.values);
   const UnaryLoop loop = kUnaryPerTarget.For(TargetOf(spec))(kOp);
   return std::make_unique<UnaryKernel>(loop, sizeof(float), sizeof(float), parameters,
                                        IsCheap(kOp) ? kCheapGrain : 4 * kMathGrain);
@@ -61,39 +35,40 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGelu(const NodeSpec& spec) {
       absl::StrCat("approximate is '", approximate, "', not 'none' or 'tanh'"));
 }
 
-template <FloatUnary kOp>
+template <FloatUnary kOp, typename Functor = NoParameters>
 constexpr KernelEntry Row(std::string_view op, std::string_view name) {
-  return {"", op, name, Make<kOp>, kVectorTargets};
+  return {"", op, name, Make<kOp, Functor>, kVectorTargets};
 }
 
 constexpr KernelEntry kKernels[] = {
     Row<FloatUnary::kAbs>("Abs", "abs"),
     Row<FloatUnary::kAtan>("Atan", "atan"),
     Row<FloatUnary::kCeil>("Ceil", "ceil"),
-    Row<FloatUnary::kCelu>("Celu", "celu"),
+    Row<FloatUnary::kCelu, functors::Celu>("Celu", "celu"),
     Row<FloatUnary::kCos>("Cos", "cos"),
-    Row<FloatUnary::kElu>("Elu", "elu"),
+    Row<FloatUnary::kElu, functors::Elu>("Elu", "elu"),
     Row<FloatUnary::kErf>("Erf", "erf"),
     Row<FloatUnary::kExp>("Exp", "exp"),
     Row<FloatUnary::kFloor>("Floor", "floor"),
-    Row<FloatUnary::kHardSigmoid>("HardSigmoid", "hard_sigmoid"),
+    Row<FloatUnary::kHardSigmoid, functors::HardSigmoid>("HardSigmoid", "hard_sigmoid"),
     Row<FloatUnary::kHardSwish>("HardSwish", "hard_swish"),
-    Row<FloatUnary::kLeakyRelu>("LeakyRelu", "leaky_relu"),
+    Row<FloatUnary::kLeakyRelu, functors::LeakyRelu>("LeakyRelu", "leaky_relu"),
     Row<FloatUnary::kLog>("Log", "log"),
     Row<FloatUnary::kMish>("Mish", "mish"),
     Row<FloatUnary::kNeg>("Neg", "neg"),
     Row<FloatUnary::kReciprocal>("Reciprocal", "reciprocal"),
     Row<FloatUnary::kRelu>("Relu", "relu"),
     Row<FloatUnary::kRound>("Round", "round"),
-    Row<FloatUnary::kSelu>("Selu", "selu"),
+    Row<FloatUnary::kSelu, functors::Selu>("Selu", "selu"),
     Row<FloatUnary::kSigmoid>("Sigmoid", "sigmoid"),
     Row<FloatUnary::kSin>("Sin", "sin"),
     Row<FloatUnary::kSoftplus>("Softplus", "softplus"),
     Row<FloatUnary::kSoftsign>("Softsign", "softsign"),
     Row<FloatUnary::kSqrt>("Sqrt", "sqrt"),
-    Row<FloatUnary::kSwish>("Swish", "swish"),
+    Row<FloatUnary::kSwish, functors::Swish>("Swish", "swish"),
     Row<FloatUnary::kTanh>("Tanh", "tanh"),
-    Row<FloatUnary::kThresholdedRelu>("ThresholdedRelu", "thresholded_relu"),
+    Row<FloatUnary::kThresholdedRelu, functors::ThresholdedRelu>("ThresholdedRelu",
+                                                                 "thresholded_relu"),
     {"", "Gelu", "gelu", MakeGelu, kVectorTargets},
 };
 

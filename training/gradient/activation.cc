@@ -1,6 +1,7 @@
 // Activations. At kinks and far out the derivative is PyTorch's; what is exponentiated in a branch
 // that is not taken stays finite, so that gradients of gradients do too.
 #include "graph/ops/onward_schemas.h"
+#include "graph/ops/selu.h"
 #include "training/gradient/families.h"
 #include "training/gradient/parts.h"
 
@@ -49,8 +50,8 @@ Result CeluRule(const GradientScope& s) {
   return {{Where(Positive(s.input(0)), dy, dy * ExpOfNegative(s.input(0), alpha))}};
 }
 Result SeluRule(const GradientScope& s) {
-  const double alpha = s.attributes().Float("alpha", 1.67326319217681884765625f);
-  const double gamma = s.attributes().Float("gamma", 1.05070102214813232421875f);
+  const double alpha = s.attributes().Float("alpha", kSeluAlpha);
+  const double gamma = s.attributes().Float("gamma", kSeluGamma);
   const Expr dy = s.upstream(0) * gamma;
   return {{Where(Positive(s.input(0)), dy, dy * ExpOfNegative(s.input(0)) * alpha)}};
 }
