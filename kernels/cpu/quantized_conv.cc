@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/channels_last.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/quantized_conv_plan.h"
+#include "kernels/cpu/quantized_counts.h"
 #include "kernels/cpu/quantized_filters.h"
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/cpu/transpose_bytes.h"
@@ -42,7 +42,6 @@ class Int8Conv : public Kernel {
   absl::Status Run(RunContext& context) const override;
 
  private:
-  absl::Status CheckCounts(const BindContext& context, int64_t filters) const;
   void PrepareFilters(const RunContext& context, const QuantizedConvPlan& s, Int8Finish& f) const;
   void FillBand(const RunContext& context, const QuantizedConvPlan& s, int64_t image, int64_t group,
                 const QuantizedConvPlan::Band& band, char* own) const;
@@ -64,23 +63,6 @@ class Int8Conv : public Kernel {
   PackedFilters packed_;
 };
 
-absl::Status Int8Conv::CheckCounts(const BindContext& context, int64_t filters) const {
-  for (const int i : {inputs_.x_zero, inputs_.x_scale, inputs_.y_scale, inputs_.y_zero}) {
-    if (i < 0 || !context.has_input(i) || NumElements(context.input_dims(i)) == 1) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input ", i, " has shape ", DimsString(context.input_dims(i)), ", must have one element"));
-  }
-  for (const int i : {inputs_.w_zero, inputs_.w_scale}) {
-    if (i < 0 || !context.has_input(i)) continue;
-    const int64_t count = NumElements(context.input_dims(i));
-    if (count == 1 || count == filters) continue;
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " has shape ",
-                                                   DimsString(context.input_dims(i)),
-                                                   ", must have 1 or ", filters, " elements"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Int8Conv::Bind(BindContext& context) const {
   const bool has_bias = inputs_.bias >= 0 && context.has_input(inputs_.bias);
   const DimsView bias = has_bias ? context.input_dims(inputs_.bias) : DimsView();
@@ -89,7 +71,9 @@ absl::Status Int8Conv::Bind(BindContext& context) const {
   ONWARD_ASSIGN_OR_RETURN(
       const ConvGeometry g,
       ConvDims(attributes_, x, context.input_dims(inputs_.w), has_bias ? &bias : nullptr));
-  ONWARD_RETURN_IF_ERROR(CheckCounts(context, g.filters));
+  ONWARD_RETURN_IF_ERROR(
+      CheckOneElement(context, {inputs_.x_zero, inputs_.x_scale, inputs_.y_scale, inputs_.y_zero}));
+  ONWARD_RETURN_IF_ERROR(CheckOneOrEach(context, {inputs_.w_zero, inputs_.w_scale}, g.filters));
   const Dims& y = g.output;
   context.SetOutput(0, form_.y_last ? Dims{y[0], y[2], y[3], y[1]} : y);
   auto* s = context.NewState<QuantizedConvPlan>();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/int8_pack.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/quantized_counts.h"
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/shapes/matmul.h"
 
@@ -60,7 +60,6 @@ class Int8MatMul : public Kernel {
   absl::Status Run(RunContext& context) const override;
 
  private:
-  absl::Status CheckCounts(const BindContext& context, int64_t n) const;
   void PackB(RunContext& context, const ProductState& s, char* scratch) const;
   void PackA(RunContext& context, const ProductState& s, char* scratch) const;
   void PrepareColumns(RunContext& context, const ProductState& s, const int32_t* sums,
@@ -81,27 +80,13 @@ class Int8MatMul : public Kernel {
   PackedBytes packed_;
 };
 
-absl::Status Int8MatMul::CheckCounts(const BindContext& context, int64_t n) const {
-  for (const int i : {inputs_.a_zero, inputs_.a_scale, inputs_.y_scale, inputs_.y_zero}) {
-    if (i < 0 || !context.has_input(i) || NumElements(context.input_dims(i)) == 1) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input ", i, " has shape ", DimsString(context.input_dims(i)), ", must have one element"));
-  }
-  for (const int i : {inputs_.b_zero, inputs_.b_scale, inputs_.bias}) {
-    if (i < 0 || !context.has_input(i)) continue;
-    const int64_t count = NumElements(context.input_dims(i));
-    if (count == n || (count == 1 && i != inputs_.bias)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " has shape ",
-                                                   DimsString(context.input_dims(i)),
-                                                   ", must have 1 or ", n, " elements"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Int8MatMul::Bind(BindContext& context) const {
   const DimsView b = context.input_dims(inputs_.b);
   ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g, MatMulDims(context.input_dims(0), b));
-  ONWARD_RETURN_IF_ERROR(CheckCounts(context, g.n));
+  ONWARD_RETURN_IF_ERROR(
+      CheckOneElement(context, {inputs_.a_zero, inputs_.a_scale, inputs_.y_scale, inputs_.y_zero}));
+  ONWARD_RETURN_IF_ERROR(CheckOneOrEach(context, {inputs_.b_zero, inputs_.b_scale}, g.n));
+  ONWARD_RETURN_IF_ERROR(CheckEach(context, inputs_.bias, g.n));
   context.SetOutput(0, g.output);
   ProductState* s = context.NewState<ProductState>();
   s->m = g.m;
