@@ -291,12 +291,26 @@ void RunUnits(const StridedCopy& copy, const char* from, char* to, int64_t begin
 
 }  // namespace
 
+void BindStridedCopy(BindContext& context, const StridedView& view) {
+  auto* copy = context.NewState<StridedCopy>();
+  *copy =
+      PlanStridedCopy(context, context.input_dtype(0), view.dims, view.strides, Strides(view.dims));
+  context.SetOutput(0, view.output);
+  if (copy->flat) context.AliasOutput(0, 0);
+}
+
 void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const void* from,
                     void* to) {
   if (copy.flat && from == to) return;
   context.ParallelFor(copy.units, copy.grain, [&](int64_t begin, int64_t end) {
     RunUnits(copy, static_cast<const char*>(from), static_cast<char*>(to), begin, end);
   });
+}
+
+absl::Status RunBoundCopy(const RunContext& context) {
+  RunStridedCopy(context, context.state<StridedCopy>(), context.input(0).data,
+                 context.output(0).data);
+  return absl::OkStatus();
 }
 
 }  // namespace onward::kernels::cpu

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/bind/strided_view.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
@@ -31,7 +32,13 @@ struct StridedCopy {
 StridedCopy PlanStridedCopy(BindContext& context, DType dtype, DimsView dims, DimsView from,
                             DimsView to);
 
+// Prepares the first output as the view of the first input, in a StridedCopy that is the binding's
+// state; an output that is the input's elements in their order shares its memory.
+void BindStridedCopy(BindContext& context, const StridedView& view);
+
 // `from` and `to` are the addresses of the box's first element.
 void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const void* from, void* to);
+// What BindStridedCopy has prepared.
+absl::Status RunBoundCopy(const RunContext& context);
 
 }  // namespace onward::kernels::cpu

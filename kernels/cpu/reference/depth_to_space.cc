@@ -23,11 +23,7 @@ class BlockedTranspose : public Kernel {
     }
     return to_space_ ? BindToSpace(context, dims) : BindToDepth(context, dims);
   }
-  absl::Status Run(RunContext& context) const override {
-    RunStridedCopy(context, context.state<StridedCopy>(), context.input(0).data,
-                   context.output(0).data);
-    return absl::OkStatus();
-  }
+  absl::Status Run(RunContext& context) const override { return RunBoundCopy(context); }
 
  private:
   absl::Status BindToSpace(BindContext& context, DimsView dims) const {

@@ -16,18 +16,10 @@ class Repeat : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const std::optional<StridedView> view, view_(context));
     if (!view) return context.Defer();
-    auto* copy = context.NewState<StridedCopy>();
-    *copy = PlanStridedCopy(context, context.input_dtype(0), view->dims, view->strides,
-                            Strides(view->dims));
-    context.SetOutput(0, view->output);
-    if (copy->flat) context.AliasOutput(0, 0);
+    BindStridedCopy(context, *view);
     return absl::OkStatus();
   }
-  absl::Status Run(RunContext& context) const override {
-    RunStridedCopy(context, context.state<StridedCopy>(), context.input(0).data,
-                   context.output(0).data);
-    return absl::OkStatus();
-  }
+  absl::Status Run(RunContext& context) const override { return RunBoundCopy(context); }
 
  private:
   const View view_;

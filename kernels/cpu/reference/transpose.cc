@@ -17,18 +17,10 @@ class Transpose : public Kernel {
   explicit Transpose(std::vector<int64_t> perm) : perm_(std::move(perm)) {}
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const StridedView view, TransposeView(perm_, context.input_dims(0)));
-    auto* copy = context.NewState<StridedCopy>();
-    *copy = PlanStridedCopy(context, context.input_dtype(0), view.dims, view.strides,
-                            Strides(view.dims));
-    context.SetOutput(0, view.output);
-    if (copy->flat) context.AliasOutput(0, 0);
+    BindStridedCopy(context, view);
     return absl::OkStatus();
   }
-  absl::Status Run(RunContext& context) const override {
-    RunStridedCopy(context, context.state<StridedCopy>(), context.input(0).data,
-                   context.output(0).data);
-    return absl::OkStatus();
-  }
+  absl::Status Run(RunContext& context) const override { return RunBoundCopy(context); }
 
  private:
   const std::vector<int64_t> perm_;
