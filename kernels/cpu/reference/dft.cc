@@ -3,27 +3,13 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/fourier.h"
+#include "kernels/cpu/reference/one_integer.h"
 #include "kernels/cpu/reference/single_fourier.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxLength = int64_t{1} << 30;
-
-// An optional input that must be one integer.
-absl::Status ReadScalar(const BindContext& context, int i, const char* name, int64_t* value,
-                        bool* known) {
-  if (!context.has_input(i)) return absl::OkStatus();
-  if (NumElements(context.input_dims(i)) != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has shape ", DimsString(context.input_dims(i)), ", must be a scalar"));
-  }
-  const TensorView* view = context.input_value(i);
-  *known = *known && view != nullptr;
-  if (view == nullptr) return absl::OkStatus();
-  *value = view->dtype == DType::kInt32 ? *view->as<const int32_t>() : *view->as<const int64_t>();
-  return absl::OkStatus();
-}
 
 absl::Status CheckLength(const char* name, int64_t length) {
   if (length >= 1 && length <= kMaxLength) return absl::OkStatus();
@@ -95,8 +81,8 @@ class Dft : public Kernel {
     const auto rank = static_cast<int64_t>(dims.size());
     int64_t given_axis = -2, length = -1;
     bool known = true;
-    ONWARD_RETURN_IF_ERROR(ReadScalar(context, 1, "dft_length", &length, &known));
-    ONWARD_RETURN_IF_ERROR(ReadScalar(context, 2, "axis", &given_axis, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 1, "dft_length", &length, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 2, "axis", &given_axis, &known));
     if (!known) return context.Defer();
     ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(given_axis, rank));
     const int64_t parts = dims.back();
@@ -214,9 +200,9 @@ class Stft : public Kernel {
     const int64_t parts = dims.size() == 3 ? dims[2] : 1;
     int64_t step = 0, frame = dims[1];
     bool known = true;
-    ONWARD_RETURN_IF_ERROR(ReadScalar(context, 1, "frame_step", &step, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 1, "frame_step", &step, &known));
     if (context.has_input(2)) frame = NumElements(context.input_dims(2));
-    ONWARD_RETURN_IF_ERROR(ReadScalar(context, 3, "frame_length", &frame, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 3, "frame_length", &frame, &known));
     if (!known) return context.Defer();
     ONWARD_RETURN_IF_ERROR(CheckLength("frame_length", frame));
     ONWARD_RETURN_IF_ERROR(CheckLength("frame_step", step));

@@ -1,25 +1,17 @@
 // Optional, OptionalHasElement, OptionalGetElement. An optional that holds something is that thing;
 // one that holds nothing is the empty Value.
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/at_run.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-class AtRun : public Kernel {
- public:
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutputAtRun(0);
-    return absl::OkStatus();
-  }
-
- protected:
-  static Value InputValue(const RunContext& context) {
-    if (!context.has_input(0)) return Value();
-    const SlotValue& slot = context.input_slot(0);
-    if (slot.object != nullptr) return *slot.object;
-    return slot.tensor.dtype == DType::kUndefined ? Value() : Value(CopyOf(slot.tensor));
-  }
-};
+Value InputValue(const RunContext& context) {
+  if (!context.has_input(0)) return Value();
+  const SlotValue& slot = context.input_slot(0);
+  if (slot.object != nullptr) return *slot.object;
+  return slot.tensor.dtype == DType::kUndefined ? Value() : Value(CopyOf(slot.tensor));
+}
 
 class Optional : public AtRun {
  public:
@@ -52,15 +44,10 @@ class OptionalGetElement : public AtRun {
   }
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec&) {
-  return std::make_unique<K>();
-}
-
 constexpr KernelEntry kKernels[] = {
-    {"", "Optional", "optional_reference", Make<Optional>},
-    {"", "OptionalHasElement", "optional_has_element_reference", Make<OptionalHasElement>},
-    {"", "OptionalGetElement", "optional_get_element_reference", Make<OptionalGetElement>},
+    {"", "Optional", "optional_reference", MakeAtRun<Optional>},
+    {"", "OptionalHasElement", "optional_has_element_reference", MakeAtRun<OptionalHasElement>},
+    {"", "OptionalGetElement", "optional_get_element_reference", MakeAtRun<OptionalGetElement>},
 };
 
 }  // namespace

@@ -3,41 +3,33 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/at_run.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-class AtRun : public Kernel {
- public:
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutputAtRun(0);
-    return absl::OkStatus();
+absl::StatusOr<const SequenceData*> Sequence(const RunContext& context, int i) {
+  const Value* object = context.input_slot(i).object;
+  if (object == nullptr || !object->is_sequence())
+    return absl::InvalidArgumentError(absl::StrCat("input ", i, " is not a sequence"));
+  return &object->sequence();
+}
+// The position that input i gives, in [0, count); `otherwise` without that input.
+absl::StatusOr<int64_t> Position(const RunContext& context, int i, size_t size, int64_t count,
+                                 int64_t otherwise) {
+  if (!context.has_input(i)) return otherwise;
+  const TensorView& view = context.input(i);
+  if (view.num_elements() != 1)
+    return absl::InvalidArgumentError("the position must have one element");
+  const int64_t given = IndexAt(view, 0);
+  const int64_t position = given < 0 ? given + static_cast<int64_t>(size) : given;
+  if (position < 0 || position >= count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("position ", given, " is out of range for a sequence of ", size));
   }
-
- protected:
-  static absl::StatusOr<const SequenceData*> Sequence(const RunContext& context, int i) {
-    const Value* object = context.input_slot(i).object;
-    if (object == nullptr || !object->is_sequence())
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is not a sequence"));
-    return &object->sequence();
-  }
-  // The position that input i gives, in [0, count); `otherwise` without that input.
-  static absl::StatusOr<int64_t> Position(const RunContext& context, int i, size_t size,
-                                          int64_t count, int64_t otherwise) {
-    if (!context.has_input(i)) return otherwise;
-    const TensorView& view = context.input(i);
-    if (view.num_elements() != 1)
-      return absl::InvalidArgumentError("the position must have one element");
-    const int64_t given = IndexAt(view, 0);
-    const int64_t position = given < 0 ? given + static_cast<int64_t>(size) : given;
-    if (position < 0 || position >= count) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("position ", given, " is out of range for a sequence of ", size));
-    }
-    return position;
-  }
-};
+  return position;
+}
 
 class SequenceConstruct : public AtRun {
  public:
@@ -108,18 +100,13 @@ class SequenceLength : public AtRun {
   }
 };
 
-template <typename K>
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const NodeSpec&) {
-  return std::make_unique<K>();
-}
-
 constexpr KernelEntry kKernels[] = {
-    {"", "SequenceConstruct", "sequence_construct_reference", Make<SequenceConstruct>},
-    {"", "SequenceEmpty", "sequence_empty_reference", Make<SequenceEmpty>},
-    {"", "SequenceAt", "sequence_at_reference", Make<SequenceAt>},
-    {"", "SequenceInsert", "sequence_insert_reference", Make<SequenceInsert>},
-    {"", "SequenceErase", "sequence_erase_reference", Make<SequenceErase>},
-    {"", "SequenceLength", "sequence_length_reference", Make<SequenceLength>},
+    {"", "SequenceConstruct", "sequence_construct_reference", MakeAtRun<SequenceConstruct>},
+    {"", "SequenceEmpty", "sequence_empty_reference", MakeAtRun<SequenceEmpty>},
+    {"", "SequenceAt", "sequence_at_reference", MakeAtRun<SequenceAt>},
+    {"", "SequenceInsert", "sequence_insert_reference", MakeAtRun<SequenceInsert>},
+    {"", "SequenceErase", "sequence_erase_reference", MakeAtRun<SequenceErase>},
+    {"", "SequenceLength", "sequence_length_reference", MakeAtRun<SequenceLength>},
 };
 
 }  // namespace

@@ -5,18 +5,11 @@
 #include "graph/base/checked.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/at_run.h"
 #include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-class AtRun : public Kernel {
- public:
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutputAtRun(0);
-    return absl::OkStatus();
-  }
-};
 
 // Copies `rows` runs of `run` elements between strides in elements.
 void CopyRuns(DType dtype, const void* from, int64_t from_at, int64_t from_stride, void* to,

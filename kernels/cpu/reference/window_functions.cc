@@ -3,6 +3,7 @@
 #include "kernels/cast_convert.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/cpu/reference/one_integer.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -10,20 +11,6 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 // Elements of one window or matrix: far above any use, far below an overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 32;
-
-// An input that must be one integer. `*known` is false when its value is not known yet.
-absl::Status ReadInteger(const BindContext& context, int i, const char* name, int64_t* value,
-                         bool* known) {
-  if (NumElements(context.input_dims(i)) != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has shape ", DimsString(context.input_dims(i)), ", must be a scalar"));
-  }
-  const TensorView* view = context.input_value(i);
-  *known = *known && view != nullptr;
-  if (view == nullptr) return absl::OkStatus();
-  *value = view->dtype == DType::kInt32 ? *view->as<const int32_t>() : *view->as<const int64_t>();
-  return absl::OkStatus();
-}
 
 // w(n) = a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N)
 struct Cosines {
@@ -43,7 +30,7 @@ class Window : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     int64_t size = 0;
     bool known = true;
-    ONWARD_RETURN_IF_ERROR(ReadInteger(context, 0, "size", &size, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 0, "size", &size, &known));
     if (!known) return context.Defer();
     if (size < 0 || size > kMaxElements)
       return absl::InvalidArgumentError(absl::StrCat("size is ", size, ", is out of range"));
@@ -102,8 +89,8 @@ class MelWeightMatrix : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     int64_t bins = 0, length = 0;
     bool known = true;
-    ONWARD_RETURN_IF_ERROR(ReadInteger(context, 0, "num_mel_bins", &bins, &known));
-    ONWARD_RETURN_IF_ERROR(ReadInteger(context, 1, "dft_length", &length, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 0, "num_mel_bins", &bins, &known));
+    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 1, "dft_length", &length, &known));
     static constexpr const char* kNames[] = {"sample_rate", "lower_edge_hertz", "upper_edge_hertz"};
     for (int i = 2; i < 5; ++i) {
       if (NumElements(context.input_dims(i)) != 1) {
