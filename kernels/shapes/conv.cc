@@ -56,21 +56,9 @@ absl::Status PlaceTransposed(AutoPad auto_pad, int64_t output_padding, int64_t w
 
 }  // namespace
 
-int64_t ConvGeometry::input_size() const {
-  int64_t size = 1;
-  for (const WindowAxis& axis : axes) size *= axis.input;
-  return size;
-}
-int64_t ConvGeometry::output_size() const {
-  int64_t size = 1;
-  for (const WindowAxis& axis : axes) size *= axis.output;
-  return size;
-}
-int64_t ConvGeometry::kernel_size() const {
-  int64_t size = 1;
-  for (const WindowAxis& axis : axes) size *= axis.kernel;
-  return size;
-}
+int64_t ConvGeometry::input_size() const { return InputSize(axes); }
+int64_t ConvGeometry::output_size() const { return OutputSize(axes); }
+int64_t ConvGeometry::kernel_size() const { return KernelSize(axes); }
 
 absl::StatusOr<ConvAttributes> ConvAttributes::Parse(const NodeSpec& spec) {
   ConvAttributes result;

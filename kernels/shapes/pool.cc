@@ -5,16 +5,8 @@
 
 namespace onward::kernels {
 
-int64_t PoolGeometry::input_size() const {
-  int64_t size = 1;
-  for (const WindowAxis& axis : axes) size *= axis.input;
-  return size;
-}
-int64_t PoolGeometry::output_size() const {
-  int64_t size = 1;
-  for (const WindowAxis& axis : axes) size *= axis.output;
-  return size;
-}
+int64_t PoolGeometry::input_size() const { return InputSize(axes); }
+int64_t PoolGeometry::output_size() const { return OutputSize(axes); }
 
 absl::StatusOr<PoolAttributes> PoolAttributes::Parse(const NodeSpec& spec) {
   PoolAttributes result;

@@ -52,6 +52,24 @@ absl::Status Place(AutoPad auto_pad, bool ceil_mode, WindowAxis& axis) {
 
 }  // namespace
 
+int64_t InputSize(const WindowAxes& axes) {
+  int64_t size = 1;
+  for (const WindowAxis& axis : axes) size *= axis.input;
+  return size;
+}
+
+int64_t OutputSize(const WindowAxes& axes) {
+  int64_t size = 1;
+  for (const WindowAxis& axis : axes) size *= axis.output;
+  return size;
+}
+
+int64_t KernelSize(const WindowAxes& axes) {
+  int64_t size = 1;
+  for (const WindowAxis& axis : axes) size *= axis.kernel;
+  return size;
+}
+
 absl::StatusOr<WindowAttributes> WindowAttributes::Parse(const NodeSpec& spec) {
   WindowAttributes result;
   const std::string auto_pad = spec.attributes().String("auto_pad", "NOTSET");

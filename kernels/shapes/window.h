@@ -53,6 +53,11 @@ struct WindowAxis {
 };
 using WindowAxes = absl::InlinedVector<WindowAxis, 3>;
 
+// Products of the axes' sizes.
+int64_t InputSize(const WindowAxes& axes);
+int64_t OutputSize(const WindowAxes& axes);
+int64_t KernelSize(const WindowAxes& axes);
+
 // The outputs [begin, end) of an axis whose tap `k` lies inside the input.
 void OutputsOfTap(const WindowAxis& axis, int64_t k, int64_t* begin, int64_t* end);
 
