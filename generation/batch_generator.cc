@@ -163,7 +163,7 @@ void Generator::Start(std::unique_ptr<Text> text) {
   const size_t row = ChooseRow(*text);
   // The last token is read again: its scores are wanted.
   const size_t kept =
-      text->scores_prompt()
+      text->scores_prompt() || !options_.shares_prefixes
           ? 0
           : std::min(CommonPrefix(slots_->tokens(row), text->tokens()), text->tokens().size() - 1);
   slots_->Cut(row, kept);

@@ -271,6 +271,38 @@ TEST(BatchGenerator, ReusesWhatARowHolds) {
   }
 }
 
+// One text at a time, each of which reads its prompt from the start: whatever the row read before,
+// scores have the same bits.
+TEST_P(BatchGeneratorTest, WithoutSharedPrefixesScoresHaveTheSameBits) {
+  const BatchGeneratorOptions options = {.context = 32, .rows = 1, .shares_prefixes = false};
+  const auto logs = [&](const std::vector<std::vector<int64_t>>& before) {
+    const auto generator = Make(GetParam().model(), options);
+    std::vector<double> seen;
+    const auto ask = [&](const std::vector<int64_t>& prompt) {
+      Ended ended;
+      GenerateOptions few;
+      few.max_new_tokens = 6;
+      TextRequest request = Asking(prompt, ended, few);
+      request.log_probabilities = true;
+      seen.clear();
+      request.on_token = [&](const TextToken& token) {
+        seen.push_back(token.log_probability);
+        return true;
+      };
+      ASSERT_TRUE(generator->Add(std::move(request)).ok());
+      Finishes(*generator);
+      ASSERT_TRUE(ended.finish.ok()) << ended.finish.status();
+    };
+    for (const std::vector<int64_t>& prompt : before) ask(prompt);
+    ask({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+    return seen;
+  };
+  const std::vector<double> fresh = logs({});
+  EXPECT_EQ(fresh.size(), 6u);
+  EXPECT_EQ(logs({{1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0}}), fresh);
+  EXPECT_EQ(logs({{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {3}}), fresh);
+}
+
 // Only even tokens, none of which comes twice in a row.
 class EvenTokens : public TokenConstraint {
  public:

@@ -48,6 +48,9 @@ struct BatchGeneratorOptions {
   int64_t context = 0;         // the most tokens that the model can see, 0 where there is no limit
   int64_t rows = 8;            // texts at once
   int64_t prompt_tokens = 64;  // the most tokens of prompts read between two steps of other texts
+  // A text does not read again what its row still has of the one before. The last bits of scores
+  // depend on how a prompt was read.
+  bool shares_prefixes = true;
 };
 
 class BatchGenerator {
