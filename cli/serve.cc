@@ -70,20 +70,22 @@ absl::StatusOr<std::unique_ptr<generation::BatchGenerator>> LoadGenerator(
   ONWARD_ASSIGN_OR_RETURN(Model model, loader.import(path));
   generation::BatchGeneratorOptions options;
   options.context = context;
+  if (loader.deterministic) options.rows = 1;
+  options.shares_prefixes = !loader.deterministic;
   return generation::BatchGenerator::Create(std::move(model), session, options);
 }
 
 // Served models own their bytes: files may be overwritten in place.
 void SetLoaders(const CommonOptions& common, serving::ServerOptions& options) {
   SessionOptions session = common.session();
-  // One row alone and in a batch may differ in the last bits.
-  session.check_rows = !common.deterministic;
+  session.check_rows = true;
   // Batches of each number of rows have a plan of their own.
   session.max_bindings = 80;
   session.pool = std::make_shared<ThreadPool>(options.scheduling.cores);
   session.memory =
       std::make_shared<MemoryLimit>(session.max_memory > 0 ? session.max_memory : MachineMemory());
   serving::SessionLoader loader;
+  loader.deterministic = common.deterministic;
   loader.import = [memory = session.memory](const std::string& path) {
     const MemoryScope scope(memory);
     ImportOptions import;

@@ -12,6 +12,7 @@
 #include "serving/protocol/datatype.h"
 #include "serving/repository/config_check.h"
 #include "serving/repository/labels.h"
+#include "serving/scheduling/batch.h"
 #include "serving/scheduling/thread_gain.h"
 #include "serving/text/text_model.h"
 
@@ -68,10 +69,10 @@ bool HasRows(const Session& session) {
 }
 
 // `configured` 0: as many as is usual.
-int64_t MostBatchRows(const Session& session, int64_t configured) {
+int64_t MostBatchRows(const Session& session, int64_t configured, bool deterministic) {
   // Rows of larger batches take as long or longer, as they leave the caches.
   constexpr int64_t kUsual = 32;
-  if (!session.RowsAreIndependent().ok()) return 0;
+  if (deterministic || !session.RowsAreIndependent().ok()) return 0;
   return configured > 0 ? configured : kUsual;
 }
 
@@ -139,8 +140,10 @@ ServedModel::ServedModel(std::string name, std::shared_ptr<Session> session, Ser
       facts_(std::move(facts)),
       interface_(std::move(interface)),
       has_rows_(facts_.config->max_batch_size() > 0 || HasRows(*session_)),
-      most_batch_rows_(MostBatchRows(*session_, facts_.config->max_batch_size())),
-      gains_by_threads_(GainsByThreads(*session_)) {}
+      most_batch_rows_(
+          MostBatchRows(*session_, facts_.config->max_batch_size(), facts_.deterministic)),
+      gains_by_threads_(GainsByThreads(*session_)),
+      rows_apart_(facts_.deterministic && session_->RowsAreIndependent().ok()) {}
 
 const std::vector<std::string>* ServedModel::labels(const std::string& output) const {
   const auto found = facts_.labels.find(output);
@@ -179,7 +182,23 @@ absl::Status ServedModel::CheckRequest(const InferRequest& request) const {
 
 absl::StatusOr<Session::Outputs> ServedModel::Run(const Session::Inputs& inputs,
                                                   const RunOptions& options) const {
-  return session_->Run(inputs, options);
+  const int64_t rows = rows_apart_ ? serving::RowsOf(inputs) : 1;
+  if (rows < 2) return session_->Run(inputs, options);
+  ONWARD_ASSIGN_OR_RETURN(auto outputs, RunRows(inputs, rows, options));
+  return outputs ? *std::move(outputs) : session_->Run(inputs, options);
+}
+
+absl::StatusOr<std::optional<Session::Outputs>> ServedModel::RunRows(
+    const Session::Inputs& inputs, int64_t rows, const RunOptions& options) const {
+  std::vector<Session::Outputs> each;
+  for (int64_t row = 0; row < rows; ++row) {
+    ONWARD_ASSIGN_OR_RETURN(Session::Outputs own, session_->Run(RowsFrom(inputs, row, 1), options));
+    if (serving::RowsOf(own) != 1) return std::nullopt;
+    each.push_back(std::move(own));
+  }
+  std::vector<const Session::Outputs*> parts;
+  for (const Session::Outputs& own : each) parts.push_back(&own);
+  return Join(parts);
 }
 
 absl::StatusOr<InferReply> ServedModel::Reply(const InferRequest& request,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct ServedModelFacts {
   std::map<std::string, std::vector<std::string>> labels = {};  // of classes, by output
   std::shared_ptr<ModelStatistics> statistics = nullptr;        // null: its own
   std::shared_ptr<TextModel> text = nullptr;                    // null: it has no tokenizer
+  // Rows have the same bits in any company: those that do not influence each other run one by one.
+  bool deterministic = false;
 };
 
 // With `varying` for dims that vary; an unknown rank counts as one of them.
@@ -70,7 +73,7 @@ class ServedModel {
   absl::Status CheckRequest(const InferRequest& request) const;
   const QueueConfig& queue() const { return interface_.queue; }
   Sequences* sequences() const { return interface_.sequences.get(); }  // null: it has none
-  // All outputs. Errors as Session::Run.
+  // All outputs; of a deterministic model, row by row. Errors as Session::Run.
   absl::StatusOr<Session::Outputs> Run(const Session::Inputs& inputs,
                                        const RunOptions& options) const;
   // The outputs that a checked request asks for, in the form that it asks for.
@@ -98,6 +101,10 @@ class ServedModel {
                                                const config::ModelConfig& config,
                                                const std::string& directory);
 
+  // nullopt: an output does not have the row that the inputs are.
+  absl::StatusOr<std::optional<Session::Outputs>> RunRows(const Session::Inputs& inputs,
+                                                          int64_t rows,
+                                                          const RunOptions& options) const;
   // The output, or the best classes of it, as was asked for.
   absl::StatusOr<Tensor> Wanted(const Tensor& tensor, const RequestedOutput& output) const;
 
@@ -108,6 +115,7 @@ class ServedModel {
   const bool has_rows_;  // see RowsOf
   const int64_t most_batch_rows_;
   const bool gains_by_threads_;
+  const bool rows_apart_;  // a run has one row
 };
 
 }  // namespace onward::serving

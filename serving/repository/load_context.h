@@ -20,6 +20,7 @@ struct SessionLoader {
   // The file may be overwritten afterwards: ImportOptions::copy_weights.
   std::function<absl::StatusOr<Model>(const std::string& path)> import = nullptr;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(Model model)> create = nullptr;
+  bool deterministic = false;  // ServedModelFacts::deterministic
 };
 
 struct LoadContext {

@@ -53,6 +53,7 @@ absl::StatusOr<std::shared_ptr<ServedModel>> LoadVersion(const ModelSource& sour
   if (facts.text != nullptr && facts.text->generates())
     session = std::shared_ptr<Session>(facts.text, facts.text->session());
   facts.version = version;
+  facts.deterministic = context.load_session.deterministic;
   facts.directory = source.path;
   facts.config = std::make_shared<config::ModelConfig>(config);
   ONWARD_ASSIGN_OR_RETURN(facts.labels, ReadLabels(config, source.path));

@@ -24,12 +24,11 @@ constexpr char kLookup[] =
     "{ y = Gather(table, i) }";
 
 std::shared_ptr<ServedModel> Model(const std::string& name, const std::string& text,
-                                   const std::string& config = "") {
+                                   const std::string& config = "", ServedModelFacts facts = {}) {
   auto model = ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   auto session = Session::Create(*std::move(model), {.num_threads = 1, .check_rows = true});
   EXPECT_TRUE(session.ok()) << session.status();
-  ServedModelFacts facts;
   facts.config = std::make_shared<config::ModelConfig>(*ReadConfigText(config, name, nullptr));
   auto served = ServedModel::Create(name, *std::move(session), std::move(facts));
   EXPECT_TRUE(served.ok()) << served.status();
@@ -197,6 +196,35 @@ TEST_F(SchedulerTest, WhoWouldWaitTooLongIsRefusedAtOnce) {
   Finish();
   // It waited for longer than nothing.
   EXPECT_TRUE(absl::IsUnavailable(first.reply.status()));
+}
+
+// Sums of 700 products, whose order depends on how many rows there are.
+TEST_F(SchedulerTest, DeterministicRowsHaveTheSameBitsInAnyCompany) {
+  constexpr char kProduct[] =
+      "g (float[n, 700] x) => (float[n, 3] y) <int64[2] shape = {700, 3}> {"
+      "  ones = ConstantOfShape <value: tensor = float[1] {0.1}> (shape)"
+      "  y = MatMul (x, ones) }";
+  constexpr int64_t kRows = 7, kColumns = 700;
+  Tensor batch = *Tensor::Create(DType::kFloat32, {kRows, kColumns});
+  std::mt19937 draw(5);
+  for (float& value : absl::MakeSpan(batch.mutable_data<float>(), kRows * kColumns))
+    value = std::normal_distribution<float>()(draw);
+  ServedModelFacts facts;
+  facts.deterministic = true;
+  const auto model = Model("product", kProduct, "", facts);
+  EXPECT_EQ(model->most_batch_rows(), 0);
+  const auto together = model->Run({{"x", Value(batch)}}, {});
+  ASSERT_TRUE(together.ok()) << together.status();
+  const Tensor& all = together->at("y").tensor();
+  EXPECT_THAT(all.dims(), ElementsAre(kRows, 3));
+  for (int64_t row = 0; row < kRows; ++row) {
+    Tensor one = *Tensor::Create(DType::kFloat32, {1, kColumns});
+    std::copy_n(batch.data<float>() + row * kColumns, kColumns, one.mutable_data<float>());
+    const auto alone = model->Run({{"x", Value(one)}}, {});
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    const absl::Span<const float> got = all.span<float>().subspan(size_t(row) * 3, 3);
+    EXPECT_EQ(alone->at("y").tensor().span<float>(), got) << "row " << row;
+  }
 }
 
 // The running sums of three sequences, whose requests wait all at once: those of one run one after
