@@ -19,6 +19,7 @@
 #include "onward/memory_limit.h"
 #include "onward/session.h"
 #include "onward/status.h"
+#include "serving/memory_reserve.h"
 
 namespace onward::cli {
 namespace {
@@ -105,6 +106,7 @@ absl::Status Serve(const ServeFlags& flags, const CommonOptions& common) {
   options.server.log = LogToStandardError();
   if (flags.check) return CheckServed(SourcesOf(options.models), options.server, common.json);
   IgnoreBrokenPipes();
+  serving::KeepMemoryReserve();
   NoteInterrupts(/*announce=*/false);
   ONWARD_ASSIGN_OR_RETURN(const auto server, serving::Server::Start({}, options.server));
   options.server.address.port = server->port();

@@ -2,6 +2,10 @@
 
 #include <malloc.h>
 
+#include <new>
+
+#include "serving/memory_reserve.h"
+
 namespace onward::serving {
 
 using Clock = std::chrono::steady_clock;
@@ -21,7 +25,11 @@ IdleTimer::IdleTimer(const ModelRepository& models, std::chrono::milliseconds pe
         std::unique_lock lock(mutex_);
         while (!ends_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) {
           const Clock::time_point now = Clock::now();
-          ReleaseIdle(models, now - most_idle, now);
+          RefillMemoryReserve();
+          try {
+            ReleaseIdle(models, now - most_idle, now);
+          } catch (const std::bad_alloc&) {  // the next turn does it
+          }
         }
       }) {}
 

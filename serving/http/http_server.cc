@@ -122,8 +122,6 @@ class AsioServer : public HttpServer {
           absl::StrCat("cannot listen on ", NameOf(address), ": ", error.message()));
     unix_path_ = address.unix_path;
     if (is_tcp) ReadPort();
-    Accept();
-    CheckDeadlines();
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
@@ -141,13 +139,17 @@ class AsioServer : public HttpServer {
   }
 
  private:
-  // A handler for which memory was missing is lost; the others are served.
+  // A handler for which memory was missing is lost; the others are served. What waits for the next
+  // connection or turn of the clock begins again.
   void Run() {
     while (true) {
       try {
+        if (!accepts_) Accept();
+        if (!checks_) CheckDeadlines();
         context_.run();
         return;
       } catch (const std::bad_alloc&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
     }
   }
@@ -182,7 +184,9 @@ class AsioServer : public HttpServer {
   }
 
   void Accept() {
+    if (!acceptor_.is_open()) return;
     acceptor_.async_accept([this](Error error, Stream::Socket socket) {
+      accepts_ = false;
       if (!acceptor_.is_open()) return;
       const bool full = shared_.all.size() >= static_cast<size_t>(shared_.limits.connections);
       try {
@@ -193,17 +197,21 @@ class AsioServer : public HttpServer {
       // Out of descriptors: those that close give some back.
       retry_.expires_after(std::chrono::milliseconds(50));
       retry_.async_wait([this](Error) { Accept(); });
+      accepts_ = true;
     });
+    accepts_ = true;
   }
 
   void CheckDeadlines() {
     deadlines_.expires_after(kDeadlinePeriod);
     deadlines_.async_wait([this](Error) {
+      checks_ = false;
       const auto now = std::chrono::steady_clock::now();
       for (const auto& connection : shared_.all) connection->CheckDeadline(now);
       shared_.mail.Deliver();
       CheckDeadlines();
     });
+    checks_ = true;
   }
 
   // Where the address has too many, the connection is closed.
@@ -215,11 +223,17 @@ class AsioServer : public HttpServer {
     const int most = place.empty() ? limits.connections_from_here : limits.connections_per_address;
     int& count = shared_.by_address[place];
     if (count >= most) return;
-    const auto connection = std::make_shared<Connection>(std::move(socket), tls_ ? &*tls_ : nullptr,
-                                                         std::move(client), place, shared_);
-    shared_.all.insert(connection);
-    ++count;
-    connection->Begin();
+    std::shared_ptr<Connection> connection;
+    try {
+      connection = std::make_shared<Connection>(std::move(socket), tls_ ? &*tls_ : nullptr,
+                                                std::move(client), place, shared_);
+      ++count;  // which the connection takes back
+      shared_.all.insert(connection);
+      connection->Begin();
+    } catch (const std::bad_alloc&) {
+      shared_.all.erase(connection);
+      throw;
+    }
   }
 
   asio::io_context context_{1};
@@ -233,6 +247,8 @@ class AsioServer : public HttpServer {
   std::string unix_path_;
   int port_ = 0;
   bool closed_ = false;
+  // Operations under way; of the network's thread.
+  bool accepts_ = false, checks_ = false;
 };
 
 }  // namespace

@@ -1,45 +1,13 @@
 // Memory runs out on a thread that computes, at each allocation in turn: every request has a reply,
 // and the next ones are served.
-#include <cstdlib>
 #include <functional>
 #include <future>
-#include <new>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "serving/scheduling/scheduler.h"
+#include "tests/serving/failing_memory.h"
 #include "tests/support/text_model.h"
-
-namespace {
-
-// Of this thread: allocations until one fails; negative: none does.
-thread_local int left = -1;
-thread_local bool fails_on = false;  // all that follow fail, too
-thread_local bool failed = false;
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (left == 0) {
-    failed = true;
-    if (!fails_on) left = -1;
-    throw std::bad_alloc();
-  }
-  if (left > 0) --left;
-  void* const memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-// A sanitizer has this one of its own, whose memory must not be freed below.
-void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  try {
-    return ::operator new(size);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace onward::serving {
 namespace {
@@ -90,15 +58,12 @@ class NoMemoryTest : public ::testing::Test {
     begun.get_future().wait();
     for (size_t i = 0; i < count; ++i) {
       const auto arm = [=] {
-        failed = false;
-        fails_on = all;
-        if (i + 1 == count) left = number;
+        if (i + 1 == count) testing::FailHere(number, all);
       };
       const auto reply = [&](Outcome outcome) {
         replies.push_back(std::move(outcome));
         if (replies.size() < count) return;
-        any = failed;
-        left = -1;
+        any = testing::StopFailing();
         done.set_value();
       };
       EXPECT_TRUE(scheduler.Submit(Request(arm, reply)).ok());
