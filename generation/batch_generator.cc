@@ -36,7 +36,7 @@ class Generator : public BatchGenerator {
   ~Generator() override;
 
   absl::Status Add(TextRequest request) override;
-  bool Step() override;
+  bool Step(RunPriority priority) override;
 
   size_t rows() const override { return rows_.size(); }
   size_t waiting() const override {
@@ -227,7 +227,8 @@ void Generator::ReadNext() {
   Read(feeds);
 }
 
-bool Generator::Step() {
+bool Generator::Step(RunPriority priority) {
+  slots_->set_priority(priority);
   EndOver();
   for (auto& [text, over] : TakeWaiting()) {
     if (over.ok()) {

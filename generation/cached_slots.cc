@@ -231,7 +231,7 @@ absl::StatusOr<int64_t> CachedSlots::Run(const Batch& batch) {
   for (const DecoderSignature::Cache& cache : signature_.caches) {
     if (in_place()) outputs_[cache.present] = inputs[cache.past];
   }
-  ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_)));
+  ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_), options_));
   ONWARD_ASSIGN_OR_RETURN(
       const int64_t places,
       ScoredPlaces(outputs_[signature_.scores], static_cast<int64_t>(batch.tokens.size()),

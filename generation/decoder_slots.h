@@ -47,7 +47,8 @@ class DecoderSlots {
   bool full(size_t slot) const {  // no further token can be read
     return remembers() && context_ > 0 && static_cast<int64_t>(tokens_[slot].size()) >= context_;
   }
-  int64_t context() const { return context_; }  // 0: no limit
+  void set_priority(RunPriority priority) { options_.priority = priority; }  // of runs
+  int64_t context() const { return context_; }                               // 0: no limit
   const DecoderSignature& signature() const { return signature_; }
   Session& session() const { return *session_; }
 
@@ -66,6 +67,7 @@ class DecoderSlots {
   const int64_t context_;
   std::vector<std::vector<int64_t>> tokens_;
   std::vector<Value> outputs_;  // buffers of the last run
+  RunOptions options_;
 };
 
 std::unique_ptr<DecoderSlots> MakeWholeSlots(std::unique_ptr<Session> session,

@@ -113,7 +113,7 @@ class WholeSlots : public DecoderSlots {
                                           [&](size_t, size_t i) { return int64_t{i < count}; });
     }
     outputs_.resize(session_->outputs().size());
-    ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_)));
+    ONWARD_RETURN_IF_ERROR(session_->Run(inputs, absl::MakeSpan(outputs_), options_));
     ONWARD_ASSIGN_OR_RETURN(const int64_t places, ScoredPlaces(outputs_[signature_.scores],
                                                                static_cast<int64_t>(rows.size()),
                                                                static_cast<int64_t>(width)));

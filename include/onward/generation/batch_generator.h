@@ -66,7 +66,8 @@ class BatchGenerator {
   virtual absl::Status Add(TextRequest request) = 0;
   // One run for the texts that have a row. Returns false where no text is left. One thread at a
   // time. An error of a run ends the texts that took part, each by its on_end.
-  virtual bool Step() = 0;
+  virtual bool Step(RunPriority priority) = 0;
+  bool Step() { return Step(RunPriority::kNormal); }
 
   virtual size_t rows() const = 0;
   virtual size_t waiting() const = 0;  // texts without a row; thread-safe
