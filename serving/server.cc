@@ -26,7 +26,7 @@ class InferenceServer : public Server {
     state_.version = options.version;
     state_.keys = options.keys;
     state_.most_body_bytes = static_cast<size_t>(options.limits.body_bytes);
-    state_.scheduler = std::make_unique<Scheduler>(options.scheduling);
+    state_.scheduler = std::make_shared<Scheduler>(options.scheduling);
     absl::StatusOr<std::unique_ptr<HttpServer>> listening = HttpServer::Listen(
         options.address, options.limits,
         {[this](HttpRequest request, HttpResponder respond) {

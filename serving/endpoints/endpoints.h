@@ -34,9 +34,9 @@ struct ServerState {
   LogSink log;
   LogSettings log_settings;
   RequestTracing tracing;
-  AccessLog access_log;  // null: none but `log` at a verbose level
-  std::unique_ptr<Scheduler> scheduler;
-  LoadQueue text_queue;  // reads requests for text
+  AccessLog access_log;                  // null: none but `log` at a verbose level
+  std::shared_ptr<Scheduler> scheduler;  // models of text share it
+  LoadQueue text_queue;                  // reads requests for text
   TextRuns text_runs;
 };
 

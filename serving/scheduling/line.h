@@ -26,7 +26,7 @@ class Line {
   // is missing: they would be a part of a batch that does not run.
   void TakeBatch(std::chrono::steady_clock::time_point now, std::chrono::microseconds max_wait,
                  WaitingRequests& batch, WaitingRequests& late);
-  // Returns whether there is something to read or to run now.
+  // Returns whether there is something to read or to run now, or a thread that waits for its turn.
   bool HasWork() const;
 
   // Read ones of the priority that wait.
@@ -43,6 +43,7 @@ class Line {
   size_t instances = 0;   // runs at a time; 0: any number
   size_t running = 0;     // runs
   bool may_delay = false;
+  bool waits_for_turn = false;  // a thread does, which then computes what is not a request
 
  private:
   // Puts those that have waited too long, and may go on waiting, behind all others.

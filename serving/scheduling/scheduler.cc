@@ -107,6 +107,37 @@ absl::Status Scheduler::Submit(ScheduledRequest scheduled, bool wakes) {
 
 void Scheduler::Wake() { changed_.notify_one(); }
 
+void Scheduler::WakeNext() {
+  if (queued_ > 0) changed_.notify_one();
+  if (turns_ > 0) turns_changed_.notify_all();
+}
+
+void Scheduler::TakeTurn(const std::string& name,
+                         absl::FunctionRef<void(RunPriority priority)> work) {
+  Lock lock(mutex_);
+  // No model has this name: requests and texts of one model take turns, too.
+  Line& line = lines_[absl::StrCat(name, "/")];
+  line.turn = std::max(line.turn, turn_);
+  line.waits_for_turn = true;
+  ++turns_;
+  turns_changed_.wait(lock, [&] { return busy_ < options_.cores && NextLine() == &line; });
+  line.waits_for_turn = false;
+  --turns_;
+  turn_ = line.turn;
+  const bool wide = busy_ == 0 && queued_ == 0 && turns_ == 0;
+  const int cores = wide ? options_.cores : 1;
+  busy_ += cores;
+  WakeNext();
+  lock.unlock();
+  const Clock::time_point begin = Clock::now();
+  work(wide ? RunPriority::kNormal : RunPriority::kBackground);
+  const double seconds = Seconds(Clock::now() - begin) * cores;
+  lock.lock();
+  busy_ -= cores;
+  line.turn += seconds;
+  WakeNext();
+}
+
 void Scheduler::Drop(const std::string& model, uint64_t number) {
   WaitingRequests dropped;
   {
@@ -135,6 +166,7 @@ void Scheduler::Work() {
     Line* line = nullptr;
     changed_.wait(lock, [&] {
       line = queued_ > 0 && busy_ < options_.cores ? NextLine() : nullptr;
+      if (line != nullptr && line->waits_for_turn) line = nullptr;
       return line != nullptr || (waiting_ == 0 && ends_);
     });
     if (line == nullptr) return;
@@ -144,6 +176,7 @@ void Scheduler::Work() {
     RunSome(lock, *line);
     --busy_;
     // This thread takes what is next, and wakes another one if there is more.
+    if (turns_ > 0) turns_changed_.notify_all();
     if (ends_ && waiting_ == 0) changed_.notify_all();
   }
 }
@@ -157,7 +190,7 @@ void Scheduler::ReadSome(Lock& lock, Line& line) {
   const size_t taken = unread.size();
   queued_ -= taken;
   line.in_hand += taken;
-  if (queued_ > 0) changed_.notify_one();
+  WakeNext();
   lock.unlock();
   WaitingRequests refused;
   for (auto it = unread.begin(); it != unread.end();) {
@@ -239,10 +272,10 @@ void Scheduler::RunSome(Lock& lock, Line& line) {
   const size_t taken = batch.size();
   line.in_hand += taken;
   ++line.running;
-  if (queued_ > 0) changed_.notify_one();
+  WakeNext();
   // A run that gains by threads gets all cores where nobody else needs them.
-  const bool wide =
-      taken > 0 && batch.front().scheduled.model->gains_by_threads() && busy_ == 1 && queued_ == 0;
+  const bool wide = taken > 0 && batch.front().scheduled.model->gains_by_threads() && busy_ == 1 &&
+                    queued_ == 0 && turns_ == 0;
   const int cores = wide ? options_.cores : 1;
   busy_ += cores - 1;
   lock.unlock();

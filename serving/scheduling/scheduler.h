@@ -17,7 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "onward/run_options.h"
 #include "serving/scheduling/line.h"
 
 namespace onward::serving {
@@ -45,6 +47,9 @@ class Scheduler {
   void Wake();
   // Checks that a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
+  // Calls `work` in the calling thread, once cores are free and it is the turn of `name`, as if it
+  // were a run of that model. Of each name one thread at a time.
+  void TakeTurn(const std::string& name, absl::FunctionRef<void(RunPriority priority)> work);
   // Returns whether the last one that was asked about was refused.
   bool refuses() const { return refuses_; }
   std::chrono::microseconds max_wait() const { return options_.max_wait; }
@@ -57,6 +62,7 @@ class Scheduler {
   double SecondsToWait(const Line& line) const;
   void Work();
   Line* NextLine();  // null: there is nothing to do now
+  void WakeNext();
   void ReadSome(Lock& lock, Line& line);
   // Those that have no room in their queues are refused.
   void PutBack(Lock& lock, Line& line, WaitingRequests read);
@@ -70,7 +76,7 @@ class Scheduler {
 
   const SchedulerOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_, turns_changed_;
   std::map<std::string, Line> lines_;  // by model; they stay
   size_t waiting_ = 0;                 // those that are read now included
   size_t queued_ = 0;                  // those in lines
@@ -78,6 +84,7 @@ class Scheduler {
   mutable std::atomic<bool> refuses_ = false;
   std::atomic<uint64_t> arrivals_ = 0;
   int busy_ = 0;     // cores
+  int turns_ = 0;    // threads that wait in TakeTurn
   double turn_ = 0;  // of the line that was served last
   bool ends_ = false;
   std::vector<std::thread> threads_;

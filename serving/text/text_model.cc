@@ -1,6 +1,7 @@
 #include "serving/text/text_model.h"
 
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,7 +35,7 @@ double TextModel::SecondsToWait() const {
 }
 
 absl::Status TextModel::Generate(generation::TextRequest request,
-                                 std::chrono::microseconds max_wait) {
+                                 std::chrono::microseconds max_wait, TakeTurn take_turn) {
   {
     const std::lock_guard lock(mutex_);
     if (generator_->waiting() >= kMostWaiting)
@@ -46,6 +47,7 @@ absl::Status TextModel::Generate(generation::TextRequest request,
     }
     RowTimes::Measure(row_times_, request);
     if (absl::Status status = generator_->Add(std::move(request)); !status.ok()) return status;
+    take_turn_ = std::move(take_turn);
   }
   changed_.notify_all();
   return absl::OkStatus();
@@ -53,13 +55,25 @@ absl::Status TextModel::Generate(generation::TextRequest request,
 
 void TextModel::Work() {
   while (true) {
+    TakeTurn take_turn;
     {
       std::unique_lock lock(mutex_);
       const auto has_texts = [this] { return generator_->waiting() + generator_->running() > 0; };
       changed_.wait(lock, [&] { return ends_ || has_texts(); });
       if (!has_texts()) return;
+      take_turn = take_turn_;
     }
-    generator_->Step();
+    const auto step = [this](RunPriority priority) {
+      try {
+        generator_->Step(priority);
+      } catch (const std::bad_alloc&) {  // the next step tries again
+      }
+    };
+    if (take_turn == nullptr) {
+      step(RunPriority::kNormal);
+    } else {
+      take_turn(step);
+    }
   }
 }
 

@@ -5,12 +5,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "files/chat_template/chat_template.h"
 #include "files/tokenizer/tokenizer.h"
@@ -19,6 +21,9 @@
 #include "serving/text/row_times.h"
 
 namespace onward::serving {
+
+// Calls a step, maybe once its turn has come.
+using TakeTurn = std::function<void(absl::FunctionRef<void(RunPriority priority)> step)>;
 
 // The way in which the vectors of a text's tokens become one.
 enum class Pooling { kMean, kFirst };
@@ -51,8 +56,9 @@ class TextModel {
 
   // Adds a text, whose functions are called by the model's thread. Errors as
   // BatchGenerator::Add; Unavailable: by what texts took so far it would wait for a row for longer
-  // than `max_wait`, or too many wait.
-  absl::Status Generate(generation::TextRequest request, std::chrono::microseconds max_wait);
+  // than `max_wait`, or too many wait. `take_turn`: for the steps from now on; null: at once.
+  absl::Status Generate(generation::TextRequest request, std::chrono::microseconds max_wait,
+                        TakeTurn take_turn = nullptr);
 
  private:
   double SecondsToWait() const;
@@ -66,6 +72,7 @@ class TextModel {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;
+  TakeTurn take_turn_;  // guarded by mutex_
   std::thread thread_;
 };
 

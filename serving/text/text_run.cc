@@ -56,7 +56,8 @@ class TextRun : public std::enable_shared_from_this<TextRun> {
   void Begin(TextModel& model) {
     if (task_.stream) pipe_ = std::make_shared<BodyPipe>();
     for (size_t i = 0; i < choices_.size(); ++i) {
-      if (absl::Status status = model.Generate(RequestOf(i), options_.max_wait); !status.ok()) {
+      if (absl::Status status = model.Generate(RequestOf(i), options_.max_wait, options_.take_turn);
+          !status.ok()) {
         const std::lock_guard lock(mutex_);
         stop_.request_stop();  // those that were taken
         return Fail(status);

@@ -36,6 +36,7 @@ class TextRuns {
 struct TextRunOptions {
   ReplyFacts facts;
   std::chrono::microseconds max_wait = std::chrono::microseconds::max();  // for a row
+  TakeTurn take_turn = nullptr;                                           // of steps that compute
   std::stop_token client_left;
   std::stop_token ending;               // of the server
   std::shared_ptr<const void> counted;  // kept until the end

@@ -198,6 +198,47 @@ TEST_F(SchedulerTest, WhoWouldWaitTooLongIsRefusedAtOnce) {
   EXPECT_TRUE(absl::IsUnavailable(first.reply.status()));
 }
 
+// Threads that compute what is not a request: never more than cores with the requests, each in turn
+// and none forgotten.
+TEST_F(SchedulerTest, TurnsOfOthersCountAsCores) {
+  for (const int cores : {1, 2}) {
+    Start({.cores = cores});
+    const auto lookup = Model("lookup", kLookup);
+    std::atomic<int> computing = 0, most = 0, turns = 0;
+    const auto compute = [&](RunPriority priority) {
+      const int now = computing += priority == RunPriority::kNormal ? cores : 1;
+      int seen = most;
+      while (seen < now && !most.compare_exchange_weak(seen, now)) {
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      computing -= priority == RunPriority::kNormal ? cores : 1;
+      ++turns;
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 30; ++i) scheduler_->TakeTurn(absl::StrCat("text", t), compute);
+      });
+    }
+    constexpr int kRequests = 60;
+    Replied outcomes[kRequests];
+    for (Replied& outcome : outcomes) {
+      ScheduledRequest request = Request(lookup, "i", Tensor::Of<int64_t>({1}, {1}), outcome);
+      request.read = [&, read = request.read] {
+        compute(RunPriority::kBackground);
+        --turns;
+        return read();
+      };
+      ASSERT_TRUE(scheduler_->Submit(std::move(request)).ok());
+    }
+    for (std::thread& thread : threads) thread.join();
+    Finish();
+    EXPECT_EQ(turns, 90);
+    EXPECT_LE(most, cores);
+    for (const Replied& outcome : outcomes) EXPECT_TRUE(outcome.reply.ok());
+  }
+}
+
 // Sums of 700 products, whose order depends on how many rows there are.
 TEST_F(SchedulerTest, DeterministicRowsHaveTheSameBitsInAnyCompany) {
   constexpr char kProduct[] =

@@ -22,7 +22,7 @@ class OneRow : public generation::BatchGenerator {
     waiting_.push_back(std::move(request));
     return absl::OkStatus();
   }
-  bool Step() override {
+  bool Step(RunPriority) override {
     std::unique_lock lock(mutex_);
     if (waiting_.empty()) return false;
     running_ = 1;
