@@ -38,7 +38,7 @@ void BindStridedCopy(BindContext& context, const StridedView& view);
 
 // `from` and `to` are the addresses of the box's first element.
 void RunStridedCopy(const RunContext& context, const StridedCopy& copy, const void* from, void* to);
-// What BindStridedCopy has prepared.
+// Makes the copy that BindStridedCopy has prepared.
 absl::Status RunBoundCopy(const RunContext& context);
 
 }  // namespace onward::kernels::cpu

@@ -1,4 +1,4 @@
-// What a connection of HTTP/1.1 asks of those who serve: limits of its client, and replies.
+// The limits and the handler by which a connection of HTTP/1.1 is served.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the loading of a model needs besides the model.
+// The loaders, the log and the other models that the loading of a model needs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is wrong with a training's configuration.
+// The fault that a check finds in a training's configuration.
 #pragma once
 
 #include <string>

@@ -8,9 +8,9 @@
 
 #include "onward/stepwise_trainer.h"
 #include "training/data/given_batches.h"
+#include "training/prepare/trainable_model.h"
 #include "training/step/finite_checks.h"
 #include "training/step/loss_scaler.h"
-#include "training/prepare/trainable_model.h"
 #include "training/step/phases.h"
 #include "training/step/step.h"
 #include "training/step/training_session.h"

@@ -12,8 +12,8 @@
 #include "training/data/model_notes.h"
 #include "training/prepare/master_weights.h"
 #include "training/prepare/mode.h"
-#include "training/source/stop_gradients.h"
 #include "training/prepare/trainable_model.h"
+#include "training/source/stop_gradients.h"
 #include "training/step/phases.h"
 
 namespace onward::training {
