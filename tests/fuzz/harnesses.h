@@ -51,6 +51,7 @@ void InferRequestBytes(const uint8_t* data, size_t size);
 void GrpcMessageBytes(const uint8_t* data, size_t size);
 void CompressedBody(const uint8_t* data, size_t size);
 void HttpHead(const uint8_t* data, size_t size);
+void HttpConnection(const uint8_t* data, size_t size);
 // The bytes that a server sends to the client.
 void ServerReplyBytes(const uint8_t* data, size_t size);
 // The body of a request for text, and strings that end a text.
@@ -88,6 +89,7 @@ inline constexpr Harness kHarnesses[] = {
     {"grpc_message_bytes", GrpcMessageBytes},
     {"compressed_body", CompressedBody},
     {"http_head", HttpHead},
+    {"http_connection", HttpConnection},
     {"server_reply_bytes", ServerReplyBytes},
     {"text_request_bytes", TextRequestBytes},
     {"json_schema_bytes", JsonSchemaBytes},
