@@ -17,6 +17,7 @@ std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();
+std::vector<FormulaOp> PoolOps();
 std::vector<FormulaOp> QuantizedConvOps();
 
 }  // namespace onward::fused

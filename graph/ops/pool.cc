@@ -1,5 +1,6 @@
 // Pools over windows. Sums of many elements stay full.
 #include "graph/ops/facts.h"
+#include "graph/ops/onward_schemas.h"
 
 namespace onward {
 namespace {
@@ -9,6 +10,10 @@ using enum Widening;
 
 constexpr OpFacts kFacts[] = {
     {.op = "AveragePool", .autocast = kFollow, .widening = kComputes, .rows = FirstAxisRows},
+    {.op = "ChannelsLastMaxPool",
+     .domain = kOnwardDomain,
+     .autocast = kFollow,
+     .rows = FirstAxisRows},
     {.op = "GlobalAveragePool", .autocast = kFollow, .widening = kComputes, .rows = FirstAxisRows},
     {.op = "GlobalLpPool", .autocast = kFull, .rows = FirstAxisRows},
     {.op = "GlobalMaxPool", .autocast = kFollow, .widening = kMoves, .rows = FirstAxisRows},

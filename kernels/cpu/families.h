@@ -29,6 +29,7 @@ KernelList LambKernels();
 KernelList MuonKernels();
 KernelList OptimizerSteps();
 KernelList PoolGradientKernels();
+KernelList BytePoolKernels();
 KernelList PoolKernels();
 KernelList ConvTransposeKernels();
 KernelList AttentionKernels();

@@ -30,6 +30,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::ConvTransposeKernels,
         cpu::PoolGradientKernels,
         cpu::PoolKernels,
+        cpu::BytePoolKernels,
         cpu::RecurrentKernels,
         cpu::RecurrentGradientKernels,
         cpu::NormalizationKernels,

@@ -34,6 +34,9 @@ struct PoolPlaneKernels {
   // dx of a maximum over windows of 2 x 2 that lie beside each other: dy where the first largest
   // element or NaN of the window is, else zero. The plane's windows are not looked at.
   void (*max_gradient_of_squares)(const PoolPlane& plane, float* dx);
+  // y = the greater one of x and y, of each element.
+  void (*greater_uint8)(const uint8_t* x, int64_t count, uint8_t* y);
+  void (*greater_int8)(const int8_t* x, int64_t count, int8_t* y);
 };
 
 ONWARD_PER_TARGET(kVectorLoops, const PoolPlaneKernels&, Pools, ())

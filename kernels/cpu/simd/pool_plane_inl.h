@@ -163,9 +163,14 @@ inline void MaxGradientOfSquares(const PoolPlane& p, float* dx) {
   for (int64_t i = 0; i < (p.in_rows - 2 * p.out_rows) * p.in_columns; ++i) dx[i] = 0.0f;
 }
 
+template <typename T>
+void Greater(const T* __restrict x, int64_t count, T* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = x[i] > y[i] ? x[i] : y[i];
+}
+
 const PoolPlaneKernels& Pools() {
-  static constexpr PoolPlaneKernels kKernels = {MaxPool, AveragePool, Largest, Sum,
-                                                MaxGradientOfSquares};
+  static constexpr PoolPlaneKernels kKernels = {
+      MaxPool, AveragePool, Largest, Sum, MaxGradientOfSquares, Greater<uint8_t>, Greater<int8_t>};
   return kKernels;
 }
 
