@@ -1,7 +1,11 @@
 // Convolutions of 8-bit integers hand their results to each other with the channels last, as their
-// kernels read and make them; sums, products and tables between them work in either layout.
+// kernels read and make them; sums, products, tables, maxima of windows and concatenations between
+// them work in either layout.
 // Transposes stay where another op reads such a value.
+#include <algorithm>
+
 #include "graph/ops/onward_schemas.h"
+#include "graph/passes/dequantized.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"
 
@@ -40,16 +44,16 @@ bool IsMap(const Graph& graph, const Node& node) {
   return node.Is("MapBytes", kOnwardDomain) && RankOf(graph, node.inputs[0]) == 4;
 }
 
-// Returns whether some reader works with the channels last, too.
-bool IsTaken(const Graph& graph, ValueId value) {
-  for (const NodeId id : graph.users(value)) {
-    const Node& reader = graph.node(id);
-    if (IsPair(graph, reader) || IsMap(graph, reader) ||
-        (IsConv(graph, reader) && reader.inputs[0] == value)) {
-      return true;
-    }
-  }
-  return false;
+bool IsPool(const Graph& graph, const Node& node) {
+  const bool is_pool = node.Is("MaxPool") || node.Is("ChannelsLastMaxPool", kOnwardDomain);
+  return is_pool && IsByte(graph.type(node.inputs[0]).dtype) && node.outputs.size() == 1 &&
+         RankOf(graph, node.inputs[0]) == 4;
+}
+
+// Of channels.
+bool IsConcat(const Graph& graph, const Node& node) {
+  return node.Is("Concat") && IsByte(graph.type(node.inputs[0]).dtype) &&
+         RankOf(graph, node.inputs[0]) == 4 && node.attributes.Int("axis", 0) == 1;
 }
 
 // x of Transpose(x) to channels first.
@@ -57,6 +61,32 @@ ValueId LastOf(const Graph& graph, ValueId value) {
   const Node* transpose = MadeBy(graph, value, "Transpose");
   if (transpose == nullptr || transpose->attributes.Ints("perm") != kFirstFromLast) return {};
   return transpose->inputs[0];
+}
+
+// Returns whether what makes the value may give it with the channels last.
+bool IsGiven(const Graph& graph, ValueId value) {
+  const NodeId maker = Maker(graph, value);
+  if (!maker.valid()) return false;
+  const Node& node = graph.node(maker);
+  return IsConv(graph, node) || IsPair(graph, node) || IsMap(graph, node) || IsPool(graph, node) ||
+         IsConcat(graph, node) || LastOf(graph, value).valid();
+}
+
+bool IsConcatOfGiven(const Graph& graph, const Node& node) {
+  return IsConcat(graph, node) && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                              [&](ValueId x) { return IsGiven(graph, x); });
+}
+
+// Returns whether some reader works with the channels last, too.
+bool IsTaken(const Graph& graph, ValueId value) {
+  for (const NodeId id : graph.users(value)) {
+    const Node& reader = graph.node(id);
+    if (IsPair(graph, reader) || IsMap(graph, reader) || IsPool(graph, reader) ||
+        IsConcatOfGiven(graph, reader) || (IsConv(graph, reader) && reader.inputs[0] == value)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 ValueId AddFirst(Patch& patch, ValueId last) {
@@ -126,6 +156,33 @@ std::optional<Patch> Map(const Graph& graph, NodeId root) {
   return patch;
 }
 
+std::optional<Patch> MaxPool(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  const ValueId x = IsPool(graph, node) ? LastOf(graph, node.inputs[0]) : ValueId();
+  if (!x.valid()) return std::nullopt;
+  Attributes attributes = node.attributes;
+  attributes.Erase("storage_order");  // of Indices
+  Patch patch(graph);
+  const ValueId last =
+      patch.AddNode("ChannelsLastMaxPool", {x}, std::move(attributes), kOnwardDomain);
+  patch.Replace(node.outputs[0], AddFirst(patch, last));
+  return patch;
+}
+
+std::optional<Patch> Channels(const Graph& graph, NodeId root) {
+  const Node& node = graph.node(root);
+  if (!IsConcat(graph, node)) return std::nullopt;
+  std::vector<ValueId> inputs;
+  for (const ValueId input : node.inputs) {
+    inputs.push_back(LastOf(graph, input));
+    if (!inputs.back().valid()) return std::nullopt;
+  }
+  Patch patch(graph);
+  const ValueId last = patch.AddNode("Concat", std::move(inputs), {{"axis", int64_t{3}}});
+  patch.Replace(node.outputs[0], AddFirst(patch, last));
+  return patch;
+}
+
 // com.microsoft.QLinearConv, which models that ONNX Runtime has optimised contain, of either
 // layout.
 std::optional<Patch> Microsoft(const Graph& graph, NodeId root) {
@@ -150,6 +207,8 @@ constexpr Rule kRules[] = {
     {"channels_last_result", "onward.ChannelsLastConv", Result},
     {"channels_last_sum", "com.microsoft.QLinearAdd", Pair},
     {"channels_last_map", "onward.MapBytes", Map},
+    {"channels_last_pool", "MaxPool", MaxPool},
+    {"channels_last_concat", "Concat", Channels},
     {"channels_last_product", "com.microsoft.QLinearMul", Pair},
 };
 

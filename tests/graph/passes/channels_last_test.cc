@@ -47,6 +47,20 @@ TEST(PutChannelsLast, ConvolutionsOfOnnxRuntime) {
             "y = onward.ChannelsLastConv(a, s, z, w, s, n, s, z)\n");
 }
 
+TEST(PutChannelsLast, ThroughMaximaAndConcatenations) {
+  EXPECT_EQ(Last("g (uint8[1,2,3,3] x) => (uint8[1,4,2,2] y) <float s = {0.5}, uint8 z = {7}, "
+                 "int8[2,2,1,1] w = {1, 2, 3, 4}, int8 n = {0}> {"
+                 "a = QLinearConv(x, s, z, w, s, n, s, z) b = QLinearConv(x, s, z, w, s, n, s, z) "
+                 "c = Concat <axis = 1> (a, b) d = MaxPool <kernel_shape = [2, 2]> (c) "
+                 "y = Identity(d)}"),
+            "a_ChannelsLastConv = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+            "b_ChannelsLastConv = onward.ChannelsLastConv(x, s, z, w, s, n, s, z)\n"
+            "c_Concat = Concat(a_ChannelsLastConv, b_ChannelsLastConv)\n"
+            "d_ChannelsLastMaxPool = onward.ChannelsLastMaxPool(c_Concat)\n"
+            "d = Transpose(d_ChannelsLastMaxPool)\n"
+            "y = Identity(d)\n");
+}
+
 // A factor for each channel is transposed itself, as it is small.
 TEST(PutChannelsLast, ThroughTablesAndFactorsOfChannels) {
   EXPECT_EQ(Last("g (uint8[1,2,3,3] x, uint8[1,2,1,1] f, uint8[256] t) => (uint8[1,2,3,3] y) "
