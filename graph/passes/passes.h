@@ -45,6 +45,8 @@ absl::StatusOr<int> SinkConstants(Graph& graph, const PassOptions& options, int&
 absl::StatusOr<int> WidenFloats(Graph& graph, const PassOptions& options, int& budget);
 // Products of 8-bit integers with their scales, biases and zero points.
 absl::StatusOr<int> FuseQuantized(Graph& graph, const PassOptions& options, int& budget);
+// QuantizeLinear before what moves or chooses elements of dequantized values.
+absl::StatusOr<int> QuantizeEarly(Graph& graph, const PassOptions& options, int& budget);
 // Functions of single elements between 8-bit integers as tables.
 absl::StatusOr<int> FuseByteTables(Graph& graph, const PassOptions& options, int& budget);
 // Convolutions of 8-bit integers with their channels last.
