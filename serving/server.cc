@@ -2,6 +2,7 @@
 
 #include <future>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "serving/idle_timer.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::chrono::seconds kIdlePeriod{10}, kMostIdle{60};
 // Who asks once a second whether the server is ready hears that it stops.
 constexpr std::chrono::milliseconds kLeastDrain{1100};
+constexpr std::chrono::milliseconds kTurnWhileRefusing{1};
 
 class InferenceServer : public Server {
  public:
@@ -37,7 +39,12 @@ class InferenceServer : public Server {
          },
          [](const HttpRequest& head, size_t body_bytes) { return SplitOf(head, body_bytes); },
          [this](const std::string& client, int status) { NoteRefusal(state_, client, status); },
-         [this] { state_.scheduler->Wake(); }});
+         [this] {
+           state_.scheduler->Wake();
+           // To wake for each one that is refused would take more from those that compute than to
+           // refuse it.
+           if (state_.scheduler->refuses()) std::this_thread::sleep_for(kTurnWhileRefusing);
+         }});
     if (!listening.ok()) return listening.status();
     http_ = *std::move(listening);
     idle_timer_.emplace(state_.models, kIdlePeriod, kMostIdle);
