@@ -63,8 +63,9 @@ absl::Status Answer(ServerState& state, Call& call, const TextEndpoint& endpoint
   if (const auto id = body.find("id"); id != body.end() && id->is_string() && call.names.size() > 0)
     options.facts.id = id->get<std::string>();
   options.max_wait = state.scheduler->max_wait();
-  options.take_turn = [scheduler = state.scheduler, name = model->name()](auto step) {
-    scheduler->TakeTurn(name, step);
+  options.take_turn = [scheduler = state.scheduler, name = model->name()](
+                          const std::stop_token& at_once, auto step) {
+    scheduler->TakeTurn(name, at_once, step);
   };
   options.client_left = call.request.client_left;
   options.ending = state.text_runs.ending();

@@ -140,7 +140,7 @@ void Line::DelayLate(std::chrono::steady_clock::time_point now) {
 }
 
 bool Line::HasWork() const {
-  if (waits_for_turn) return true;
+  if (turns > 0) return true;
   if (!unread_.empty() && !(in_order && reads > 0)) return true;
   if (read_.empty() || (instances > 0 && running >= instances)) return false;
   if (!in_order) return true;

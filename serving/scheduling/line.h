@@ -43,7 +43,7 @@ class Line {
   size_t instances = 0;   // runs at a time; 0: any number
   size_t running = 0;     // runs
   bool may_delay = false;
-  bool waits_for_turn = false;  // a thread does, which then computes what is not a request
+  int turns = 0;  // threads that wait for one, to compute what is not a request
 
  private:
   // Puts those that have waited too long, and may go on waiting, behind all others.

@@ -112,16 +112,16 @@ void Scheduler::WakeNext() {
   if (turns_ > 0) turns_changed_.notify_all();
 }
 
-void Scheduler::TakeTurn(const std::string& name,
+void Scheduler::TakeTurn(const std::string& name, const std::stop_token& at_once,
                          absl::FunctionRef<void(RunPriority priority)> work) {
   Lock lock(mutex_);
   // No model has this name: requests and texts of one model take turns, too.
   Line& line = lines_[absl::StrCat(name, "/")];
   line.turn = std::max(line.turn, turn_);
-  line.waits_for_turn = true;
+  ++line.turns;
   ++turns_;
-  turns_changed_.wait(lock, [&] { return busy_ < options_.cores && NextLine() == &line; });
-  line.waits_for_turn = false;
+  turns_changed_.wait(lock, at_once, [&] { return busy_ < options_.cores && NextLine() == &line; });
+  --line.turns;
   --turns_;
   turn_ = line.turn;
   const bool wide = busy_ == 0 && queued_ == 0 && turns_ == 0;
@@ -166,7 +166,7 @@ void Scheduler::Work() {
     Line* line = nullptr;
     changed_.wait(lock, [&] {
       line = queued_ > 0 && busy_ < options_.cores ? NextLine() : nullptr;
-      if (line != nullptr && line->waits_for_turn) line = nullptr;
+      if (line != nullptr && line->turns > 0) line = nullptr;
       return line != nullptr || (waiting_ == 0 && ends_);
     });
     if (line == nullptr) return;

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,8 +49,9 @@ class Scheduler {
   // Checks that a request of so many bytes would be taken now.
   absl::Status Admit(const ServedModel& model, int64_t bytes) const;
   // Calls `work` in the calling thread, once cores are free and it is the turn of `name`, as if it
-  // were a run of that model. Of each name one thread at a time.
-  void TakeTurn(const std::string& name, absl::FunctionRef<void(RunPriority priority)> work);
+  // were a run of that model; at once where `at_once` is stopped.
+  void TakeTurn(const std::string& name, const std::stop_token& at_once,
+                absl::FunctionRef<void(RunPriority priority)> work);
   // Returns whether the last one that was asked about was refused.
   bool refuses() const { return refuses_; }
   std::chrono::microseconds max_wait() const { return options_.max_wait; }
@@ -76,7 +78,8 @@ class Scheduler {
 
   const SchedulerOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_, turns_changed_;
+  std::condition_variable changed_;
+  std::condition_variable_any turns_changed_;
   std::map<std::string, Line> lines_;  // by model; they stay
   size_t waiting_ = 0;                 // those that are read now included
   size_t queued_ = 0;                  // those in lines

@@ -24,6 +24,7 @@ TextModel::~TextModel() {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
+  going_.request_stop();
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
@@ -72,7 +73,7 @@ void TextModel::Work() {
     if (take_turn == nullptr) {
       step(RunPriority::kNormal);
     } else {
-      take_turn(step);
+      take_turn(going_.get_token(), step);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,8 +23,9 @@
 
 namespace onward::serving {
 
-// Calls a step, maybe once its turn has come.
-using TakeTurn = std::function<void(absl::FunctionRef<void(RunPriority priority)> step)>;
+// Calls a step once its turn has come; at once where `at_once` is stopped.
+using TakeTurn = std::function<void(const std::stop_token& at_once,
+                                    absl::FunctionRef<void(RunPriority priority)> step)>;
 
 // The way in which the vectors of a text's tokens become one.
 enum class Pooling { kMean, kFirst };
@@ -73,6 +75,8 @@ class TextModel {
   std::condition_variable changed_;
   bool ends_ = false;
   TakeTurn take_turn_;  // guarded by mutex_
+  // The model goes. The thread that waits for it may hold the core whose turn a step waits for.
+  std::stop_source going_;
   std::thread thread_;
 };
 

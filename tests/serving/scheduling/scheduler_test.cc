@@ -217,7 +217,9 @@ TEST_F(SchedulerTest, TurnsOfOthersCountAsCores) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&, t] {
-        for (int i = 0; i < 30; ++i) scheduler_->TakeTurn(absl::StrCat("text", t), compute);
+        // Two threads have one name, as versions of a model do.
+        const std::string name = absl::StrCat("text", t / 2);
+        for (int i = 0; i < 30; ++i) scheduler_->TakeTurn(name, {}, compute);
       });
     }
     constexpr int kRequests = 60;
@@ -237,6 +239,22 @@ TEST_F(SchedulerTest, TurnsOfOthersCountAsCores) {
     EXPECT_LE(most, cores);
     for (const Replied& outcome : outcomes) EXPECT_TRUE(outcome.reply.ok());
   }
+}
+
+// A thread that goes may hold the only core: what it waits for does not wait for a turn.
+TEST_F(SchedulerTest, WhatIsUrgentTakesNoTurn) {
+  Start();
+  Shut();
+  std::stop_source at_once;
+  bool computed = false;
+  std::thread thread([&] {
+    scheduler_->TakeTurn("text", at_once.get_token(), [&](RunPriority) { computed = true; });
+  });
+  at_once.request_stop();
+  thread.join();
+  EXPECT_TRUE(computed);
+  Open();
+  Finish();
 }
 
 // Sums of 700 products, whose order depends on how many rows there are.
