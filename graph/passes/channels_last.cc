@@ -1,7 +1,6 @@
 // Convolutions of 8-bit integers hand their results to each other with the channels last, as their
 // kernels read and make them; sums, products, tables, maxima of windows and concatenations between
-// them work in either layout.
-// Transposes stay where another op reads such a value.
+// them work in either layout. Transposes stay where another op reads such a value.
 #include <algorithm>
 
 #include "graph/ops/onward_schemas.h"
@@ -45,12 +44,11 @@ bool IsMap(const Graph& graph, const Node& node) {
 }
 
 bool IsPool(const Graph& graph, const Node& node) {
-  const bool is_pool = node.Is("MaxPool") || node.Is("ChannelsLastMaxPool", kOnwardDomain);
-  return is_pool && IsByte(graph.type(node.inputs[0]).dtype) && node.outputs.size() == 1 &&
-         RankOf(graph, node.inputs[0]) == 4;
+  return node.Is("MaxPool") && IsByte(graph.type(node.inputs[0]).dtype) &&
+         node.outputs.size() == 1 && RankOf(graph, node.inputs[0]) == 4;
 }
 
-// Of channels.
+// Returns whether the node puts channels behind each other.
 bool IsConcat(const Graph& graph, const Node& node) {
   return node.Is("Concat") && IsByte(graph.type(node.inputs[0]).dtype) &&
          RankOf(graph, node.inputs[0]) == 4 && node.attributes.Int("axis", 0) == 1;

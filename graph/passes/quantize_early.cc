@@ -47,13 +47,9 @@ bool IsMoved(const Graph& graph, ValueId value, int steps = kMostSteps) {
 // Returns whether both are one number, the same.
 bool AreEqual(const Graph& graph, ValueId a, ValueId b) {
   if (a == b) return true;
-  const Tensor *x = a.valid() ? FixedConstant(graph, a) : nullptr,
-               *y = b.valid() ? FixedConstant(graph, b) : nullptr;
-  return x != nullptr && y != nullptr && x->num_elements() == 1 && y->num_elements() == 1 &&
-         x->dtype() == y->dtype() &&
-         std::equal(static_cast<const char*>(x->raw_data()),
-                    static_cast<const char*>(x->raw_data()) + x->byte_size(),
-                    static_cast<const char*>(y->raw_data()));
+  if (!a.valid() || !b.valid()) return false;
+  const std::optional<double> x = ScalarValue(graph, a), y = ScalarValue(graph, b);
+  return x && y && *x == *y;
 }
 
 // QuantizeLinear(x) by the attributes and numbers of `quantize`; what was quantized by the same
