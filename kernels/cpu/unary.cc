@@ -7,7 +7,7 @@
 namespace onward::kernels::cpu {
 namespace {
 
-// Of ops without attributes.
+// Stands for the functor of an op without attributes.
 struct NoParameters {};
 
 constexpr bool IsCheap(FloatUnary op) {

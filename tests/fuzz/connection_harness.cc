@@ -68,7 +68,7 @@ void Send(int client, std::string_view bytes) {
   }
 }
 
-// What comes before the connection closes, or before nothing has come for so long.
+// Reads until the connection is closed, or until nothing has come for so long.
 std::string Receive(int client, int milliseconds, bool* closed) {
   const timeval most{milliseconds / 1000, milliseconds % 1000 * 1000};
   setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));

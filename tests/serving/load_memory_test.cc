@@ -1,5 +1,5 @@
-// Memory runs out while a model is loaded, at one allocation after the other: the load is refused,
-// and the version that was served before still is.
+// Memory runs out while a model is loaded, at one allocation after the other: with what the server
+// keeps in reserve the load succeeds or is refused, and the model is served afterwards.
 #include <new>
 #include <random>
 
