@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -83,6 +84,10 @@ int ExpectFastKernels(const OpCase& c, uint64_t constants, Precision precision) 
 
 int ExpectWinogradKernels(const OpCase& c, uint64_t constants) {
   return ExpectKernels(c, constants, Precision::kDefault, IsWinograd);
+}
+
+int NumBf16Targets() {
+  return std::popcount(kernels::cpu::AllowedTargets() & kernels::cpu::kBf16Targets);
 }
 
 }  // namespace onward::testing

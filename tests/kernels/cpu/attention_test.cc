@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/targets.h"
 #include "tests/support/fast_kernels.h"
 
 namespace onward::kernels {
@@ -188,14 +187,16 @@ OpCase ForwardOf(const Sizes& s, OpCase op) {
 
 void ExpectAttention(const Sizes& s, std::mt19937& random) {
   EXPECT_GT(ExpectFastKernels(ForwardOf(s, CaseOf(s, random))), 0);
-  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) return;
-  EXPECT_EQ(ExpectFastKernels(ForwardOf(s, CaseOf(s, random, true)), 0, Precision::kFast), 1);
+  if (testing::NumBf16Targets() == 0) return;
+  EXPECT_EQ(ExpectFastKernels(ForwardOf(s, CaseOf(s, random, true)), 0, Precision::kFast),
+            testing::NumBf16Targets());
 }
 
 void ExpectGradients(const Sizes& s, std::mt19937& random) {
   EXPECT_GT(ExpectFastKernels(CaseOf(s, random)), 0);
-  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) return;
-  EXPECT_EQ(ExpectFastKernels(CaseOf(s, random, true), 0, Precision::kFast), 1);
+  if (testing::NumBf16Targets() == 0) return;
+  EXPECT_EQ(ExpectFastKernels(CaseOf(s, random, true), 0, Precision::kFast),
+            testing::NumBf16Targets());
 }
 
 Sizes RandomSizes(std::mt19937& random, int64_t longest) {

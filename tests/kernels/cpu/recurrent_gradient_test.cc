@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/targets.h"
 #include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
@@ -94,12 +93,12 @@ TEST(LstmGradientKernels, GoesThroughTheStepsBackwards) {
     OpCase op = BackCase(s, random, [](double x) { return x; });
     op.rtol = op.atol = 2e-5;
     EXPECT_GT(ExpectFastKernels(op), 2);
-    if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) continue;
+    if (testing::NumBf16Targets() == 0) continue;
     // What lies close to a tie is rounded the other way now and then.
     OpCase pairs = BackCase(s, random, Rounded);
     if (s.hidden % 2 != 0) pairs = BackCase(s, random, [](double x) { return x; });
     pairs.rtol = pairs.atol = 4e-3;
-    EXPECT_EQ(ExpectFastKernels(pairs, 0, Precision::kFast), 1);
+    EXPECT_EQ(ExpectFastKernels(pairs, 0, Precision::kFast), testing::NumBf16Targets());
   }
 }
 
@@ -108,10 +107,10 @@ TEST(LstmGradientKernels, ManyUnitsAreSharedByThreads) {
   OpCase op = BackCase({3, 20, 130, false, true}, random, [](double x) { return x; });
   op.rtol = op.atol = 1e-4;
   EXPECT_GT(ExpectFastKernels(op), 2);
-  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) return;
+  if (testing::NumBf16Targets() == 0) return;
   OpCase pairs = BackCase({3, 20, 130, true, true}, random, Rounded);
   pairs.rtol = pairs.atol = 4e-3;
-  EXPECT_EQ(ExpectFastKernels(pairs, 0, Precision::kFast), 1);
+  EXPECT_EQ(ExpectFastKernels(pairs, 0, Precision::kFast), testing::NumBf16Targets());
 }
 
 TEST(LstmGradientKernels, ShapesThatDoNotFitAreErrors) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/targets.h"
 #include "tests/kernels/cpu/recurrent_loops.h"
 #include "tests/support/fast_kernels.h"
 
@@ -120,7 +119,7 @@ OpCase RandomCase(const Sizes& s, std::mt19937& random) {
 }
 
 TEST(RecurrentKernels, PairsOfBFloat16) {
-  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
+  if (testing::NumBf16Targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
   std::mt19937 random(41);
   std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
   constexpr uint64_t kWeights = 0b1110;
@@ -129,11 +128,13 @@ TEST(RecurrentKernels, PairsOfBFloat16) {
     const int64_t gates = i % 3 == 0 ? 1 : i % 3 == 1 ? 3 : 4;
     const Sizes s = {op,           gates,        steps(random), batch(random),
                      size(random), size(random), i % 4 / 3 + 1, op != "GRU" || i % 2 == 0};
-    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), kWeights, Precision::kFast), 2);
+    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), kWeights, Precision::kFast),
+              2 * testing::NumBf16Targets());
   }
   // X's operands are packed once.
   const Sizes large = {"LSTM", 4, 5, 20, 150, 130, 1};
-  EXPECT_EQ(ExpectFastKernels(RandomCase(large, random), kWeights, Precision::kFast), 2);
+  EXPECT_EQ(ExpectFastKernels(RandomCase(large, random), kWeights, Precision::kFast),
+            2 * testing::NumBf16Targets());
 }
 
 std::vector<int32_t> RandomLens(int64_t batch, int64_t steps, std::mt19937& random) {
@@ -144,7 +145,7 @@ std::vector<int32_t> RandomLens(int64_t batch, int64_t steps, std::mt19937& rand
 }
 
 TEST(RecurrentKernels, PairsOfBFloat16WithSequenceLens) {
-  if ((cpu::AllowedTargets() & cpu::kBf16Targets) == 0) GTEST_SKIP() << "no AVX512-BF16";
+  if (testing::NumBf16Targets() == 0) GTEST_SKIP() << "no AVX512-BF16";
   std::mt19937 random(43);
   std::uniform_int_distribution<int64_t> steps(1, 6), batch(1, 30), size(1, 70);
   for (int i = 0; i < 24; ++i) {
@@ -153,7 +154,8 @@ TEST(RecurrentKernels, PairsOfBFloat16WithSequenceLens) {
     Sizes s = {op,           gates,        steps(random), batch(random),
                size(random), size(random), i % 4 / 3 + 1, op != "GRU" || i % 2 == 0};
     s.lens = RandomLens(s.batch, s.steps, random);
-    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), 0b1110, Precision::kFast), 2);
+    EXPECT_EQ(ExpectFastKernels(RandomCase(s, random), 0b1110, Precision::kFast),
+              2 * testing::NumBf16Targets());
   }
 }
 
