@@ -6,7 +6,7 @@ set -euo pipefail
 strays=$(objdump -d -C --no-show-raw-insn "$1" |
   awk '/^[0-9a-f]+ <.*>:$/ { name = $0; sub(/^[0-9a-f]+ </, "", name); stray = 1 }
        stray && /\tv[a-z]+[0-9a-z]* .*%[xyz]mm/ { print name; stray = 0 }' |
-  grep -vE '::avx[0-9a-z]+::|\[clone \.arch_' || true)
+  grep -vE '::(avx[0-9a-z]+|amx)::|\[clone \.arch_' || true)
 if [ -n "$strays" ]; then
   echo "error: functions outside the namespaces of instruction sets use AVX:" >&2
   echo "$strays" | head -20 >&2

@@ -231,7 +231,7 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
   const int64_t panel_bytes =
       product.num_runs * (s.depthwise ? width * 4 : PackedPanelBytes(tiles_, s.run_elements));
   const auto tile = s.depthwise ? tiles_.depthwise : tiles_.tile;
-  alignas(64) int32_t sums[16 * 32];
+  alignas(64) int32_t sums[kMostInt8Sums];
   for (int64_t panel = first; panel < end; ++panel) {
     const int64_t filter = group * s.filters + panel * width;
     const int cols = static_cast<int>(std::min(width, s.filters - panel * width));

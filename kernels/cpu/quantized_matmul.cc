@@ -15,7 +15,6 @@ namespace {
 
 constexpr int64_t kChunkProducts = 2 * 1000 * 1000;  // about 10 us with VNNI
 constexpr int64_t kRowsPerChunk = 192;
-constexpr int kMostRows = 16;              // of a tile
 constexpr int64_t kPackGrain = 16 * 1024;  // bytes
 
 enum class Result { kInt32, kFloat, kByte };
@@ -227,7 +226,7 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
   const int64_t a_row = PackedRowBytes(tiles_, s.k), units = UnitsOf(tiles_, s.k);
   const char* a = ReadsInPlace(s, all) ? context.in<char>(0) : scratch + s.a_rows;
   const int32_t* row_mul = reinterpret_cast<const int32_t*>(scratch + s.a_sums) + a_line;
-  alignas(64) int32_t sums[kMostRows * 32];
+  alignas(64) int32_t sums[kMostInt8Sums];
   const int64_t whole = 0;  // a row is one run
   for (int64_t p = panel; p < panel_end; ++p) {
     const char* b = b_panels + (b_index * s.panels + p) * PackedPanelBytes(tiles_, s.k);
@@ -236,7 +235,7 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
     Int8Finish f = Columns(all, column, b_index * Lines(s));
     for (int64_t row = first; row < end; row += tiles_.tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, end - row));
-      const void* lines[kMostRows];
+      const void* lines[kMostInt8Rows];
       for (int r = 0; r < rows; ++r) lines[r] = a + (a_line + row + r) * a_row;
       tiles_.tile({lines, rows, &whole, 1, units, b}, sums);
       f.row_mul = row_mul + row;

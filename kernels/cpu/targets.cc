@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "kernels/cpu/amx_permission.h"
+
 #if defined(__x86_64__)
 #define ONWARD_CPU_HAS(feature) __builtin_cpu_supports(feature)
 #else

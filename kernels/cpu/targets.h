@@ -26,7 +26,8 @@ enum LoopKind : uint32_t {
   X(avx2, kAvx2, kBaseline, x86_64, 8, kVectorLoops | kHalfLoops | kInt8Loops, "-mavx2 -mfma -mf16c -O3", ONWARD_CPU_HAS("avx2") && ONWARD_CPU_HAS("fma"), __VA_ARGS__) \
   X(avx512, kAvx512, kAvx2, x86_64, 16, kVectorLoops | kHalfLoops | kInt8Loops, "-mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512", ONWARD_CPU_HAS("avx512f") && ONWARD_CPU_HAS("avx512bw") && ONWARD_CPU_HAS("avx512dq") && ONWARD_CPU_HAS("avx512vl"), __VA_ARGS__) \
   X(avx512vnni, kAvx512Vnni, kAvx512, x86_64, 16, kInt8Loops, "-mavx512vnni", ONWARD_CPU_HAS("avx512vnni"), __VA_ARGS__) \
-  X(avx512bf16, kAvx512Bf16, kAvx512, x86_64, 16, kBf16Loops, "-mavx512bf16", ONWARD_CPU_HAS("avx512bf16"), __VA_ARGS__) \
+  X(avx512bf16, kAvx512Bf16, kAvx512Vnni, x86_64, 16, kBf16Loops, "-mavx512bf16", ONWARD_CPU_HAS("avx512bf16"), __VA_ARGS__) \
+  X(amx, kAmx, kAvx512Bf16, x86_64, 16, kInt8Loops | kBf16Loops, "-mamx-tile -mamx-bf16 -mamx-int8", MayUseAmx(), __VA_ARGS__) \
   X(neon, kNeon, kBaseline, aarch64, 4, kVectorLoops | kHalfLoops | kInt8Loops, "-O3", true, __VA_ARGS__)
 // clang-format on
 

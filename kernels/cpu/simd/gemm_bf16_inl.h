@@ -4,6 +4,9 @@
 
 #include "kernels/cpu/simd/bf16_inl.h"
 #include "kernels/cpu/simd/gemm_sums_inl.h"
+#if defined(ONWARD_TARGET_AMX)
+#include "kernels/cpu/simd/gemm_amx_inl.h"
+#endif
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 // n floats from p on, 0 <= n <= 2 kLanes, as words; zero beyond them.
@@ -73,13 +76,21 @@ inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_
   }
 }
 
+#if defined(ONWARD_TARGET_AMX)
+inline constexpr int kRowsOfPairs = amx_tiles::kMost;
+inline constexpr TileFunction kTileOfPairs = AmxTile;
+#else
+inline constexpr int kRowsOfPairs = kTileRows;
+inline constexpr TileFunction kTileOfPairs = AnyTile;
+#endif
+
 const GemmTileKernels& Bf16Tiles() {
   static constexpr GemmTileKernels kKernels = {
       ONWARD_TARGET_VALUE,
-      kTileRows,
+      kRowsOfPairs,
       kTileCols,
       2,
-      AnyTile,
+      kTileOfPairs,
       nullptr,
       PackPairs,
       PackPairsTransposed,

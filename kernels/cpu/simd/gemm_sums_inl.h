@@ -7,8 +7,12 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
+#if defined(ONWARD_TARGET_AMX)
+inline constexpr int kTileRows = 4;  // more are of gemm_amx_inl.h
+#else
 // Accumulators, two of B and one of A fill the registers.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
+#endif
 inline constexpr int kTileVecs = 2;
 inline constexpr int kTileCols = kTileVecs * kLanes;
 

@@ -4,6 +4,9 @@
 #include <cstdint>
 
 #include "kernels/cpu/simd/int8_tile.h"
+#if defined(ONWARD_TARGET_AMX)
+#include "kernels/cpu/simd/int8_amx_inl.h"
+#endif
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -157,7 +160,16 @@ void TileOfRows(const Int8Product& product, int32_t* sums) {
   }
 }
 
+#if defined(ONWARD_TARGET_AMX)
+constexpr int kMostRows = amx_tiles::kMost;
+constexpr int kFewRows = 4;  // as in gemm_amx_inl.h
+inline void Tile(const Int8Product& product, int32_t* sums) {
+  product.num_rows <= kFewRows ? TileOfRows<kFewRows>(product, sums) : AmxTile(product, sums);
+}
+#else
+constexpr int kMostRows = kRows;
 inline void Tile(const Int8Product& product, int32_t* sums) { TileOfRows<kRows>(product, sums); }
+#endif
 
 template <int kTileRows>
 void DepthwiseOf(const Int8Product& product, int first, int32_t* to) {
@@ -330,7 +342,12 @@ inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, ui
 }
 #endif
 
+#if defined(ONWARD_TARGET_AMX)
+constexpr int kPeakOperations = 2 * amx_tiles::kPeakWords * kUnit;
+inline void PeakRounds(int64_t rounds, float* sink) { amx_tiles::PeakRounds<true>(rounds, sink); }
+#else
 constexpr int kPeakChains = kRows;
+constexpr int kPeakOperations = 2 * kPeakChains * kLanes * kUnit;
 
 // Hides a value from the compiler, which may then not move it out of a loop.
 inline __attribute__((always_inline)) void Opaque([[maybe_unused]] Sums& sums) {
@@ -358,6 +375,7 @@ inline void PeakRounds(int64_t rounds, float* sink) {
   for (int chain = 0; chain < kPeakChains; ++chain) Store(lanes[chain], sums[chain]);
   *sink += static_cast<float>(lanes[0][0]);
 }
+#endif
 
 }  // namespace onward::kernels::cpu::ONWARD_TARGET::int8
 
@@ -365,7 +383,7 @@ namespace onward::kernels::cpu::ONWARD_TARGET {
 
 const Int8TileKernels& Int8Tiles() {
   static constexpr Int8TileKernels kKernels = {
-      .tile_rows = int8::kRows,
+      .tile_rows = int8::kMostRows,
       .tile_cols = int8::kCols,
       .unit = int8::kUnit,
       .element_bytes = static_cast<int>(sizeof(int8::Element)),
@@ -375,7 +393,7 @@ const Int8TileKernels& Int8Tiles() {
       .finish_float = int8::FinishFloat,
       .finish_byte = int8::FinishByte,
       .peak = int8::PeakRounds,
-      .peak_operations = 2 * int8::kPeakChains * int8::kLanes * int8::kUnit,
+      .peak_operations = int8::kPeakOperations,
   };
   return kKernels;
 }

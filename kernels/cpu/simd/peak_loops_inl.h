@@ -2,6 +2,9 @@
 
 #include "kernels/cpu/simd/peak_loops.h"
 #include "kernels/cpu/simd/vec_inl.h"
+#if defined(ONWARD_TARGET_AMX)
+#include "kernels/cpu/simd/amx_inl.h"
+#endif
 
 #if defined(__clang__)
 #define ONWARD_UNROLL_CHAINS _Pragma("clang loop unroll(full)")
@@ -131,7 +134,11 @@ inline void AddBytes(char* to, const char* from, const char* other, int64_t byte
   }
 }
 
-#if defined(ONWARD_TARGET_AVX512BF16)
+#if defined(ONWARD_TARGET_AMX)
+ArithmeticLoop Bf16Peak() {
+  return {amx_tiles::PeakRounds<false>, 2.0 * 2 * amx_tiles::kPeakWords};
+}
+#elif defined(ONWARD_TARGET_AVX512BF16)
 inline void Bf16Rounds(int64_t rounds, float* sink) {
   Vec sums[kPeakChains] = {};
   __m512bh x = _mm512_cvtne2ps_pbh(Set(0.5f), Set(0.25f));

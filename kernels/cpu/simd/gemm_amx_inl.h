@@ -1,0 +1,78 @@
+// Tiles of products of bfloat16 on the registers of AMX: 32 x 32 results.
+#pragma once
+
+#include "kernels/cpu/simd/amx_inl.h"
+#include "kernels/cpu/simd/gemm_sums_inl.h"
+
+namespace onward::kernels::cpu::ONWARD_TARGET {
+
+// Rows of A that lie side by side in memory, one after another: [kMost][kWords].
+inline void CopyRowsOfA(const GemmTile& t, int64_t k0, int words, float* to) {
+  for (int r0 = 0; r0 < t.rows; r0 += kLanes) {
+    const int n = t.rows - r0 < kLanes ? t.rows - r0 : kLanes;
+    Vec block[kLanes];
+    ONWARD_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      block[i] = i < words ? LoadLanes(t.a + (k0 + i) * t.a_k + r0, n) : Vec{};
+    Transpose(block);
+    ONWARD_UNROLL
+    for (int i = 0; i < kLanes; ++i) Store(to + (r0 + i) * kLanes, block[i]);
+  }
+}
+
+// The sums of a row are started, activated and stored as those of vectors are.
+template <int kVecs>
+void FinishRows(const GemmTile& t, const float* sums) {
+  const int last = t.cols - (kVecs - 1) * kLanes;
+  GemmTile row = t;
+  bool activated = true;
+  for (int r = 0; r < t.rows; ++r, sums += amx_tiles::kMost) {
+    TileSums<1, kVecs> at;
+    StartSums(row, last, at);
+    ONWARD_UNROLL
+    for (int v = 0; v < kVecs; ++v) at.at[0][v] += Load(sums + v * kLanes);
+    activated = ActivateSums(t.activation, at);
+    StoreSums(row, last, at);
+    row.c += row.c_row;
+    if (row.bias_of_row != nullptr) ++row.bias_of_row;
+    if (row.residual != nullptr) row.residual += row.residual_row;
+  }
+  if (!activated) ActivateTile(t);
+}
+
+// Few rows are left to vectors: most of a register of A would be empty.
+inline void AmxTile(const GemmTile& t) {
+  if (t.rows <= kTileRows) return AnyTile(t);
+  alignas(64) float sums[amx_tiles::kMost * amx_tiles::kMost];
+  alignas(64) float copied[amx_tiles::kMost * amx_tiles::kWords];
+  const amx_tiles::TileShape shape(t.rows, t.cols);
+  const int64_t second = amx_tiles::kHalf * t.a_row;
+  const auto in_place = [&](int64_t, int64_t k0, int) ONWARD_LAMBDA_INLINE {
+    const float* a = t.a + k0;
+    return amx_tiles::TileStep{
+        {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(a + second)},
+        {4 * t.a_row, 4 * t.a_row},
+        reinterpret_cast<const char*>(t.b + k0 * t.b_k),
+        4 * t.b_k};
+  };
+  const auto transposed = [&](int64_t, int64_t k0, int words) ONWARD_LAMBDA_INLINE {
+    CopyRowsOfA(t, k0, words, copied);
+    const char* a = reinterpret_cast<const char*>(copied);
+    constexpr int64_t kStride = 4 * amx_tiles::kWords;
+    return amx_tiles::TileStep{{a, a + amx_tiles::kHalf * kStride},
+                               {kStride, kStride},
+                               reinterpret_cast<const char*>(t.b + k0 * t.b_k),
+                               4 * t.b_k};
+  };
+  amx_tiles::ByHalves(shape, [&]<bool kRows2, bool kCols2>() ONWARD_LAMBDA_INLINE {
+    char* to = reinterpret_cast<char*>(sums);
+    if (t.a_k == 1) {
+      amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, to, in_place);
+    } else {
+      amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, to, transposed);
+    }
+  });
+  t.cols > kLanes ? FinishRows<2>(t, sums) : FinishRows<1>(t, sums);
+}
+
+}  // namespace onward::kernels::cpu::ONWARD_TARGET
