@@ -44,8 +44,9 @@ BlockRows PackBlockRows(const GemmTileKernels& tiles, const float* a, int64_t st
     return transposed ? BlockRows{a, 1, stride} : BlockRows{a, stride, 1};
   }
   if (transposed) {
-    tiles.pack_pairs_of_columns(a, stride, rows, k, to);
-    return {to, 1, rows};
+    tiles.pack_pairs_of_columns(a, stride, rows, k, RowWords(tiles, k), to);
+    const PairsOrder order = tiles.OrderOfColumns(rows, RowWords(tiles, k));
+    return {to, order.row, order.step};
   }
   tiles.pack_pairs_of_rows(a, stride, rows, k, RowWords(tiles, k), to);
   return {to, RowWords(tiles, k), 1};

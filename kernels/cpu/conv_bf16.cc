@@ -42,7 +42,8 @@ class PairsConv {
       const int64_t begin = plan_.k * i / kFilterParts, end = plan_.k * (i + 1) / kFilterParts;
       tiles_.pack_pairs_of_columns(data_.w + group * f.group + 2 * begin * f.channel, f.channel,
                                    plan_.m, std::min(images_.channels, 2 * end) - 2 * begin,
-                                   to + group * group_floats() + begin * plan_.m);
+                                   plan_.filter_row,
+                                   to + group * group_floats() + begin * order().step);
       return;
     }
     const int64_t parts = CeilDiv(plan_.m, kFiltersTogether), group = part / parts;
@@ -106,6 +107,11 @@ class PairsConv {
   float* SharedPanel(int64_t group, int64_t panel) const {
     return data_.scratch + plan_.filter_floats +
            (group * plan_.panels + panel) * plan_.k * tiles_.tile_cols;
+  }
+  // Of the packed filters of a group.
+  PairsOrder order() const {
+    return plan_.by_columns() ? tiles_.OrderOfColumns(plan_.m, plan_.filter_row)
+                              : PairsOrder{plan_.filter_row, 1};
   }
   int64_t sums_row() const { return plan_.panels_per_chunk * tiles_.tile_cols; }
 
@@ -183,8 +189,8 @@ class PairsConv {
     GemmTile tile;
     tile.k = std::min(plan_.k_block, plan_.k - k0);
     tile.accumulate = k0 > 0;
-    tile.a_row = plan_.by_columns() ? 1 : plan_.filter_row;
-    tile.a_k = plan_.by_columns() ? plan_.m : 1;
+    tile.a_row = order().row;
+    tile.a_k = order().step;
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
     for (int64_t i = first; i < last; ++i) {

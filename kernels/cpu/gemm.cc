@@ -147,9 +147,10 @@ Rows RowsOfBlock(const GemmTileKernels& tiles, const GemmPlan& plan, const GemmA
     tile.a_row = plan.row_stride;
     tile.a_k = 1;
   } else {
-    tiles.pack_pairs_of_columns(a, args.a_k, end - begin, k, packed);
-    tile.a_row = 1;
-    tile.a_k = end - begin;
+    tiles.pack_pairs_of_columns(a, args.a_k, end - begin, k, plan.row_stride, packed);
+    const PairsOrder order = tiles.OrderOfColumns(end - begin, plan.row_stride);
+    tile.a_row = order.row;
+    tile.a_k = order.step;
   }
   return {packed, tile.a_row};
 }

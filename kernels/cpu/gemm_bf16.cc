@@ -50,8 +50,8 @@ class PairsProduct {
     } else {
       const int64_t words = CeilDiv(at.k, 2), begin = cut(words);
       tiles_.pack_pairs_of_columns(a + 2 * begin * args_.a_k, args_.a_k, rows,
-                                   std::min(at.k, 2 * cut_end(words)) - 2 * begin,
-                                   to + begin * rows);
+                                   std::min(at.k, 2 * cut_end(words)) - 2 * begin, plan_.row_stride,
+                                   to + begin * OrderOf(rows).step);
     }
   }
 
@@ -79,12 +79,12 @@ class PairsProduct {
   void Multiply(const Block& at, int64_t group, int64_t panel_begin, int64_t panel_end) const {
     const int64_t first = group * plan_.tiles_per_group, begin = RowOf(first);
     const int64_t last = std::min(plan_.row_tiles, first + plan_.tiles_per_group);
-    const bool by_columns = args_.a_k != 1;
+    const PairsOrder order = OrderOf(GroupEnd(group) - begin);
     const float* rows = GroupAt(at, group);
     GemmTile tile;
     tile.k = CeilDiv(at.k, 2);
-    tile.a_row = by_columns ? 1 : plan_.row_stride;
-    tile.a_k = by_columns ? GroupEnd(group) - begin : 1;
+    tile.a_row = order.row;
+    tile.a_k = order.step;
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
     tile.c_row = args_.c_row;
@@ -110,6 +110,11 @@ class PairsProduct {
   }
 
  private:
+  // Of a packed group.
+  PairsOrder OrderOf(int64_t rows) const {
+    return args_.a_k == 1 ? PairsOrder{plan_.row_stride, 1}
+                          : tiles_.OrderOfColumns(rows, plan_.row_stride);
+  }
   int64_t RowOf(int64_t tile) const {
     return tile * (plan_.m / plan_.row_tiles) + std::min(tile, plan_.m % plan_.row_tiles);
   }

@@ -6,20 +6,6 @@
 
 namespace onward::kernels::cpu::ONWARD_TARGET {
 
-// Rows of A that lie side by side in memory, one after another: [kMost][kWords].
-inline void CopyRowsOfA(const GemmTile& t, int64_t k0, int words, float* to) {
-  for (int r0 = 0; r0 < t.rows; r0 += kLanes) {
-    const int n = t.rows - r0 < kLanes ? t.rows - r0 : kLanes;
-    Vec block[kLanes];
-    ONWARD_UNROLL
-    for (int i = 0; i < kLanes; ++i)
-      block[i] = i < words ? LoadLanes(t.a + (k0 + i) * t.a_k + r0, n) : Vec{};
-    Transpose(block);
-    ONWARD_UNROLL
-    for (int i = 0; i < kLanes; ++i) Store(to + (r0 + i) * kLanes, block[i]);
-  }
-}
-
 // The sums of a row are started, activated and stored as those of vectors are.
 template <int kVecs>
 void FinishRows(const GemmTile& t, const float* sums) {
@@ -44,10 +30,9 @@ void FinishRows(const GemmTile& t, const float* sums) {
 inline void AmxTile(const GemmTile& t) {
   if (t.rows <= kTileRows) return AnyTile(t);
   alignas(64) float sums[amx_tiles::kMost * amx_tiles::kMost];
-  alignas(64) float copied[amx_tiles::kMost * amx_tiles::kWords];
   const amx_tiles::TileShape shape(t.rows, t.cols);
   const int64_t second = amx_tiles::kHalf * t.a_row;
-  const auto in_place = [&](int64_t, int64_t k0, int) ONWARD_LAMBDA_INLINE {
+  const auto step = [&](int64_t, int64_t k0, int) ONWARD_LAMBDA_INLINE {
     const float* a = t.a + k0;
     return amx_tiles::TileStep{
         {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(a + second)},
@@ -55,22 +40,8 @@ inline void AmxTile(const GemmTile& t) {
         reinterpret_cast<const char*>(t.b + k0 * t.b_k),
         4 * t.b_k};
   };
-  const auto transposed = [&](int64_t, int64_t k0, int words) ONWARD_LAMBDA_INLINE {
-    CopyRowsOfA(t, k0, words, copied);
-    const char* a = reinterpret_cast<const char*>(copied);
-    constexpr int64_t kStride = 4 * amx_tiles::kWords;
-    return amx_tiles::TileStep{{a, a + amx_tiles::kHalf * kStride},
-                               {kStride, kStride},
-                               reinterpret_cast<const char*>(t.b + k0 * t.b_k),
-                               4 * t.b_k};
-  };
   amx_tiles::ByHalves(shape, [&]<bool kRows2, bool kCols2>() ONWARD_LAMBDA_INLINE {
-    char* to = reinterpret_cast<char*>(sums);
-    if (t.a_k == 1) {
-      amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, to, in_place);
-    } else {
-      amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, to, transposed);
-    }
+    amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, reinterpret_cast<char*>(sums), step);
   });
   t.cols > kLanes ? FinishRows<2>(t, sums) : FinishRows<1>(t, sums);
 }

@@ -65,7 +65,28 @@ inline void PackPairsOfRows(const float* a, int64_t a_row, int64_t rows, int64_t
   }
 }
 
-inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k,
+#if defined(ONWARD_TARGET_AMX)
+inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k, int64_t stride,
+                               float* packed) {
+  for (int64_t k0 = 0; k0 < k; k0 += 2 * kLanes) {
+    const int64_t steps = k - k0 < 2 * kLanes ? k - k0 : 2 * kLanes;
+    for (int64_t r = 0; r < rows; r += kLanes) {
+      const int n = rows - r < kLanes ? static_cast<int>(rows - r) : kLanes;
+      Vec block[kLanes];
+      ONWARD_UNROLL
+      for (int i = 0; i < kLanes; ++i) {
+        const float* from = a + (k0 + 2 * i) * a_k + r;
+        const Vec first = 2 * i < steps ? LoadLanes(from, n) : Vec{};
+        block[i] = Pairs(first, 2 * i + 1 < steps ? LoadLanes(from + a_k, n) : Vec{});
+      }
+      Transpose(block);
+      const int words = static_cast<int>((steps + 1) / 2);
+      for (int i = 0; i < n; ++i) StoreLanes(packed + (r + i) * stride + k0 / 2, block[i], words);
+    }
+  }
+}
+#else
+inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_t k, int64_t,
                                float* packed) {
   for (int64_t i = 0; i < k; i += 2, a += 2 * a_k, packed += rows) {
     for (int64_t r = 0; r < rows; r += kLanes) {
@@ -75,11 +96,14 @@ inline void PackPairsOfColumns(const float* a, int64_t a_k, int64_t rows, int64_
     }
   }
 }
+#endif
 
 #if defined(ONWARD_TARGET_AMX)
+inline constexpr bool kByRow = true;
 inline constexpr int kRowsOfPairs = amx_tiles::kMost;
 inline constexpr TileFunction kTileOfPairs = AmxTile;
 #else
+inline constexpr bool kByRow = false;
 inline constexpr int kRowsOfPairs = kTileRows;
 inline constexpr TileFunction kTileOfPairs = AnyTile;
 #endif
@@ -90,6 +114,7 @@ const GemmTileKernels& Bf16Tiles() {
       kRowsOfPairs,
       kTileCols,
       2,
+      kByRow,
       kTileOfPairs,
       nullptr,
       PackPairs,

@@ -47,7 +47,7 @@ inline void PackColumnsTransposed(const float* b, int64_t b_c, int cols, int64_t
 
 const GemmTileKernels& GemmTiles() {
   static constexpr GemmTileKernels kKernels = {
-      ONWARD_TARGET_VALUE,   kTileRows, kTileCols, 1,        AnyTile, PackRows, PackColumns,
+      ONWARD_TARGET_VALUE,   kTileRows, kTileCols, 1,        false, AnyTile, PackRows, PackColumns,
       PackColumnsTransposed, nullptr,   nullptr,   Activate,
   };
   return kKernels;

@@ -35,11 +35,17 @@ struct GemmTile {
   ActivationSpec activation;
 };
 
+// Where words of packed pairs lie: A[r, i] at r * row + i * step.
+struct PairsOrder {
+  int64_t row, step;
+};
+
 struct GemmTileKernels {
   Target target;
   int tile_rows;
   int tile_cols;
-  int k_per_word;  // 1, or 2: A and B are packed as pairs of bfloat16, sums are float32
+  int k_per_word;     // 1, or 2: A and B are packed as pairs of bfloat16, sums are float32
+  bool reads_by_row;  // of pairs: a_k is 1
   void (*tile)(const GemmTile& tile);
   // Copies rows x k of A, A[r, k] at a[r * a_row + k], to packed[k * rows + r]; rows <= tile_rows.
   // Null for pairs.
@@ -52,13 +58,17 @@ struct GemmTileKernels {
   void (*pack_columns_transposed)(const float* b, int64_t b_c, int cols, int64_t k, float alpha,
                                   float* packed);
   // For pairs, else null: copies A, A[r, k] at a[r * a_row + k], to words at packed[r * stride +
-  // i], or A[r, k] at a[k * a_k + r] to words at packed[i * rows + r].
+  // i], or A[r, k] at a[k * a_k + r] to words in the order below.
   void (*pack_pairs_of_rows)(const float* a, int64_t a_row, int64_t rows, int64_t k, int64_t stride,
                              float* packed);
   void (*pack_pairs_of_columns)(const float* a, int64_t a_k, int64_t rows, int64_t k,
-                                float* packed);
+                                int64_t stride, float* packed);
   // values[i] = activation(values[i]), for results that no tile finishes.
   void (*activate)(const ActivationSpec& activation, float* values, int64_t count);
+
+  PairsOrder OrderOfColumns(int64_t rows, int64_t stride) const {
+    return reads_by_row ? PairsOrder{stride, 1} : PairsOrder{1, rows};
+  }
 };
 
 // Products of float32, and of bfloat16 pairs.
