@@ -255,15 +255,20 @@ class PairsConv {
   const ConvTileKernels& patches_;
 };
 
+// Whole channels, so that the taps of one are packed together, and whole registers.
+int64_t BlockOfK(const GemmTileKernels& tiles, int64_t pairs, int64_t taps) {
+  if (taps > kMaxBlockOfK) return EvenPiece(pairs * taps, kMaxBlockOfK);
+  const int64_t piece = EvenPiece(pairs, kMaxBlockOfK / taps);
+  const bool fits = !tiles.reads_by_row || piece == pairs;
+  return taps * (fits ? piece : CeilDiv(piece, kLine) * kLine);
+}
+
 }  // namespace
 
 void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, PairsConvPlan& plan) {
   plan.k = images.pairs() * plan.taps;
   plan.pixels = images.batch * plan.image_pixels();
-  // Whole channels, so that the taps of one are packed together.
-  plan.k_block = plan.taps <= kMaxBlockOfK
-                     ? plan.taps * EvenPiece(images.pairs(), kMaxBlockOfK / plan.taps)
-                     : EvenPiece(plan.k, kMaxBlockOfK);
+  plan.k_block = BlockOfK(tiles, images.pairs(), plan.taps);
   plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
   plan.panels = CeilDiv(plan.pixels, tiles.tile_cols);
   const int64_t tile_products =

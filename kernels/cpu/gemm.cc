@@ -56,7 +56,8 @@ GemmPlan PlanGemm(const GemmTileKernels& tiles, ColumnsLayout layout, int64_t m,
   plan.row_chunks = CeilDiv(plan.row_tiles, plan.tiles_per_chunk);
   const int64_t rows = std::min(m, plan.tiles_per_chunk * tiles.tile_rows);
   plan.k_block = EvenPiece(k, std::max(kMinBlockOfK, kBlockFloats / std::max<int64_t>(rows, 1)));
-  const int64_t words = CeilDiv(plan.k_block, tiles.k_per_word);
+  int64_t words = CeilDiv(plan.k_block, tiles.k_per_word);
+  if (tiles.reads_by_row) words = CeilDiv(words, kLine) * kLine;  // whole registers
   plan.k_block = words * tiles.k_per_word;
 
   const int64_t panels = CeilDiv(n, tiles.tile_cols);
