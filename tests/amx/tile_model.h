@@ -18,7 +18,7 @@ void Store(int tile, void* to, int64_t stride);
 void AddBf16(int sums, int a, int b);
 void AddBytes(int sums, int a, int b);
 
-// How many products all threads have added.
+// The number of products that all threads have added.
 int64_t Products();
 
 }  // namespace onward::tile_model

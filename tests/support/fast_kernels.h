@@ -29,7 +29,7 @@ int ExpectFastKernels(const cases::OpCase& op_case, uint64_t constants = 0,
 // The same for convolutions by Winograd alone.
 int ExpectWinogradKernels(const cases::OpCase& op_case, uint64_t constants);
 
-// How many instruction sets that may run here multiply pairs of bfloat16.
+// The number of instruction sets that may run here and multiply pairs of bfloat16.
 int NumBf16Targets();
 
 }  // namespace onward::testing

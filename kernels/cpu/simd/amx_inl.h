@@ -29,7 +29,7 @@ inline constexpr int kWords = 16;           // of K, 4 bytes each, in one regist
 inline constexpr int kMost = 2 * kHalf;     // rows and columns of a tile of results
 inline constexpr int64_t kRow = 4 * kMost;  // bytes of a row of sums, or of a packed panel of B
 
-// What LDTILECFG reads.
+// The operand of LDTILECFG.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;

@@ -37,7 +37,7 @@ struct Int8Finish {
   float low = 0, high = 0;  // the result's range
 };
 
-// Of any target: for arrays of rows and of sums.
+// The most of any target, for arrays of rows and of sums.
 inline constexpr int kMostInt8Rows = 32;
 inline constexpr int kMostInt8Sums = kMostInt8Rows * 32;
 
