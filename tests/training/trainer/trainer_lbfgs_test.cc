@@ -38,8 +38,9 @@ class LbfgsTrainerTest : public ::testing::Test {
       return b.Constant(arrays_.at(absl::StrCat("start/", each)), prefix + each);
     };
     const Expr data = b.Input("data", DType::kFloat64, {"batch", 3});
-    const Expr hidden = Tanh(MatMul(data, parameter("w1")) + parameter("b1"));
-    b.Output("y", MatMul(hidden, parameter("w2")) + parameter("b2"));
+    const Expr w1 = parameter("w1"), b1 = parameter("b1");
+    const Expr w2 = parameter("w2"), b2 = parameter("b2");
+    b.Output("y", MatMul(Tanh(MatMul(data, w1) + b1), w2) + b2);
     ASSERT_TRUE(ExportFile(*b.Build(), scratch_.path("mlp.onnx")).ok());
     files::Safetensors file;
     file.tensors = {{"data", arrays_.at("data")}, {"target", arrays_.at("target")}};
@@ -137,7 +138,7 @@ TEST_F(LbfgsTrainerTest, GoesOnBitForBitAndExports) {
 TEST_F(LbfgsTrainerTest, WeightsNamedLikeItsState) {
   Write("mlp", "lbfgs/");
   EXPECT_THAT(std::string(Train(Config("", "steps: 1")).status().message()),
-              HasSubstr("the model's initializer 'lbfgs/b1' has the name of state of LBFGS in "
+              HasSubstr("the model's initializer 'lbfgs/w1' has the name of state of LBFGS in "
                         "checkpoints; rename it in the model"));
   TrainConfig other = Config("", "steps: 4");
   other.mutable_optimizer()->mutable_adam()->set_lr(0.1);
