@@ -124,7 +124,7 @@ absl::StatusOr<std::optional<Value>> ElementOf(Rendering& rendering, const Value
   const auto index = key.Integer();
   if (!index.has_value()) return std::optional<Value>();
   if (const std::string* text = value.text()) {
-    ONWARD_RETURN_IF_ERROR(rendering.Charge(text->size()));
+    ONWARD_RETURN_IF_ERROR(rendering.ChargeCharacters(text->size()));
     const std::vector<size_t> starts = CharacterStarts(*text);
     const auto size = static_cast<int64_t>(starts.size()) - 1;
     const int64_t at = *index < 0 ? *index + size : *index;
@@ -188,7 +188,7 @@ absl::StatusOr<Value> Slice(Rendering& rendering, const Value& value, const Valu
   if (text == nullptr && items == nullptr)
     return absl::InvalidArgumentError(
         absl::StrCat("a slice of a ", value.TypeName(), " is not possible"));
-  ONWARD_RETURN_IF_ERROR(rendering.Charge(text == nullptr ? 0 : text->size()));
+  ONWARD_RETURN_IF_ERROR(rendering.ChargeCharacters(text == nullptr ? 0 : text->size()));
   const std::vector<size_t> starts =
       text == nullptr ? std::vector<size_t>() : CharacterStarts(*text);
   const auto size = static_cast<int64_t>(text == nullptr ? items->size() : starts.size() - 1);

@@ -75,7 +75,7 @@ const Builtin* FindBuiltin(Builtins rows, std::string_view name) {
 absl::StatusOr<Value> CallBuiltin(Rendering& rendering, const Builtin& builtin, const Value& self,
                                   const Arguments& arguments) {
   ONWARD_RETURN_IF_ERROR(
-      rendering.Charge(64 + (self.text() == nullptr ? 0 : self.text()->size() / 2)));
+      rendering.Charge(64 + (self.text() == nullptr ? 0 : 2 * self.text()->size())));
   ONWARD_ASSIGN_OR_RETURN(const Bound bound, Bound::Bind(builtin.name, builtin.params, arguments));
   return builtin.call(rendering, self, bound);
 }

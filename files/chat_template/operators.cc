@@ -162,7 +162,8 @@ absl::StatusOr<Values> ItemsOf(Rendering& rendering, const Value& value) {
   if (value.is_undefined()) return made;
   const std::string* const bytes = value.text();
   const auto count = bytes != nullptr ? bytes->size() : LengthOf(value).value_or(0);
-  ONWARD_RETURN_IF_ERROR(rendering.Charge(static_cast<size_t>(count) * sizeof(Value)));
+  const size_t each = sizeof(Value) + (bytes != nullptr ? sizeof(Text) + sizeof(size_t) : 0);
+  ONWARD_RETURN_IF_ERROR(rendering.Charge(static_cast<size_t>(count) * each));
   if (const Values* items = value.items()) return *items;
   if (const std::string* text = value.text()) {
     const std::vector<size_t> starts = CharacterStarts(*text);

@@ -22,7 +22,7 @@ class Representation {
     ONWARD_RETURN_IF_ERROR(level.Check());
     ONWARD_RETURN_IF_ERROR(rendering_.Step());
     if (const std::string* text = value.text()) {
-      ONWARD_RETURN_IF_ERROR(rendering_.Charge(text->size()));
+      ONWARD_RETURN_IF_ERROR(rendering_.ChargeCharacters(text->size()));
       absl::StrAppend(&made_, value.is_markup() ? "Markup(" : "", Quoted(*text),
                       value.is_markup() ? ")" : "");
     } else if (const Values* items = value.items()) {
@@ -147,7 +147,7 @@ class Json {
   }
 
   absl::Status AddText(std::string_view text) {
-    ONWARD_RETURN_IF_ERROR(rendering_.Charge(text.size()));
+    ONWARD_RETURN_IF_ERROR(rendering_.ChargeCharacters(text.size()));
     made_ += '"';
     while (!text.empty()) {
       const std::string_view before = text;

@@ -37,7 +37,7 @@ absl::StatusOr<Value> Rendering::Checked(Value value, size_t items) {
 }
 
 absl::StatusOr<Value> Rendering::MakeText(std::string text, bool markup) {
-  ONWARD_RETURN_IF_ERROR(Charge(sizeof(Value) + text.size()));
+  ONWARD_RETURN_IF_ERROR(Charge(sizeof(Value) + sizeof(Text) + text.size()));
   return Value(std::move(text), markup);
 }
 

@@ -21,6 +21,8 @@ class Rendering {
   // Before `bytes` of values are made. ResourceExhausted: too much work in all.
   absl::Status Charge(size_t bytes);
   absl::Status Step() { return Charge(64); }
+  // Before `bytes` of text are read character by character, which takes longer than to copy them.
+  absl::Status ChargeCharacters(size_t bytes) { return Charge(8 * bytes); }
   // One level deeper, as long as it lives; ok() is false where that is too deep.
   class Level {
    public:

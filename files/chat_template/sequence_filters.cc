@@ -91,9 +91,10 @@ Made Join(Rendering& rendering, const Value& self, const Bound& arguments) {
   return rendering.MakeText(std::move(made));
 }
 
-Value IgnoringCase(const Value& value, bool case_sensitive) {
+Made IgnoringCase(Rendering& rendering, const Value& value, bool case_sensitive) {
   if (case_sensitive || value.text() == nullptr) return value;
-  return Value(Lower(*value.text()));
+  ONWARD_RETURN_IF_ERROR(rendering.ChargeCharacters(value.text()->size()));
+  return rendering.MakeText(Lower(*value.text()));
 }
 
 // Sorts by keys of one length each; an order that fails is an error.
@@ -131,7 +132,9 @@ Made Sort(Rendering& rendering, const Value& self, const Bound& arguments) {
     Values keys;
     for (const AttributePath& path : paths) {
       ONWARD_ASSIGN_OR_RETURN(const Value key, path.Get(rendering, item));
-      keys.push_back(IgnoringCase(key, arguments.Flag(1, false)));
+      ONWARD_ASSIGN_OR_RETURN(Value compared,
+                              IgnoringCase(rendering, key, arguments.Flag(1, false)));
+      keys.push_back(std::move(compared));
     }
     ONWARD_ASSIGN_OR_RETURN(Value key, rendering.MakeList(std::move(keys)));
     rows.emplace_back(std::move(key), item);
@@ -149,8 +152,9 @@ Made DictSort(Rendering& rendering, const Value& self, const Bound& arguments) {
   std::vector<std::pair<Value, Value>> rows;
   for (const auto& [key, value] : dict->entries()) {
     ONWARD_ASSIGN_OR_RETURN(Value pair, rendering.MakeTuple({key, value}));
-    rows.emplace_back(IgnoringCase(by == "key" ? key : value, arguments.Flag(0, false)),
-                      std::move(pair));
+    ONWARD_ASSIGN_OR_RETURN(Value compared, IgnoringCase(rendering, by == "key" ? key : value,
+                                                         arguments.Flag(0, false)));
+    rows.emplace_back(std::move(compared), std::move(pair));
   }
   ONWARD_ASSIGN_OR_RETURN(Values made, Sorted(rendering, rows, arguments.Flag(2, false)));
   return rendering.MakeList(std::move(made));
@@ -163,7 +167,9 @@ Made Unique(Rendering& rendering, const Value& self, const Bound& arguments) {
   Values made;
   for (const Value& item : items) {
     ONWARD_ASSIGN_OR_RETURN(const Value value, path.Get(rendering, item));
-    ONWARD_ASSIGN_OR_RETURN(std::string key, KeyOf(IgnoringCase(value, arguments.Flag(0, false))));
+    ONWARD_ASSIGN_OR_RETURN(const Value compared,
+                            IgnoringCase(rendering, value, arguments.Flag(0, false)));
+    ONWARD_ASSIGN_OR_RETURN(std::string key, KeyOf(compared));
     ONWARD_RETURN_IF_ERROR(rendering.Charge(key.size()));
     if (seen.insert(std::move(key)).second) made.push_back(item);
   }
@@ -177,7 +183,7 @@ Made Extreme(Rendering& rendering, const Value& self, const Bound& arguments) {
   std::optional<Value> best, key;
   for (const Value& item : items) {
     ONWARD_ASSIGN_OR_RETURN(Value own, path.Get(rendering, item));
-    own = IgnoringCase(own, arguments.Flag(0, false));
+    ONWARD_ASSIGN_OR_RETURN(own, IgnoringCase(rendering, own, arguments.Flag(0, false)));
     if (best.has_value()) {
       ONWARD_ASSIGN_OR_RETURN(const bool better,
                               most ? IsLess(rendering, *key, own) : IsLess(rendering, own, *key));
@@ -231,7 +237,8 @@ Made GroupBy(Rendering& rendering, const Value& self, const Bound& arguments) {
   std::vector<std::pair<Value, Value>> rows;
   for (const Value& item : items) {
     ONWARD_ASSIGN_OR_RETURN(const Value key, path.Get(rendering, item));
-    rows.emplace_back(IgnoringCase(key, arguments.Flag(2, false)), item);
+    ONWARD_ASSIGN_OR_RETURN(Value compared, IgnoringCase(rendering, key, arguments.Flag(2, false)));
+    rows.emplace_back(std::move(compared), item);
   }
   ONWARD_ASSIGN_OR_RETURN(const Values sorted, Sorted(rendering, rows, false));
   Values made, group;
@@ -245,7 +252,8 @@ Made GroupBy(Rendering& rendering, const Value& self, const Bound& arguments) {
   };
   for (const Value& item : sorted) {
     ONWARD_ASSIGN_OR_RETURN(const Value value, path.Get(rendering, item));
-    const Value key = IgnoringCase(value, arguments.Flag(2, false));
+    ONWARD_ASSIGN_OR_RETURN(const Value key,
+                            IgnoringCase(rendering, value, arguments.Flag(2, false)));
     if (!group.empty()) {
       ONWARD_ASSIGN_OR_RETURN(const bool same, IsEqual(rendering, key, last));
       if (!same) ONWARD_RETURN_IF_ERROR(close());

@@ -105,6 +105,9 @@ TEST(ChatTemplateTest, BoundsWorkDepthAndText) {
                       "{% set n.x = n.x + n.x %}{% endfor %}"),
               HasSubstr("too much work"));
   EXPECT_THAT(ErrorOf("{{ 'ab' * 999999999999 }}"), HasSubstr("too much"));
+  // Characters cost more than their bytes.
+  EXPECT_THAT(ErrorOf("{{ ('x' * 4000000) | list | length }}"), HasSubstr("too much work"));
+  EXPECT_THAT(ErrorOf("{{ ('x' * 40000000) | tojson | length }}"), HasSubstr("too much work"));
   EXPECT_THAT(ErrorOf("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"),
               HasSubstr("calls itself too often"));
   EXPECT_THAT(ErrorOf("{% set n = namespace(x=1) %}{% for i in range(200) %}"
