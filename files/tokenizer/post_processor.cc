@@ -32,8 +32,9 @@ absl::StatusOr<PostProcessor> PostProcessor::Read(const JsonField& field) {
 absl::Status PostProcessor::Add(const JsonField& field) {
   ONWARD_ASSIGN_OR_RETURN(const std::string type, field.String("type"));
   if (templates_.size() == kMostTemplates) return field.Error("too many processors");
-  if (type == "TemplateProcessing") return AddTemplate(field);
-  if (type == "BertProcessing" || type == "RobertaProcessing") return AddPair(field);
+  if (type == "TemplateProcessing") return AddTemplates(field);
+  if (type == "BertProcessing" || type == "RobertaProcessing")
+    return AddAround(field, type == "RobertaProcessing");
   if (type == "ByteLevel")  // it changes the places of tokens alone
     return field.Only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
   if (type != "Sequence") {
@@ -46,56 +47,144 @@ absl::Status PostProcessor::Add(const JsonField& field) {
   return absl::OkStatus();
 }
 
-absl::Status PostProcessor::AddTemplate(const JsonField& field) {
+absl::Status PostProcessor::AddTemplates(const JsonField& field) {
   ONWARD_RETURN_IF_ERROR(field.Only({"type", "single", "pair", "special_tokens"}));
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> items, field.Items("single"));
-  Template made;
-  int texts = 0;
-  for (const JsonField& item : items) {
-    ONWARD_RETURN_IF_ERROR(item.Only({"SpecialToken", "Sequence"}));
-    if (item.Has("Sequence")) {
-      ONWARD_ASSIGN_OR_RETURN(const JsonField sequence, item.At("Sequence"));
-      ONWARD_ASSIGN_OR_RETURN(const std::string id, sequence.String("id"));
-      if (id != "A" || ++texts > 1) return sequence.Error("only one 'A' is supported");
-      made.push_back({true, {}});
-      continue;
-    }
-    ONWARD_ASSIGN_OR_RETURN(const JsonField token, item.At("SpecialToken"));
-    ONWARD_ASSIGN_OR_RETURN(const std::string name, token.String("id"));
-    ONWARD_ASSIGN_OR_RETURN(const JsonField table, field.At("special_tokens"));
-    if (!table.Has(name.c_str()))
-      return token.Error(absl::StrCat("special_tokens has no '", files::PrintableUtf8(name), "'"));
-    ONWARD_ASSIGN_OR_RETURN(const JsonField row, table.At(name.c_str()));
-    ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> ids, row.Items("ids"));
-    Item special = {false, {}};
-    for (const JsonField& id : ids) {
-      ONWARD_ASSIGN_OR_RETURN(const int64_t number, id.Integer());
-      special.ids.push_back(number);
-    }
-    made.push_back(std::move(special));
+  Templates made;
+  ONWARD_ASSIGN_OR_RETURN(made.text, ReadTemplate(field, "single", /*pair=*/false));
+  if (field.Has("pair")) {
+    ONWARD_ASSIGN_OR_RETURN(made.pair, ReadTemplate(field, "pair", /*pair=*/true));
+  } else {
+    made.pair = {{Item::Kind::kFirst, {}, 0}, {Item::Kind::kSecond, {}, 1}};
   }
   templates_.push_back(std::move(made));
   return absl::OkStatus();
 }
 
-absl::Status PostProcessor::AddPair(const JsonField& field) {
+absl::StatusOr<PostProcessor::Template> PostProcessor::ReadTemplate(const JsonField& field,
+                                                                    const char* name, bool pair) {
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> items, field.Items(name));
+  Template made;
+  int firsts = 0, seconds = 0;
+  for (const JsonField& item : items) {
+    ONWARD_RETURN_IF_ERROR(item.Only({"SpecialToken", "Sequence"}));
+    const bool special = !item.Has("Sequence");
+    ONWARD_ASSIGN_OR_RETURN(const JsonField part, item.At(special ? "SpecialToken" : "Sequence"));
+    if (special) {
+      ONWARD_ASSIGN_OR_RETURN(Item token, ReadSpecial(field, part));
+      made.push_back(std::move(token));
+    } else {
+      ONWARD_ASSIGN_OR_RETURN(const std::string id, part.String("id"));
+      if (!pair && id != "A") return part.Error("only one 'A' is supported");
+      made.push_back({id == "A" ? Item::Kind::kFirst : Item::Kind::kSecond, {}, 0});
+      ++(id == "A" ? firsts : seconds);
+      if (firsts > 1) return part.Error("only one 'A' is supported");
+      if (seconds > 1) return part.Error("only one 'B' is supported");
+    }
+    if (part.Has("type_id")) {
+      ONWARD_ASSIGN_OR_RETURN(const JsonField type, part.At("type_id"));
+      ONWARD_ASSIGN_OR_RETURN(made.back().type, type.Integer());
+    }
+  }
+  return made;
+}
+
+absl::StatusOr<PostProcessor::Item> PostProcessor::ReadSpecial(const JsonField& field,
+                                                               const JsonField& token) {
+  ONWARD_ASSIGN_OR_RETURN(const std::string name, token.String("id"));
+  ONWARD_ASSIGN_OR_RETURN(const JsonField table, field.At("special_tokens"));
+  if (!table.Has(name.c_str()))
+    return token.Error(absl::StrCat("special_tokens has no '", files::PrintableUtf8(name), "'"));
+  ONWARD_ASSIGN_OR_RETURN(const JsonField row, table.At(name.c_str()));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<JsonField> ids, row.Items("ids"));
+  Item special = {Item::Kind::kSpecial, {}, 0};
+  for (const JsonField& id : ids) {
+    ONWARD_ASSIGN_OR_RETURN(const int64_t number, id.Integer());
+    special.ids.push_back(number);
+  }
+  return special;
+}
+
+absl::Status PostProcessor::AddAround(const JsonField& field, bool roberta) {
   ONWARD_RETURN_IF_ERROR(field.Only({"type", "sep", "cls", "trim_offsets", "add_prefix_space"}));
   ONWARD_ASSIGN_OR_RETURN(const int64_t begin, ReadId(field, "cls"));
   ONWARD_ASSIGN_OR_RETURN(const int64_t end, ReadId(field, "sep"));
-  templates_.push_back({{false, {begin}}, {true, {}}, {false, {end}}});
+  using Kind = Item::Kind;
+  const int64_t second = roberta ? 0 : 1;
+  Templates made;
+  made.text = {{Kind::kSpecial, {begin}, 0}, {Kind::kFirst, {}, 0}, {Kind::kSpecial, {end}, 0}};
+  made.pair = made.text;
+  if (roberta) made.pair.push_back({Kind::kSpecial, {end}, 0});
+  made.pair.push_back({Kind::kSecond, {}, second});
+  made.pair.push_back({Kind::kSpecial, {end}, second});
+  templates_.push_back(std::move(made));
   return absl::OkStatus();
 }
 
-std::vector<int64_t> PostProcessor::Apply(std::vector<int64_t> ids, bool add_special) const {
-  for (const Template& each : templates_) {
-    std::vector<int64_t> made;
-    for (const Item& item : each) {
-      const std::vector<int64_t>& from = item.text ? ids : item.ids;
-      if (item.text || add_special) made.insert(made.end(), from.begin(), from.end());
+files::Encoding PostProcessor::Apply(std::vector<int64_t> ids, bool add_special) const {
+  files::Encoding made;
+  made.types.assign(ids.size(), 0);
+  made.ids = std::move(ids);
+  for (const Templates& each : templates_) {
+    files::Encoding from;
+    std::swap(from, made);
+    for (const Item& item : each.text) {
+      const bool special = item.kind == Item::Kind::kSpecial;
+      if (special && !add_special) continue;
+      const std::vector<int64_t>& added = special ? item.ids : from.ids;
+      made.ids.insert(made.ids.end(), added.begin(), added.end());
+      made.types.resize(made.ids.size(), item.type);
     }
-    ids = std::move(made);
   }
-  return ids;
+  return made;
 }
+
+absl::StatusOr<files::Encoding> PostProcessor::ApplyToPair(const std::vector<int64_t>& first,
+                                                           const std::vector<int64_t>& second,
+                                                           bool add_special) const {
+  if (templates_.size() > 1)
+    return absl::UnimplementedError("pairs of texts by several templates of a post_processor");
+  static const Template joined = {{Item::Kind::kFirst, {}, 0}, {Item::Kind::kSecond, {}, 1}};
+  files::Encoding made;
+  for (const Item& item : templates_.empty() ? joined : templates_[0].pair) {
+    if (item.kind == Item::Kind::kSpecial && !add_special) continue;
+    const std::vector<int64_t>& added = item.kind == Item::Kind::kFirst    ? first
+                                        : item.kind == Item::Kind::kSecond ? second
+                                                                           : item.ids;
+    made.ids.insert(made.ids.end(), added.begin(), added.end());
+    made.types.resize(made.ids.size(), item.type);
+  }
+  return made;
+}
+
+size_t PostProcessor::Added(const Template& made) {
+  size_t added = 0;
+  for (const Item& item : made) added += item.ids.size();
+  return added;
+}
+
+size_t PostProcessor::AddedToText() const {
+  size_t added = 0;
+  for (const Templates& each : templates_) added += Added(each.text);
+  return added;
+}
+
+size_t PostProcessor::AddedToPair() const {
+  return templates_.empty() ? 0 : Added(templates_[0].pair);
+}
+
+std::vector<int64_t> PostProcessor::BeforeText() const {
+  std::vector<int64_t> before;
+  for (const Templates& each : templates_) {
+    std::vector<int64_t> own;
+    for (const Item& item : each.text) {
+      if (item.kind != Item::Kind::kSpecial) break;
+      own.insert(own.end(), item.ids.begin(), item.ids.end());
+    }
+    before.insert(before.begin(), own.begin(), own.end());
+  }
+  return before;
+}
+
+bool PostProcessor::AddsBehindText() const { return BeforeText().size() < AddedToText(); }
 
 }  // namespace onward::tokenizer

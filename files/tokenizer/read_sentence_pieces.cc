@@ -70,17 +70,25 @@ absl::StatusOr<tokenizer::PostProcessor> ProcessorOf(const JsonField& config,
   const bool t5 = name.rfind("T5", 0) == 0;
   ONWARD_ASSIGN_OR_RETURN(const bool begin, config.Bool("add_bos_token", !t5));
   ONWARD_ASSIGN_OR_RETURN(const bool end, config.Bool("add_eos_token", t5));
-  json single = json::array();
   json tokens = json::object();
-  const auto add = [&](const char* id, std::optional<int64_t> token) {
-    single.push_back({{"SpecialToken", {{"id", id}}}});
-    tokens[id] = {{"ids", {static_cast<uint64_t>(*token)}}};
+  if (begin && parts.bos) tokens["begin"] = {{"ids", {static_cast<uint64_t>(*parts.bos)}}};
+  if (end && parts.eos) tokens["end"] = {{"ids", {static_cast<uint64_t>(*parts.eos)}}};
+  const auto around = [&](const char* text, int type, json& made) {
+    const auto add = [&](const char* kind, const char* id) {
+      made.push_back({{kind, {{"id", id}, {"type_id", type}}}});
+    };
+    if (tokens.contains("begin")) add("SpecialToken", "begin");
+    add("Sequence", text);
+    if (tokens.contains("end")) add("SpecialToken", "end");
   };
-  if (begin && parts.bos) add("begin", parts.bos);
-  single.push_back({{"Sequence", {{"id", "A"}}}});
-  if (end && parts.eos) add("end", parts.eos);
-  const json processor = {
-      {"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", tokens}};
+  json single = json::array();
+  around("A", 0, single);
+  json pair = single;
+  around("B", t5 ? 0 : 1, pair);
+  const json processor = {{"type", "TemplateProcessing"},
+                          {"single", single},
+                          {"pair", pair},
+                          {"special_tokens", tokens}};
   return tokenizer::PostProcessor::Read(JsonField(processor, "post_processor"));
 }
 
@@ -104,6 +112,9 @@ absl::StatusOr<Tokenizer> Tokenizer::ParseSentencePiece(std::string_view model,
   ONWARD_ASSIGN_OR_RETURN(const auto eos, tokenizer::NamedToken(field, "eos_token", made));
   parts->bos = bos ? bos : made.IdOf(begin);
   parts->eos = eos ? eos : made.IdOf(end);
+  // Published configurations name tokens here that no file defines.
+  const auto pad = tokenizer::NamedToken(field, "pad_token", made);
+  if (pad.ok()) parts->pad = *pad;
   ONWARD_ASSIGN_OR_RETURN(parts->post_processor, ProcessorOf(field, *parts));
   return made;
 }

@@ -61,6 +61,9 @@ absl::StatusOr<Tokenizer> Tokenizer::Parse(std::string_view json, std::string_vi
   const JsonField field(said, tokenizer::kConfigFile);
   ONWARD_ASSIGN_OR_RETURN(parts->bos, tokenizer::NamedToken(field, "bos_token", made));
   ONWARD_ASSIGN_OR_RETURN(parts->eos, tokenizer::NamedToken(field, "eos_token", made));
+  // Published configurations name tokens here that no file defines.
+  const auto pad = tokenizer::NamedToken(field, "pad_token", made);
+  if (pad.ok()) parts->pad = *pad;
   return made;
 }
 

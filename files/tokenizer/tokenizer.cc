@@ -33,8 +33,7 @@ absl::Status TokenizerParts::EncodeSpan(std::string_view text, bool first, size_
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int64_t>> Tokenizer::Encode(std::string_view text,
-                                                       bool add_special) const {
+absl::StatusOr<std::vector<int64_t>> Tokenizer::EncodeBare(std::string_view text) const {
   if (!IsUtf8(text)) return absl::InvalidArgumentError("the text is not UTF-8");
   const size_t most = Most(text.size());
   std::vector<int64_t> ids;
@@ -56,7 +55,13 @@ absl::StatusOr<std::vector<int64_t>> Tokenizer::Encode(std::string_view text,
       ONWARD_RETURN_IF_ERROR(parts_->EncodeSpan(inner.text, first, most, ids));
     }
   }
-  return parts_->post_processor.Apply(std::move(ids), add_special);
+  return ids;
+}
+
+absl::StatusOr<std::vector<int64_t>> Tokenizer::Encode(std::string_view text,
+                                                       bool add_special) const {
+  ONWARD_ASSIGN_OR_RETURN(std::vector<int64_t> ids, EncodeBare(text));
+  return parts_->post_processor.Apply(std::move(ids), add_special).ids;
 }
 
 absl::StatusOr<std::string> Tokenizer::Decode(absl::Span<const int64_t> ids,
@@ -97,5 +102,6 @@ int64_t Tokenizer::size() const {
 
 std::optional<int64_t> Tokenizer::bos() const { return parts_->bos; }
 std::optional<int64_t> Tokenizer::eos() const { return parts_->eos; }
+std::optional<int64_t> Tokenizer::pad() const { return parts_->pad; }
 
 }  // namespace onward::files

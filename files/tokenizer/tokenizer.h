@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "files/tokenizer/encoding.h"
 
 namespace onward::files {
 
@@ -36,6 +37,21 @@ class Tokenizer {
   // `add_special`. Nothing is cut off or padded, whatever the file says. InvalidArgument: not
   // UTF-8, or a character that the vocabulary has no token for.
   absl::StatusOr<std::vector<int64_t>> Encode(std::string_view text, bool add_special) const;
+  // The same of a text, or of a pair of two, of at most `most` tokens: what is over is cut off at
+  // the end of the longer text, then of both. InvalidArgument: the special tokens alone are more.
+  // Unimplemented: the file's post-processor cannot be applied to pairs.
+  absl::StatusOr<Encoding> EncodeUpTo(size_t most, std::string_view text,
+                                      std::optional<std::string_view> second,
+                                      bool add_special) const;
+  // A prompt and the text that completes it, for models that tell the next token: what stands
+  // before a text, both texts, and the token that ends texts if there is one. `prompt_tokens`: of
+  // those, what the completion follows. Unimplemented: the post-processor adds tokens behind texts.
+  struct Completion {
+    std::vector<int64_t> ids;
+    size_t prompt_tokens = 0;
+  };
+  absl::StatusOr<Completion> EncodeCompletion(std::string_view prompt,
+                                              std::string_view completion) const;
   // UTF-8; bytes that are not become U+FFFD. Ids without a token are passed over, and special ones
   // if `skip_special`.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special) const;
@@ -58,10 +74,14 @@ class Tokenizer {
   // The tokens that begin and end a text, where tokenizer_config.json names them.
   std::optional<int64_t> bos() const;
   std::optional<int64_t> eos() const;
+  // The token that fills up shorter texts of a batch, where tokenizer_config.json names it.
+  std::optional<int64_t> pad() const;
 
  private:
   friend class TextStream;
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts) : parts_(std::move(parts)) {}
+  // Without what the post-processor adds.
+  absl::StatusOr<std::vector<int64_t>> EncodeBare(std::string_view text) const;
   // `raw`: the bytes of the tokens, UTF-8 or not.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special,
                                      bool raw) const;

@@ -24,7 +24,7 @@ struct TokenizerParts {
   std::shared_ptr<const tokenizer::Model> model;
   tokenizer::AddedTokens added;
   tokenizer::PostProcessor post_processor;
-  std::optional<int64_t> bos, eos;
+  std::optional<int64_t> bos, eos, pad;
 
   // Normalized text between added tokens; `first`: the whole text begins with it.
   absl::Status EncodeSpan(std::string_view text, bool first, size_t most,
