@@ -35,11 +35,11 @@ absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesys
 
 absl::Status WriteVocabulary(const TrainConfig& config, const std::string& directory,
                              const std::filesystem::path& output) {
-  const TextData& text = config.data().text();
-  if (config.data().has_text() && text.tokens() == TextData::TOKENIZER)
-    return CopyTokenizer(training::PathBelow(directory, text.tokenizer()), output);
+  const std::string tokenizer = training::TokenizerOf(config.data(), directory);
+  if (!tokenizer.empty()) return CopyTokenizer(tokenizer, output);
   if (!training::HasVocabulary(config.data())) return absl::OkStatus();
-  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary, training::VocabularyOf(text, directory));
+  ONWARD_ASSIGN_OR_RETURN(const Vocabulary vocabulary,
+                          training::VocabularyOf(config.data().text(), directory));
   return vocabulary.Write(output / "vocabulary.txt");
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,9 @@ struct Field {
   std::string name;
   Type type;
   std::vector<std::string> classes = {};  // names by number, where the elements are classes
+  // Fills up examples whose dims differ to the largest of their batch, where DataConfig.pad names
+  // no other value.
+  std::optional<double> pad = std::nullopt;
 };
 
 // Thread-safe.

@@ -78,6 +78,7 @@ class DocsTest : public ::testing::Test {
     WriteText();
     WriteImages();
     WriteModels();
+    WriteTexts();
     WriteCase();
   }
   static void TearDownTestSuite() { delete directory_; }
@@ -139,6 +140,20 @@ class DocsTest : public ::testing::Test {
       absl::StrAppend(&lines, "{\"input_ids\": [", i, ", 3, ", i % 2, "], \"label\": ", i % 2,
                       "}\n");
     directory_->Write("train.jsonl", lines);
+  }
+  // Texts with their tokenizers.
+  static void WriteTexts() {
+    const std::string words = R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab":
+        {"?": 0, "it": 1, "is": 2, "good": 3, "bad": 4, "not": 5}},
+        "pre_tokenizer": {"type": "Whitespace"}})";
+    directory_->Write("bert/tokenizer.json", words);
+    directory_->Write("gpt2/tokenizer.json", words);
+    directory_->Write("reviews.csv",
+                      "stars,text\ngood,it is good\nbad,it is not good\nbad,it is bad\n"
+                      "good,it is not bad\n");
+    directory_->Write("questions.jsonl",
+                      "{\"prompt\": \"is it good\", \"answer\": \"it is\"}\n"
+                      "{\"prompt\": \"is it\", \"answer\": \"it is not good\"}\n");
   }
   // A case of the standard's form.
   static void WriteCase() {
@@ -249,6 +264,13 @@ TEST_F(DocsTest, ConfigurationsTrain) {
           optimizer { sgd { lr: 0.1 } } batch_size: 4 steps: 2
           data { jsonl { path: "train.jsonl" field { name: "input_ids" element: INT64 dim: -1 }
                          field { name: "label" element: INT64 } } })"},
+      {"reviews.csv", R"(model: "bert.onnx" head { of: "pooler_output" outputs: 2 }
+          loss { cross_entropy {} } optimizer { sgd { lr: 0.1 } } batch_size: 2 steps: 2)"},
+      {"questions.jsonl", R"(built { name: "gpt" options { key: "vocabulary" value: 6 }
+              options { key: "layers" value: 1 } options { key: "width" value: 8 }
+              options { key: "heads" value: 2 } options { key: "context" value: 32 } }
+          loss { cross_entropy { class_axis: -1 } } optimizer { sgd { lr: 0.1 } }
+          batch_size: 2 steps: 2)"},
       {"cifar10_images", R"(built { name: "resnet_cifar" options { key: "width" value: 2 }
                                     options { key: "classes" value: 2 } }
           loss { cross_entropy {} } batch_size: 4 steps: 2

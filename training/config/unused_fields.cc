@@ -95,6 +95,10 @@ constexpr Row<RecordField> kRecord[] = {
     {"missing", [](const RecordField& field) { return field.element() != RecordField::STRING; },
      "it is a number, the elements are strings"}};
 
+constexpr char kOfCompletions[] = "with `next` the ids are what a language model completes";
+constexpr Row<TokensField> kTokens[] = {
+    {"special", [](const TokensField& tokens) { return tokens.next().empty(); }, kOfCompletions}};
+
 constexpr Row<DataConfig> kData[] = {
     {"prefetch", [](const DataConfig& data) { return data.workers() > 0; },
      "without workers a batch is read when it is asked for"},
@@ -108,6 +112,11 @@ void CheckRecords(const Fields& fields, const std::string& prefix, ConfigProblem
   for (int i = 0; i < fields.size(); ++i)
     Check(fields[i], absl::StrCat(prefix, "field[", i, "]."), kRecord, problem);
 }
+template <typename Fields>
+void CheckTokens(const Fields& fields, const std::string& prefix, ConfigProblem& problem) {
+  for (int i = 0; i < fields.size(); ++i)
+    Check(fields[i], absl::StrCat(prefix, "tokens[", i, "]."), kTokens, problem);
+}
 
 void CheckData(const DataConfig& data, const std::string& prefix, ConfigProblem& problem) {
   Check(data, prefix, kData, problem);
@@ -117,8 +126,10 @@ void CheckData(const DataConfig& data, const std::string& prefix, ConfigProblem&
     if (step.has_resize())
       Check(step.resize(), absl::StrCat(prefix, "images.step[", i, "].resize."), kResize, problem);
   }
-  if (data.has_csv()) CheckRecords(data.csv().field(), prefix + "csv.", problem);
-  if (data.has_jsonl()) CheckRecords(data.jsonl().field(), prefix + "jsonl.", problem);
+  CheckRecords(data.csv().field(), prefix + "csv.", problem);
+  CheckTokens(data.csv().tokens(), prefix + "csv.", problem);
+  CheckRecords(data.jsonl().field(), prefix + "jsonl.", problem);
+  CheckTokens(data.jsonl().tokens(), prefix + "jsonl.", problem);
 }
 
 }  // namespace

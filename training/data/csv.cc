@@ -9,6 +9,7 @@
 #include "graph/base/name_pattern.h"
 #include "onward/status.h"
 #include "training/data/record_field.h"
+#include "training/data/record_tokens.h"
 #include "training/data/sources.h"
 
 namespace onward::training {
@@ -49,6 +50,12 @@ bool TakeRecord(std::string_view& rest, char delimiter, Values* values) {
   return good;
 }
 
+// A text's tokens, and where the texts are.
+struct Texts {
+  RecordTokens tokens;
+  std::vector<size_t> positions;
+};
+
 struct Column {
   RecordElements elements;
   std::vector<size_t> positions;
@@ -74,6 +81,14 @@ absl::StatusOr<std::vector<size_t>> FindColumns(const RecordField& field, const 
   return positions;
 }
 
+// The one column of that name, or at that position.
+absl::StatusOr<size_t> FindColumn(const std::string& wanted, const Values& header, bool named) {
+  for (size_t i = 0; i < header.size(); ++i)
+    if ((named ? header[i] : absl::StrCat(i)) == wanted) return i;
+  return absl::InvalidArgumentError(
+      absl::StrCat("tokens: none of the ", header.size(), " columns is named '", wanted, "'"));
+}
+
 absl::StatusOr<Column> MakeColumn(const RecordField& field, const Values& header, bool named) {
   Column column;
   ONWARD_ASSIGN_OR_RETURN(column.elements, RecordElements::Make(field));
@@ -94,7 +109,7 @@ class Csv : public Dataset {
   Csv(std::shared_ptr<files::MappedFile> file, std::string path, char delimiter)
       : file_(std::move(file)), path_(std::move(path)), delimiter_(delimiter) {}
 
-  absl::Status Open(const CsvData& config) {
+  absl::Status Open(const CsvData& config, const std::string& directory) {
     std::string_view rest = file_->bytes();
     if (rest.substr(0, 3) == "\xef\xbb\xbf") rest.remove_prefix(3);
     SkipBlankLines(rest);
@@ -109,6 +124,16 @@ class Csv : public Dataset {
                          Type::Tensor(column.elements.dtype(), column.dims),
                          {field.class_().begin(), field.class_().end()}});
       columns_.push_back(std::move(column));
+    }
+    for (const TokensField& field : config.tokens()) {
+      ONWARD_ASSIGN_OR_RETURN(RecordTokens tokens, RecordTokens::Make(field, directory));
+      fields_.insert(fields_.end(), tokens.fields().begin(), tokens.fields().end());
+      std::vector<size_t> positions;
+      for (const std::string& name : tokens.columns()) {
+        ONWARD_ASSIGN_OR_RETURN(const size_t at, FindColumn(name, header_, config.header()));
+        positions.push_back(at);
+      }
+      texts_.push_back({std::move(tokens), std::move(positions)});
     }
     const char* begin = file_->bytes().data();
     for (SkipBlankLines(rest); !rest.empty(); SkipBlankLines(rest)) {
@@ -161,6 +186,12 @@ class Csv : public Dataset {
       }
       example.push_back(std::move(tensor));
     }
+    for (const Texts& each : texts_) {
+      std::vector<std::string_view> texts;
+      for (const size_t position : each.positions) texts.push_back(values[position]);
+      ONWARD_RETURN_IF_ERROR(Annotate(each.tokens.Append(texts, example),
+                                      absl::StrCat("column ", each.positions[0], ":")));
+    }
     return example;
   }
 
@@ -170,6 +201,7 @@ class Csv : public Dataset {
   Values header_;  // of the first record, which counts the values of all
   std::vector<Field> fields_;
   std::vector<Column> columns_;
+  std::vector<Texts> texts_;     // whose fields follow those of columns_
   std::vector<size_t> records_;  // where they begin
 };
 
@@ -180,11 +212,12 @@ OpenedDataset OpenCsv(const CsvData& config, const std::string& directory) {
   if (delimiter.size() != 1 || delimiter == "\"" || delimiter == "\n" || delimiter == "\r")
     return absl::InvalidArgumentError(
         "data.csv: the delimiter must be one character and not a quote");
-  if (config.field().empty()) return absl::InvalidArgumentError("data.csv: needs a field");
+  if (config.field().empty() && config.tokens().empty())
+    return absl::InvalidArgumentError("data.csv: needs a field");
   const std::string path = PathBelow(directory, config.path());
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file, files::MappedFile::Open(path));
   auto csv = std::make_shared<Csv>(std::move(file), path, delimiter[0]);
-  ONWARD_RETURN_IF_ERROR(Annotate(csv->Open(config), absl::StrCat("'", path, "':")));
+  ONWARD_RETURN_IF_ERROR(Annotate(csv->Open(config, directory), absl::StrCat("'", path, "':")));
   return csv;
 }
 

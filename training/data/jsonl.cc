@@ -9,6 +9,7 @@
 #include "graph/base/checked.h"
 #include "onward/status.h"
 #include "training/data/record_field.h"
+#include "training/data/record_tokens.h"
 #include "training/data/sources.h"
 
 namespace onward::training {
@@ -63,12 +64,26 @@ absl::Status Fill(const json& value, size_t axis, int64_t begin, const RecordEle
   return absl::OkStatus();
 }
 
+// The texts of the members, which `record` keeps.
+absl::StatusOr<std::vector<std::string_view>> TextsOf(const json& record,
+                                                      const std::vector<std::string>& names) {
+  std::vector<std::string_view> texts;
+  for (const std::string& name : names) {
+    const json* value = Find(record, name);
+    if (value == nullptr || !value->is_string())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", name, "': ", value == nullptr ? "there is no such member" : "it is not a text"));
+    texts.push_back(value->get_ref<const std::string&>());
+  }
+  return texts;
+}
+
 class Jsonl : public Dataset {
  public:
   Jsonl(std::shared_ptr<files::MappedFile> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
 
-  absl::Status Open(const JsonlData& config) {
+  absl::Status Open(const JsonlData& config, const std::string& directory) {
     for (const RecordField& field : config.field()) {
       if (field.column_size() > 1)
         return absl::InvalidArgumentError(
@@ -81,6 +96,11 @@ class Jsonl : public Dataset {
                          Type::Tensor(member.elements.dtype(), RecordDims(field)),
                          {field.class_().begin(), field.class_().end()}});
       members_.push_back(std::move(member));
+    }
+    for (const TokensField& field : config.tokens()) {
+      ONWARD_ASSIGN_OR_RETURN(RecordTokens tokens, RecordTokens::Make(field, directory));
+      fields_.insert(fields_.end(), tokens.fields().begin(), tokens.fields().end());
+      tokens_.push_back(std::move(tokens));
     }
     const std::string_view bytes = file_->bytes();
     for (size_t begin = 0; begin < bytes.size();) {
@@ -122,6 +142,12 @@ class Jsonl : public Dataset {
       if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("'", member.name, "':"));
       example.push_back(*std::move(tensor));
     }
+    for (const RecordTokens& tokens : tokens_) {
+      ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string_view> texts,
+                              TextsOf(record, tokens.columns()));
+      ONWARD_RETURN_IF_ERROR(
+          Annotate(tokens.Append(texts, example), absl::StrCat("'", tokens.columns()[0], "':")));
+    }
     return example;
   }
 
@@ -140,17 +166,19 @@ class Jsonl : public Dataset {
   std::string path_;
   std::vector<Field> fields_;
   std::vector<Member> members_;
-  std::vector<size_t> lines_;  // where they begin
+  std::vector<RecordTokens> tokens_;  // whose fields follow those of members_
+  std::vector<size_t> lines_;         // where they begin
 };
 
 }  // namespace
 
 OpenedDataset OpenJsonl(const JsonlData& config, const std::string& directory) {
-  if (config.field().empty()) return absl::InvalidArgumentError("data.jsonl: needs a field");
+  if (config.field().empty() && config.tokens().empty())
+    return absl::InvalidArgumentError("data.jsonl: needs a field");
   const std::string path = PathBelow(directory, config.path());
   ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<files::MappedFile> file, files::MappedFile::Open(path));
   auto jsonl = std::make_shared<Jsonl>(std::move(file), path);
-  ONWARD_RETURN_IF_ERROR(jsonl->Open(config));
+  ONWARD_RETURN_IF_ERROR(jsonl->Open(config, directory));
   return jsonl;
 }
 

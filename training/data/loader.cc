@@ -314,6 +314,8 @@ absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset&
   options.prefetch = config.prefetch();
   options.skip_broken = config.skip_broken();
   options.pad.insert(config.pad().begin(), config.pad().end());
+  for (const Field& field : data.fields())
+    if (field.pad.has_value()) options.pad.emplace(field.name, *field.pad);
   if (config.has_sampling() && training) {
     ONWARD_ASSIGN_OR_RETURN(options.weights, WeightsOf(data, config.sampling()));
     options.examples_per_epoch = config.sampling().examples();

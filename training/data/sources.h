@@ -27,6 +27,10 @@ bool HasVocabulary(const DataConfig& config);
 // The vocabulary of a text, to decode what a model of it generates.
 absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::string& directory);
 
+// The path of the tokenizer that makes the tokens of the data, the first where there are several;
+// "" where none does.
+std::string TokenizerOf(const DataConfig& config, const std::string& directory);
+
 // `path` itself when it is absolute, else below `directory`.
 std::string PathBelow(const std::string& directory, const std::string& path);
 

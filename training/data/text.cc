@@ -193,4 +193,12 @@ absl::StatusOr<Vocabulary> VocabularyOf(const TextData& config, const std::strin
   return Vocabulary::OfCharacters(file->bytes());
 }
 
+std::string TokenizerOf(const DataConfig& config, const std::string& directory) {
+  std::string path;
+  if (config.text().tokens() == TextData::TOKENIZER) path = config.text().tokenizer();
+  for (const auto* fields : {&config.csv().tokens(), &config.jsonl().tokens()})
+    if (path.empty() && !fields->empty()) path = fields->Get(0).tokenizer();
+  return path.empty() ? "" : PathBelow(directory, path);
+}
+
 }  // namespace onward::training
