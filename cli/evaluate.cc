@@ -16,13 +16,14 @@
 #include "training/config/set_field.h"
 #include "training/data/model_notes.h"
 #include "training/log/confusion_table.h"
+#include "training/metrics/metrics.h"
 
 namespace onward::cli {
 namespace {
 
 struct Options {
   std::string subject, model, data, data_dir, loss = "cross_entropy";
-  std::vector<std::string> set;
+  std::vector<std::string> set, metrics;
   int batch_size = 0;
 };
 
@@ -60,6 +61,7 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   if (!config.has_evaluation())
     return absl::InvalidArgumentError(
         absl::StrCat("'", options.subject, "' has no evaluation: --data gives the data"));
+  for (const std::string& metric : options.metrics) config.mutable_evaluation()->add_also(metric);
   if (options.batch_size > 0) config.mutable_evaluation()->set_batch_size(options.batch_size);
   *config.mutable_data() = config.evaluation().data();
   config.mutable_data()->set_drop_last(false);
@@ -127,6 +129,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   if (common.json) {
     nlohmann::json document = {{"loss", evaluation.loss}, {"examples", evaluation.examples}};
     if (accuracy) document["accuracy"] = *accuracy;
+    for (const auto& [name, value] : evaluation.metrics) document[name] = value;
     if (!classes.empty()) document["classes"] = classes;
     if (ShowsConfusion(config))
       document["confusion"] = ConfusionJson(evaluation.confusion, classes);
@@ -135,6 +138,8 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   }
   std::printf("loss %.6f", evaluation.loss);
   if (accuracy) std::printf(", accuracy %.2f %%", 100 * *accuracy);
+  for (const auto& [name, value] : evaluation.metrics)
+    std::printf(", %s", training::MetricText(name, value).c_str());
   std::printf(", %lld examples\n", static_cast<long long>(evaluation.examples));
   if (!evaluation.confusion.empty() && ShowsConfusion(config))
     std::printf("%s", training::ConfusionTable(evaluation.confusion, classes).c_str());
@@ -158,6 +163,8 @@ void AddEvaluate(CommandLine& line, CommonOptions& common) {
                  "relative paths of data are below it (default: the config's directory; of --data: "
                  "the current one)");
   command.Option("--loss", options->loss, "of an ONNX file: cross_entropy, mse, ...");
+  command.Option("--metric", options->metrics,
+                 "further metrics, such as f1, auc, mae or top_5_accuracy; may be repeated");
   command.Option("--set", options->set, "overrides of the config; may be repeated");
   command.Option("--batch-size", options->batch_size, "examples at a time");
   command.Do([=, &common] { return RunEvaluation(*options, common); });

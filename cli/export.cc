@@ -8,6 +8,7 @@
 #include "cli/output_directory.h"
 #include "onward/status.h"
 #include "onward/train_config.h"
+#include "training/metrics/metrics.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/trained_model.h"
 
@@ -46,8 +47,6 @@ absl::StatusOr<Subject> Open(const Options& options) {
   return subject;
 }
 
-bool LargestIsBest(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
-
 absl::Status Export(const Options& options, const CommonOptions& common) {
   training::CheckpointChoice choice;
   if (!options.checkpoint.empty()) {
@@ -68,7 +67,8 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
   if (options.checkpoint.empty() && !best) choice.kind = training::CheckpointChoice::kLast;
   ONWARD_ASSIGN_OR_RETURN(
       const training::LoadedCheckpoint chosen,
-      training::ChooseCheckpoint(subject.directories, choice, LargestIsBest(config)));
+      training::ChooseCheckpoint(subject.directories, choice,
+                                 training::LargestIsBest(config.evaluation().metric())));
   for (const std::string& damaged : chosen.damaged)
     std::fprintf(
         stderr, "warning: %s; %s is exported\n", damaged.c_str(),

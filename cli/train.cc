@@ -26,6 +26,7 @@
 #include "onward/status.h"
 #include "onward/training.h"
 #include "training/data/sources.h"
+#include "training/metrics/metrics.h"
 #include "training/rewrite/loss_scale.h"
 
 namespace onward::cli {
@@ -44,6 +45,8 @@ void ShowEvaluation(const EvaluationReport& report, std::FILE* to) {
                       report.epoch == 1 ? "" : "s", report.evaluation.loss);
   if (const auto accuracy = report.evaluation.accuracy())
     absl::StrAppendFormat(&line, ", accuracy %.2f %%", 100 * *accuracy);
+  for (const auto& [name, value] : report.evaluation.metrics)
+    absl::StrAppend(&line, ", ", training::MetricText(name, value));
   std::fprintf(to, "%s%s\n", line.c_str(), report.best ? ", the best so far" : "");
   std::fflush(to);
 }
@@ -381,9 +384,7 @@ class Training {
   std::string WhichWeights() const {
     const std::optional<BestEvaluation> best = trainer_->best();
     if (!best) return "";
-    const bool accuracy = config_.evaluation().metric() == "accuracy";
-    const std::string value = accuracy ? absl::StrFormat("accuracy %.2f %%", 100 * best->metric)
-                                       : absl::StrFormat("loss %.4f", best->metric);
+    const std::string value = training::MetricText(config_.evaluation().metric(), best->metric);
     if (trainer_->exported_step() == best->step)
       return absl::StrCat(", of step ", best->step, ", the best (", value, ")");
     return absl::StrCat(", of step ", trainer_->exported_step(), "; the best was step ", best->step,

@@ -40,6 +40,7 @@ nlohmann::json JsonOf(const EvaluationReport& report) {
       {"evaluation", {{"loss", report.evaluation.loss}, {"examples", report.evaluation.examples}}}};
   if (const auto accuracy = report.evaluation.accuracy())
     line["evaluation"]["accuracy"] = *accuracy;
+  for (const auto& [name, value] : report.evaluation.metrics) line["evaluation"][name] = value;
   return line;
 }
 
@@ -143,6 +144,8 @@ absl::Status TrainRecords::Evaluation(const EvaluationReport& report) {
   ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/loss", report.step, report.evaluation.loss));
   if (const auto accuracy = report.evaluation.accuracy())
     ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/accuracy", report.step, *accuracy));
+  for (const auto& [name, value] : report.evaluation.metrics)
+    ONWARD_RETURN_IF_ERROR(events_->Scalar("evaluation/" + name, report.step, value));
   return events_->Flush();
 }
 

@@ -46,6 +46,9 @@ struct Evaluation {
   std::map<std::pair<int64_t, int64_t>, int64_t> confusion;  // (target, prediction) -> how often
   // The place of the first element that is not finite, where the loss is not finite because of it.
   std::string not_finite;
+  // By name: those that the config asks for, but for loss and accuracy. One that is undefined for
+  // these targets (auc, where all are of one class) is left out.
+  std::map<std::string, double> metrics;
 
   std::optional<double> accuracy() const {
     if (targets == 0) return std::nullopt;

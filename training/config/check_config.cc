@@ -8,6 +8,7 @@
 #include "training/config/make_loss.h"
 #include "training/config/make_optimizer.h"
 #include "training/config/unused_fields.h"
+#include "training/metrics/metrics.h"
 
 namespace onward::training {
 namespace {
@@ -81,12 +82,11 @@ void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
     check.Range("every_steps", static_cast<double>(evaluation.every_steps()), 1);
   if (evaluation.has_patience())
     check.Range("patience", static_cast<double>(evaluation.patience()), 1);
-  if (evaluation.metric() != "loss" && evaluation.metric() != "accuracy")
-    check.Fail("metric", absl::StrCat("must be loss or accuracy, not '", evaluation.metric(), "'"));
-  if (evaluation.metric() == "accuracy" && !HasClasses(config.loss())) {
-    check.Fail("metric",
-               absl::StrCat("accuracy needs a loss of classes (", LossesOfClasses(), "), not '",
-                            KindName(config.loss()), "'; metric: \"loss\" fits"));
+  const absl::Status metric = CheckMetric(evaluation.metric(), config.loss());
+  if (!metric.ok()) check.Fail("metric", std::string(metric.message()));
+  for (int i = 0; i < evaluation.also_size(); ++i) {
+    const absl::Status also = CheckMetric(evaluation.also(i), config.loss());
+    if (!also.ok()) check.Fail(absl::StrCat("also[", i, "]"), std::string(also.message()));
   }
 }
 

@@ -201,6 +201,10 @@ std::string LossesOfClasses() {
   return kinds;
 }
 
+bool HasBinaryTargets(const LossConfig& config) {
+  return config.has_bce() || config.has_bce_with_logits();
+}
+
 bool SumsLoss(const LossConfig& config) { return config.reduction() == LossConfig::SUM; }
 
 int64_t ClassAxis(const LossConfig& config) {
@@ -215,6 +219,8 @@ int64_t IgnoredTarget(const LossConfig& config) {
 }
 
 Expr PredictedClass(const LossConfig& config, const Expr& scores) {
+  if (HasBinaryTargets(config))
+    return Cast(Greater(scores, ScalarLike(scores, config.has_bce() ? 0.5 : 0.0)), DType::kInt64);
   const Type& type = scores.type();
   // Scores [classes] of one example.
   const int64_t axis = type.shape && type.shape->size() == 1 ? 0 : ClassAxis(config);

@@ -28,11 +28,15 @@ absl::StatusOr<LossParts> MakeLossParts(const LossConfig& config, const LossOper
 bool HasClasses(const LossConfig& config);
 std::string LossesOfClasses();  // "cross_entropy, multi_margin, nll"
 
+// Returns whether each element of the target is 0 or 1, or between them (bce).
+bool HasBinaryTargets(const LossConfig& config);
+
 bool SumsLoss(const LossConfig& config);
 int64_t ClassAxis(const LossConfig& config);      // of losses of classes and ctc; 1 of others
 int64_t IgnoredTarget(const LossConfig& config);  // a target that does not count
 
-// The class with the highest score: int64, the scores' shape without the class axis.
+// The class with the highest score: int64, the scores' shape without the class axis. Of binary
+// targets 1 where the probability is above a half, else 0, in the scores' shape.
 Expr PredictedClass(const LossConfig& config, const Expr& scores);
 
 }  // namespace onward::training

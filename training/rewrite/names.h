@@ -10,6 +10,7 @@ namespace onward::training {
 inline constexpr char kLoss[] = "loss";                         // float32 scalar
 inline constexpr char kLossCount[] = "loss_count";              // see LossParts::count
 inline constexpr char kPrediction[] = "prediction";             // of classes
+inline constexpr char kScores[] = "evaluation/scores";          // what metrics look at
 inline constexpr char kGradientNorm[] = "gradient_norm";        // float32 scalar, of all gradients
 inline constexpr char kGradientsFinite[] = "gradients_finite";  // bool scalar
 
@@ -42,17 +43,10 @@ inline constexpr char kLbfgsGradientPrefix[] = "lbfgs_gradient/";  // of what LB
 inline constexpr char kLbfgsPrefix[] = "lbfgs/";
 
 // All of the graphs, so that none is forgotten where a model's own values are to stand aside.
-inline constexpr std::string_view kTrainingNames[] = {kLoss,
-                                                      kLossCount,
-                                                      kPrediction,
-                                                      kGradientNorm,
-                                                      kGradientsFinite,
-                                                      kLossScaleInput,
-                                                      kAverageWeight,
-                                                      kBatchShare,
-                                                      kStepNumber,
-                                                      kAccumulatedCount,
-                                                      kAccumulatedReference};
+inline constexpr std::string_view kTrainingNames[] = {
+    kLoss,         kLossCount,       kPrediction,       kScores,
+    kGradientNorm, kGradientsFinite, kLossScaleInput,   kAverageWeight,
+    kBatchShare,   kStepNumber,      kAccumulatedCount, kAccumulatedReference};
 inline constexpr std::string_view kTrainingPrefixes[] = {
     kAveragePrefix,      kGradientSumPrefix,   kOptimizerPrefix,    kNextPrefix,
     kGradientNormPrefix, kGradientValuePrefix, kLbfgsGradientPrefix};

@@ -9,6 +9,7 @@
 #include "onward/functions.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
+#include "training/metrics/metrics.h"
 #include "training/prepare/mode.h"
 #include "training/rewrite/training_names.h"
 #include "training/step/phase_loss.h"
@@ -68,7 +69,12 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   ONWARD_ASSIGN_OR_RETURN(const Scored scored,
                           AddLoss(sink, config.loss(), output, fields,
                                   {.parts = !config.loss().has_from_model()}, ids));
-  if (HasClasses(config.loss())) {
+  if (!MakeMetrics(MetricNames(config.evaluation()), config.loss()).empty()) {
+    const Expr scores = Identity(scored.scores);  // a node of its own: they may be an output
+    ONWARD_RETURN_IF_ERROR(sink.status());
+    ids.outputs.scores = AddNamedOutput(model.graph, scores.id(), kScores);
+  }
+  if (HasClasses(config.loss()) || HasBinaryTargets(config.loss())) {
     const Expr prediction = PredictedClass(config.loss(), scored.scores);
     ONWARD_RETURN_IF_ERROR(sink.status());
     ids.outputs.prediction = AddNamedOutput(model.graph, prediction.id(), kPrediction);

@@ -16,7 +16,8 @@ template <typename Id>
 struct OutputsBy {
   std::optional<Id> loss;
   std::optional<Id> count;             // of targets that the loss is over; see LossParts
-  std::optional<Id> prediction;        // where targets are classes
+  std::optional<Id> prediction;        // where targets are classes, or 0 and 1
+  std::optional<Id> scores;            // where a metric looks at them
   std::optional<Id> gradient_norm;     // of all gradients
   std::optional<Id> gradients_finite;  // where the loss is scaled
   // In the order of TrainingPhases::parameters.
@@ -36,6 +37,7 @@ struct OutputsBy {
     return {one(loss),
             one(count),
             one(prediction),
+            one(scores),
             one(gradient_norm),
             one(gradients_finite),
             each(gradient_norms),

@@ -7,11 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/config/make_loss.h"
+#include "training/metrics/metrics.h"
 #include "training/rewrite/training_names.h"
 #include "training/step/step_outputs.h"
 
 namespace onward::training {
 namespace {
+
+constexpr int64_t kUncounted = -1;  // a binary target between 0 and 1
 
 // Targets and predictions as int64, in the order of their elements.
 absl::StatusOr<std::vector<int64_t>> Classes(const Tensor& tensor) {
@@ -30,13 +33,34 @@ absl::StatusOr<std::vector<int64_t>> Classes(const Tensor& tensor) {
   return classes;
 }
 
+// The targets of bce, whatever their type.
+std::vector<int64_t> BinaryTargets(const Tensor& tensor) {
+  std::vector<int64_t> classes(static_cast<size_t>(tensor.num_elements()), kUncounted);
+  DispatchDType(Concat<NumericTypes, TypeList<bool>>(), tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* elements = tensor.view().as<const T>();
+    for (size_t i = 0; i < classes.size(); ++i) {
+      const auto value = static_cast<float>(elements[i]);
+      if (value == 0 || value == 1) classes[i] = value == 1 ? 1 : 0;
+    }
+  });
+  return classes;
+}
+
 absl::Status Count(const Tensor& target, const Tensor& prediction, const LossConfig& loss,
                    Evaluation& evaluation) {
-  ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> targets, Classes(target));
+  const bool binary = HasBinaryTargets(loss);
+  if (!binary && !IsInteger(target.dtype())) return absl::OkStatus();  // probabilities
+  std::vector<int64_t> targets;
+  if (binary) {
+    targets = BinaryTargets(target);
+  } else {
+    ONWARD_ASSIGN_OR_RETURN(targets, Classes(target));
+  }
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> predictions, Classes(prediction));
   if (targets.size() != predictions.size()) return absl::OkStatus();  // targets are probabilities
   for (size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i] == IgnoredTarget(loss)) continue;
+    if (targets[i] == (binary ? kUncounted : IgnoredTarget(loss))) continue;
     ++evaluation.targets;
     evaluation.right += targets[i] == predictions[i];
     ++evaluation.confusion[{targets[i], predictions[i]}];
@@ -55,8 +79,10 @@ absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const
 
 }  // namespace
 
-absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
-                                    const EvaluatedPhase& phase) {
+absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& config,
+                                    const LossConfig& loss, const EvaluatedPhase& phase) {
+  const std::vector<std::string> names = MetricNames(config);
+  const auto metrics = MakeMetrics(names, loss);
   const StepOutputs& at = phase.outputs;
   TrainingSession::Outputs outputs;
   Evaluation evaluation;
@@ -64,7 +90,8 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
   double sum = 0, count = 0;
   for (int64_t i = 0; i < loader.batches_per_epoch() && loader.position().epoch == 0; ++i) {
     ONWARD_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
-    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given, InputsOf(phase.inputs, batch, data));
+    ONWARD_ASSIGN_OR_RETURN(const Session::Inputs given,
+                            InputsOf(phase.inputs, batch, config.data()));
     if (const absl::Status ran = phase.run(given, outputs); !ran.ok())
       return NamePlace(NameNonFinite(ran, batch, loader), batch, loader.places());
     const int64_t examples = batch.begin()->second.dims()[0];
@@ -78,12 +105,21 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, cons
     const auto target = std::find_if(given.begin(), given.end(), [&](const auto& each) {
       return UserName(each.first) == loss.target();
     });
-    if (!at.prediction || target == given.end()) continue;
-    if (!IsInteger(target->second.tensor().dtype())) continue;
-    ONWARD_RETURN_IF_ERROR(
-        Count(target->second.tensor(), outputs[*at.prediction].tensor(), loss, evaluation));
+    if (target == given.end()) continue;
+    const Tensor& targets = target->second.tensor();
+    if (at.prediction)
+      ONWARD_RETURN_IF_ERROR(Count(targets, outputs[*at.prediction].tensor(), loss, evaluation));
+    for (const auto& [name, metric] : metrics)
+      ONWARD_RETURN_IF_ERROR(Annotate(metric->Add(outputs[*at.scores].tensor(), targets),
+                                      absl::StrCat("evaluation: ", name, ":")));
   }
   if (evaluation.examples > 0) evaluation.loss = sum / count;
+  for (const std::string& name : names) {
+    const auto own = metrics.find(name);
+    const std::optional<double> value =
+        own == metrics.end() ? ValueOf(name, evaluation) : own->second->Value();
+    if (value && name != "accuracy") evaluation.metrics[name] = *value;
+  }
   return evaluation;
 }
 

@@ -28,8 +28,8 @@ struct EvaluatedPhase {
   RunBatch run;
 };
 
-// One epoch of the loader, from its first batch.
-absl::StatusOr<Evaluation> Evaluate(Loader& loader, const DataConfig& data, const LossConfig& loss,
-                                    const EvaluatedPhase& phase);
+// One epoch of the loader, from its first batch, with the metrics that `config` asks for.
+absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& config,
+                                    const LossConfig& loss, const EvaluatedPhase& phase);
 
 }  // namespace onward::training

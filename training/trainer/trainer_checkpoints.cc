@@ -11,6 +11,7 @@
 #include "executors/shared_arena.h"
 #include "onward/status.h"
 #include "training/checkpoint/checkpoint.h"
+#include "training/metrics/metrics.h"
 #include "training/trainer/checkpoint_model.h"
 #include "training/trainer/same_training.h"
 #include "training/trainer/training_loop.h"
@@ -57,7 +58,7 @@ absl::Status TrainingLoop::OpenCheckpoints() {
   options.keep = config_.checkpoint().keep();
   options.keep_every = config_.checkpoint().keep_every();
   options.continues = options_.resume;
-  options.largest_is_best = config_.evaluation().metric() == "accuracy";
+  options.largest_is_best = LargestIsBest(config_.evaluation().metric());
   if (!options_.resume && !options_.overwrite) {
     ONWARD_ASSIGN_OR_RETURN(const auto earlier, ListCheckpoints(CheckpointDirectories()));
     if (!earlier.empty()) {
@@ -144,7 +145,7 @@ void TrainingLoop::FindBest() {
     why = progress.status();
   }
   const auto next = ChooseCheckpoint(CheckpointDirectories(), {CheckpointChoice::kBest, 0},
-                                     config_.evaluation().metric() == "accuracy");
+                                     LargestIsBest(config_.evaluation().metric()));
   const absl::StatusOr<TrainingProgress> progress =
       next.ok() ? ProgressOf(next->state.values) : next.status();
   if (!progress.ok()) return warn(why);

@@ -30,7 +30,9 @@ std::vector<Field> WithSizesOf(const Graph& graph, std::vector<Field> fields) {
 absl::Status TrainingLoop::CheckEvaluation() const {
   if (evaluation_loader_ == nullptr) return absl::OkStatus();
   ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
-  if (config_.evaluation().metric() != "accuracy") return absl::OkStatus();
+  const std::string& metric = config_.evaluation().metric();
+  if (!HasClasses(config_.loss()) || metric == "loss" || metric == "perplexity")
+    return absl::OkStatus();
   const std::string& name = config_.loss().target();
   const ValueInfo* target = nullptr;  // its name here is the longer one where a weight has it too
   for (const ValueInfo& input : session_->inputs(phases_.evaluate)) {
@@ -39,7 +41,7 @@ absl::Status TrainingLoop::CheckEvaluation() const {
   }
   if (target != nullptr && !IsInteger(target->type.dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("evaluation.metric: accuracy counts targets that are classes; '", name,
+        absl::StrCat("evaluation.metric: ", metric, " counts targets that are classes; '", name,
                      "' is ", target->type.ToString(), " (metric: \"loss\" fits)"));
   }
   return absl::OkStatus();

@@ -4,15 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "onward/status.h"
+#include "training/metrics/metrics.h"
 #include "training/trainer/training_loop.h"
 
 namespace onward::training {
-namespace {
-
-bool Maximizes(const TrainConfig& config) { return config.evaluation().metric() == "accuracy"; }
-
-}  // namespace
-
 // One that is interrupted stays due: a training that resumes makes it first.
 absl::Status TrainingLoop::EvaluateDue() {
   progress_.evaluation_due = 1;
@@ -24,7 +19,7 @@ absl::Status TrainingLoop::EvaluateDue() {
   if (!report.ok()) return report.status();
   progress_.evaluation_due.reset();
   Count("training/evaluations");
-  metric_ = Maximizes(config_) ? report->evaluation.accuracy() : report->evaluation.loss;
+  metric_ = ValueOf(config_.evaluation().metric(), report->evaluation);
   is_best_ = report->best;
   if (is_best_) KeepBest();
   return absl::OkStatus();
@@ -36,7 +31,7 @@ absl::StatusOr<Evaluation> TrainingLoop::EvaluateAlone() {
   ONWARD_RETURN_IF_ERROR(UpdateAverageStatistics());
   const size_t phase = HasAverage() ? *phases_.evaluate_average : phases_.evaluate;
   absl::StatusOr<Evaluation> evaluation = onward::training::Evaluate(
-      *evaluation_loader_, config_.evaluation().data(), config_.loss(),
+      *evaluation_loader_, config_.evaluation(), config_.loss(),
       {session_->data_inputs(phase), session_->outputs(phase),
        [&](const Session::Inputs& inputs, TrainingSession::Outputs& outputs) -> absl::Status {
          interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
@@ -63,12 +58,15 @@ absl::StatusOr<EvaluationReport> TrainingLoop::EvaluateNow() {
   report.evaluation = *std::move(evaluation);
   report.step = progress_.step;
   report.epoch = loader_->position().epoch;
-  const bool maximize = Maximizes(config_);
-  if (maximize && !report.evaluation.accuracy())
-    return absl::InvalidArgumentError(
-        "evaluation.metric: no target counts for the accuracy (ignore_index of the loss leaves all "
-        "out)");
-  const double metric = maximize ? *report.evaluation.accuracy() : report.evaluation.loss;
+  const std::string& name = config_.evaluation().metric();
+  const bool maximize = LargestIsBest(name);
+  const std::optional<double> value = ValueOf(name, report.evaluation);
+  if (!value)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation.metric: ", name,
+        " is undefined for these targets: none counts (ignore_index of the loss leaves all out), "
+        "or all are equal"));
+  const double metric = *value;
   // NaN is never the best.
   report.best =
       !std::isnan(metric) &&
