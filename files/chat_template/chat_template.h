@@ -24,6 +24,9 @@ class ChatTemplate {
  public:
   // InvalidArgument names the line, and what is wrong or not supported.
   static absl::StatusOr<ChatTemplate> Parse(std::string_view source);
+  // That of a tokenizer's directory: chat_template.jinja, else what its tokenizer_config.json has.
+  // NotFound: it has none.
+  static absl::StatusOr<ChatTemplate> Read(const std::string& directory);
 
   // `variables` is an object: messages, add_generation_prompt, tools, bos_token, ... `now` is what
   // strftime_now formats. InvalidArgument: the template raises an exception of its own ("...

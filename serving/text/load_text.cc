@@ -86,27 +86,10 @@ void ReadSampling(const json& config, generation::SamplingOptions& sampling) {
   if (samples == nullptr || *samples != true) sampling = {.greedy = false};
 }
 
-// The template of a name's kind that is a string, or the one called "default" of several.
-std::optional<std::string> TemplateIn(const json& config) {
-  const json* member = MemberOf(config, "chat_template");
-  if (member != nullptr && member->is_array()) {
-    for (const json& each : *member) {
-      const json* name = MemberOf(each, "name");
-      const json* text = MemberOf(each, "template");
-      if (name != nullptr && *name == "default" && text != nullptr && text->is_string())
-        return text->get<std::string>();
-    }
-  }
-  return member != nullptr && member->is_string() ? std::optional(member->get<std::string>())
-                                                  : std::nullopt;
-}
-
-void ReadTemplate(const fs::path& directory, const json& config, const TextLoadContext& context,
-                  TextFacts& facts) {
-  std::optional<std::string> text = Read(directory / "chat_template.jinja");
-  if (!text) text = TemplateIn(config);
-  if (!text) return;
-  facts.chat_template = files::ChatTemplate::Parse(*text);
+void ReadTemplate(const fs::path& directory, const TextLoadContext& context, TextFacts& facts) {
+  absl::StatusOr<files::ChatTemplate> read = files::ChatTemplate::Read(directory.string());
+  if (absl::IsNotFound(read.status())) return;
+  facts.chat_template = std::move(read);
   if (facts.chat_template.ok()) return;
   facts.chat_template = Annotate(facts.chat_template.status(), "its chat template:");
   WriteLog(context.log, LogLevel::kWarning, "model",
@@ -132,7 +115,7 @@ absl::StatusOr<TextFacts> ReadFacts(const fs::path& directory, const files::Toke
   facts.eos_token = TokenIn(tokens, "eos_token");
   const json* first = MemberOf(pooling, "pooling_mode_cls_token");
   if (first != nullptr && *first == true) facts.pooling = Pooling::kFirst;
-  ReadTemplate(directory, tokens, context, facts);
+  ReadTemplate(directory, context, facts);
   return facts;
 }
 
