@@ -24,8 +24,8 @@ struct Field {
   std::string name;
   Type type;
   std::vector<std::string> classes = {};  // names by number, where the elements are classes
-  // Fills up examples whose dims differ to the largest of their batch, where DataConfig.pad names
-  // no other value.
+  // Fills up examples whose dims differ to the largest of their batch, where the options of the
+  // batches name no other value.
   std::optional<double> pad = std::nullopt;
 };
 

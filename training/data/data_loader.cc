@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<DataLoader>> DataLoader::Create(std::shared_ptr<c
   made.workers = options.workers;
   made.prefetch = options.prefetch;
   made.skip_broken = options.skip_broken;
-  made.pad = options.pad;
+  made.pad = training::PadsOf(*data, options.pad);
   made.weights = options.weights;
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<training::Loader> loader,
                           training::Loader::Create(std::move(data), made));

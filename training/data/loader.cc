@@ -305,6 +305,12 @@ BatchSlice SliceOf(int rank, int ranks, int64_t rows) {
   return {std::min(begin, rows - 1), end - begin, rows};
 }
 
+std::map<std::string, double> PadsOf(const Dataset& data, std::map<std::string, double> named) {
+  for (const Field& field : data.fields())
+    if (field.pad.has_value()) named.emplace(field.name, *field.pad);
+  return named;
+}
+
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
                                         bool training) {
   LoaderOptions options;
@@ -313,9 +319,7 @@ absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset&
   options.workers = config.workers();
   options.prefetch = config.prefetch();
   options.skip_broken = config.skip_broken();
-  options.pad.insert(config.pad().begin(), config.pad().end());
-  for (const Field& field : data.fields())
-    if (field.pad.has_value()) options.pad.emplace(field.name, *field.pad);
+  options.pad = PadsOf(data, {config.pad().begin(), config.pad().end()});
   if (config.has_sampling() && training) {
     ONWARD_ASSIGN_OR_RETURN(options.weights, WeightsOf(data, config.sampling()));
     options.examples_per_epoch = config.sampling().examples();

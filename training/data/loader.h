@@ -44,6 +44,9 @@ struct LoaderOptions {
 // The rows of a batch of `rows` that are a rank's.
 BatchSlice SliceOf(int rank, int ranks, int64_t rows);
 
+// `named`, and what the data's fields say of those that it does not name (Field::pad).
+std::map<std::string, double> PadsOf(const Dataset& data, std::map<std::string, double> named);
+
 // The options that `config` states; `training` is the default of shuffle and drop_last. Weights are
 // read from `data`.
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
