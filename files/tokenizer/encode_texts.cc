@@ -48,20 +48,21 @@ absl::StatusOr<Encoding> Tokenizer::EncodeUpTo(size_t most, std::string_view tex
   return around.ApplyToPair(ids, others, add_special);
 }
 
-absl::StatusOr<Tokenizer::Completion> Tokenizer::EncodeCompletion(
-    std::string_view prompt, std::string_view completion) const {
-  if (parts_->post_processor.AddsBehindText())
+absl::StatusOr<Tokenizer::Completion> Tokenizer::EncodeCompletion(std::string_view prompt,
+                                                                  std::string_view completion,
+                                                                  bool add_special) const {
+  if (add_special && parts_->post_processor.AddsBehindText())
     return absl::UnimplementedError(
         "the tokenizer's post_processor adds tokens behind texts, so that a completion cannot "
         "follow its prompt");
   Completion made;
-  made.ids = parts_->post_processor.BeforeText();
+  if (add_special) made.ids = parts_->post_processor.BeforeText();
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> first, EncodeBare(prompt));
   ONWARD_ASSIGN_OR_RETURN(const std::vector<int64_t> second, EncodeBare(completion));
   made.ids.insert(made.ids.end(), first.begin(), first.end());
   made.prompt_tokens = made.ids.size();
   made.ids.insert(made.ids.end(), second.begin(), second.end());
-  if (eos().has_value()) made.ids.push_back(*eos());
+  if (add_special && eos().has_value()) made.ids.push_back(*eos());
   return made;
 }
 

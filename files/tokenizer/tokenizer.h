@@ -43,15 +43,16 @@ class Tokenizer {
   absl::StatusOr<Encoding> EncodeUpTo(size_t most, std::string_view text,
                                       std::optional<std::string_view> second,
                                       bool add_special) const;
-  // A prompt and the text that completes it, for models that tell the next token: what stands
-  // before a text, both texts, and the token that ends texts if there is one. `prompt_tokens`: of
-  // those, what the completion follows. Unimplemented: the post-processor adds tokens behind texts.
+  // A prompt and the text that completes it, for models that tell the next token: with
+  // `add_special` what stands before a text, both texts, and the token that ends texts if there is
+  // one. `prompt_tokens`: of those, what the completion follows. Unimplemented: with `add_special`,
+  // where the post-processor adds tokens behind texts.
   struct Completion {
     std::vector<int64_t> ids;
     size_t prompt_tokens = 0;
   };
-  absl::StatusOr<Completion> EncodeCompletion(std::string_view prompt,
-                                              std::string_view completion) const;
+  absl::StatusOr<Completion> EncodeCompletion(std::string_view prompt, std::string_view completion,
+                                              bool add_special) const;
   // UTF-8; bytes that are not become U+FFFD. Ids without a token are passed over, and special ones
   // if `skip_special`.
   absl::StatusOr<std::string> Decode(absl::Span<const int64_t> ids, bool skip_special) const;

@@ -126,6 +126,7 @@ class Csv : public Dataset {
       columns_.push_back(std::move(column));
     }
     for (const TokensField& field : config.tokens()) {
+      if (field.chat()) return absl::InvalidArgumentError("tokens: chat is of JSON's messages");
       ONWARD_ASSIGN_OR_RETURN(RecordTokens tokens, RecordTokens::Make(field, directory));
       fields_.insert(fields_.end(), tokens.fields().begin(), tokens.fields().end());
       std::vector<size_t> positions;
@@ -147,10 +148,13 @@ class Csv : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
 
   absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t) const override {
-    const size_t offset = records_[static_cast<size_t>(index)];
-    absl::StatusOr<std::vector<Tensor>> example = Parse(file_->bytes().substr(offset));
-    if (example.ok()) return example;
-    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+    return ReadFields(index, std::nullopt);
+  }
+  // Classes are read without the tokens of texts.
+  absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
+    if (field >= columns_.size()) return Dataset::ReadField(index, field);
+    ONWARD_ASSIGN_OR_RETURN(std::vector<Tensor> one, ReadFields(index, field));
+    return std::move(one[0]);
   }
   std::string Place(int64_t index, uint64_t) const override {
     return absl::StrCat("'", path_, "' line ",
@@ -163,7 +167,16 @@ class Csv : public Dataset {
       rest.remove_prefix(rest[0] == '\n' ? 1 : 2);
   }
 
-  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view record) const {
+  // `only`: one of columns_, in place of all fields.
+  absl::StatusOr<std::vector<Tensor>> ReadFields(int64_t index, std::optional<size_t> only) const {
+    const size_t offset = records_[static_cast<size_t>(index)];
+    absl::StatusOr<std::vector<Tensor>> example = Parse(file_->bytes().substr(offset), only);
+    if (example.ok()) return example;
+    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view record,
+                                            std::optional<size_t> only) const {
     Values values;
     values.reserve(header_.size());
     if (!TakeRecord(record, delimiter_, &values))
@@ -174,6 +187,7 @@ class Csv : public Dataset {
     }
     std::vector<Tensor> example;
     for (size_t f = 0; f < columns_.size(); ++f) {
+      if (only.has_value() && *only != f) continue;
       const Column& column = columns_[f];
       ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(column.elements.dtype(), column.dims));
       for (size_t i = 0; i < column.positions.size(); ++i) {
@@ -186,6 +200,7 @@ class Csv : public Dataset {
       }
       example.push_back(std::move(tensor));
     }
+    if (only.has_value()) return example;
     for (const Texts& each : texts_) {
       std::vector<std::string_view> texts;
       for (const size_t position : each.positions) texts.push_back(values[position]);

@@ -116,12 +116,13 @@ class Jsonl : public Dataset {
   const std::vector<Field>& fields() const override { return fields_; }
 
   absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t) const override {
-    const size_t begin = lines_[static_cast<size_t>(index)];
-    const std::string_view bytes = file_->bytes();
-    const size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    absl::StatusOr<std::vector<Tensor>> example = Parse(bytes.substr(begin, end - begin));
-    if (example.ok()) return example;
-    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+    return ReadFields(index, std::nullopt);
+  }
+  // Classes are read without the tokens of texts.
+  absl::StatusOr<Tensor> ReadField(int64_t index, size_t field) const override {
+    if (field >= members_.size()) return Dataset::ReadField(index, field);
+    ONWARD_ASSIGN_OR_RETURN(std::vector<Tensor> one, ReadFields(index, field));
+    return std::move(one[0]);
   }
   std::string Place(int64_t index, uint64_t) const override {
     return absl::StrCat("'", path_, "' line ",
@@ -129,12 +130,25 @@ class Jsonl : public Dataset {
   }
 
  private:
-  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view line) const {
+  // `only`: one of members_, in place of all fields.
+  absl::StatusOr<std::vector<Tensor>> ReadFields(int64_t index, std::optional<size_t> only) const {
+    const size_t begin = lines_[static_cast<size_t>(index)];
+    const std::string_view bytes = file_->bytes();
+    const size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    absl::StatusOr<std::vector<Tensor>> example = Parse(bytes.substr(begin, end - begin), only);
+    if (example.ok()) return example;
+    return absl::DataLossError(absl::StrCat(Place(index, 0), ": ", example.status().message()));
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Parse(std::string_view line,
+                                            std::optional<size_t> only) const {
     const json record = json::parse(line, nullptr, false);
     if (record.is_discarded()) return absl::InvalidArgumentError("not JSON");
     if (!record.is_object()) return absl::InvalidArgumentError("not a JSON object");
     std::vector<Tensor> example;
-    for (const Member& member : members_) {
+    for (size_t f = 0; f < members_.size(); ++f) {
+      if (only.has_value() && *only != f) continue;
+      const Member& member = members_[f];
       const json* value = Find(record, member.name);
       absl::StatusOr<Tensor> tensor = value == nullptr
                                           ? absl::InvalidArgumentError("there is no such member")
@@ -142,13 +156,27 @@ class Jsonl : public Dataset {
       if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("'", member.name, "':"));
       example.push_back(*std::move(tensor));
     }
+    if (only.has_value()) return example;
     for (const RecordTokens& tokens : tokens_) {
+      const std::string where = absl::StrCat("'", tokens.columns()[0], "':");
+      if (tokens.is_chat()) {
+        ONWARD_RETURN_IF_ERROR(Annotate(AppendChat(line, tokens, example), where));
+        continue;
+      }
       ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string_view> texts,
                               TextsOf(record, tokens.columns()));
-      ONWARD_RETURN_IF_ERROR(
-          Annotate(tokens.Append(texts, example), absl::StrCat("'", tokens.columns()[0], "':")));
+      ONWARD_RETURN_IF_ERROR(Annotate(tokens.Append(texts, example), where));
     }
     return example;
+  }
+
+  // Templates see the members of messages in the file's order.
+  static absl::Status AppendChat(std::string_view line, const RecordTokens& tokens,
+                                 std::vector<Tensor>& example) {
+    const auto record = nlohmann::ordered_json::parse(line);
+    const auto messages = record.find(tokens.columns()[0]);
+    if (messages == record.end()) return absl::InvalidArgumentError("there is no such member");
+    return tokens.AppendChat(*messages, example);
   }
 
   // `bytes`: of the line, which has no more elements than that.

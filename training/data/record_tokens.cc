@@ -1,7 +1,9 @@
 #include "training/data/record_tokens.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,10 +30,26 @@ absl::Status Check(const TokensField& config) {
     return error("pad_to_max_length needs max_length");
   if (config.pad_to_max_length() && config.max_length() > kMostFixed)
     return error("max_length ", config.max_length(), " is too much to pad to");
+  if (config.chat() && (config.next().empty() || config.column_size() > 1))
+    return error("chat is of one column, with `next`");
   if (config.ids().empty() && config.mask().empty() && config.types().empty() &&
       config.next().empty())
     return error("no field is wanted");
   return absl::OkStatus();
+}
+
+absl::StatusOr<files::ChatTemplate> ReadTemplate(const std::string& tokenizer) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path directory =
+      fs::is_directory(tokenizer, error) ? fs::path(tokenizer) : fs::path(tokenizer).parent_path();
+  auto read = files::ChatTemplate::Read(directory.string());
+  if (!read.ok()) return Annotate(read.status(), "tokens: chat:");
+  return read;
+}
+
+std::string TextOf(const files::Tokenizer& tokenizer, std::optional<int64_t> token) {
+  return token.has_value() ? tokenizer.TokenOf(*token).value_or("") : "";
 }
 
 }  // namespace
@@ -42,7 +60,8 @@ absl::StatusOr<RecordTokens> RecordTokens::Make(const TokensField& config,
   ONWARD_ASSIGN_OR_RETURN(files::Tokenizer tokenizer,
                           files::Tokenizer::Read(PathBelow(directory, config.tokenizer())));
   if (!config.next().empty())
-    ONWARD_RETURN_IF_ERROR(Annotate(tokenizer.EncodeCompletion("", "").status(), "tokens: next:"));
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(tokenizer.EncodeCompletion("", "", !config.chat()).status(), "tokens: next:"));
   RecordTokens made(std::move(tokenizer));
   made.columns_.assign(config.column().begin(), config.column().end());
   made.most_ = config.has_max_length() ? static_cast<size_t>(config.max_length())
@@ -51,6 +70,9 @@ absl::StatusOr<RecordTokens> RecordTokens::Make(const TokensField& config,
   made.fixed_ = config.pad_to_max_length();
   made.pad_ = made.tokenizer_.pad().value_or(made.tokenizer_.eos().value_or(0));
   made.AddFields(config);
+  if (config.chat()) {
+    ONWARD_ASSIGN_OR_RETURN(made.chat_, ReadTemplate(PathBelow(directory, config.tokenizer())));
+  }
   return made;
 }
 
@@ -73,7 +95,15 @@ void RecordTokens::AddFields(const TokensField& config) {
 
 absl::Status RecordTokens::Append(const std::vector<std::string_view>& texts,
                                   std::vector<Tensor>& example) const {
-  if (next_) return AppendCompletion(texts, example);
+  if (next_) {
+    const bool pair = texts.size() > 1;
+    ONWARD_ASSIGN_OR_RETURN(
+        files::Tokenizer::Completion completion,
+        tokenizer_.EncodeCompletion(pair ? texts[0] : "", pair ? texts[1] : texts[0],
+                                    /*add_special=*/true));
+    // Of a text alone all tokens behind the first are told.
+    return AppendNext(std::move(completion.ids), pair ? completion.prompt_tokens : 0, example);
+  }
   std::optional<std::string_view> second;
   if (texts.size() > 1) second = texts[1];
   ONWARD_ASSIGN_OR_RETURN(const files::Encoding encoding,
@@ -84,20 +114,36 @@ absl::Status RecordTokens::Append(const std::vector<std::string_view>& texts,
   return absl::OkStatus();
 }
 
-// The last token is one to tell, and has none behind it: the ids lack it.
-absl::Status RecordTokens::AppendCompletion(const std::vector<std::string_view>& texts,
-                                            std::vector<Tensor>& example) const {
-  const bool pair = texts.size() > 1;
+absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
+                                      std::vector<Tensor>& example) const {
+  if (!messages.is_array() || messages.empty())
+    return absl::InvalidArgumentError("it is not an array of messages");
+  nlohmann::ordered_json variables = {{"messages", messages},
+                                      {"add_generation_prompt", false},
+                                      {"bos_token", TextOf(tokenizer_, tokenizer_.bos())},
+                                      {"eos_token", TextOf(tokenizer_, tokenizer_.eos())}};
+  ONWARD_ASSIGN_OR_RETURN(const std::string whole, chat_->Render(variables));
+  variables["messages"].erase(messages.size() - 1);
+  variables["add_generation_prompt"] = true;
+  ONWARD_ASSIGN_OR_RETURN(const std::string prompt, chat_->Render(variables));
+  if (whole.compare(0, prompt.size(), prompt) != 0)
+    return absl::InvalidArgumentError(
+        "the chat template does not begin the conversation with the prompt of its last message");
+  // The template writes the tokens that begin and end a text itself.
   ONWARD_ASSIGN_OR_RETURN(
       files::Tokenizer::Completion completion,
-      tokenizer_.EncodeCompletion(pair ? texts[0] : "", pair ? texts[1] : texts[0]));
-  std::vector<int64_t>& ids = completion.ids;
+      tokenizer_.EncodeCompletion(prompt, std::string_view(whole).substr(prompt.size()),
+                                  /*add_special=*/false));
+  return AppendNext(std::move(completion.ids), completion.prompt_tokens, example);
+}
+
+// The last token is one to tell, and has none behind it: the ids lack it.
+absl::Status RecordTokens::AppendNext(std::vector<int64_t> ids, size_t ignored,
+                                      std::vector<Tensor>& example) const {
   if (ids.size() < 2) return absl::InvalidArgumentError("the text has no token to be told");
   std::vector<int64_t> next(ids.begin() + 1, ids.end());
   ids.pop_back();
-  // Of a text alone all tokens behind the first are told.
-  const size_t prompt = pair ? completion.prompt_tokens : 0;
-  for (size_t i = 0; i + 1 < prompt; ++i) next[i] = kIgnored;
+  for (size_t i = 0; i + 1 < ignored; ++i) next[i] = kIgnored;
   ids.resize(std::min(ids.size(), most_));
   next.resize(ids.size());
   if (ids_) ONWARD_RETURN_IF_ERROR(Add(ids, pad_, example));

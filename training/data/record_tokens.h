@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "files/chat_template/chat_template.h"
 #include "files/tokenizer/tokenizer.h"
+#include "nlohmann/json_fwd.hpp"
 #include "onward/dataset.h"
 
 namespace onward::training {
@@ -26,16 +28,22 @@ class RecordTokens {
   // Adds a tensor for each of fields(). `texts`: one for each of columns().
   absl::Status Append(const std::vector<std::string_view>& texts,
                       std::vector<Tensor>& example) const;
+  // Returns whether the column has messages, for AppendChat, in place of texts.
+  bool is_chat() const { return chat_.has_value(); }
+  absl::Status AppendChat(const nlohmann::ordered_json& messages,
+                          std::vector<Tensor>& example) const;
 
  private:
   explicit RecordTokens(files::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
   void AddFields(const TokensField& config);
-  absl::Status AppendCompletion(const std::vector<std::string_view>& texts,
-                                std::vector<Tensor>& example) const;
+  // Labels of the first `ignored` tokens count for nothing.
+  absl::Status AppendNext(std::vector<int64_t> ids, size_t ignored,
+                          std::vector<Tensor>& example) const;
   absl::Status Add(const std::vector<int64_t>& values, int64_t pad,
                    std::vector<Tensor>& example) const;
 
   files::Tokenizer tokenizer_;
+  std::optional<files::ChatTemplate> chat_;
   std::vector<std::string> columns_;
   std::vector<Field> fields_;
   size_t most_ = 0;

@@ -56,7 +56,7 @@ TEST(EncodeTextsTest, SpecialTokensMustFit) {
 
 TEST(EncodeTextsTest, CompletionsFollowTheirPrompts) {
   const Tokenizer gpt2 = TokenizerNamed("gpt2", R"({"eos_token": "<|endoftext|>"})");
-  const auto made = gpt2.EncodeCompletion("hear me", " speak");
+  const auto made = gpt2.EncodeCompletion("hear me", " speak", true);
   ASSERT_TRUE(made.ok()) << made.status();
   Ids expected = *gpt2.Encode("hear me", false);
   EXPECT_EQ(made->prompt_tokens, expected.size());
@@ -65,11 +65,13 @@ TEST(EncodeTextsTest, CompletionsFollowTheirPrompts) {
   expected.push_back(*gpt2.IdOf("<|endoftext|>"));
   EXPECT_EQ(made->ids, expected);
   // A token before the text is one of the prompt.
-  const auto llama = TokenizerNamed("llama3").EncodeCompletion("", "hear");
+  const auto llama = TokenizerNamed("llama3").EncodeCompletion("", "hear", true);
   ASSERT_TRUE(llama.ok()) << llama.status();
   EXPECT_EQ(llama->prompt_tokens, 1u);
   EXPECT_EQ(llama->ids, *TokenizerNamed("llama3").Encode("hear", true));
-  const auto bert = TokenizerNamed("bert").EncodeCompletion("a", "b");
+  EXPECT_EQ(TokenizerNamed("llama3").EncodeCompletion("", "hear", false)->ids,
+            *TokenizerNamed("llama3").Encode("hear", false));
+  const auto bert = TokenizerNamed("bert").EncodeCompletion("a", "b", true);
   EXPECT_EQ(bert.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(bert.status().message(), HasSubstr("behind texts"));
 }

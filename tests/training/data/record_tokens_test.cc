@@ -3,6 +3,8 @@
 // ".".
 #include "training/data/record_tokens.h"
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -119,6 +121,35 @@ TEST_F(RecordTokensTest, CompletionsTellTheNextToken) {
   EXPECT_THAT(Numbers(example->at(1)), ElementsAre(4, 7));
 }
 
+TEST_F(RecordTokensTest, ConversationsAreWrittenByTheChatTemplate) {
+  scratch_.Write("chat_template.jinja",
+                 "{% for m in messages %}{{ m.role }} {{ m.content }} . {% endfor %}"
+                 "{% if add_generation_prompt %}c {% endif %}");
+  scratch_.Write("x.jsonl",
+                 R"({"m": [{"role": "a", "content": "b"}, {"role": "c", "content": "b a"}]})"
+                 "\n"
+                 R"({"m": [{"role": "a", "content": "b"}, {"role": "a", "content": "b"}]})"
+                 "\n{\"m\": []}\n{\"m\": [3]}\n");
+  const std::string source =
+      "jsonl { path: 'x.jsonl' tokens { column: 'm' tokenizer: '.' chat: true types: '' mask: ''";
+  const auto data = Open(source + " next: 'label' } }", /*bert=*/true);
+  ASSERT_TRUE(data.ok()) << data.status();
+  const auto example = (*data)->Read(0, 0);
+  ASSERT_TRUE(example.ok()) << example.status();
+  // "a b . c" and "b a ."
+  EXPECT_THAT(Numbers(example->at(0)), ElementsAre(4, 5, 7, 6, 5, 4));
+  EXPECT_THAT(Numbers(example->at(1)), ElementsAre(-100, -100, -100, 5, 4, 7));
+  EXPECT_THAT((*data)->Read(1, 0).status().message(), HasSubstr("prompt of its last message"));
+  EXPECT_THAT((*data)->Read(2, 0).status().message(), HasSubstr("not an array of messages"));
+  EXPECT_TRUE(absl::IsDataLoss((*data)->Read(3, 0).status()));
+  EXPECT_THAT(Error(source + " } }"), HasSubstr("with `next`"));
+  std::filesystem::remove(scratch_.path("chat_template.jinja"));
+  EXPECT_THAT(Error(source + " next: 'label' } }"), HasSubstr("has no chat template"));
+  scratch_.Write("y.csv", "m\na\n");
+  EXPECT_THAT(Error("csv { path: 'y.csv' tokens { column: 'm' tokenizer: '.' chat: true } }"),
+              HasSubstr("JSON's messages"));
+}
+
 TEST_F(RecordTokensTest, ErrorsNameColumnAndLine) {
   scratch_.Write("x.jsonl", "{\"text\": 3}\n");
   scratch_.Write("x.csv", "label,text\n1,a\xff\n");
@@ -144,6 +175,22 @@ TEST_F(RecordTokensTest, ErrorsNameColumnAndLine) {
   scratch_.Write("y.csv", "text\na\n");
   EXPECT_THAT(Error("csv { path: 'y.csv' tokens { column: 'text' next: 'label'" + tokenizer),
               HasSubstr("behind texts"));
+}
+
+// One field of a record: what is wrong with others is not looked at.
+TEST_F(RecordTokensTest, FieldsAreReadAlone) {
+  scratch_.Write("x.csv", "label,text\n1,a\xff\n");
+  scratch_.Write("x.jsonl", "{\"label\": 1, \"text\": 3}\n");
+  const std::string rest =
+      " field { name: 'label' element: INT64 } tokens { column: 'text' tokenizer: '.' } }";
+  for (const char* source : {"csv { path: 'x.csv'", "jsonl { path: 'x.jsonl'"}) {
+    const auto data = Open(absl::StrCat(source, rest));
+    ASSERT_TRUE(data.ok()) << data.status();
+    const auto label = (*data)->ReadField(0, 0);
+    ASSERT_TRUE(label.ok()) << label.status();
+    EXPECT_EQ(label->data<int64_t>()[0], 1);
+    EXPECT_TRUE(absl::IsDataLoss((*data)->ReadField(0, 1).status()));
+  }
 }
 
 TEST_F(RecordTokensTest, TheTokenizerIsFound) {
