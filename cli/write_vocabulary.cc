@@ -27,8 +27,10 @@ absl::Status CopyTokenizer(const std::filesystem::path& from, const std::filesys
     if (is_file && from.extension() != name.extension()) continue;
     ONWARD_RETURN_IF_ERROR(CopyIfThere(is_file ? from : from / name, output / name));
   }
-  constexpr char kConfig[] = "tokenizer_config.json";
-  return CopyIfThere((is_file ? from.parent_path() : from) / kConfig, output / kConfig);
+  const std::filesystem::path directory = is_file ? from.parent_path() : from;
+  for (const char* name : {"tokenizer_config.json", "chat_template.jinja"})
+    ONWARD_RETURN_IF_ERROR(CopyIfThere(directory / name, output / name));
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ class WriteVocabularyTest : public ::testing::Test {
   void SetUp() override {
     directory_.Write("hf/tokenizer.json", "{\"model\": {}}");
     directory_.Write("hf/tokenizer_config.json", "{}");
+    directory_.Write("hf/chat_template.jinja", "{{ messages }}");
     directory_.Write("hf/vocab.json", "[]");
     fs::create_directory(output_);
   }
@@ -39,7 +40,20 @@ TEST_F(WriteVocabularyTest, CopiesWhatServersLookFor) {
     ASSERT_TRUE(Write(tokenizer, output_).ok());
     EXPECT_EQ(ReadFile(output_ / "tokenizer.json"), "{\"model\": {}}");
     EXPECT_EQ(ReadFile(output_ / "tokenizer_config.json"), "{}");
+    EXPECT_EQ(ReadFile(output_ / "chat_template.jinja"), "{{ messages }}");
     EXPECT_FALSE(fs::exists(output_ / "vocab.json"));
+    fs::remove_all(output_);
+    fs::create_directory(output_);
+  }
+}
+
+TEST_F(WriteVocabularyTest, CopiesTheTokenizerOfRecords) {
+  TrainConfig csv, jsonl;
+  csv.mutable_data()->mutable_csv()->add_tokens()->set_tokenizer("hf");
+  jsonl.mutable_data()->mutable_jsonl()->add_tokens()->set_tokenizer("hf/tokenizer.json");
+  for (const TrainConfig& config : {csv, jsonl}) {
+    ASSERT_TRUE(cli::WriteVocabulary(config, directory_.path(), output_).ok());
+    EXPECT_EQ(ReadFile(output_ / "tokenizer.json"), "{\"model\": {}}");
     fs::remove_all(output_);
     fs::create_directory(output_);
   }
