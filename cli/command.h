@@ -48,6 +48,7 @@ void AddBench(CommandLine& line, CommonOptions& common);
 void AddOps(CommandLine& line, CommonOptions& common);
 void AddGenerate(CommandLine& line, CommonOptions& common);
 void AddEvaluate(CommandLine& line, CommonOptions& common);
+void AddPredict(CommandLine& line, CommonOptions& common);
 void AddExport(CommandLine& line, CommonOptions& common);
 void AddLaunch(CommandLine& line, CommonOptions& common);
 void AddServe(CommandLine& line, CommonOptions& common);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "cli/data_notes.h"
 #include "cli/train_options.h"
 #include "cli/train_records.h"
 #include "onward/import.h"
@@ -14,7 +15,6 @@
 #include "onward/training.h"
 #include "training/config/kinds.h"
 #include "training/config/set_field.h"
-#include "training/data/model_notes.h"
 #include "training/log/confusion_table.h"
 #include "training/metrics/metrics.h"
 
@@ -70,47 +70,20 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   return config;
 }
 
-// Images as the model was trained on them, where `data` says nothing of its own.
-absl::Status ApplyImageNote(const training::Notes& metadata, DataConfig& data) {
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<training::ImageNote> note,
-                          training::ReadImageNote(metadata));
-  if (!note) return absl::OkStatus();
-  ImageData& images = *data.mutable_images();
-  const bool own = images.step_size() > 0 || images.mean_size() > 0 || images.deviation_size() > 0;
-  if (!own) {
-    *images.mutable_step() = note->image.step();
-    *images.mutable_mean() = note->image.mean();
-    *images.mutable_deviation() = note->image.deviation();
-    images.set_gray(note->image.gray());
-  }
-  std::fprintf(stderr,
-               own ? "note: images are prepared as --data says; the model was trained on: %s\n"
-                   : "note: images are prepared as the model says: %s\n",
-               training::DescribeImage(note->image).c_str());
-  return absl::OkStatus();
-}
-
 // The model's notes on its data stand for what --data leaves out. Returns its classes.
-absl::StatusOr<std::vector<std::string>> ApplyNotes(const Options& options, TrainConfig& config) {
+absl::StatusOr<std::vector<std::string>> ApplyNotesOf(const Options& options, TrainConfig& config) {
   if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
   ONWARD_ASSIGN_OR_RETURN(const training::Notes metadata, ReadMetadata(options.subject));
-  ONWARD_ASSIGN_OR_RETURN(const std::optional<onnx_io::ClassesNote> classes,
-                          onnx_io::ReadClassesNote(metadata));
-  DataConfig& data = *config.mutable_data();
-  if (data.has_images()) {
-    ONWARD_RETURN_IF_ERROR(ApplyImageNote(metadata, data));
-    // Folders are numbered by the model's classes, not among themselves.
-    if (classes && data.images().class__size() == 0)
-      *data.mutable_images()->mutable_class_() = {classes->names.begin(), classes->names.end()};
-    *config.mutable_evaluation()->mutable_data() = data;
-  }
-  return classes ? classes->names : std::vector<std::string>();
+  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes,
+                          ApplyNotes(metadata, *config.mutable_data()));
+  *config.mutable_evaluation()->mutable_data() = config.data();
+  return classes;
 }
 
 absl::Status RunEvaluation(const Options& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ConfigOf(options));
   ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
-  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotes(options, config));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotesOf(options, config));
   TrainerOptions trainer_options;
   trainer_options.directory = std::filesystem::path(options.subject).parent_path();
   // Paths of the command line are relative to the current directory.

@@ -33,7 +33,7 @@ int Main(int argc, char** argv) {
       "onward", "onward run model.onnx --input image=digit.png");
   CommonOptions common;
   for (auto add : {AddRun, AddInspect, AddExplain, AddOptimize, AddConvert, AddGradient, AddTrain,
-                   AddLaunch, AddEvaluate, AddExport, AddServe, AddClient, AddGenerate,
+                   AddLaunch, AddEvaluate, AddPredict, AddExport, AddServe, AddClient, AddGenerate,
                    AddConformance, AddBench, AddOps, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
