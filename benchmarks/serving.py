@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`onward serve` on one core, wrk on another; FastAPI with ONNX Runtime takes turns with it.
+"""`onward serve` on one core, wrk on another; FastAPI and Triton with ONNX Runtime take turns with it.
 
-Usage: serving.py [--onward PATH] [--seconds 5] [--rounds 3] [--only REGEX] [--no-peer] [--json FILE]
+Usage: serving.py [--onward PATH] [--seconds 5] [--rounds 3] [--only REGEX] [--peers fastapi,triton] [--json FILE]
 
-Needs wrk and taskset; the peer comes from `scripts/peers serving`. Each round runs both servers once per case; the table
-shows medians of the rounds.
+Needs wrk and taskset; the peers come from `scripts/peers serving triton`. Each round runs every server once per case; the
+table shows medians of the rounds.
 """
 import argparse
 import json
@@ -59,7 +59,7 @@ app = FastAPI()
 options = ort.SessionOptions()
 options.intra_op_num_threads = 1
 sessions = {name: ort.InferenceSession(f"{sys.argv[1]}/{name}.onnx", options) for name in ("tiny", "mlp", "image")}
-@app.get("/v2/health/ready")
+@app.get("/v2/models/image/ready")
 def ready():
     return {"ready": True}
 @app.post("/v2/models/{name}/infer")
@@ -73,6 +73,31 @@ async def infer(name: str, request: Request):
     y = sessions[name].run(None, {"x": x})[0]
     return {"outputs": [{"name": "y", "datatype": "FP32", "shape": y.shape, "data": y.ravel().tolist()}]}
 uvicorn.run(app, port=int(sys.argv[2]), log_level="error")
+"""
+
+# Triton as nvidia-pytriton ships it: its HTTP server and batcher, ONNX Runtime in its Python backend.
+TRITON = r"""
+import sys
+import numpy as np, onnxruntime as ort
+from pytriton.decorators import batch
+from pytriton.model_config import ModelConfig, Tensor
+from pytriton.triton import Triton, TritonConfig
+options = ort.SessionOptions()
+options.intra_op_num_threads = 1
+def runner(session):
+    @batch
+    def run(x):
+        return session.run(None, {"x": x})
+    return run
+ports = [int(port) for port in sys.argv[2:]]
+with Triton(config=TritonConfig(http_port=ports[0], grpc_port=ports[1], metrics_port=ports[2])) as triton:
+    for name in ("tiny", "mlp", "image"):
+        session = ort.InferenceSession(f"{sys.argv[1]}/{name}.onnx", options)
+        width = lambda value: (value.shape[1],)
+        triton.bind(model_name=name, infer_func=runner(session), config=ModelConfig(max_batch_size=64),
+                    inputs=[Tensor(name="x", dtype=np.float32, shape=width(session.get_inputs()[0]))],
+                    outputs=[Tensor(name="y", dtype=np.float32, shape=width(session.get_outputs()[0]))])
+    triton.serve()
 """
 
 
@@ -105,13 +130,13 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(command, port):
-    process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    for _ in range(500):
+def start(command, port, ready="/v2/models/image/ready"):
+    process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(3000):
         if process.poll() is not None:
-            sys.exit(process.stderr.read().decode())
+            sys.exit(f"{' '.join(command)[:300]} ended")
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/health/ready", timeout=1).read()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{ready}", timeout=1).read()
             return process
         except OSError:
             time.sleep(0.02)
@@ -157,10 +182,11 @@ def idle(args, directory):
         shutil.copy(f"{directory}/tiny.onnx", f"{many}/m{i}.onnx")
     port = free_port()
     begin = time.perf_counter()
-    process = start([args.onward, "serve", many, "--http", f"127.0.0.1:{port}"], port)
+    process = start([args.onward, "serve", many, "--http", f"127.0.0.1:{port}"], port, "/v2/health/ready")
     seconds = time.perf_counter() - begin
     stop(process)
-    process = start([args.onward, "serve", f"{directory}/tiny.onnx", "--http", f"127.0.0.1:{port}"], port)
+    process = start([args.onward, "serve", f"{directory}/tiny.onnx", "--http", f"127.0.0.1:{port}"], port,
+                    "/v2/health/ready")
     memory = resident(process)
     connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(1000)]
     for connection in connections:
@@ -179,7 +205,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
-    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--peers", default="fastapi,triton", help="none where it is empty")
     parser.add_argument("--json")
     args = parser.parse_args()
     version = subprocess.run([args.onward, "version"], capture_output=True, text=True).stdout
@@ -191,8 +217,11 @@ def main():
         for round_number in range(args.rounds):
             port = free_port()
             servers = {"onward": [args.onward, "serve", *models, "--http", f"127.0.0.1:{port}", "--threads", "1"]}
-            if not args.no_peer:
+            if "fastapi" in args.peers:
                 servers["fastapi"] = [f"{PEERS}/serving/bin/python", "-c", FASTAPI, directory, str(port)]
+            if "triton" in args.peers:
+                servers["triton"] = [f"{PEERS}/triton/bin/python", "-c", TRITON, directory, str(port), str(free_port()),
+                                     str(free_port())]
             for server, command in servers.items():
                 process = start(command, port)
                 for name, model, body, clients in CASES:
