@@ -19,12 +19,26 @@ constexpr const char* kConfigs[] = {
     "csv { path: 'x' delimiter: ';' field { name: 's' column: '*' element: STRING } }",
     "jsonl { path: 'x' field { name: 'x' dim: -1 dim: -1 missing: 0 } }",
     "jsonl { path: 'x' field { name: 'a' column: 'a.b' element: INT32 } }",
+    "csv { path: 'x' header: false tokens { column: '0' column: '1' tokenizer: '.' max_length: 5 } "
+    "}",
+    "jsonl { path: 'x' tokens { column: 'a' column: 'b' tokenizer: '.' next: 'label' } }",
+    "jsonl { path: 'x' tokens { column: 'm' tokenizer: '.' chat: true next: 'label' } }",
 };
+constexpr char kTokenizer[] = R"({"model":{"type":"BPE","byte_fallback":true,"unk_token":"u",
+    "vocab":{"u":0,"a":1,"b":2,"ab":3},"merges":["a b"]}})";
+constexpr char kTemplate[] =
+    "{% for m in messages %}{{ m.role }}:{{ m['content'] | trim }};{% endfor %}"
+    "{% if add_generation_prompt %}a:{% endif %}";
 
 }  // namespace
 
 void DataFile(const uint8_t* data, size_t size) {
-  static const auto* directory = new testing::ScratchDirectory();
+  static const auto* directory = [] {
+    auto* made = new testing::ScratchDirectory();
+    made->Write("tokenizer.json", kTokenizer);
+    made->Write("chat_template.jinja", kTemplate);
+    return made;
+  }();
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const std::string path = directory->Write("x", bytes);
   (void)training::ParseManifest(bytes);

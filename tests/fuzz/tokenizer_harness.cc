@@ -47,8 +47,26 @@ constexpr const char* kDecoders[] = {
 constexpr char kAdded[] = R"([{"id":9,"content":"<s>","special":true,"lstrip":true,"rstrip":true},
     {"id":8,"content":"aa","single_word":true,"normalized":true}])";
 
+// Pairs and completions, cut to a length.
+void UseAsExample(const files::Tokenizer& tokenizer, std::string_view text) {
+  size_t half = text.size() / 2;
+  while (half > 0 && (static_cast<uint8_t>(text[half]) & 0xc0) == 0x80) --half;
+  const std::string_view first = text.substr(0, half), second = text.substr(half);
+  for (const size_t most : {size_t{2}, size_t{7}, size_t{1} << 20}) {
+    for (const auto& other :
+         {std::optional<std::string_view>(), std::optional<std::string_view>(second)}) {
+      const auto made = tokenizer.EncodeUpTo(most, first, other, true);
+      if (made.ok() && (made->ids.size() > most || made->types.size() != made->ids.size()))
+        __builtin_trap();
+    }
+  }
+  const auto completion = tokenizer.EncodeCompletion(first, second, true);
+  if (completion.ok() && completion->prompt_tokens > completion->ids.size()) __builtin_trap();
+}
+
 // Text there and back, whole and piece by piece.
 void Use(const files::Tokenizer& tokenizer, std::string_view text) {
+  UseAsExample(tokenizer, text);
   const auto encoded = tokenizer.Encode(text, true);
   std::vector<int64_t> ids = encoded.value_or(std::vector<int64_t>());
   for (const char c : text.substr(0, 200)) ids.push_back(static_cast<uint8_t>(c) % 16);
