@@ -19,8 +19,7 @@ constexpr const char* kConfigs[] = {
     "csv { path: 'x' delimiter: ';' field { name: 's' column: '*' element: STRING } }",
     "jsonl { path: 'x' field { name: 'x' dim: -1 dim: -1 missing: 0 } }",
     "jsonl { path: 'x' field { name: 'a' column: 'a.b' element: INT32 } }",
-    "csv { path: 'x' header: false tokens { column: '0' column: '1' tokenizer: '.' max_length: 5 } "
-    "}",
+    "csv { path: 'x' header: false tokens { column: '0' column: '1' tokenizer: '.' } }",
     "jsonl { path: 'x' tokens { column: 'a' column: 'b' tokenizer: '.' next: 'label' } }",
     "jsonl { path: 'x' tokens { column: 'm' tokenizer: '.' chat: true next: 'label' } }",
 };
