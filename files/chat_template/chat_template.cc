@@ -56,7 +56,8 @@ absl::StatusOr<Value> ValueOf(const ordered_json& json, int depth) {
 absl::StatusOr<ChatTemplate> ChatTemplate::Parse(std::string_view source) {
   absl::StatusOr<chat_template::Syntax> syntax = chat_template::Parse(source);
   if (!syntax.ok()) return Annotate(syntax.status(), "chat template:");
-  return ChatTemplate(std::make_shared<const chat_template::Syntax>(*std::move(syntax)));
+  return ChatTemplate(std::make_shared<const chat_template::Syntax>(*std::move(syntax)),
+                      std::make_shared<const std::string>(source));
 }
 
 absl::StatusOr<std::string> ChatTemplate::Render(const ordered_json& variables,

@@ -35,12 +35,15 @@ class ChatTemplate {
   // MiB of work or 32 MiB of text.
   absl::StatusOr<std::string> Render(const nlohmann::ordered_json& variables,
                                      absl::Time now = absl::Now()) const;
+  const std::string& source() const { return *source_; }
 
  private:
-  explicit ChatTemplate(std::shared_ptr<const chat_template::Syntax> syntax)
-      : syntax_(std::move(syntax)) {}
+  ChatTemplate(std::shared_ptr<const chat_template::Syntax> syntax,
+               std::shared_ptr<const std::string> source)
+      : syntax_(std::move(syntax)), source_(std::move(source)) {}
 
   std::shared_ptr<const chat_template::Syntax> syntax_;
+  std::shared_ptr<const std::string> source_;
 };
 
 }  // namespace onward::files

@@ -95,15 +95,34 @@ Json ChatScores(const WholeChoice& choice) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
+// Calls of choice `choice`; `numbered`: with their places, as chunks have them.
+Json CallsJson(const ReplyFacts& facts, size_t choice, const WholeChoice& part, bool numbered) {
+  Json calls = Json::array();
+  for (size_t i = 0; i < part.calls.size(); ++i) {
+    const size_t number = part.calls_before + i;
+    Json call = Json::object();
+    if (numbered) call["index"] = number;
+    call["id"] = absl::StrCat("call_", facts.id, "_", choice, "_", number);
+    call["type"] = "function";
+    call["function"] = {{"name", part.calls[i].name}, {"arguments", part.calls[i].arguments}};
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
 Json WholeChat(const ReplyFacts& facts, const std::vector<WholeChoice>& choices,
                const Usage& usage) {
   Json document = Begun(facts, "chat.completion");
   for (size_t i = 0; i < choices.size(); ++i) {
-    document["choices"].push_back(
-        {{"index", i},
-         {"message", {{"role", "assistant"}, {"content", choices[i].text}, {"refusal", nullptr}}},
-         {"logprobs", ChatScores(choices[i])},
-         {"finish_reason", FinishOf(choices[i])}});
+    Json message = {{"role", "assistant"}, {"content", choices[i].text}, {"refusal", nullptr}};
+    if (!choices[i].calls.empty()) {
+      if (choices[i].text.empty()) message["content"] = nullptr;
+      message["tool_calls"] = CallsJson(facts, i, choices[i], /*numbered=*/false);
+    }
+    document["choices"].push_back({{"index", i},
+                                   {"message", std::move(message)},
+                                   {"logprobs", ChatScores(choices[i])},
+                                   {"finish_reason", FinishOf(choices[i])}});
   }
   document["usage"] = UsageJson(usage);
   return document;
@@ -125,6 +144,8 @@ Json FirstChat(const ReplyFacts& facts, int index) {
 Json ChatPart(const ReplyFacts& facts, int index, const WholeChoice& part) {
   Json delta = Json::object();
   if (!part.text.empty()) delta["content"] = part.text;
+  if (!part.calls.empty())
+    delta["tool_calls"] = CallsJson(facts, static_cast<size_t>(index), part, /*numbered=*/true);
   return ChatChunk(facts, index, std::move(delta), ChatScores(part), FinishOf(part));
 }
 

@@ -7,6 +7,7 @@
 
 #include "serving/text/choice.h"
 #include "serving/text/text_task.h"
+#include "serving/text/tool_calls.h"
 
 namespace onward::serving {
 
@@ -26,6 +27,8 @@ struct WholeChoice {
   std::vector<ScoredToken> tokens;
   bool has_scores = false;
   std::string finish_reason;
+  std::vector<ToolCall> calls;
+  size_t calls_before = 0;  // of earlier parts
 };
 
 struct ReplyFormat {

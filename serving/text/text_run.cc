@@ -73,7 +73,7 @@ class TextRun : public std::enable_shared_from_this<TextRun> {
   struct State {
     Choice choice;
     WholeChoice whole;
-    bool ended = false;
+    ToolCallReader tools;
   };
 
   void AddChoice(const TextModel& model, const Text& prompt) {
@@ -81,7 +81,8 @@ class TextRun : public std::enable_shared_from_this<TextRun> {
                              .stop_tokens = task_.options.stop_tokens,
                              .log_probabilities = task_.log_probabilities,
                              .echo = task_.echo ? prompt : ""};
-    choices_.push_back({Choice(model.tokenizer(), std::move(options)), {}});
+    choices_.push_back(
+        {Choice(model.tokenizer(), std::move(options)), {}, ToolCallReader(task_.tools)});
     choices_.back().whole.has_scores = task_.log_probabilities;
   }
 
@@ -125,25 +126,39 @@ class TextRun : public std::enable_shared_from_this<TextRun> {
     State& state = choices_[index];
     absl::StatusOr<ChoiceDelta> delta = state.choice.End(*finish);
     if (!delta.ok()) return Fail(delta.status());
-    state.whole.finish_reason = state.choice.finish_reason();
     usage_.completion_tokens += state.choice.tokens();
-    Show(index, *std::move(delta));
+    Show(index, *std::move(delta), state.choice.finish_reason());
     if (++ended_choices_ == choices_.size()) Finish();
   }
 
-  // False: the client does not read any more.
-  bool Show(size_t index, ChoiceDelta delta) {
-    WholeChoice& whole = choices_[index].whole;
-    whole.text += delta.text;
+  // `finish_reason`: "" before the end. False: the client does not read any more.
+  bool Show(size_t index, ChoiceDelta delta, const Text& finish_reason = "") {
+    State& state = choices_[index];
+    WholeChoice& whole = state.whole;
+    AddText(state.tools.Push(delta.text), whole);
+    if (!finish_reason.empty()) {
+      AddText(state.tools.Finish(), whole);
+      const bool calls = whole.calls_before + whole.calls.size() > 0;
+      whole.finish_reason = calls && finish_reason == "stop" ? "tool_calls" : finish_reason;
+    }
     for (ScoredToken& token : delta.tokens) whole.tokens.push_back(std::move(token));
     if (!task_.stream) return true;
-    if (whole.text.empty() && whole.tokens.empty() && whole.finish_reason.empty()) return true;
+    if (whole.text.empty() && whole.tokens.empty() && whole.calls.empty() &&
+        whole.finish_reason.empty())
+      return true;
     BeginStream();
     const bool taken = Send(Dumped(format_.part(options_.facts, static_cast<int>(index), whole)));
     whole.text.clear();
     whole.tokens.clear();
+    whole.calls_before += whole.calls.size();
+    whole.calls.clear();
     if (!taken) stop_.request_stop();
     return taken;
+  }
+
+  static void AddText(ToolCallReader::Read read, WholeChoice& whole) {
+    whole.text += read.text;
+    for (ToolCall& call : read.calls) whole.calls.push_back(std::move(call));
   }
 
   void BeginStream() {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 #include "onward/status.h"
+#include "serving/text/chat_prompt.h"
 #include "serving/text/task_members.h"
 
 namespace onward::serving {
@@ -207,39 +208,6 @@ absl::StatusOr<TextTask> ReadCompletion(const Json& body, const TextModel& model
   return task;
 }
 
-namespace {
-
-// The conversation as the prompt that its model was trained on.
-void ReadMessages(TaskMembers& members, const TextModel& model, TextTask& task) {
-  const Json* messages = members.Find("messages");
-  if (messages == nullptr || !messages->is_array() || messages->empty())
-    return members.Fail("messages", "expected an array of at least one message");
-  for (size_t i = 0; i < messages->size(); ++i) {
-    const Json& message = (*messages)[i];
-    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
-      return members.Fail(absl::StrCat("messages[", i, "]"), "expected an object with a role");
-  }
-  const TextFacts& facts = model.facts();
-  Json variables = {{"messages", *messages},
-                    {"add_generation_prompt", true},
-                    {"bos_token", facts.bos_token},
-                    {"eos_token", facts.eos_token}};
-  if (const Json* tools = members.Find("tools"); tools != nullptr) variables["tools"] = *tools;
-  if (const Json* more = members.Find("chat_template_kwargs"); more != nullptr)
-    if (more->is_object()) variables.update(*more);
-  members.Ignore({"tool_choice", "parallel_tool_calls"});
-  const absl::StatusOr<std::string> text = facts.chat_template->Render(variables);
-  if (!text.ok()) return members.Fail("messages", std::string(text.status().message()));
-  // The template writes the tokens that begin a text itself.
-  auto tokens = model.tokenizer().Encode(*text, /*add_special=*/false);
-  if (!tokens.ok()) return members.Fail("messages", std::string(tokens.status().message()));
-  if (tokens->empty()) return members.Fail("messages", "the chat template makes no text of them");
-  task.prompts.push_back(*std::move(tokens));
-  task.prompt_texts.push_back(*text);
-}
-
-}  // namespace
-
 absl::StatusOr<TextTask> ReadChat(const Json& body, const TextModel& model) {
   ONWARD_RETURN_IF_ERROR(CheckGenerates(model));
   if (!model.facts().chat_template.ok())
@@ -248,7 +216,10 @@ absl::StatusOr<TextTask> ReadChat(const Json& body, const TextModel& model) {
         "; /v1/completions takes it"));
   TextTask task;
   TaskMembers members(body);
-  ReadMessages(members, model, task);
+  ChatPrompt prompt = ReadChatPrompt(members, model);
+  task.prompts.push_back(std::move(prompt.tokens));
+  task.prompt_texts.push_back(std::move(prompt.text));
+  task.tools = prompt.tools;
   ONWARD_RETURN_IF_ERROR(members.status());
   const int64_t context = model.facts().context;
   ReadLength(members, {"max_tokens", "max_completion_tokens"}, model,

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "onward/generation/generate.h"
 #include "serving/text/text_model.h"
+#include "serving/text/tool_calls.h"
 
 namespace onward::serving {
 
@@ -29,6 +30,7 @@ struct TextTask {
   bool stream = false;
   bool include_usage = false;                         // at a stream's end
   std::shared_ptr<generation::GrammarMasks> grammar;  // of response_format; null: any text
+  ToolSyntax tools = ToolSyntax::kNone;               // of calls that the text may have
 };
 
 // A body as JSON. InvalidArgument: it is not an object, or is nested too deeply.

@@ -73,14 +73,15 @@ inline Model LettersModel() {
   return *std::move(model);
 }
 
-inline std::shared_ptr<TextModel> LettersTextModel(TextFacts facts = {}, int64_t rows = 4) {
+inline std::shared_ptr<TextModel> LettersTextModel(
+    TextFacts facts = {}, int64_t rows = 4, files::Tokenizer tokenizer = LettersTokenizer()) {
   if (facts.stop_tokens.empty()) facts.stop_tokens = {kEndToken};
   generation::BatchGeneratorOptions options;
   options.context = facts.context;
   options.rows = rows;
   auto generator = generation::BatchGenerator::Create(LettersModel(), {.num_threads = 1}, options);
   EXPECT_TRUE(generator.ok()) << generator.status();
-  return std::make_shared<TextModel>(LettersTokenizer(), std::move(facts), *std::move(generator));
+  return std::make_shared<TextModel>(std::move(tokenizer), std::move(facts), *std::move(generator));
 }
 
 }  // namespace onward::serving

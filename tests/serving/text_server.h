@@ -18,8 +18,8 @@ class TextServerTest : public ::testing::Test {
  protected:
   using json = nlohmann::json;
 
-  void Start(TextFacts facts = {}) {
-    text_ = LettersTextModel(std::move(facts));
+  void Start(TextFacts facts = {}, files::Tokenizer tokenizer = LettersTokenizer()) {
+    text_ = LettersTextModel(std::move(facts), /*rows=*/4, std::move(tokenizer));
     auto served = ServedModel::Create("letters", std::shared_ptr<Session>(text_, text_->session()),
                                       {.text = text_});
     ASSERT_TRUE(served.ok()) << served.status();

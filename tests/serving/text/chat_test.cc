@@ -1,6 +1,7 @@
 // OpenAI's chat as clients see it, over sockets.
 #include <cmath>
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/serving/text_server.h"
@@ -63,6 +64,95 @@ TEST_F(ChatTest, StreamsARoleAndThenPieces) {
   EXPECT_EQ(texts, (std::map<int, std::string>{{0, "xyzé.!?"}, {1, "xyzé.!?"}}));
   EXPECT_EQ(roles, (std::map<int, int>{{0, 1}, {1, 1}}));
   EXPECT_EQ(ends, (std::map<int, int>{{0, 1}, {1, 1}}));
+}
+
+// The letter y is a call of a tool here.
+class ToolCallsOfChatTest : public ChatTest {
+ protected:
+  void StartTools() {
+    constexpr char kCall[] = R"("<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}}</tool_call>")";
+    const auto tokenizer =
+        files::Tokenizer::Parse(absl::StrReplaceAll(LettersTokenizerJson(), {{"\"y\"", kCall}}));
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+    TextFacts facts;
+    facts.chat_template = files::ChatTemplate::Parse(
+        "{% for m in messages %}{% if m.tool_calls %}{{ m.tool_calls[0].function.arguments.s }}"
+        "{% else %}{{ m.content }}{% endif %}{% endfor %}{# <tool_call> #}");
+    ASSERT_TRUE(facts.chat_template.ok()) << facts.chat_template.status();
+    Start(std::move(facts), *tokenizer);
+  }
+  static json AskWithTools(const json& more = json::object()) {
+    json body = Ask({{"tools", {{{"type", "function"}, {"function", {{"name", "f"}}}}}}});
+    body.update(more);
+    return body;
+  }
+};
+
+TEST_F(ToolCallsOfChatTest, AreMembersOfTheMessage) {
+  StartTools();
+  const json reply = Posted("/v1/chat/completions", AskWithTools());
+  const json& choice = reply["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["content"], "xzé.!?");
+  const json& calls = choice["message"]["tool_calls"];
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0]["type"], "function");
+  EXPECT_EQ(calls[0]["function"], json::parse(R"({"name":"f","arguments":"{\"a\":1}"})"));
+  EXPECT_FALSE(calls[0]["id"].get<std::string>().empty());
+  // Nothing but a call.
+  const json alone = Posted(
+      "/v1/chat/completions",
+      AskWithTools({{"max_tokens", 1}, {"messages", {{{"role", "user"}, {"content", "x"}}}}}));
+  EXPECT_TRUE(alone["choices"][0]["message"]["content"].is_null());
+  EXPECT_EQ(alone["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(ToolCallsOfChatTest, AreStreamed) {
+  StartTools();
+  const Reply reply = Post("/v1/chat/completions", AskWithTools({{"stream", true}}));
+  std::string text;
+  json calls = json::array(), finish;
+  for (const std::string& event : Events(reply.body)) {
+    if (event == "[DONE]") continue;
+    const json choice = json::parse(event)["choices"][0];
+    text += choice["delta"].value("content", "");
+    for (const json& call : choice["delta"].value("tool_calls", json::array()))
+      calls.push_back(call);
+    if (!choice["finish_reason"].is_null()) finish = choice["finish_reason"];
+  }
+  EXPECT_EQ(text, "xzé.!?");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0]["index"], 0);
+  EXPECT_EQ(calls[0]["function"]["arguments"], R"({"a":1})");
+  EXPECT_EQ(finish, "tool_calls");
+}
+
+TEST_F(ToolCallsOfChatTest, StayTextWhereNoToolIsGiven) {
+  StartTools();
+  for (const json& body :
+       {Ask(), AskWithTools({{"tool_choice", "none"}}), AskWithTools({{"tools", json::array()}})}) {
+    const json reply = Posted("/v1/chat/completions", body);
+    EXPECT_EQ(reply["choices"][0]["finish_reason"], "stop") << body;
+    EXPECT_THAT(reply["choices"][0]["message"]["content"].get<std::string>(),
+                HasSubstr("x<tool_call>{"));
+  }
+  for (const json& choice : {json("required"), json({{"type", "function"}})}) {
+    const Reply reply = Post("/v1/chat/completions", AskWithTools({{"tool_choice", choice}}));
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_THAT(reply.body, HasSubstr("tool_choice"));
+  }
+}
+
+// Clients send a call's arguments back as a string; templates get what it says.
+TEST_F(ToolCallsOfChatTest, ArgumentsOfEarlierCallsAreRead) {
+  StartTools();
+  const json call = {{"type", "function"},
+                     {"function", {{"name", "f"}, {"arguments", R"({"s": "vw"})"}}}};
+  const json reply = Posted(
+      "/v1/chat/completions",
+      Ask({{"messages", {{{"role", "assistant"}, {"tool_calls", {call}}}}}, {"max_tokens", 1}}));
+  EXPECT_EQ(reply["usage"]["prompt_tokens"], 2);
+  EXPECT_EQ(reply["choices"][0]["message"]["content"], "x");
 }
 
 TEST_F(ChatTest, GivesLogProbabilitiesWithBytes) {

@@ -1,0 +1,79 @@
+#include "serving/text/chat_prompt.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace onward::serving {
+namespace {
+
+using Json = TaskMembers::Json;
+
+// Arguments of calls are JSON in a string; templates write them themselves.
+Json WithParsedArguments(Json messages) {
+  for (Json& message : messages) {
+    if (!message.contains("tool_calls") || !message["tool_calls"].is_array()) continue;
+    for (Json& call : message["tool_calls"]) {
+      if (!call.is_object() || !call.contains("function")) continue;
+      Json& function = call["function"];
+      if (!function.is_object() || !function.contains("arguments")) continue;
+      Json& arguments = function["arguments"];
+      if (!arguments.is_string()) continue;
+      Json parsed = Json::parse(arguments.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+      if (parsed.is_object()) arguments = std::move(parsed);
+    }
+  }
+  return messages;
+}
+
+// The tools that the model may call; null: none.
+const Json* ToolsOf(TaskMembers& members) {
+  const Json* tools = members.Find("tools");
+  const Json* choice = members.Find("tool_choice");
+  if (tools != nullptr && !tools->is_array()) members.Fail("tools", "expected an array");
+  if (choice != nullptr && *choice == "none") return nullptr;
+  if (choice != nullptr && *choice != "auto")
+    members.Fail("tool_choice", "only \"auto\" and \"none\" are supported");
+  return tools == nullptr || tools->empty() ? nullptr : tools;
+}
+
+}  // namespace
+
+ChatPrompt ReadChatPrompt(TaskMembers& members, const TextModel& model) {
+  ChatPrompt prompt;
+  const auto fail = [&](const std::string& name, const std::string& what) {
+    members.Fail(name, what);
+    return ChatPrompt();
+  };
+  const Json* messages = members.Find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty())
+    return fail("messages", "expected an array of at least one message");
+  for (size_t i = 0; i < messages->size(); ++i) {
+    const Json& message = (*messages)[i];
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
+      return fail(absl::StrCat("messages[", i, "]"), "expected an object with a role");
+  }
+  const TextFacts& facts = model.facts();
+  Json variables = {{"messages", WithParsedArguments(*messages)},
+                    {"add_generation_prompt", true},
+                    {"bos_token", facts.bos_token},
+                    {"eos_token", facts.eos_token}};
+  if (const Json* tools = ToolsOf(members); tools != nullptr) {
+    variables["tools"] = *tools;
+    prompt.tools = ToolSyntaxOf(facts.chat_template->source());
+  }
+  if (const Json* more = members.Find("chat_template_kwargs"); more != nullptr)
+    if (more->is_object()) variables.update(*more);
+  members.Ignore({"parallel_tool_calls"});
+  const absl::StatusOr<std::string> text = facts.chat_template->Render(variables);
+  if (!text.ok()) return fail("messages", std::string(text.status().message()));
+  // The template writes the tokens that begin a text itself.
+  auto tokens = model.tokenizer().Encode(*text, /*add_special=*/false);
+  if (!tokens.ok()) return fail("messages", std::string(tokens.status().message()));
+  if (tokens->empty()) return fail("messages", "the chat template makes no text of them");
+  prompt.tokens = *std::move(tokens);
+  prompt.text = *text;
+  return prompt;
+}
+
+}  // namespace onward::serving
