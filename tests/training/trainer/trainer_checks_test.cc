@@ -96,7 +96,7 @@ TEST_F(RowsTest, AMetricThatDoesNotFitIsRefusedBeforeTheFirstStep) {
   config.mutable_loss()->mutable_mse();
   EXPECT_THAT(ErrorWithoutStep(config),
               HasSubstr("evaluation.metric accuracy needs a loss of classes (cross_entropy, "
-                        "multi_margin, nll), not 'mse'"));
+                        "multi_margin, nll), bce or bce_with_logits, not 'mse'"));
   // Probabilities as targets.
   config = Rows("1,2,0\n3,4,1\n", "epochs: 2", "", R"(column: "a" column: "b" column: "label")");
   config.mutable_evaluation()->set_metric("accuracy");
