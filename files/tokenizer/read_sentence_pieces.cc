@@ -73,7 +73,7 @@ absl::StatusOr<tokenizer::PostProcessor> ProcessorOf(const JsonField& config,
   json tokens = json::object();
   if (begin && parts.bos) tokens["begin"] = {{"ids", {static_cast<uint64_t>(*parts.bos)}}};
   if (end && parts.eos) tokens["end"] = {{"ids", {static_cast<uint64_t>(*parts.eos)}}};
-  const auto around = [&](const char* text, int type, json& made) {
+  const auto around = [&](const char* text, uint64_t type, json& made) {
     const auto add = [&](const char* kind, const char* id) {
       made.push_back({{kind, {{"id", id}, {"type_id", type}}}});
     };
@@ -84,7 +84,7 @@ absl::StatusOr<tokenizer::PostProcessor> ProcessorOf(const JsonField& config,
   json single = json::array();
   around("A", 0, single);
   json pair = single;
-  around("B", t5 ? 0 : 1, pair);
+  around("B", t5 ? 0u : 1u, pair);
   const json processor = {{"type", "TemplateProcessing"},
                           {"single", single},
                           {"pair", pair},

@@ -113,6 +113,14 @@ TEST(SentencePieces, TheConfigurationAddsTokens) {
   EXPECT_EQ((Ids{ids->end() - 3, ids->end()}), (Ids{500, 2, 500}));
   EXPECT_EQ(*made->Decode(*ids, true), "a");
   EXPECT_EQ(made->IdOf("</s>"), 2);
+  // As transformers' Llama: each text of a pair has its tokens around it.
+  const auto pair = made->EncodeUpTo(100, "a", "a", true);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Ids one = *made->Encode("a", true), twice = one, types(one.size(), 0);
+  twice.insert(twice.end(), one.begin(), one.end());
+  types.resize(twice.size(), 1);
+  EXPECT_EQ(pair->ids, twice);
+  EXPECT_EQ(pair->types, types);
 }
 
 TEST(SentencePieces, BadFilesAreErrors) {
