@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<std::string>> ApplyNotesOf(const Options& options, Tr
   ONWARD_ASSIGN_OR_RETURN(const training::Notes metadata, ReadMetadata(options.subject));
   ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes,
                           ApplyNotes(metadata, *config.mutable_data()));
-  *config.mutable_evaluation()->mutable_data() = config.data();
+  if (config.data().has_images()) *config.mutable_evaluation()->mutable_data() = config.data();
   return classes;
 }
 
