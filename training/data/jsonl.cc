@@ -23,7 +23,9 @@ struct Member {
   std::vector<int64_t> dims;  // -1: of the record
 };
 
-const json* Find(const json& object, std::string_view name) {
+// `Json`: json, or ordered_json.
+template <typename Json>
+const Json* Find(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
   const auto whole = object.find(std::string(name));
   if (whole != object.end()) return &*whole;
@@ -174,8 +176,8 @@ class Jsonl : public Dataset {
   static absl::Status AppendChat(std::string_view line, const RecordTokens& tokens,
                                  std::vector<Tensor>& example) {
     const auto record = nlohmann::ordered_json::parse(line);
-    const auto messages = record.find(tokens.columns()[0]);
-    if (messages == record.end()) return absl::InvalidArgumentError("there is no such member");
+    const auto* messages = Find(record, tokens.columns()[0]);
+    if (messages == nullptr) return absl::InvalidArgumentError("there is no such member");
     return tokens.AppendChat(*messages, example);
   }
 
