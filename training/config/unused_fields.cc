@@ -107,15 +107,13 @@ constexpr Row<DataConfig> kData[] = {
 constexpr Row<DataConfig> kEvaluationData[] = {
     {"sampling", Never, "an evaluation looks at every example once"}};
 
-template <typename Fields>
-void CheckRecords(const Fields& fields, const std::string& prefix, ConfigProblem& problem) {
-  for (int i = 0; i < fields.size(); ++i)
-    Check(fields[i], absl::StrCat(prefix, "field[", i, "]."), kRecord, problem);
-}
-template <typename Fields>
-void CheckTokens(const Fields& fields, const std::string& prefix, ConfigProblem& problem) {
-  for (int i = 0; i < fields.size(); ++i)
-    Check(fields[i], absl::StrCat(prefix, "tokens[", i, "]."), kTokens, problem);
+// The fields and the tokens of records in csv or jsonl.
+template <typename Records>
+void CheckRecords(const Records& records, const std::string& prefix, ConfigProblem& problem) {
+  for (int i = 0; i < records.field_size(); ++i)
+    Check(records.field(i), absl::StrCat(prefix, "field[", i, "]."), kRecord, problem);
+  for (int i = 0; i < records.tokens_size(); ++i)
+    Check(records.tokens(i), absl::StrCat(prefix, "tokens[", i, "]."), kTokens, problem);
 }
 
 void CheckData(const DataConfig& data, const std::string& prefix, ConfigProblem& problem) {
@@ -126,10 +124,8 @@ void CheckData(const DataConfig& data, const std::string& prefix, ConfigProblem&
     if (step.has_resize())
       Check(step.resize(), absl::StrCat(prefix, "images.step[", i, "].resize."), kResize, problem);
   }
-  CheckRecords(data.csv().field(), prefix + "csv.", problem);
-  CheckTokens(data.csv().tokens(), prefix + "csv.", problem);
-  CheckRecords(data.jsonl().field(), prefix + "jsonl.", problem);
-  CheckTokens(data.jsonl().tokens(), prefix + "jsonl.", problem);
+  CheckRecords(data.csv(), prefix + "csv.", problem);
+  CheckRecords(data.jsonl(), prefix + "jsonl.", problem);
 }
 
 }  // namespace

@@ -101,17 +101,14 @@ absl::Status RecordTokens::Append(const std::vector<std::string_view>& texts,
         files::Tokenizer::Completion completion,
         tokenizer_.EncodeCompletion(pair ? texts[0] : "", pair ? texts[1] : texts[0],
                                     /*add_special=*/true));
-    // Of a text alone all tokens behind the first are told.
+    // A text without a prompt has all its tokens behind the first to predict.
     return AppendNext(std::move(completion.ids), pair ? completion.prompt_tokens : 0, example);
   }
   std::optional<std::string_view> second;
   if (texts.size() > 1) second = texts[1];
   ONWARD_ASSIGN_OR_RETURN(const files::Encoding encoding,
                           tokenizer_.EncodeUpTo(most_, texts[0], second, special_));
-  if (ids_) ONWARD_RETURN_IF_ERROR(Add(encoding.ids, pad_, example));
-  if (mask_) ONWARD_RETURN_IF_ERROR(Add(std::vector<int64_t>(encoding.ids.size(), 1), 0, example));
-  if (types_) ONWARD_RETURN_IF_ERROR(Add(encoding.types, 0, example));
-  return absl::OkStatus();
+  return AddEncoding(encoding, example);
 }
 
 absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
@@ -137,19 +134,26 @@ absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
   return AppendNext(std::move(completion.ids), completion.prompt_tokens, example);
 }
 
-// The last token is one to tell, and has none behind it: the ids lack it.
+// Nothing follows the last token, which is predicted and never read: the ids lack it.
 absl::Status RecordTokens::AppendNext(std::vector<int64_t> ids, size_t ignored,
                                       std::vector<Tensor>& example) const {
-  if (ids.size() < 2) return absl::InvalidArgumentError("the text has no token to be told");
+  if (ids.size() < 2) return absl::InvalidArgumentError("the text has no token to predict");
   std::vector<int64_t> next(ids.begin() + 1, ids.end());
   ids.pop_back();
   for (size_t i = 0; i + 1 < ignored; ++i) next[i] = kIgnored;
   ids.resize(std::min(ids.size(), most_));
   next.resize(ids.size());
-  if (ids_) ONWARD_RETURN_IF_ERROR(Add(ids, pad_, example));
-  if (mask_) ONWARD_RETURN_IF_ERROR(Add(std::vector<int64_t>(ids.size(), 1), 0, example));
-  if (types_) ONWARD_RETURN_IF_ERROR(Add(std::vector<int64_t>(ids.size(), 0), 0, example));
+  std::vector<int64_t> types(ids.size(), 0);
+  ONWARD_RETURN_IF_ERROR(AddEncoding({std::move(ids), std::move(types)}, example));
   return Add(next, kIgnored, example);
+}
+
+absl::Status RecordTokens::AddEncoding(const files::Encoding& encoding,
+                                       std::vector<Tensor>& example) const {
+  if (ids_) ONWARD_RETURN_IF_ERROR(Add(encoding.ids, pad_, example));
+  if (mask_) ONWARD_RETURN_IF_ERROR(Add(std::vector<int64_t>(encoding.ids.size(), 1), 0, example));
+  if (types_) ONWARD_RETURN_IF_ERROR(Add(encoding.types, 0, example));
+  return absl::OkStatus();
 }
 
 absl::Status RecordTokens::Add(const std::vector<int64_t>& values, int64_t pad,

@@ -39,6 +39,8 @@ class RecordTokens {
   // Labels of the first `ignored` tokens count for nothing.
   absl::Status AppendNext(std::vector<int64_t> ids, size_t ignored,
                           std::vector<Tensor>& example) const;
+  // Adds ids, mask and types, those of them that are fields.
+  absl::Status AddEncoding(const files::Encoding& encoding, std::vector<Tensor>& example) const;
   absl::Status Add(const std::vector<int64_t>& values, int64_t pad,
                    std::vector<Tensor>& example) const;
 
