@@ -43,7 +43,7 @@ class Tokenizer {
   absl::StatusOr<Encoding> EncodeUpTo(size_t most, std::string_view text,
                                       std::optional<std::string_view> second,
                                       bool add_special) const;
-  // A prompt and the text that completes it, for models that tell the next token: with
+  // A prompt and the text that completes it, for models that predict the next token: with
   // `add_special` what stands before a text, both texts, and the token that ends texts if there is
   // one. `prompt_tokens`: of those, what the completion follows. Unimplemented: with `add_special`,
   // where the post-processor adds tokens behind texts.

@@ -31,7 +31,7 @@ class PredictTest : public ::testing::Test {
     for (int i = 0; i < 7; ++i) absl::StrAppend(&lines, i, ",", 10 * i, "\n");
     directory_.Write("x.csv", lines);
   }
-  // What `onward predict MODEL --data DATA` prints, with the standard error.
+  // Returns what `onward predict MODEL --data DATA` prints, on stdout and stderr.
   std::string Predict(const std::string& model, const std::string& data, int code = 0) {
     const int status = std::system(
         absl::StrCat("cd ", directory_.path(), " && ", ONWARD_PROGRAM, " predict ", model,

@@ -110,7 +110,7 @@ TEST_F(RecordTokensTest, CompletionsTellTheNextToken) {
   data = Open(both + "max_length: 2 } }", /*bert=*/false);
   example = (*data)->Read(0, 0);
   EXPECT_THAT(Numbers(example->at(2)), ElementsAre(-100, 6));
-  // Of one text every token but the first is told.
+  // A single text has every token but its first to predict.
   data = Open(
       "jsonl { path: 'x.jsonl' tokens { column: 'c' tokenizer: '.' next: 'label' types: ''"
       " mask: '' } }",
