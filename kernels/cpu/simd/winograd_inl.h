@@ -61,7 +61,8 @@ template <int kOutput>
 inline constexpr int kWinogradRow = kMaxWinogradTiles* kOutput + 2 * kLanes;
 
 // Transforms the columns of pixels: rows[f] is frequency f along y of all pixels that the windows
-// have, from the leftmost on.
+// have, from the leftmost on, and zero to the end of the last vector of windows: what the stack
+// holds there may be denormal, which takes some processors a hundred times as long.
 template <int kOutput>
 ONWARD_INLINE void TransformColumns(const WinogradWindows& w,
                                     float (&rows)[kOutput + 2][kWinogradRow<kOutput>]) {
@@ -76,7 +77,8 @@ ONWARD_INLINE void TransformColumns(const WinogradWindows& w,
     const int64_t y = w.top + r;
     from[r] = y < 0 || y >= w.in_h ? kZeros : w.x + y * w.in_w + (w.left + begin);
   }
-  for (int i = begin; i < end; i += kLanes) {
+  int i = begin;
+  for (; i < end; i += kLanes) {
     const int n = end - i < kLanes ? end - i : kLanes;
     Vec column[kWindow], to[kWindow];
     ONWARD_UNROLL
@@ -85,9 +87,10 @@ ONWARD_INLINE void TransformColumns(const WinogradWindows& w,
     ONWARD_UNROLL
     for (int f = 0; f < kWindow; ++f) Store(rows[f] + i, to[f]);
   }
+  const int read = (w.tiles + kLanes - 1) / kLanes * kLanes * kOutput + 2;
   for (int f = 0; f < kWindow; ++f) {
-    for (int i = 0; i < begin; ++i) rows[f][i] = 0;
-    for (int i = end; i < count; ++i) rows[f][i] = 0;
+    for (int k = 0; k < begin; ++k) rows[f][k] = 0;
+    for (int k = i; k < read; k += kLanes) Store(rows[f] + k, Vec{});
   }
 }
 
@@ -155,13 +158,14 @@ void PixelsOfTiles(const WinogradTiles& t, float (*rows)[kMaxWinogradTiles * kOu
   constexpr int kWindow = kOutput + 2;
   const Vec bias = Set(t.bias);
   for (int j = 0; j < t.tiles; j += kLanes) {
+    const int n = t.tiles - j < kLanes ? t.tiles - j : kLanes;
     Vec columns[kWindow][kOutput];
     ONWARD_UNROLL
     for (int x = 0; x < kWindow; ++x) {
       Vec column[kWindow];
       ONWARD_UNROLL
       for (int y = 0; y < kWindow; ++y) {
-        column[y] = Load(t.products + (y * kWindow + x) * t.step + j);
+        column[y] = LoadLanes(t.products + (y * kWindow + x) * t.step + j, n);
       }
       WinogradAxis<kOutput>::Output(column, columns[x]);
     }
