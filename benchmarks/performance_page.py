@@ -15,9 +15,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEAD = """# Performance
 
-Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort.py` and `compare_openvino.py`: Onward and
-a peer by turns on the models of the zoo, batch 1, one process at a time. A ratio is the peer's time over Onward's within
-a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms.
+Written by `benchmarks/performance_page.py` from runs of `benchmarks/compare_ort.py` and `compare_openvino.py`: Onward
+and a peer by turns on the models of the zoo, batch 1, one process at a time. A ratio is the peer's time over Onward's
+within a round, the median of the rounds; above 1 Onward is faster. Times are medians in ms.
 """
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 
@@ -34,10 +34,10 @@ def name_of(given):
 def table(results):
     """The lines of one processor's table."""
     given = results[0]["conditions"]
-    peers = sorted({r["conditions"]["peer"] for r in results})
+    peers = sorted({f"{r['conditions']['peer']} ({r['conditions']['rounds']} rounds)" for r in results})
     lines = ["", f"## {name_of(given)}", "",
              f"{given['instruction_sets']}.",
-             f"{given['threads']} threads, {given['rounds']} rounds, {given['date']}. Onward {given['onward']}, {', '.join(peers)}.", ""]
+             f"{given['threads']} threads, {given['date']}. Onward {given['onward']}, {', '.join(peers)}.", ""]
     columns = []
     for result in results:
         given = result["conditions"]
@@ -62,7 +62,7 @@ def tables_of_page():
     """The tables that the page has, by processor."""
     with open(PAGE) as page:
         parts = re.split(r"(?m)^## (.*)$", page.read())
-    return {name: ["", f"## {name}", *body.rstrip().split("\n")] for name, body in zip(parts[1::2], parts[2::2])}
+    return {name: ["", f"## {name}", "", *body.strip("\n").split("\n")] for name, body in zip(parts[1::2], parts[2::2])}
 
 
 def main():

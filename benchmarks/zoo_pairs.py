@@ -60,7 +60,7 @@ class Peer:
     def version(self):
         result = subprocess.run([self.python, "-c", f"import {self.module}; print({self.module}.__version__)"],
                                 capture_output=True, text=True)
-        return result.stdout.strip()
+        return result.stdout.strip().split("-")[0]  # without the build's name
 
 
 def parser_of(description):
