@@ -8,14 +8,12 @@ faster; the table shows the median ratio of the rounds, slowest first. Runs itse
 """
 import argparse
 import json
-import math
 import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PEERS = os.environ.get("ONWARD_PEERS", os.path.expanduser("~/.cache/onward/peers"))
@@ -27,17 +25,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime as ort  # noqa: E402
 from operator_cases import CASES, make_input, model_of  # noqa: E402
-
-
-def median_ms(run, seconds):
-    for _ in range(3):
-        run()
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < 5 or time.perf_counter() < end:
-        begin = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - begin)
-    return 1e3 * statistics.median(times)
+from timing import geometric_mean, median_ms  # noqa: E402
 
 
 class OnnxRuntime:
@@ -111,7 +99,7 @@ def main():
         if "skipped" in r:
             print(f"{r['name']:24} skipped: {r['skipped']}")
     if measured:
-        mean = math.exp(statistics.mean(math.log(r["ratio"]) for r in measured))
+        mean = geometric_mean([r["ratio"] for r in measured])
         slow = sum(r["ratio"] < 0.5 for r in measured)
         print(f"geometric mean {mean:.2f}, {len(measured)} cases, {slow} slower than 2x; ONNX Runtime {ort.__version__}, "
               f"{args.threads} threads, float32 unless the name says otherwise")

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes docs/performance.md from what compare_ort.py has measured.
+"""Writes docs/performance.md from what compare_ort.py and compare_openvino.py have measured.
 
 Usage: performance_page.py RESULT.json... (each by `compare_ort.py ZOO --precision P --json RESULT.json`, or of
 compare_openvino.py). The results of one processor make one table, with columns for each precision and peer. Tables of
 processors that have no result among the arguments stay on the page.
 """
 import json
-import math
 import os
 import re
-import statistics
 import sys
+
+from timing import geometric_mean
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEAD = """# Performance
@@ -22,10 +22,6 @@ within a round, the median of the rounds; above 1 Onward is faster. Times are me
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 
 
-def geometric_mean(ratios):
-    return math.exp(statistics.mean(math.log(ratio) for ratio in ratios))
-
-
 def name_of(given):
     """The processor of a result and its instruction sets."""
     return f"{given['cpu']}, {given['instruction_sets'].split()[-1]}"
@@ -34,14 +30,14 @@ def name_of(given):
 def table(results):
     """The lines of one processor's table."""
     given = results[0]["conditions"]
-    peers = sorted({f"{r['conditions']['peer']} ({r['conditions']['rounds']} rounds)" for r in results})
+    peers = sorted({"{peer} {peer_version} ({rounds} rounds)".format(**r["conditions"]) for r in results})
     lines = ["", f"## {name_of(given)}", "",
              f"{given['instruction_sets']}.",
              f"{given['threads']} threads, {given['date']}. Onward {given['onward']}, {', '.join(peers)}.", ""]
     columns = []
     for result in results:
         given = result["conditions"]
-        peer = " ".join([re.sub(r" [0-9.-].*", "", given["peer"]), *given["peer_settings"]])
+        peer = " ".join([given["peer"], *given["peer_settings"]])
         columns.append((given["precision"], peer, {row["model"]: row for row in result["rows"]}))
     lines.append("| model | " + " | ".join(f"{name}: ms | {peer} ms | ratio" for name, peer, _ in columns) + " |")
     lines.append("|---|" + "---|---|---|" * len(columns))

@@ -7,21 +7,23 @@ import argparse
 import datetime
 import glob
 import json
-import math
 import os
 import re
 import statistics
 import subprocess
 import sys
 
+from timing import geometric_mean
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PEERS = os.environ.get("ONWARD_PEERS", os.path.expanduser("~/.cache/onward/peers"))
 
 # What the scripts of peers begin and end with.
 READ_INPUTS = r"""
-import json, sys, time
-import numpy as np, onnx
+import json, sys
+import onnx
 from onnx import numpy_helper
+from timing import median_ms
 directory, threads, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 def feeds_of(names):
     feeds = {}
@@ -32,14 +34,7 @@ def feeds_of(names):
     return feeds
 """
 TIME_RUNS = r"""
-for _ in range(3):
-    run()
-times, end = [], time.perf_counter() + seconds
-while len(times) < 5 or time.perf_counter() < end:
-    begin = time.perf_counter()
-    run()
-    times.append(time.perf_counter() - begin)
-print(json.dumps({"median": 1e3 * float(np.median(times))}))
+print(json.dumps({"median": median_ms(run, seconds)}))
 """
 
 
@@ -52,7 +47,7 @@ class Peer:
     def run(self, args, directory):
         """Returns the median in ms, or None and the reason."""
         result = subprocess.run([self.python, "-c", self.script, directory, str(args.threads), str(args.seconds), *self.settings],
-                                capture_output=True, text=True)
+                                capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "benchmarks")})
         if result.returncode != 0:
             return None, (result.stderr.strip().splitlines() or ["failed"])[-1][:200]
         return json.loads(result.stdout.splitlines()[-1])["median"], ""
@@ -99,7 +94,7 @@ def conditions(args, peer):
         names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
     version = json.loads(subprocess.run([args.onward, "version", "--json"], capture_output=True, text=True, check=True).stdout)
     return {"date": datetime.date.today().isoformat(), "cpu": names[0] if names else "unknown",
-            "instruction_sets": version["cpu"], "onward": version["version"], "peer": f"{peer.name} {peer.version()}",
+            "instruction_sets": version["cpu"], "onward": version["version"], "peer": peer.name, "peer_version": peer.version(),
             "peer_settings": peer.settings, "precision": args.precision, "threads": args.threads, "rounds": args.rounds}
 
 
@@ -131,7 +126,7 @@ def compare(args, peer):
                      "peer_ms": statistics.median(p[1] for p in pairs), "ratio": ratio})
         print(f"{name:28} {rows[-1]['onward_ms']:10.3f} {rows[-1]['peer_ms']:10.3f} {ratio:11.2f}", flush=True)
     if rows:
-        print(f"{'geometric mean':28} {'':10} {'':10} {math.exp(statistics.mean(math.log(r['ratio']) for r in rows)):11.2f}")
+        print(f"{'geometric mean':28} {'':10} {'':10} {geometric_mean([r['ratio'] for r in rows]):11.2f}")
         print(f"precision {args.precision}, {args.threads} threads, {args.rounds} rounds", file=sys.stderr)
     if args.json:
         with open(args.json, "w") as file:
