@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "tests/serving/text_server.h"
+#include "tests/serving/random_text_server.h"
 
 namespace onward::serving {
 namespace {
@@ -14,65 +14,8 @@ namespace {
 using onward::testing::Reply;
 using ::testing::HasSubstr;
 
-// The 256 bytes as HF's byte-level alphabet writes them, and pieces of JSON.
-std::string JsonTokenizer(int64_t& size) {
-  nlohmann::json vocabulary;
-  std::vector<std::string> letters(256);
-  for (int byte = 0, next = 256; byte < 256; ++byte) {
-    const bool plain = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte != 0xAD);
-    const int c = plain ? byte : next++;
-    letters[static_cast<size_t>(byte)] =
-        c < 0x80
-            ? std::string(1, static_cast<char>(c))
-            : std::string({static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 63))});
-    vocabulary[letters[static_cast<size_t>(byte)]] = byte;
-  }
-  size = 256;
-  for (const char* piece : {"{\"", "\":", "\",Ġ\"", "\"}", "true", "null", "Ġthe", "[[", "]}"})
-    vocabulary[piece] = size++;
-  vocabulary["<end>"] = size;
-  const nlohmann::json end = {{"id", size++},    {"content", "<end>"}, {"single_word", false},
-                              {"lstrip", false}, {"rstrip", false},    {"normalized", false},
-                              {"special", true}};
-  const nlohmann::json level = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
-  return nlohmann::json(
-             {{"added_tokens", {end}},
-              {"pre_tokenizer", level},
-              {"decoder", level},
-              {"model",
-               {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", nlohmann::json::array()}}}})
-      .dump();
-}
-
-class ResponseFormatTest : public TextServerTest {
+class ResponseFormatTest : public RandomTextServerTest {
  protected:
-  // Scores that follow no rule: 8 sin(12.9898 (token + 1) (last token + 3)).
-  void StartRandom(TextFacts facts = {}) {
-    int64_t size = 0;
-    auto tokenizer = files::Tokenizer::Parse(JsonTokenizer(size));
-    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
-    auto model = onward::testing::ModelFromText(
-        absl::StrCat("g (int64[n, t] input_ids) => (float[n, t, ", size, "] logits) {",
-                     " three = Constant <value_int = 3> () more = Add (input_ids, three)",
-                     " last = Constant <value_ints = [-1]> () wide = Unsqueeze (more, last)",
-                     " least = Constant <value_int = 1> () most = Constant <value_int = ", size + 1,
-                     "> ()", " tokens = Range (least, most, least) product = Mul (wide, tokens)",
-                     " real = Cast <to = 1> (product) much = Constant <value_float = 12.9898> ()",
-                     " angle = Mul (real, much) wave = Sin (angle)",
-                     " eight = Constant <value_float = 8.0> () logits = Mul (wave, eight) }"));
-    ASSERT_TRUE(model.ok()) << model.status();
-    facts.stop_tokens = {size - 1};
-    facts.chat_template =
-        files::ChatTemplate::Parse("{% for m in messages %}{{ m.content }}{% endfor %}");
-    auto generator = generation::BatchGenerator::Create(*std::move(model), {.num_threads = 1}, {});
-    ASSERT_TRUE(generator.ok()) << generator.status();
-    text_ =
-        std::make_shared<TextModel>(*std::move(tokenizer), std::move(facts), *std::move(generator));
-    auto served = ServedModel::Create("letters", std::shared_ptr<Session>(text_, text_->session()),
-                                      {.text = text_});
-    ASSERT_TRUE(served.ok()) << served.status();
-    Serve({*served});
-  }
   static json Schema(json schema) {
     return {{"type", "json_schema"},
             {"json_schema", {{"name", "s"}, {"strict", true}, {"schema", std::move(schema)}}}};
