@@ -191,6 +191,27 @@ absl::StatusOr<Node> SchemaCompiler::BuildValues(const SchemaPlace& at, Node nex
   return grammar_.OneOf(values, next);
 }
 
+namespace {
+
+absl::Status CheckSize(const Json& schema, const std::string& path) {
+  if (schema.dump(-1, ' ', false, Json::error_handler_t::replace).size() <= kMostBytes)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the schema has more than ", kMostBytes, " bytes"));
+}
+
+absl::StatusOr<Grammar> Finished(JsonGrammar& grammar, Node start, const std::string& path) {
+  absl::StatusOr<Grammar> made = std::move(grammar.builder()).Finish(start);
+  if (made.ok()) return made;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": ",
+      absl::IsResourceExhausted(made.status())
+          ? "the schema is too large"
+          : "no value that the model's tokens can write is an instance of the schema"));
+}
+
+}  // namespace
+
 absl::StatusOr<Grammar> JsonObjectGrammar(const TokenOrder& tokens) {
   JsonGrammar grammar(tokens.writable(), tokens.has_all_bytes());
   const Node start = grammar.Space(grammar.Object(Grammar::kEnd));
@@ -199,20 +220,31 @@ absl::StatusOr<Grammar> JsonObjectGrammar(const TokenOrder& tokens) {
 
 absl::StatusOr<Grammar> JsonSchemaGrammar(const Json& schema, const TokenOrder& tokens,
                                           const std::string& path) {
-  if (schema.dump(-1, ' ', false, Json::error_handler_t::replace).size() > kMostBytes)
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": the schema has more than ", kMostBytes, " bytes"));
+  ONWARD_RETURN_IF_ERROR(CheckSize(schema, path));
   JsonGrammar grammar(tokens.writable(), tokens.has_all_bytes());
   ONWARD_ASSIGN_OR_RETURN(const Node value,
                           SchemaCompiler({&schema, path}, grammar).Compile(Grammar::kEnd));
-  const Node start = grammar.Space(value);
-  absl::StatusOr<Grammar> made = std::move(grammar.builder()).Finish(start);
-  if (made.ok()) return made;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": ",
-      absl::IsResourceExhausted(made.status())
-          ? "the schema is too large"
-          : "no value that the model's tokens can write is an instance of the schema"));
+  return Finished(grammar, grammar.Space(value), path);
+}
+
+absl::StatusOr<Grammar> SchemaSequenceGrammar(const SchemaSequence& sequence,
+                                              const TokenOrder& tokens) {
+  JsonGrammar grammar(tokens.writable(), tokens.has_all_bytes());
+  GrammarBuilder& b = grammar.builder();
+  std::vector<Node> ways;
+  for (const FramedSchema& item : sequence.items) {
+    ONWARD_RETURN_IF_ERROR(CheckSize(item.schema, item.path));
+    SchemaCompiler compiler({&item.schema, item.path}, grammar);
+    ONWARD_ASSIGN_OR_RETURN(const Node value,
+                            compiler.Compile(b.Text(item.after, Grammar::kReturn)));
+    ways.push_back(b.Text(item.before, value));
+  }
+  const int32_t item = b.Rule(b.Choice(ways));
+  const int32_t another = b.Rule(b.Text(sequence.separator, b.Call(item, Grammar::kReturn)));
+  const uint32_t more = sequence.most == kNoLimit ? kNoLimit : sequence.most - 1;
+  const Node rest = b.Repeat(another, 0, more, b.Text(sequence.end, Grammar::kEnd));
+  const Node start = b.Text(sequence.begin, b.Call(item, rest));
+  return Finished(grammar, start, sequence.items.empty() ? "" : sequence.items[0].path);
 }
 
 }  // namespace onward::generation

@@ -3,8 +3,10 @@
 // more than the grammar has, that is said below.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "generation/grammar/grammar.h"
@@ -24,5 +26,26 @@ absl::StatusOr<Grammar> JsonObjectGrammar(const TokenOrder& tokens);
 // or of what no value satisfies. `path` stands before it.
 absl::StatusOr<Grammar> JsonSchemaGrammar(const nlohmann::ordered_json& schema,
                                           const TokenOrder& tokens, const std::string& path);
+
+// An instance of a schema between two texts.
+struct FramedSchema {
+  std::string before;
+  nlohmann::ordered_json schema;
+  std::string path;  // for errors
+  std::string after;
+};
+
+// `begin`, at least one instance, `separator` between two of them, `end`. Each is one of `items`.
+struct SchemaSequence {
+  std::string begin = {};
+  std::vector<FramedSchema> items = {};
+  std::string separator = {};
+  std::string end = {};
+  uint32_t most = 1;  // instances; at least 1
+};
+
+// Errors are JsonSchemaGrammar's.
+absl::StatusOr<Grammar> SchemaSequenceGrammar(const SchemaSequence& sequence,
+                                              const TokenOrder& tokens);
 
 }  // namespace onward::generation

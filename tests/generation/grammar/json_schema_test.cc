@@ -231,6 +231,37 @@ TEST(GrammarConstraint, WritesWithTheTokensThatThereAre) {
   EXPECT_FALSE(JsonSchemaGrammar(schema, TokenOrder(few, {}), "s").ok());
 }
 
+TEST(SchemaSequence, TakesInstancesBetweenItsTexts) {
+  const auto of = [](const char* schema) { return ordered_json::parse(schema); };
+  SchemaSequence sequence = {
+      .begin = "<",
+      .items = {{"a:", of(R"({"$ref":"#/$defs/x","$defs":{"x":{"const":1}}})"), "s", "!"},
+                {"b:", of(R"({"type":"boolean"})"), "s", ""}},
+      .separator = ",",
+      .end = ">",
+      .most = 2};
+  const auto masks = [&] {
+    auto grammar = SchemaSequenceGrammar(sequence, *Bytes());
+    EXPECT_TRUE(grammar.ok()) << grammar.status();
+    return std::make_shared<GrammarMasks>(*std::move(grammar), Bytes());
+  };
+  for (const char* good : {"<a:1!>", "<b:true>", "<a:1!,b:false>", "<b:true,b:true>"})
+    EXPECT_TRUE(Takes(masks(), good)) << good;
+  for (const char* bad : {"", "<>", "<a:1>", "<b:1>", "<a:1!,>", "<b:true,b:true,b:true>", "a:1!"})
+    EXPECT_FALSE(Takes(masks(), bad)) << bad;
+  sequence.most = kNoLimit;
+  EXPECT_TRUE(Takes(masks(), "<b:true,b:true,b:true,a:1!>"));
+  sequence.most = 1;
+  EXPECT_FALSE(Takes(masks(), "<b:true,b:true>"));
+}
+
+TEST(SchemaSequence, NamesTheItemThatIsWrong) {
+  const SchemaSequence sequence = {
+      .items = {{"", true, "first", ""}, {"", {{"type", "text"}}, "second", ""}}};
+  const auto grammar = SchemaSequenceGrammar(sequence, *Bytes());
+  EXPECT_EQ(std::string(grammar.status().message()).substr(0, 12), "second.type:");
+}
+
 // A schema of many ways at once, which would take long to look at all.
 TEST(JsonSchema, AmbiguousOnesStayCheap) {
   ordered_json branch = {{"type", "array"}, {"items", {{"$ref", "#"}}}};
