@@ -3,28 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/chat_template/messages.h"
 
 namespace onward::serving {
 namespace {
 
 using Json = TaskMembers::Json;
-
-// Arguments of calls are JSON in a string; templates write them themselves.
-Json WithParsedArguments(Json messages) {
-  for (Json& message : messages) {
-    if (!message.contains("tool_calls") || !message["tool_calls"].is_array()) continue;
-    for (Json& call : message["tool_calls"]) {
-      if (!call.is_object() || !call.contains("function")) continue;
-      Json& function = call["function"];
-      if (!function.is_object() || !function.contains("arguments")) continue;
-      Json& arguments = function["arguments"];
-      if (!arguments.is_string()) continue;
-      Json parsed = Json::parse(arguments.get<std::string>(), nullptr, /*allow_exceptions=*/false);
-      if (parsed.is_object()) arguments = std::move(parsed);
-    }
-  }
-  return messages;
-}
 
 // The tools that the model may call; null: none.
 const Json* ToolsOf(TaskMembers& members) {
@@ -54,7 +38,7 @@ ChatPrompt ReadChatPrompt(TaskMembers& members, const TextModel& model) {
       return fail(absl::StrCat("messages[", i, "]"), "expected an object with a role");
   }
   const TextFacts& facts = model.facts();
-  Json variables = {{"messages", WithParsedArguments(*messages)},
+  Json variables = {{"messages", files::WithParsedArguments(*messages)},
                     {"add_generation_prompt", true},
                     {"bos_token", facts.bos_token},
                     {"eos_token", facts.eos_token}};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/chat_template/messages.h"
 #include "onward/status.h"
 #include "training/data/sources.h"
 
@@ -115,7 +116,7 @@ absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
                                       std::vector<Tensor>& example) const {
   if (!messages.is_array() || messages.empty())
     return absl::InvalidArgumentError("it is not an array of messages");
-  nlohmann::ordered_json variables = {{"messages", messages},
+  nlohmann::ordered_json variables = {{"messages", files::WithParsedArguments(messages)},
                                       {"add_generation_prompt", false},
                                       {"bos_token", TextOf(tokenizer_, tokenizer_.bos())},
                                       {"eos_token", TextOf(tokenizer_, tokenizer_.eos())}};

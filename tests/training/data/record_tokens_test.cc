@@ -150,6 +150,26 @@ TEST_F(RecordTokensTest, ConversationsAreWrittenByTheChatTemplate) {
               HasSubstr("JSON's messages"));
 }
 
+TEST_F(RecordTokensTest, ArgumentsOfCallsAreObjectsToTheTemplate) {
+  scratch_.Write("chat_template.jinja",
+                 "{% for m in messages %}{{ m.role }} "
+                 "{{ m.tool_calls[0].function.arguments.x if m.tool_calls else m.content }} . "
+                 "{% endfor %}{% if add_generation_prompt %}c {% endif %}");
+  scratch_.Write("x.jsonl", R"({"m": [{"role": "a", "content": "b"}, {"role": "c", "tool_calls": [)"
+                            R"({"function": {"name": "f", "arguments": "{\"x\": \"a\"}"}}]}]})"
+                            "\n");
+  const auto data = Open(
+      "jsonl { path: 'x.jsonl' tokens { column: 'm' tokenizer: '.' chat: true types: '' mask: ''"
+      " next: 'label' } }",
+      /*bert=*/true);
+  ASSERT_TRUE(data.ok()) << data.status();
+  const auto example = (*data)->Read(0, 0);
+  ASSERT_TRUE(example.ok()) << example.status();
+  // "a b . c" and "a ."
+  EXPECT_THAT(Numbers(example->at(0)), ElementsAre(4, 5, 7, 6, 4));
+  EXPECT_THAT(Numbers(example->at(1)), ElementsAre(-100, -100, -100, 4, 7));
+}
+
 TEST_F(RecordTokensTest, ErrorsNameColumnAndLine) {
   scratch_.Write("x.jsonl", "{\"text\": 3}\n");
   scratch_.Write("x.csv", "label,text\n1,a\xff\n");
