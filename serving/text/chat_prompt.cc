@@ -6,22 +6,8 @@
 #include "files/chat_template/messages.h"
 
 namespace onward::serving {
-namespace {
 
 using Json = TaskMembers::Json;
-
-// The tools that the model may call; null: none.
-const Json* ToolsOf(TaskMembers& members) {
-  const Json* tools = members.Find("tools");
-  const Json* choice = members.Find("tool_choice");
-  if (tools != nullptr && !tools->is_array()) members.Fail("tools", "expected an array");
-  if (choice != nullptr && *choice == "none") return nullptr;
-  if (choice != nullptr && *choice != "auto")
-    members.Fail("tool_choice", "only \"auto\" and \"none\" are supported");
-  return tools == nullptr || tools->empty() ? nullptr : tools;
-}
-
-}  // namespace
 
 ChatPrompt ReadChatPrompt(TaskMembers& members, const TextModel& model) {
   ChatPrompt prompt;
@@ -42,13 +28,10 @@ ChatPrompt ReadChatPrompt(TaskMembers& members, const TextModel& model) {
                     {"add_generation_prompt", true},
                     {"bos_token", facts.bos_token},
                     {"eos_token", facts.eos_token}};
-  if (const Json* tools = ToolsOf(members); tools != nullptr) {
-    variables["tools"] = *tools;
-    prompt.tools = ToolSyntaxOf(facts.chat_template->source());
-  }
+  prompt.tools = ReadTools(members, facts.chat_template->source());
+  if (prompt.tools.offered != nullptr) variables["tools"] = *prompt.tools.offered;
   if (const Json* more = members.Find("chat_template_kwargs"); more != nullptr)
     if (more->is_object()) variables.update(*more);
-  members.Ignore({"parallel_tool_calls"});
   const absl::StatusOr<std::string> text = facts.chat_template->Render(variables);
   if (!text.ok()) return fail("messages", std::string(text.status().message()));
   // The template writes the tokens that begin a text itself.

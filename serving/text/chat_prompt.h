@@ -7,14 +7,14 @@
 
 #include "serving/text/task_members.h"
 #include "serving/text/text_model.h"
-#include "serving/text/tool_calls.h"
+#include "serving/text/tool_choice.h"
 
 namespace onward::serving {
 
 struct ChatPrompt {
   std::string text;
   std::vector<int64_t> tokens;
-  ToolSyntax tools = ToolSyntax::kNone;  // of calls that the reply may have
+  ToolUse tools;
 };
 
 // Reads messages, tools, tool_choice and chat_template_kwargs: the conversation as the model's chat

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
-#include "generation/grammar/json_schema.h"
 #include "onward/status.h"
 
 namespace onward::serving {
@@ -18,6 +17,10 @@ constexpr char kPath[] = "response_format";
 
 absl::Status Wrong(std::string_view path, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(std::string(path), ": ", std::string(what)));
+}
+
+std::string Written(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 absl::Status Only(const Json& object, const std::string& path,
@@ -50,22 +53,21 @@ absl::StatusOr<Grammar> SchemaGrammar(const Json& format, const generation::Toke
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> ResponseFormats::Tokens() {
+absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> ResponseFormats::Tokens(
+    const std::string& member) {
   const std::lock_guard lock(mutex_);
   if (tokens_ != nullptr) return tokens_;
   const absl::StatusOr<files::Tokenizer::TokenBytes> bytes = tokenizer_.Bytes();
   if (!bytes.ok())
-    return Wrong(kPath, absl::StrCat("JSON is not supported for this model: ",
-                                     std::string(bytes.status().message())));
+    return Wrong(member, absl::StrCat("JSON is not supported for this model: ",
+                                      std::string(bytes.status().message())));
   tokens_ = std::make_shared<const generation::TokenOrder>(bytes->bytes, bytes->not_first);
   return tokens_;
 }
 
-absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> ResponseFormats::Find(
-    const Json& format) {
-  ONWARD_ASSIGN_OR_RETURN(const std::string type, TypeOf(format));
-  if (type == "text") return nullptr;
-  const std::string key = format.dump(-1, ' ', false, Json::error_handler_t::replace);
+absl::StatusOr<ResponseFormats::Masks> ResponseFormats::Kept(const std::string& key,
+                                                             const std::string& member,
+                                                             MakeGrammar make) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(known_.begin(), known_.end(),
@@ -75,17 +77,36 @@ absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> ResponseFormats::Find(
       return found->second;
     }
   }
-  ONWARD_ASSIGN_OR_RETURN(const auto tokens, Tokens());
-  absl::StatusOr<Grammar> grammar = type == "json_schema" ? SchemaGrammar(format, *tokens)
-                                                          : generation::JsonObjectGrammar(*tokens);
-  if (!grammar.ok() && type == "json_object")
-    return Wrong(kPath, "the model's tokens cannot write an object of JSON");
-  if (!grammar.ok()) return grammar.status();
-  auto masks = std::make_shared<generation::GrammarMasks>(*std::move(grammar), tokens);
+  ONWARD_ASSIGN_OR_RETURN(const auto tokens, Tokens(member));
+  ONWARD_ASSIGN_OR_RETURN(Grammar grammar, make(*tokens));
+  auto masks = std::make_shared<generation::GrammarMasks>(std::move(grammar), tokens);
   const std::lock_guard lock(mutex_);
   known_.emplace_front(key, masks);
   if (known_.size() > kMostKnown) known_.pop_back();
   return masks;
+}
+
+absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> ResponseFormats::Find(
+    const Json& format) {
+  ONWARD_ASSIGN_OR_RETURN(const std::string type, TypeOf(format));
+  if (type == "text") return nullptr;
+  const auto make = [&](const generation::TokenOrder& tokens) -> absl::StatusOr<Grammar> {
+    if (type == "json_schema") return SchemaGrammar(format, tokens);
+    absl::StatusOr<Grammar> object = generation::JsonObjectGrammar(tokens);
+    if (object.ok()) return object;
+    return Wrong(kPath, "the model's tokens cannot write an object of JSON");
+  };
+  return Kept(Written(format), kPath, make);
+}
+
+absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> ResponseFormats::FindCalls(
+    const generation::SchemaSequence& calls) {
+  Json key = {calls.begin, calls.separator, calls.end, calls.most};
+  for (const generation::FramedSchema& item : calls.items)
+    key.push_back({item.before, item.schema, item.path, item.after});
+  return Kept(Written(key), "tool_choice", [&](const generation::TokenOrder& tokens) {
+    return generation::SchemaSequenceGrammar(calls, tokens);
+  });
 }
 
 }  // namespace onward::serving

@@ -1,4 +1,4 @@
-// The response_format of requests: texts that are JSON, or instances of a schema.
+// The formats that requests want of texts: JSON, instances of a schema, calls of tools.
 #pragma once
 
 #include <list>
@@ -8,9 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "files/tokenizer/tokenizer.h"
 #include "generation/grammar/grammar_masks.h"
+#include "generation/grammar/json_schema.h"
 
 namespace onward::serving {
 
@@ -22,11 +24,19 @@ class ResponseFormats {
   // Null where the format is text. InvalidArgument: "path: what", of what is wrong or not done.
   absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> Find(
       const nlohmann::ordered_json& format);
+  // The grammar of calls that must come. InvalidArgument: "path: what".
+  absl::StatusOr<std::shared_ptr<generation::GrammarMasks>> FindCalls(
+      const generation::SchemaSequence& calls);
 
  private:
   using Masks = std::shared_ptr<generation::GrammarMasks>;
 
-  absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> Tokens();
+  using MakeGrammar =
+      absl::FunctionRef<absl::StatusOr<generation::Grammar>(const generation::TokenOrder& tokens)>;
+
+  // The grammar of a key; `member`: of the request, for errors.
+  absl::StatusOr<Masks> Kept(const std::string& key, const std::string& member, MakeGrammar make);
+  absl::StatusOr<std::shared_ptr<const generation::TokenOrder>> Tokens(const std::string& member);
 
   const files::Tokenizer tokenizer_;
   std::mutex mutex_;  // guards what follows

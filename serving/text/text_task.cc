@@ -94,6 +94,14 @@ void ReadFormat(TaskMembers& members, const TextModel& model, TextTask& task) {
   members.Fail(grammar.status());
 }
 
+// A text of calls has no content, which response_format is about.
+void ForceCalls(TaskMembers& members, const generation::SchemaSequence& calls,
+                const TextModel& model, TextTask& task) {
+  auto grammar = model.formats().FindCalls(calls);
+  if (!grammar.ok()) return members.Fail(grammar.status());
+  task.grammar = *std::move(grammar);
+}
+
 // One prompt of tokens, as [1, 2] or within [[1, 2], [3]].
 std::optional<std::vector<int64_t>> TokensOf(const Json& value) {
   if (!value.is_array() || value.empty()) return std::nullopt;
@@ -219,12 +227,13 @@ absl::StatusOr<TextTask> ReadChat(const Json& body, const TextModel& model) {
   ChatPrompt prompt = ReadChatPrompt(members, model);
   task.prompts.push_back(std::move(prompt.tokens));
   task.prompt_texts.push_back(std::move(prompt.text));
-  task.tools = prompt.tools;
+  task.tools = prompt.tools.syntax;
   ONWARD_RETURN_IF_ERROR(members.status());
   const int64_t context = model.facts().context;
   ReadLength(members, {"max_tokens", "max_completion_tokens"}, model,
              context == 0 ? kTextsWithoutContext : context, task);
   ReadRest(members, model, task);
+  if (prompt.tools.forced) ForceCalls(members, *prompt.tools.forced, model, task);
   task.log_probabilities = members.Flag("logprobs");
   task.top = static_cast<int>(members.Count("top_logprobs", 0, 20).value_or(0));
   if (task.top > 0 && !task.log_probabilities)

@@ -28,9 +28,10 @@ struct TextTask {
   bool echo = false;
   std::vector<std::string> prompt_texts;  // for `echo`
   bool stream = false;
-  bool include_usage = false;                         // at a stream's end
-  std::shared_ptr<generation::GrammarMasks> grammar;  // of response_format; null: any text
-  ToolSyntax tools = ToolSyntax::kNone;               // of calls that the text may have
+  bool include_usage = false;  // at a stream's end
+  // Of response_format, or of the calls that tool_choice wants; null: any text.
+  std::shared_ptr<generation::GrammarMasks> grammar;
+  ToolSyntax tools = ToolSyntax::kNone;  // of calls that the text may have
 };
 
 // A body as JSON. InvalidArgument: it is not an object, or is nested too deeply.

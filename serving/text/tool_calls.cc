@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace onward::serving {
 namespace {
 
@@ -11,6 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBegin = "<tool_call>", kEnd = "</tool_call>";
 constexpr std::string_view kMarks[] = {"[TOOL_CALLS]", "<|python_tag|>"};
+constexpr std::string_view kParameters = "\"parameters\":";  // Llama's name of arguments
 constexpr std::string_view kSpaces = " \t\r\n";
 
 std::string_view Trimmed(std::string_view text) {
@@ -79,8 +82,28 @@ bool Has(std::string_view text, std::string_view part) { return text.find(part) 
 ToolSyntax ToolSyntaxOf(std::string_view chat_template) {
   if (Has(chat_template, kBegin)) return ToolSyntax::kTags;
   const bool whole = Has(chat_template, "[TOOL_CALLS]") || Has(chat_template, "<|python_tag|>") ||
-                     Has(chat_template, "\"parameters\":");
+                     Has(chat_template, kParameters);
   return whole ? ToolSyntax::kWholeText : ToolSyntax::kNone;
+}
+
+CallForm CallFormOf(ToolSyntax syntax, std::string_view chat_template) {
+  CallForm form = {.begin = "[",
+                   .before_name = R"({"name": )",
+                   .before_arguments = R"(, "arguments": )",
+                   .after = "}",
+                   .separator = ", ",
+                   .end = "]"};
+  if (syntax == ToolSyntax::kTags) {
+    form.begin = form.end = "";
+    form.before_name = absl::StrCat(std::string(kBegin), "\n", form.before_name);
+    form.after = absl::StrCat(form.after, "\n", std::string(kEnd));
+    form.separator = "\n";
+  } else if (syntax == ToolSyntax::kWholeText && !Has(chat_template, kMarks[0])) {
+    form.begin = form.end = "";
+    form.several = false;
+    if (Has(chat_template, kParameters)) form.before_arguments = R"(, "parameters": )";
+  }
+  return form;
 }
 
 ToolCallReader::Read ToolCallReader::Push(std::string_view piece) {

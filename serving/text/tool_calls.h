@@ -27,6 +27,15 @@ enum class ToolSyntax : uint8_t {
 // The form that the source of a chat template shows.
 ToolSyntax ToolSyntaxOf(std::string_view chat_template);
 
+// The texts around the name and the arguments of a call, and around several calls.
+struct CallForm {
+  std::string begin, before_name, before_arguments, after, separator, end;
+  bool several = true;  // false: a text is at most one call
+};
+
+// The form in which a template of this syntax shows calls; kNone: an array of JSON.
+CallForm CallFormOf(ToolSyntax syntax, std::string_view chat_template);
+
 // Takes calls out of a text that comes in pieces. What looks like a call and is none stays text.
 class ToolCallReader {
  public:
