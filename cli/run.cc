@@ -10,6 +10,7 @@
 #include "cli/image_inputs.h"
 #include "cli/inputs.h"
 #include "cli/latency.h"
+#include "cli/op_table.h"
 #include "cli/summary.h"
 #include "cli/write_outputs.h"
 #include "graph/base/byte_text.h"
@@ -41,6 +42,24 @@ absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session
   return absl::OkStatus();
 }
 
+// Writes the trace, and prints where the memory and the time went. `cold`: steps of a first run,
+// which are in the trace and not in the table.
+absl::StatusOr<std::vector<OpTime>> WriteProfile(const Session& session, const std::string& path,
+                                                 size_t cold) {
+  ONWARD_RETURN_IF_ERROR(session.WriteProfile(path));
+  if (const auto peak = session.RecordedPeak()) {
+    std::fprintf(stderr,
+                 "peak memory %s with weights, inputs and outputs; values and scratch take %s of "
+                 "it at most, while %s runs\n",
+                 BytesText(session.memory().peak()).c_str(), BytesText(peak->bytes).c_str(),
+                 peak->node.c_str());
+  }
+  const std::vector<TraceEvent> steps = session.RecordedSteps();
+  std::vector<OpTime> times = OpTimesOf(absl::MakeConstSpan(steps).subspan(cold));
+  std::fprintf(stderr, "%s", OpTableText(times).c_str());
+  return times;
+}
+
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
@@ -57,6 +76,7 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   NoteTakenAsOne(taken_as_one);
   Session::Outputs outputs;
   std::vector<double> milliseconds;
+  size_t cold = 0;
   for (int i = 0; i < std::max(1, options.repeat); ++i) {
     outputs.clear();
     const auto begin = std::chrono::steady_clock::now();
@@ -64,19 +84,10 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
     milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
             .count());
+    if (i == 0 && options.repeat > 1) cold = session->RecordedSteps().size();
   }
   if (!options.output_dir.empty())
     ONWARD_RETURN_IF_ERROR(WriteOutputs(outputs, options.output_dir));
-  if (!options.profile.empty()) {
-    ONWARD_RETURN_IF_ERROR(session->WriteProfile(options.profile));
-    if (const auto peak = session->RecordedPeak()) {
-      std::fprintf(stderr,
-                   "peak memory %s with weights, inputs and outputs; values and scratch take %s of "
-                   "it at most, while %s runs\n",
-                   BytesText(session->memory().peak()).c_str(), BytesText(peak->bytes).c_str(),
-                   peak->node.c_str());
-    }
-  }
   nlohmann::json document = {{"outputs", nlohmann::json::array()}, {"taken_as_one", taken_as_one}};
   for (const ValueInfo& info : session->outputs()) {
     ValueSummary summary = Summarize(info.name, outputs.at(info.name));
@@ -89,6 +100,11 @@ absl::Status Run(const RunOptions& options, const CommonOptions& common) {
     const Latency latency = LatencyOf(std::move(milliseconds));
     document["latency_ms"] = latency.json();
     if (!common.json) std::printf("%s\n", latency.text().c_str());
+  }
+  if (!options.profile.empty()) {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<OpTime> times,
+                            WriteProfile(*session, options.profile, cold));
+    document["ops"] = OpTableJson(times);
   }
   document["peak_bytes"] = session->memory().peak();
   if (common.json) std::printf("%s\n", document.dump(2).c_str());

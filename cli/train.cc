@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/interrupts.h"
+#include "cli/op_table.h"
 #include "cli/output_directory.h"
 #include "cli/parameter_choices.h"
 #include "cli/ranks.h"
@@ -147,6 +148,7 @@ absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
                "most, while %s runs, beside %s of state\n",
                kProfiledBatches, path.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
                BytesText(trainer.planned_memory().state).c_str());
+  std::fprintf(stderr, "%s", OpTableText(OpTimesOf(trainer.RecordedSteps())).c_str());
   return absl::OkStatus();
 }
 

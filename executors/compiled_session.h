@@ -50,6 +50,7 @@ class CompiledSession : public Session {
   MemoryLimit& memory() const override { return *memory_; }
   absl::Status WriteProfile(const std::string& path) const override;
   std::optional<MemoryPeak> RecordedPeak() const override;
+  std::vector<TraceEvent> RecordedSteps() const override { return profile_.events(); }
 
  private:
   using InputSlots = absl::InlinedVector<SlotValue, 16>;

@@ -22,6 +22,7 @@
 #include "onward/memory_limit.h"
 #include "onward/run_options.h"
 #include "onward/session_options.h"
+#include "onward/trace.h"
 #include "onward/value.h"
 
 namespace onward {
@@ -108,6 +109,8 @@ class Session {
   // Writes what was recorded as a Chrome trace. FailedPrecondition without options.profile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
   virtual std::optional<MemoryPeak> RecordedPeak() const = 0;  // none: no step was recorded
+  // The steps that were recorded, in the order of their ends; see OpTimesOf.
+  virtual std::vector<TraceEvent> RecordedSteps() const = 0;
 };
 
 // The closest of `candidates` to `name` by edit distance, "" when none is near.

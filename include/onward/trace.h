@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 namespace onward {
 
@@ -21,6 +22,18 @@ struct TraceEvent {
   int64_t live_bytes = 0;  // of values and scratch that the session holds while the step runs
   uint32_t thread = 0;
 };
+
+// The time of all steps of one operator by one kernel.
+struct OpTime {
+  std::string op;
+  std::string kernel;
+  int64_t calls = 0;
+  int64_t self_ns =
+      0;  // without the steps of bodies (Loop, If, Scan, functions), which count alone
+};
+
+// The times of a trace's operators, the longest first; of equal times, by name.
+std::vector<OpTime> OpTimesOf(absl::Span<const TraceEvent> events);
 
 // Thread-safe.
 class Trace {

@@ -154,6 +154,7 @@ class Trainer {
   // the update of the weights where that is a graph of its own. Errors as Session::WriteProfile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
   virtual std::optional<MemoryPeak> RecordedPeak() const = 0;
+  virtual std::vector<TraceEvent> RecordedSteps() const = 0;  // as Session's, of both graphs
 };
 
 }  // namespace onward

@@ -1,27 +1,11 @@
 // The trace of a training's first batches: of the graph that makes the step, and of the one that
 // updates the weights where gradients are added up over several batches.
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "files/write_file.h"
-#include "onward/status.h"
 #include "training/trainer/training_loop.h"
 
 namespace onward::training {
-namespace {
-
-absl::StatusOr<nlohmann::json> TraceOf(const Session& session, const std::string& path) {
-  ONWARD_RETURN_IF_ERROR(session.WriteProfile(path));
-  std::ifstream file(path);
-  nlohmann::json trace = nlohmann::json::parse(file, nullptr, false);
-  if (!trace.is_object())
-    return absl::DataLossError(absl::StrCat("cannot read the profile '", path, "' again"));
-  return trace;
-}
-
-}  // namespace
 
 std::vector<NodeExplanation> TrainingLoop::ExplainStep() const {
   std::vector<NodeExplanation> nodes = session_->session().Explain();
@@ -38,17 +22,20 @@ std::optional<MemoryPeak> TrainingLoop::RecordedPeak() const {
   return !peak || (update && update->bytes > peak->bytes) ? update : peak;
 }
 
+std::vector<TraceEvent> TrainingLoop::RecordedSteps() const {
+  std::vector<TraceEvent> steps = session_->session().RecordedSteps();
+  if (!phases_.apply) return steps;
+  std::vector<TraceEvent> update = session_->session(*phases_.apply).RecordedSteps();
+  std::move(update.begin(), update.end(), std::back_inserter(steps));
+  return steps;
+}
+
 absl::Status TrainingLoop::WriteProfile(const std::string& path) const {
   const Session& batches = session_->session();
-  if (!phases_.apply || !session_->session(*phases_.apply).RecordedPeak())
-    return batches.WriteProfile(path);
-  ONWARD_ASSIGN_OR_RETURN(nlohmann::json trace, TraceOf(batches, path));
-  const auto update = TraceOf(session_->session(*phases_.apply), path);
-  if (!update.ok()) return update.status();
-  for (const auto& event : (*update)["traceEvents"]) trace["traceEvents"].push_back(event);
-  if (const auto peak = RecordedPeak())
-    trace["otherData"] = {{"peak_live_bytes", peak->bytes}, {"peak_at", peak->node}};
-  return Annotate(files::WriteFile(path, trace.dump() + "\n"), "the profile:");
+  if (!phases_.apply) return batches.WriteProfile(path);
+  Trace both;
+  for (TraceEvent& step : RecordedSteps()) both.Add(std::move(step));
+  return both.Peak() ? both.WriteChromeTrace(path) : batches.WriteProfile(path);
 }
 
 }  // namespace onward::training

@@ -66,6 +66,7 @@ class TrainingLoop : public Trainer {
   std::vector<NodeExplanation> ExplainStep() const override;
   absl::Status WriteProfile(const std::string& path) const override;
   std::optional<MemoryPeak> RecordedPeak() const override;
+  std::vector<TraceEvent> RecordedSteps() const override;
 
   TrainingSession& session() { return *session_; }
 
