@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "files/safetensors.h"
+#include "files/safetensors_shards.h"
 #include "graph/base/name_pattern.h"
 #include "graph/rewrite/state.h"
 #include "onward/nn/parameters.h"
@@ -165,7 +165,7 @@ absl::StatusOr<LoadReport> LoadStateDict(Model& model, const StateDict& values,
 
 absl::StatusOr<LoadReport> LoadStateDict(Model& model, const std::string& path,
                                          const LoadOptions& options) {
-  ONWARD_ASSIGN_OR_RETURN(const files::Safetensors file, files::ReadSafetensors(path));
+  ONWARD_ASSIGN_OR_RETURN(const files::Safetensors file, files::ReadWeights(path));
   absl::StatusOr<LoadReport> report = LoadStateDict(model, file.tensors, options);
   if (!report.ok()) return Annotate(report.status(), absl::StrCat(path, ":"));
   return report;

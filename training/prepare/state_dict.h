@@ -49,7 +49,7 @@ struct LoadReport {
 absl::StatusOr<LoadReport> LoadStateDict(Model& model, const StateDict& values,
                                          const LoadOptions& options = {});
 
-// From and to a safetensors file.
+// From a safetensors file, or from several by their index (files/safetensors_shards.h); to one.
 absl::StatusOr<LoadReport> LoadStateDict(Model& model, const std::string& path,
                                          const LoadOptions& options = {});
 absl::Status SaveStateDict(const Model& model, const std::string& path);
