@@ -16,6 +16,7 @@
 #include "onward/session.h"
 #include "onward/status.h"
 #include "onward/stepwise_trainer.h"
+#include "onward/tensor_text.h"
 #include "onward/trace.h"
 #include "onward/training.h"
 #include "onward/version.h"

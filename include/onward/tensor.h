@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -113,5 +114,7 @@ std::vector<int64_t> ToInt64(const TensorView& view);
 // Same dtype, dims and elements; floats compare by bits, so NaN equals itself and 0 differs from
 // -0.
 bool SameBits(const Tensor& a, const Tensor& b);
+// Writes TensorText (tensor_text.h).
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace onward

@@ -2,6 +2,7 @@
 // values, or a map.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,5 +44,8 @@ class Value {
   using MapPtr = std::shared_ptr<const MapData>;
   std::variant<std::monostate, Tensor, SequencePtr, MapPtr> data_;
 };
+
+// Writes ValueText (tensor_text.h).
+std::ostream& operator<<(std::ostream& out, const Value& value);
 
 }  // namespace onward
