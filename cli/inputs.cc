@@ -262,4 +262,15 @@ absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declare
   return inputs;
 }
 
+absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session::Inputs& inputs) {
+  for (const ValueInfo& info : declared) {
+    if (inputs.contains(info.name) || info.optional || info.type.kind == Type::Kind::kOptional)
+      continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("missing input '", info.name, "' (", info.type.ToString(), "): --input ",
+                     info.name, "=FILE gives it, --random draws all inputs that are not given"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace onward::cli

@@ -29,6 +29,10 @@ absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declare
                                            const InputOptions& options,
                                            std::vector<std::string>* taken_as_one = nullptr);
 
+// InvalidArgument names an input that is missing and how the command line gives it, which the
+// session cannot say.
+absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session::Inputs& inputs);
+
 // The dims of --shape by the input's name. InvalidArgument: no such input, with the closest name.
 absl::StatusOr<std::map<std::string, Dims>> ParseShapes(const std::vector<ValueInfo>& declared,
                                                         const std::vector<std::string>& shapes);

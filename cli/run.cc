@@ -30,18 +30,6 @@ struct RunOptions {
   std::string image;
 };
 
-// The session names missing inputs, too, but cannot say how the command line gives them.
-absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session::Inputs& inputs) {
-  for (const ValueInfo& info : declared) {
-    if (inputs.contains(info.name) || info.optional || info.type.kind == Type::Kind::kOptional)
-      continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("missing input '", info.name, "' (", info.type.ToString(), "): --input ",
-                     info.name, "=FILE gives it, --random draws all inputs that are not given"));
-  }
-  return absl::OkStatus();
-}
-
 // Writes the trace, and prints where the memory and the time went. `cold`: steps of a first run,
 // which are in the trace and not in the table.
 absl::StatusOr<std::vector<OpTime>> WriteProfile(const Session& session, const std::string& path,
