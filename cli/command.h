@@ -38,6 +38,7 @@ struct CommonOptions {
 
 // Each adds its subcommand.
 void AddRun(CommandLine& line, CommonOptions& common);
+void AddCompare(CommandLine& line, CommonOptions& common);
 void AddInspect(CommandLine& line, CommonOptions& common);
 void AddExplain(CommandLine& line, CommonOptions& common);
 void AddOptimize(CommandLine& line, CommonOptions& common);

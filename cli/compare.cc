@@ -1,0 +1,147 @@
+// onward compare: whether a model gives what another one gives, or what was stored.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/command.h"
+#include "cli/exit_code.h"
+#include "cli/inputs.h"
+#include "cli/value_comparison.h"
+#include "files/npy.h"
+#include "files/write_file.h"
+#include "onward/session.h"
+#include "onward/status.h"
+
+namespace onward::cli {
+namespace {
+
+struct CompareOptions {
+  std::string model, reference;
+  InputOptions inputs;
+  ComparisonTolerance tolerance;
+};
+
+std::vector<std::string> NamesOf(const std::vector<ValueInfo>& infos) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+// The other model's name of each: the same one, or, where none is the same and there are as many,
+// the one at its place.
+absl::StatusOr<std::map<std::string, std::string>> Matched(const std::vector<std::string>& names,
+                                                           const std::vector<std::string>& others,
+                                                           const char* kind) {
+  const auto has = [&](const std::string& name) {
+    return std::find(others.begin(), others.end(), name) != others.end();
+  };
+  const bool by_place = std::none_of(names.begin(), names.end(), has);
+  std::map<std::string, std::string> matched;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (by_place && names.size() == others.size()) {
+      matched[names[i]] = others[i];
+    } else if (has(names[i])) {
+      matched[names[i]] = names[i];
+    } else {
+      return absl::InvalidArgumentError(
+          absl::StrCat(kind, " '", names[i], "' is in one of the models only; the other has ",
+                       absl::StrJoin(others, ", ")));
+    }
+  }
+  return matched;
+}
+
+// The reference's outputs by the names of the model's.
+absl::StatusOr<Session::Outputs> RunReference(const CompareOptions& options,
+                                              const CommonOptions& common, const Session& model,
+                                              const Session::Inputs& inputs) {
+  CommonOptions plain = common;
+  plain.precision = "default";
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                          Session::Load(options.reference, plain.session()));
+  ONWARD_ASSIGN_OR_RETURN(const auto input_names,
+                          Matched(NamesOf(session->inputs()), NamesOf(model.inputs()), "input"));
+  ONWARD_ASSIGN_OR_RETURN(const auto output_names,
+                          Matched(NamesOf(model.outputs()), NamesOf(session->outputs()), "output"));
+  Session::Inputs given;
+  for (const auto& [name, from] : input_names)
+    if (const auto found = inputs.find(from); found != inputs.end()) given[name] = found->second;
+  ONWARD_ASSIGN_OR_RETURN(Session::Outputs outputs, session->Run(given));
+  Session::Outputs named;
+  for (const auto& [name, from] : output_names) named[name] = std::move(outputs[from]);
+  return named;
+}
+
+// NAME.npy of every output, as --output-dir of `onward run` writes them.
+absl::StatusOr<Session::Outputs> ReadReference(const std::string& directory, const Session& model) {
+  Session::Outputs outputs;
+  for (const ValueInfo& info : model.outputs()) {
+    const std::string file = absl::StrCat(directory, "/", files::SafeFileName(info.name), ".npy");
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, files::ReadNpy(file, info.type.dtype));
+    outputs[info.name] = std::move(tensor);
+  }
+  return outputs;
+}
+
+absl::Status Compare(const CompareOptions& options, const CommonOptions& common) {
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                          Session::Load(options.model, common.session()));
+  std::vector<std::string> taken_as_one;
+  ONWARD_ASSIGN_OR_RETURN(const Session::Inputs inputs,
+                          MakeInputs(session->inputs(), options.inputs, &taken_as_one));
+  ONWARD_RETURN_IF_ERROR(CheckAllGiven(session->inputs(), inputs));
+  NoteTakenAsOne(taken_as_one);
+  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(inputs));
+  ONWARD_ASSIGN_OR_RETURN(const Session::Outputs references,
+                          std::filesystem::is_directory(options.reference)
+                              ? ReadReference(options.reference, *session)
+                              : RunReference(options, common, *session, inputs));
+  nlohmann::json document = {{"outputs", nlohmann::json::array()}};
+  bool within = true;
+  for (const ValueInfo& info : session->outputs()) {
+    const ValueComparison comparison =
+        CompareValues(outputs.at(info.name), references.at(info.name), options.tolerance);
+    within = within && comparison.within();
+    nlohmann::json row = comparison.json();
+    row["name"] = info.name;
+    document["outputs"].push_back(std::move(row));
+    if (!common.json) std::printf("%s: %s\n", info.name.c_str(), comparison.text().c_str());
+  }
+  document["within"] = within;
+  if (common.json) std::printf("%s\n", document.dump(2).c_str());
+  return within ? absl::OkStatus()
+                : ErrorWithExitCode(absl::StrCat("the outputs are not those of ", options.reference,
+                                                 " within rtol ", options.tolerance.rtol,
+                                                 " and atol ", options.tolerance.atol),
+                                    kFailed);
+}
+
+}  // namespace
+
+void AddCompare(CommandLine& line, CommonOptions& common) {
+  auto options = std::make_shared<CompareOptions>();
+  Command command =
+      NewCommand(line, common, "compare", "Compares a model's outputs with a reference's",
+                 "onward compare quantized.onnx float.onnx --random --rtol 0.05\n"
+                 "  onward compare resnet.onnx from_pytorch --input image=image.npy");
+  command.Option("model", options->model, "ONNX file", {.required = true});
+  command.Option("reference", options->reference,
+                 "another ONNX file, or a directory with NAME.npy of each output",
+                 {.required = true});
+  command.Option("--input", options->inputs.inputs,
+                 "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
+  command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
+  command.Option("--shape", options->inputs.shapes,
+                 "NAME=1x3x224x224: dims of a drawn or inline input");
+  command.Option("--rtol", options->tolerance.rtol, "of floats: |a - b| <= atol + rtol |b|");
+  command.Option("--atol", options->tolerance.atol, "see --rtol");
+  command.Do([options, &common] {
+    options->inputs.seed = common.seed.value_or(0);
+    return Compare(*options, common);
+  });
+}
+
+}  // namespace onward::cli
