@@ -199,10 +199,26 @@ absl::Status RunState::RunStep(int32_t s, const StepPlan& plan) {
                        plan.state, scratch, pool_, this);
     ONWARD_RETURN_IF_ERROR(step.kernel->Run(context));
   }
-  if (trace_ != nullptr) scope.set_live_bytes(LiveBytesNow());
+  if (trace_ != nullptr) {
+    scope.set_live_bytes(LiveBytesNow());
+    scope.set_inputs(InputTypes(step));
+  }
   for (DynamicPool::Block* block : temporaries_) pools_[step.device].Release(block);
   temporaries_.clear();
   return absl::OkStatus();
+}
+
+std::vector<std::string> RunState::InputTypes(const Step& step) const {
+  std::vector<std::string> types;
+  for (const int32_t operand : program_.step_inputs(step)) {
+    const TensorView tensor =
+        operand < 0 ? TensorView() : slots_[static_cast<size_t>(operand)].tensor;
+    types.push_back(
+        tensor.dtype == DType::kUndefined
+            ? "-"
+            : absl::StrCat(std::string(DTypeName(tensor.dtype)), DimsString(tensor.dims)));
+  }
+  return types;
 }
 
 int64_t RunState::LiveBytesNow() {

@@ -104,6 +104,7 @@ class RunState : public RunServices {
   absl::Status CheckEnd() const;  // whether the options end the run now
   absl::Status RunStep(int32_t s, const StepPlan& plan);
   absl::Status ShowOutputs(int32_t s) const;
+  std::vector<std::string> InputTypes(const Step& step) const;  // as TraceEvent has them
   absl::Status RunDynamic(int32_t s);
   absl::Status GiveOutputs(const Step& step, absl::Span<const int32_t> results,
                            absl::Span<const OutputPlan> outputs, const BindContext& context);

@@ -17,6 +17,7 @@ void TraceScope::Record() {
   event.begin_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(begin_.time_since_epoch()).count();
   event.live_bytes = live_bytes_;
+  event.inputs = std::move(inputs_);
   event.duration_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin_).count();
   event.thread =
       static_cast<uint32_t>(std::hash<std::thread::id>()(std::this_thread::get_id()) % 100000);

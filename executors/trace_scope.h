@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "executors/plan/program.h"
 #include "onward/trace.h"
@@ -21,6 +24,7 @@ class TraceScope {
   }
   // The bytes that the step needs.
   void set_live_bytes(int64_t bytes) { live_bytes_ = bytes; }
+  void set_inputs(std::vector<std::string> inputs) { inputs_ = std::move(inputs); }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
@@ -31,6 +35,7 @@ class TraceScope {
   const Program& program_;
   const Step& step_;
   int64_t live_bytes_ = 0;
+  std::vector<std::string> inputs_;
   std::chrono::steady_clock::time_point begin_;
 };
 

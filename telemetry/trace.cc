@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "files/write_file.h"
 #include "onward/status.h"
 
@@ -96,15 +96,18 @@ absl::Status Trace::WriteChromeTrace(const std::string& path) const {
                                     {"ts", static_cast<double>(event.begin_ns) * 1e-3},
                                     {"pid", 1},
                                     {"args", {{"live_bytes", event.live_bytes}}}});
-    trace["traceEvents"].push_back(
-        {{"name", event.name},
-         {"cat", event.op},
-         {"ph", "X"},
-         {"ts", static_cast<double>(event.begin_ns) * 1e-3},
-         {"dur", static_cast<double>(event.duration_ns) * 1e-3},
-         {"pid", 1},
-         {"tid", event.thread},
-         {"args", {{"op", event.op}, {"kernel", event.kernel}, {"live_bytes", event.live_bytes}}}});
+    trace["traceEvents"].push_back({{"name", event.name},
+                                    {"cat", event.op},
+                                    {"ph", "X"},
+                                    {"ts", static_cast<double>(event.begin_ns) * 1e-3},
+                                    {"dur", static_cast<double>(event.duration_ns) * 1e-3},
+                                    {"pid", 1},
+                                    {"tid", event.thread},
+                                    {"args",
+                                     {{"op", event.op},
+                                      {"kernel", event.kernel},
+                                      {"inputs", absl::StrJoin(event.inputs, " ")},
+                                      {"live_bytes", event.live_bytes}}}});
   }
   return Annotate(
       files::WriteFile(path,

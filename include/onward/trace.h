@@ -21,6 +21,8 @@ struct TraceEvent {
   int64_t duration_ns = 0;
   int64_t live_bytes = 0;  // of values and scratch that the session holds while the step runs
   uint32_t thread = 0;
+  // "float32[8,3]"; "-" for an input that is omitted or not a tensor.
+  std::vector<std::string> inputs = {};
 };
 
 // The time of all steps of one operator by one kernel.
@@ -42,7 +44,8 @@ class Trace {
   std::vector<TraceEvent> events() const;
   // The event with the most bytes; none: no event has any.
   std::optional<TraceEvent> Peak() const;
-  // {"traceEvents":[{"name","cat","ph":"X","ts","dur" (us),"pid","tid","args"}]}, and counters
+  // {"traceEvents":[{"name","cat","ph":"X","ts","dur" (us),"pid","tid","args"}]}, where args has
+  // op, kernel, inputs ("float32[8,3] int64[]") and live_bytes, and counters
   // {"name":"memory","ph":"C","ts","pid","args":{"live_bytes"}} where a step begins, with the
   // greatest in "otherData".
   absl::Status WriteChromeTrace(const std::string& path) const;

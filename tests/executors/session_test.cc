@@ -216,12 +216,15 @@ TEST(Session, ProfileIsAChromeTrace) {
   std::ifstream file(path);
   const nlohmann::json trace = nlohmann::json::parse(file);
   ASSERT_GE(trace["traceEvents"].size(), 5u);
+  std::vector<std::string> inputs;
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "C") continue;
     EXPECT_EQ(event["ph"], "X");
     EXPECT_GE(event["dur"].get<double>(), 0);
     EXPECT_FALSE(event["args"]["kernel"].get<std::string>().empty());
+    inputs.push_back(event["args"]["inputs"]);
   }
+  EXPECT_THAT(inputs, ::testing::Contains(::testing::StartsWith("float32[1,1,28,28] float32[8,")));
   EXPECT_FALSE(LoadMnist()->WriteProfile(path).ok());
 }
 
