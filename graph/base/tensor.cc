@@ -23,6 +23,13 @@ Tensor::Tensor(DType dtype, DimsView dims) : dtype_(dtype), dims_(dims.begin(), 
   data_ = buffer_.get();
 }
 
+Tensor Tensor::Zeros(DType dtype, DimsView dims) {
+  Tensor tensor(dtype, dims);
+  if (dtype != DType::kString && tensor.num_elements() > 0)
+    std::memset(tensor.raw_mutable_data(), 0, static_cast<size_t>(tensor.byte_size()));
+  return tensor;
+}
+
 absl::StatusOr<Tensor> Tensor::Create(DType dtype, DimsView dims) {
   ONWARD_RETURN_IF_ERROR(CheckedByteSize(dtype, dims).status());
   absl::StatusOr<std::shared_ptr<void>> buffer = AllocateBuffer(dtype, NumElements(dims));

@@ -2,6 +2,8 @@
 // at memory it does not own.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -67,6 +69,24 @@ class Tensor {
   template <typename T>
   static Tensor Scalar(T value) {
     return Of<T>({}, {value});
+  }
+  static Tensor Zeros(DType dtype, DimsView dims);  // strings are empty
+  template <typename T>
+  static Tensor Full(DimsView dims, const T& value) {
+    Tensor tensor(kDTypeOf<T>, dims);
+    std::fill_n(tensor.mutable_data<T>(), tensor.num_elements(), value);
+    return tensor;
+  }
+  // begin, begin + step, ... before `end`, as numpy.arange gives it; empty where `end` is not in
+  // the direction of `step`, which is not 0.
+  template <typename T>
+  static Tensor Range(T begin, T end, T step = 1) {
+    const double count = std::ceil((static_cast<double>(end) - static_cast<double>(begin)) /
+                                   static_cast<double>(step));
+    Tensor tensor(kDTypeOf<T>, {count > 0 ? static_cast<int64_t>(count) : 0});
+    for (int64_t i = 0; i < tensor.num_elements(); ++i)
+      tensor.mutable_data<T>()[i] = static_cast<T>(begin + static_cast<T>(i) * step);
+    return tensor;
   }
 
   bool empty() const { return dtype_ == DType::kUndefined; }  // holds no tensor at all
