@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "onward/status.h"
+#include "training/data/padded_dims.h"
 
 namespace onward::training {
 namespace {
@@ -46,14 +47,13 @@ class Lengths {
 
  private:
   absl::StatusOr<Sizes> Read(int64_t index) const {
+    ONWARD_ASSIGN_OR_RETURN(const std::vector<Dims> all, DimsOfFields(data_, fields_, index));
+    if (all.empty()) return Sizes();
     Sizes sizes = {0};
     for (size_t f = 0; f < fields_.size(); ++f) {
-      const absl::StatusOr<Tensor> example = data_.ReadField(index, fields_[f]);
-      if (absl::IsDataLoss(example.status())) return Sizes();
-      if (!example.ok()) return example.status();
       // Examples of other ranks are an error of the batch that has them.
       for (size_t axis = 0; axis < ranks_[f]; ++axis)
-        sizes.push_back(axis < example->dims().size() ? example->dims()[axis] : 0);
+        sizes.push_back(axis < all[f].size() ? all[f][axis] : 0);
     }
     return sizes;
   }
