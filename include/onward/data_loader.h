@@ -34,6 +34,9 @@ struct DataLoaderOptions {
   // One per example, none negative: examples are drawn with replacement in place of `shuffle`, each
   // as often as its share of the weights.
   std::vector<double> weights = {};
+  // One per example: those of about equal lengths make a batch, so that little is padded. Within
+  // every 50 batches of shuffled or drawn examples; then the batches are shuffled.
+  std::vector<int64_t> lengths = {};
 };
 
 // The order is a function of seed and epoch. Not thread-safe.

@@ -105,7 +105,8 @@ constexpr Row<DataConfig> kData[] = {
     {"shuffle", [](const DataConfig& data) { return data.shuffle() || !data.has_sampling(); },
      "`sampling` draws the examples at random"}};
 constexpr Row<DataConfig> kEvaluationData[] = {
-    {"sampling", Never, "an evaluation looks at every example once"}};
+    {"sampling", Never, "an evaluation looks at every example once"},
+    {"group_by_length", Never, "an evaluation has its examples in the data's order"}};
 
 // The fields and the tokens of records in csv or jsonl.
 template <typename Records>

@@ -45,6 +45,7 @@ absl::StatusOr<std::unique_ptr<DataLoader>> DataLoader::Create(std::shared_ptr<c
   made.skip_broken = options.skip_broken;
   made.pad = training::PadsOf(*data, options.pad);
   made.weights = options.weights;
+  made.lengths = options.lengths;
   ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<training::Loader> loader,
                           training::Loader::Create(std::move(data), made));
   return std::make_unique<LoaderOfBatches>(std::move(loader));

@@ -12,6 +12,7 @@
 #include "onward/status.h"
 #include "training/data/collate.h"
 #include "training/data/order.h"
+#include "training/data/padded_dims.h"
 
 namespace onward::training {
 namespace {
@@ -260,6 +261,14 @@ absl::Status CheckOptions(const Dataset& data, const LoaderOptions& options) {
   }
   for (const auto& [name, value] : options.pad)
     ONWARD_RETURN_IF_ERROR(Annotate(FindField(data, name).status(), "pad:"));
+  if (!options.lengths.empty()) {
+    if (static_cast<int64_t>(options.lengths.size()) != data.size())
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.lengths.size(), " lengths for ", data.size(), " examples"));
+    if (!options.shuffle && options.weights.empty())
+      return absl::InvalidArgumentError(
+          "group_by_length puts examples in another order, and shuffle is false");
+  }
   if (options.weights.empty()) return absl::OkStatus();
   if (static_cast<int64_t>(options.weights.size()) != data.size()) {
     return absl::InvalidArgumentError(
@@ -324,6 +333,9 @@ absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset&
     ONWARD_ASSIGN_OR_RETURN(options.weights, WeightsOf(data, config.sampling()));
     options.examples_per_epoch = config.sampling().examples();
   }
+  if (config.group_by_length() && training) {
+    ONWARD_ASSIGN_OR_RETURN(options.lengths, LengthsOfExamples(data, options.pad));
+  }
   return options;
 }
 
@@ -339,10 +351,14 @@ int64_t BatchesPerEpoch(int64_t size, const LoaderOptions& options) {
 }
 
 std::vector<int64_t> EpochOrder(int64_t size, const LoaderOptions& options, int64_t epoch) {
-  if (!options.weights.empty())
-    return WeightedOrder(options.weights, ExamplesPerEpoch(size, options), options.seed, epoch);
-  if (!options.shuffle) return {};
-  return ShuffledOrder(size, options.seed, epoch);
+  if (options.weights.empty() && !options.shuffle) return {};
+  std::vector<int64_t> order =
+      options.weights.empty()
+          ? ShuffledOrder(size, options.seed, epoch)
+          : WeightedOrder(options.weights, ExamplesPerEpoch(size, options), options.seed, epoch);
+  if (options.lengths.empty()) return order;
+  return GroupedByLength(std::move(order), options.lengths, options.batch_size, options.seed,
+                         epoch);
 }
 
 absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(std::shared_ptr<const Dataset> data,

@@ -34,6 +34,8 @@ struct LoaderOptions {
   // as often as its share of the weights.
   std::vector<double> weights = {};
   int64_t examples_per_epoch = 0;  // of those draws; 0: the size of the data set
+  // One per example, of shuffled or drawn ones: batches are of about equal lengths (order.h).
+  std::vector<int64_t> lengths = {};
   // Next() returns the rows of a batch that are this rank's share (Loader::slice).
   int rank = 0, ranks = 1;
 
@@ -47,8 +49,8 @@ BatchSlice SliceOf(int rank, int ranks, int64_t rows);
 // `named`, and what the data's fields say of those that it does not name (Field::pad).
 std::map<std::string, double> PadsOf(const Dataset& data, std::map<std::string, double> named);
 
-// The options that `config` states; `training` is the default of shuffle and drop_last. Weights are
-// read from `data`.
+// The options that `config` states; `training` is the default of shuffle and drop_last. Weights and
+// lengths are read from `data`.
 absl::StatusOr<LoaderOptions> OptionsOf(const DataConfig& config, const Dataset& data,
                                         bool training);
 

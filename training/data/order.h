@@ -24,6 +24,12 @@ std::vector<int64_t> WeightedOrder(absl::Span<const double> weights, int64_t cou
 // InvalidArgument names the first weight that is negative or not finite.
 absl::Status CheckWeights(absl::Span<const double> weights);
 
+// `order` regrouped, so that the examples of a batch have about equal lengths and little is padded:
+// within every 50 batches, examples are sorted by length, as Hugging Face's LengthGroupedSampler
+// does; then the batches are shuffled. What does not fill a batch stays last, and is of any length.
+std::vector<int64_t> GroupedByLength(std::vector<int64_t> order, absl::Span<const int64_t> lengths,
+                                     int64_t batch_size, uint64_t seed, int64_t epoch);
+
 // The number that example `index` draws its augmentation from.
 uint64_t ExampleRandom(uint64_t seed, int64_t epoch, int64_t index);
 

@@ -34,6 +34,8 @@ constexpr Case kCases[] = {
     {"data { workers: 0 prefetch: 3 }", "data.prefetch", "data { workers: 1 prefetch: 3 }"},
     {"data { shuffle: false sampling {} }", "data.shuffle", "data { shuffle: true sampling {} }"},
     {"evaluation { data { sampling {} } }", "evaluation.data.sampling", "data { sampling {} }"},
+    {"evaluation { data { group_by_length: true } }", "evaluation.data.group_by_length",
+     "data { group_by_length: true }"},
     {"data { text { path: \"t\" window: 4 vocabulary: \"v\" } }", "data.text.vocabulary",
      "data { text { path: \"t\" window: 4 tokens: VOCABULARY vocabulary: \"v\" } }"},
     {"data { text { path: \"t\" window: 4 tokenizer: \"v\" } }", "data.text.tokenizer",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "onward/dataset.h"
+#include "training/data/order.h"
 
 namespace onward::training {
 namespace {
@@ -192,6 +194,59 @@ TEST(LoaderTest, WeightsDrawWithReplacement) {
   EXPECT_EQ(std::set<uint64_t>(random.begin(), random.end()).size(), 100u);
 }
 
+// Lengths of 1 to 40 at random: the padding that is left is a small part of what it was.
+TEST(LoaderTest, BatchesOfEqualLengthsArePaddedLess) {
+  constexpr int64_t kSize = 1003, kBatch = 8;
+  std::vector<int64_t> lengths(kSize);
+  for (int64_t i = 0; i < kSize; ++i)
+    lengths[static_cast<size_t>(i)] = 1 + static_cast<int64_t>(ExampleRandom(5, 0, i) % 40);
+  const auto padding = [&](const std::vector<int64_t>& order) {
+    int64_t padded = 0;
+    for (size_t begin = 0; begin + kBatch <= order.size(); begin += kBatch) {
+      int64_t longest = 0, sum = 0;
+      for (size_t i = begin; i < begin + kBatch; ++i) {
+        longest = std::max(longest, lengths[static_cast<size_t>(order[i])]);
+        sum += lengths[static_cast<size_t>(order[i])];
+      }
+      padded += longest * kBatch - sum;
+    }
+    return padded;
+  };
+  LoaderOptions options = {.batch_size = kBatch, .shuffle = true, .seed = 3};
+  const std::vector<int64_t> shuffled = EpochOrder(kSize, options, 1);
+  options.lengths = lengths;
+  const std::vector<int64_t> grouped = EpochOrder(kSize, options, 1);
+  EXPECT_LT(padding(grouped), padding(shuffled) / 20);
+  EXPECT_EQ(EpochOrder(kSize, options, 1), grouped);
+  EXPECT_NE(EpochOrder(kSize, options, 2), grouped);
+  // Each example comes once; what fills no batch is what the shuffled order has there.
+  std::vector<int64_t> sorted = grouped;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, InOrder(kSize));
+  EXPECT_TRUE(
+      std::equal(grouped.end() - kSize % kBatch, grouped.end(), shuffled.end() - kSize % kBatch));
+  // Batches do not come by length.
+  std::vector<int64_t> firsts;
+  for (size_t i = 0; i + kBatch <= grouped.size(); i += kBatch)
+    firsts.push_back(lengths[static_cast<size_t>(grouped[i])]);
+  EXPECT_FALSE(std::is_sorted(firsts.begin(), firsts.begin() + 50, std::greater<>()));
+}
+
+// Draws with replacement are grouped, too, and the loader gives the batches of the order.
+TEST(LoaderTest, DrawnExamplesAreGrouped) {
+  const LoaderOptions options = {.batch_size = 2,
+                                 .weights = {0, 1, 1, 1, 0, 1},
+                                 .examples_per_epoch = 12,
+                                 .lengths = {9, 1, 2, 3, 9, 4}};
+  const auto loader = Make(std::make_shared<Numbers>(6), options);
+  const std::vector<int64_t> order = Epoch(*loader);
+  EXPECT_EQ(order, EpochOrder(6, options, 0));
+  for (size_t i = 0; i + 1 < order.size(); i += 2) EXPECT_GE(order[i], order[i + 1]);
+  std::vector<int64_t> drawn =
+      EpochOrder(6, {.weights = options.weights, .examples_per_epoch = 12}, 0);
+  EXPECT_THAT(order, ::testing::UnorderedElementsAreArray(drawn));
+}
+
 TEST(LoaderTest, BadOptionsAreRefused) {
   const auto error = [](const LoaderOptions& options, int64_t size = 4) {
     const auto loader = Loader::Create(std::make_shared<Numbers>(size), options);
@@ -203,6 +258,8 @@ TEST(LoaderTest, BadOptionsAreRefused) {
   EXPECT_THAT(error({.batch_size = 5, .drop_last = true}), HasSubstr("does not fill a batch of 5"));
   EXPECT_THAT(error({.pad = {{"y", 0}}}), HasSubstr("no field 'y'; it has x, random"));
   EXPECT_THAT(error({.weights = {1, 2}}), HasSubstr("2 weights for 4 examples"));
+  EXPECT_THAT(error({.shuffle = true, .lengths = {1}}), HasSubstr("1 lengths for 4 examples"));
+  EXPECT_THAT(error({.lengths = {1, 2, 3, 4}}), HasSubstr("shuffle is false"));
   EXPECT_THAT(error({.weights = {1, -2, 0, 0}}), HasSubstr("the weight of example 1 is -2"));
   EXPECT_THAT(error({.weights = {0, 0, 0, 0}}), HasSubstr("the sum of the weights is 0"));
 }
@@ -221,6 +278,32 @@ TEST(LoaderTest, WhatTheConfigSays) {
               HasSubstr("class 1 is beyond the 1 weights"));
   config.mutable_sampling()->add_class_weight(0.5);
   EXPECT_THAT(OptionsOf(config, **data, true)->weights, ElementsAre(5, 0.5, 0.5, 0.5));
+}
+
+// The first padded fields decide; a broken example has no length.
+TEST(LoaderTest, LengthsAreThoseOfPaddedFields) {
+  class Padded : public Dataset {
+   public:
+    int64_t size() const override { return 3; }
+    const std::vector<Field>& fields() const override { return fields_; }
+    absl::StatusOr<std::vector<Tensor>> Read(int64_t index, uint64_t) const override {
+      if (index == 1) return absl::DataLossError("broken");
+      return std::vector<Tensor>{Tensor(DType::kInt64, {index + 1}), Tensor(DType::kInt64, {7}),
+                                 Tensor(DType::kInt64, {2 * index + 1, 9})};
+    }
+
+   private:
+    std::vector<Field> fields_ = {
+        {.name = "a", .type = Type::Tensor(DType::kInt64, SymbolicDims{Dim()}), .pad = 0},
+        {.name = "b", .type = Type::Tensor(DType::kInt64, SymbolicDims{7})},
+        {.name = "c", .type = Type::Tensor(DType::kInt64, SymbolicDims{Dim(), 9}), .pad = 0}};
+  };
+  DataConfig config;
+  config.set_group_by_length(true);
+  EXPECT_THAT(OptionsOf(config, Padded(), true)->lengths, ElementsAre(1, 0, 5));
+  EXPECT_TRUE(OptionsOf(config, Padded(), false)->lengths.empty());
+  EXPECT_THAT(std::string(OptionsOf(config, Numbers(4), true).status().message()),
+              HasSubstr("group_by_length: no field of the data is padded"));
 }
 
 // The rows of all ranks in their order are the batch of one, whatever is left out of it.
