@@ -1,9 +1,11 @@
 #include "training/trainer/rates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "onward/status.h"
 #include "training/config/make_schedule.h"
 
@@ -37,8 +39,10 @@ absl::Status SetRate(const GroupSettings& group, const ScheduleValue& value,
 }
 
 absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<GroupSettings> groups,
-                                    int64_t total_steps, TrainingProgress& progress) {
+                                    int64_t total_steps, TrainingProgress& progress,
+                                    Factor factor) {
   Rates made(config, std::move(groups), progress);
+  made.factor_ = std::move(factor);
   for (size_t i = 0; i < made.groups_.size(); ++i) {
     const double start = BaseRate(made.groups_[i]);
     const ScheduleConfig* schedule = made.ScheduleOf(i);
@@ -76,7 +80,15 @@ ScheduleValue Rates::ValueOf(size_t group) const {
 
 absl::Status Rates::Set(TrainingSession& session, StepReport& report) const {
   for (size_t i = 0; i < groups_.size(); ++i) {
-    const ScheduleValue value = ValueOf(i);
+    ScheduleValue value = ValueOf(i);
+    if (factor_ != nullptr) {
+      const double factor = factor_(progress_->step, static_cast<int64_t>(i));
+      if (!(factor >= 0) || !std::isfinite(factor))
+        return absl::InvalidArgumentError(
+            absl::StrCat("TrainerOptions::rate_factor returns ", factor, " after ", progress_->step,
+                         " steps, expected a finite number of at least 0"));
+      value.rate *= factor;
+    }
     report.rates.push_back(value.rate);
     ONWARD_RETURN_IF_ERROR(SetRate(groups_[i], value, session));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,14 +27,19 @@ absl::Status SetRate(const GroupSettings& group, const ScheduleValue& value,
 // Not thread-safe.
 class Rates {
  public:
+  using Factor = std::function<double(int64_t steps, int64_t group)>;
+
   // `groups`: in the config's order, the default one last. Plateaus are a part of `progress`; it
-  // and `config` outlive the rates. InvalidArgument: a plateau without an evaluation.
+  // and `config` outlive the rates. `factor`: TrainerOptions::rate_factor, or null.
+  // InvalidArgument: a plateau without an evaluation.
   static absl::StatusOr<Rates> Create(const TrainConfig& config, std::vector<GroupSettings> groups,
-                                      int64_t total_steps, TrainingProgress& progress);
+                                      int64_t total_steps, TrainingProgress& progress,
+                                      Factor factor);
 
   // The steps of a warm-up that ends no sooner than the training; 0: of none.
   int64_t late_warmup() const { return late_warmup_; }
-  // Gives the coming step its rates, and reports them.
+  // Gives the coming step its rates, and reports them. InvalidArgument: a factor that is negative
+  // or not finite.
   absl::Status Set(TrainingSession& session, StepReport& report) const;
   // After an evaluation. Each group has its own state; evaluations while its rate warms up are not
   // counted.
@@ -50,6 +56,7 @@ class Rates {
   std::vector<GroupSettings> groups_;
   TrainingProgress* progress_;
   std::vector<Schedule> schedules_;  // per group
+  Factor factor_;
   int64_t late_warmup_ = 0;
 };
 

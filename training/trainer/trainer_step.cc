@@ -20,7 +20,8 @@ int64_t TrainingLoop::TotalSteps() const {
 
 absl::Status TrainingLoop::OpenSteps() {
   total_steps_ = TotalSteps();
-  ONWARD_ASSIGN_OR_RETURN(rates_, Rates::Create(config_, phases_.groups, total_steps_, progress_));
+  ONWARD_ASSIGN_OR_RETURN(rates_, Rates::Create(config_, phases_.groups, total_steps_, progress_,
+                                                options_.rate_factor));
   if (rates_->late_warmup() > 0) {
     Warn(absl::StrCat("schedule.warmup: ", rates_->late_warmup(), " steps, the training has ",
                       total_steps_, ": it ends before the rate reaches lr"));

@@ -67,6 +67,26 @@ TEST_F(RatesTest, GroupsHavePlateausOfTheirOwn) {
   }
 }
 
+// torch.optim.lr_scheduler.LambdaLR has a function for each group.
+TEST_F(RatesTest, AFactorOfOnesOwnMultipliesTheSchedule) {
+  TrainerOptions options;
+  options.rate_factor = [](int64_t steps, int64_t group) {
+    return group == 0 ? 3.0 : 1.0 / static_cast<double>(1 + steps);
+  };
+  const auto rates =
+      RatesOf(Grouped("schedule { step { step_size: 6 gamma: 0.5 } }"), std::move(options));
+  ASSERT_EQ(rates.size(), 12u);
+  for (size_t step = 0; step < rates.size(); ++step) {
+    const double scheduled = step < 6 ? 1 : 0.5;
+    EXPECT_NEAR(rates[step][0], 0.0002 * scheduled * 3, 1e-15) << step;
+    EXPECT_NEAR(rates[step][1], 0.1 * scheduled / static_cast<double>(1 + step), 1e-15) << step;
+  }
+  options.rate_factor = [](int64_t steps, int64_t) { return steps < 2 ? 1.0 : std::nan(""); };
+  const auto refused = Train(Grouped(""), options);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("TrainerOptions::rate_factor returns nan after 2 steps"));
+}
+
 TEST_F(RatesTest, APlateauWarmsUp) {
   TrainConfig config = Grouped(
       "schedule { plateau { patience: 0 factor: 0.5 threshold: 10 } warmup: 5 "
