@@ -27,6 +27,7 @@ struct RunOptions {
   std::string output_dir;
   int repeat = 1;
   std::string profile;
+  std::vector<std::string> only;
   std::string image;
 };
 
@@ -51,6 +52,7 @@ absl::StatusOr<std::vector<OpTime>> WriteProfile(const Session& session, const s
 absl::Status Run(const RunOptions& options, const CommonOptions& common) {
   SessionOptions session_options = common.session();
   session_options.profile = !options.profile.empty();
+  session_options.outputs = options.only;
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Load(options.model, session_options));
   InputOptions input_options = options.inputs;
@@ -118,6 +120,8 @@ void AddRun(CommandLine& line, CommonOptions& common) {
                  "'mean: 0.5 deviation: 0.5 step { resize { height: 32 width: 32 } }'");
   command.Option("--output-dir", options->output_dir,
                  "write every output as NAME.npy, maps as NAME.json");
+  command.Option("--output", options->only,
+                 "compute this value instead of the model's outputs: one of them, or any other");
   command.Option("--repeat", options->repeat, "run N times and print latencies",
                  {.positive = true});
   command.Option("--profile", options->profile, "write a Chrome trace");

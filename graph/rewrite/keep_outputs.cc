@@ -19,11 +19,8 @@ class Mover {
     made_.metadata = std::move(from.metadata);
   }
 
-  absl::Status Run(absl::Span<const int> kept) {
+  absl::Status Run(absl::Span<const ValueId> outputs) {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, from_.TopologicalOrder());
-    std::vector<ValueId> outputs;
-    for (const int position : kept)
-      outputs.push_back(from_.outputs()[static_cast<size_t>(position)]);
     Need(outputs);
     std::vector<NodeId> nodes;  // the last one first
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
@@ -53,7 +50,7 @@ class Mover {
  private:
   bool needed(ValueId id) const { return needed_[static_cast<size_t>(id.index)]; }
   ValueId& moved(ValueId id) { return to_[static_cast<size_t>(id.index)]; }
-  void Need(const std::vector<ValueId>& ids) {
+  void Need(absl::Span<const ValueId> ids) {
     for (const ValueId id : ids) {
       if (id.valid()) needed_[static_cast<size_t>(id.index)] = true;
     }
@@ -94,6 +91,13 @@ class Mover {
 
 absl::StatusOr<Graph> KeepOutputs(Graph graph, absl::Span<const int> kept,
                                   std::vector<ValueId>* moved) {
+  std::vector<ValueId> outputs;
+  for (const int position : kept) outputs.push_back(graph.outputs()[static_cast<size_t>(position)]);
+  return KeepValues(std::move(graph), outputs, moved);
+}
+
+absl::StatusOr<Graph> KeepValues(Graph graph, absl::Span<const ValueId> kept,
+                                 std::vector<ValueId>* moved) {
   Mover mover(graph);
   ONWARD_RETURN_IF_ERROR(mover.Run(kept));
   if (moved != nullptr) *moved = mover.to();

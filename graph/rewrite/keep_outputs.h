@@ -15,4 +15,8 @@ namespace onward {
 absl::StatusOr<Graph> KeepOutputs(Graph graph, absl::Span<const int> kept,
                                   std::vector<ValueId>* moved = nullptr);
 
+// The same with these values of the graph as its outputs, whether they are outputs or not.
+absl::StatusOr<Graph> KeepValues(Graph graph, absl::Span<const ValueId> kept,
+                                 std::vector<ValueId>* moved = nullptr);
+
 }  // namespace onward

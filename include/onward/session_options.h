@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,6 +35,9 @@ struct SessionOptions {
   // The session only explains what it would do: it needs no device of its provider, and Run is
   // FailedPrecondition.
   bool plan_only = false;
+  // The values that are computed, in place of the model's outputs: some of these, or others of its
+  // graph by their names in the file. What only the rest needs is left out. Empty: all outputs.
+  std::vector<std::string> outputs = {};
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
   // The number of runs whose memory is kept for later ones; the longest unused goes.
   int max_idle_runs = 16;
