@@ -1,4 +1,4 @@
-// How far values are from those that a reference gives.
+// Differences between values and those that a reference gives.
 #pragma once
 
 #include <cstdint>

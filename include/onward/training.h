@@ -44,8 +44,8 @@ struct TrainerOptions {
   std::shared_ptr<const Dataset> evaluation_data = nullptr;
   std::string directory = {};       // a relative path of the model is below it
   std::string data_directory = {};  // relative paths of data are below it; "": `directory`
-  // What the rate of a group of parameters is multiplied by in the step after `steps` steps, beside
-  // its schedule, as PyTorch's LambdaLR does: a function of these numbers alone, so that a training
+  // Multiplies the rate of a group of parameters in the step after `steps` steps, beside its
+  // schedule, as PyTorch's LambdaLR does: a function of these numbers alone, so that a training
   // that resumes continues with the same rates. `group`: in the config's order, the rest of the
   // parameters last. A factor that is negative or not finite ends the training (InvalidArgument).
   std::function<double(int64_t steps, int64_t group)> rate_factor = nullptr;

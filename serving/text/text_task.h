@@ -29,7 +29,7 @@ struct TextTask {
   std::vector<std::string> prompt_texts;  // for `echo`
   bool stream = false;
   bool include_usage = false;  // at a stream's end
-  // Of response_format, or of the calls that tool_choice wants; null: any text.
+  // The grammar of response_format, or of the calls that tool_choice wants; null: any text.
   std::shared_ptr<generation::GrammarMasks> grammar;
   ToolSyntax tools = ToolSyntax::kNone;  // of calls that the text may have
 };

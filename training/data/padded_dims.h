@@ -12,8 +12,8 @@
 
 namespace onward::training {
 
-// Of these fields of an example; empty: the example is broken. An example of several is read once
-// as a whole, as fields are often made of each other (tokens, masks, types). Errors as
+// The dims of these fields of an example; empty: the example is broken. An example of several is
+// read once as a whole, as fields are often made of each other (tokens, masks, types). Errors as
 // Dataset::Read.
 absl::StatusOr<std::vector<Dims>> DimsOfFields(const Dataset& data, absl::Span<const size_t> fields,
                                                int64_t index);
