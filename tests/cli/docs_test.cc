@@ -40,10 +40,11 @@ using testing::Page;
 using testing::ReadPage;
 
 // Of the pages that people write; docs/ops.md and docs/conformance.md are generated.
-const char* const kPages[] = {"README.md",         "CONTRIBUTING.md",      "docs/architecture.md",
-                              "docs/cli.md",       "docs/data.md",         "docs/dependencies.md",
-                              "docs/exporters.md", "docs/from_pytorch.md", "docs/serving.md",
-                              "docs/training.md"};
+const char* const kPages[] = {
+    "README.md",         "CONTRIBUTING.md",      "docs/architecture.md",
+    "docs/cli.md",       "docs/data.md",         "docs/dependencies.md",
+    "docs/exporters.md", "docs/from_pytorch.md", "docs/from_onnxruntime.md",
+    "docs/serving.md",   "docs/training.md"};
 
 std::string Source(const std::string& path) { return absl::StrCat(ONWARD_SOURCE_DIR, "/", path); }
 
