@@ -32,6 +32,17 @@ size_t HeldAtEnd(std::string_view text) {
   return text.size() - (last == before.npos ? 0 : last + 1);
 }
 
+// The place of the tag that ends a call; npos: it is not there yet. Strings may have the tag, too.
+size_t EndOfCall(std::string_view text) {
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') in_string = !in_string;
+    if (text[i] == '\\' && in_string) ++i;
+    if (!in_string && text.substr(i, kEnd.size()) == kEnd) return i;
+  }
+  return text.npos;
+}
+
 std::optional<ToolCall> CallOf(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return std::nullopt;
   auto arguments = json.find("arguments");
@@ -124,7 +135,7 @@ ToolCallReader::Read ToolCallReader::Push(std::string_view piece) {
 
 void ToolCallReader::PushTags(Read& read) {
   while (true) {
-    const size_t at = held_.find(inside_ ? kEnd : kBegin);
+    const size_t at = inside_ ? EndOfCall(held_) : held_.find(kBegin);
     if (at == held_.npos) break;
     if (inside_) {
       std::vector<ToolCall> calls = CallsOf(Trimmed(std::string_view(held_).substr(0, at)));

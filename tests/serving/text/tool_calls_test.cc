@@ -43,6 +43,10 @@ TEST(ToolCallsTest, BetweenTags) {
 <tool_call>{"name":"b","arguments":"{\"x\": 1}"}</tool_call>
 )",
              "I look.", {"a {}", R"(b {"x": 1})"});
+  // Strings may have the tags, and quotes.
+  ExpectRead(kTags,
+             R"(<tool_call>{"name":"f","arguments":{"s":"\"</tool_call>"}}</tool_call> done)",
+             " done", {R"(f {"s":"\"</tool_call>"})"});
   ExpectRead(kTags, "a < b, <tool_calls> ", "a < b, <tool_calls> ", {});
   // No calls: they stay as they are.
   for (const char* text :
