@@ -97,7 +97,9 @@ constexpr Row<RecordField> kRecord[] = {
 
 constexpr char kOfCompletions[] = "with `next` the ids are what a language model completes";
 constexpr Row<TokensField> kTokens[] = {
-    {"special", [](const TokensField& tokens) { return tokens.next().empty(); }, kOfCompletions}};
+    {"special", [](const TokensField& tokens) { return tokens.next().empty(); }, kOfCompletions},
+    {"tools", [](const TokensField& tokens) { return tokens.chat(); },
+     "without `chat` no template shows them"}};
 
 constexpr Row<DataConfig> kData[] = {
     {"prefetch", [](const DataConfig& data) { return data.workers() > 0; },

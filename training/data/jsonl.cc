@@ -178,7 +178,8 @@ class Jsonl : public Dataset {
     const auto record = nlohmann::ordered_json::parse(line);
     const auto* messages = Find(record, tokens.columns()[0]);
     if (messages == nullptr) return absl::InvalidArgumentError("there is no such member");
-    return tokens.AppendChat(*messages, example);
+    const auto* tools = tokens.tools().empty() ? nullptr : Find(record, tokens.tools());
+    return tokens.AppendChat(*messages, tools, example);
   }
 
   // `bytes`: of the line, which has no more elements than that.

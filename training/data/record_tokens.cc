@@ -67,6 +67,7 @@ absl::StatusOr<RecordTokens> RecordTokens::Make(const TokensField& config,
   made.columns_.assign(config.column().begin(), config.column().end());
   made.most_ = config.has_max_length() ? static_cast<size_t>(config.max_length())
                                        : std::numeric_limits<size_t>::max();
+  made.tools_ = config.tools();
   made.special_ = config.special();
   made.fixed_ = config.pad_to_max_length();
   made.pad_ = made.tokenizer_.pad().value_or(made.tokenizer_.eos().value_or(0));
@@ -113,6 +114,7 @@ absl::Status RecordTokens::Append(const std::vector<std::string_view>& texts,
 }
 
 absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
+                                      const nlohmann::ordered_json* tools,
                                       std::vector<Tensor>& example) const {
   if (!messages.is_array() || messages.empty())
     return absl::InvalidArgumentError("it is not an array of messages");
@@ -120,6 +122,16 @@ absl::Status RecordTokens::AppendChat(const nlohmann::ordered_json& messages,
                                       {"add_generation_prompt", false},
                                       {"bos_token", TextOf(tokenizer_, tokenizer_.bos())},
                                       {"eos_token", TextOf(tokenizer_, tokenizer_.eos())}};
+  if (tools != nullptr && !tools->is_null()) {
+    variables["tools"] = tools->is_string()
+                             ? nlohmann::ordered_json::parse(tools->get<std::string>(), nullptr,
+                                                             /*allow_exceptions=*/false)
+                             : *tools;
+    if (!variables["tools"].is_array())
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", tools_, "' is not an array of tools, nor JSON of one in a string"));
+    if (variables["tools"].empty()) variables.erase("tools");
+  }
   ONWARD_ASSIGN_OR_RETURN(const std::string whole, chat_->Render(variables));
   variables["messages"].erase(messages.size() - 1);
   variables["add_generation_prompt"] = true;

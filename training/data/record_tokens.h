@@ -30,8 +30,11 @@ class RecordTokens {
                       std::vector<Tensor>& example) const;
   // Returns whether the column has messages, for AppendChat, in place of texts.
   bool is_chat() const { return chat_.has_value(); }
+  // The name of the member with the tools of a conversation; "": there is none.
+  const std::string& tools() const { return tools_; }
+  // `tools`: an array, or a string of JSON with one; null: the conversation has none.
   absl::Status AppendChat(const nlohmann::ordered_json& messages,
-                          std::vector<Tensor>& example) const;
+                          const nlohmann::ordered_json* tools, std::vector<Tensor>& example) const;
 
  private:
   explicit RecordTokens(files::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
@@ -47,6 +50,7 @@ class RecordTokens {
   files::Tokenizer tokenizer_;
   std::optional<files::ChatTemplate> chat_;
   std::vector<std::string> columns_;
+  std::string tools_;
   std::vector<Field> fields_;
   size_t most_ = 0;
   bool special_ = true, fixed_ = false;

@@ -42,6 +42,10 @@ constexpr Case kCases[] = {
      "data { text { path: \"t\" window: 4 tokens: TOKENIZER tokenizer: \"v\" } }"},
     {"data { text { path: \"t\" window: 4 random: true stride: 2 } }", "data.text.stride",
      "data { text { path: \"t\" window: 4 stride: 2 } }"},
+    {"data { jsonl { path: \"c\" tokens { column: \"a\" tokenizer: \"t\" tools: \"b\" } } }",
+     "data.jsonl.tokens[0].tools",
+     "data { jsonl { path: \"c\" tokens { column: \"a\" tokenizer: \"t\" next: \"n\" chat: true "
+     "tools: \"b\" } } }"},
     {"data { images { step { flip {} } step { resize { shorter: 8 width: 9 } } } }",
      "data.images.step[1].resize.width",
      "data { images { step { resize { height: 8 width: 9 } } } }"},

@@ -170,6 +170,37 @@ TEST_F(RecordTokensTest, ArgumentsOfCallsAreObjectsToTheTemplate) {
   EXPECT_THAT(Numbers(example->at(1)), ElementsAre(-100, -100, -100, 4, 7));
 }
 
+TEST_F(RecordTokensTest, TheTemplateShowsTools) {
+  scratch_.Write("chat_template.jinja",
+                 "{% if tools %}{{ tools[0].function.name }} . {% endif %}"
+                 "{% for m in messages %}{{ m.role }} {{ m.content }} . {% endfor %}"
+                 "{% if add_generation_prompt %}c {% endif %}");
+  const std::string messages =
+      R"("m": [{"role": "a", "content": "b"}, {"role": "c", "content": "a"}])";
+  scratch_.Write(
+      "x.jsonl",
+      absl::StrCat("{", messages, R"(, "t": [{"function": {"name": "b"}}]})", "\n",  //
+                   "{", messages, R"(, "t": "[{\"function\": {\"name\": \"b\"}}]"})", "\n", "{",
+                   messages, R"(, "t": null})", "\n", "{", messages, R"(, "t": []})", "\n", "{",
+                   messages, "}\n", "{", messages, R"(, "t": "b"})", "\n"));
+  const auto data = Open(
+      "jsonl { path: 'x.jsonl' tokens { column: 'm' tokenizer: '.' chat: true types: '' mask: ''"
+      " next: 'label' tools: 't' } }",
+      /*bert=*/true);
+  ASSERT_TRUE(data.ok()) << data.status();
+  for (int64_t i = 0; i < 5; ++i) {
+    const auto example = (*data)->Read(i, 0);
+    ASSERT_TRUE(example.ok()) << example.status();
+    // "a b . c" and "a .", behind "b ." where there is a tool
+    if (i < 2) {
+      EXPECT_THAT(Numbers(example->at(0)), ElementsAre(5, 7, 4, 5, 7, 6, 4)) << i;
+    } else {
+      EXPECT_THAT(Numbers(example->at(0)), ElementsAre(4, 5, 7, 6, 4)) << i;
+    }
+  }
+  EXPECT_THAT((*data)->Read(5, 0).status().message(), HasSubstr("'t' is not an array of tools"));
+}
+
 TEST_F(RecordTokensTest, ErrorsNameColumnAndLine) {
   scratch_.Write("x.jsonl", "{\"text\": 3}\n");
   scratch_.Write("x.csv", "label,text\n1,a\xff\n");
