@@ -1,9 +1,9 @@
 #include "files/tokenizer/read_json.h"
 
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "files/json_depth.h"
 #include "files/utf8.h"
 #include "onward/status.h"
 
@@ -12,30 +12,10 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-// Lists and objects inside each other, quotes aside.
-int Depth(std::string_view json) {
-  int depth = 0, deepest = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return deepest;
-}
-
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ReadJson(std::string_view bytes) {
-  if (Depth(bytes) > kDeepest)
+  if (files::JsonDepth(bytes) > kDeepest)
     return absl::InvalidArgumentError(absl::StrCat("is nested more than ", kDeepest, " times"));
   try {
     return nlohmann::json::parse(bytes);

@@ -1,0 +1,13 @@
+// Depth of JSON from strangers, before it is parsed: what copies or prints a document goes as deep
+// into the stack.
+#pragma once
+
+#include <string_view>
+
+namespace onward::files {
+
+// The number of lists and objects that lie inside each other, those in strings aside. Of bytes that
+// are not JSON it is some number that is not less than a parser would meet.
+int JsonDepth(std::string_view json);
+
+}  // namespace onward::files
