@@ -7,7 +7,7 @@
 namespace onward::files {
 
 // The number of lists and objects that lie inside each other, those in strings aside. Of bytes that
-// are not JSON it is some number that is not less than a parser would meet.
+// are not JSON it is not less than a parser meets before it finds that out.
 int JsonDepth(std::string_view json);
 
 }  // namespace onward::files

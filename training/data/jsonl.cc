@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "files/json_depth.h"
 #include "files/mapped_file.h"
 #include "graph/base/checked.h"
 #include "onward/status.h"
@@ -16,6 +17,8 @@ namespace onward::training {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kDeepest = 64;  // lists and objects inside each other
 
 struct Member {
   RecordElements elements;
@@ -144,6 +147,9 @@ class Jsonl : public Dataset {
 
   absl::StatusOr<std::vector<Tensor>> Parse(std::string_view line,
                                             std::optional<size_t> only) const {
+    if (files::JsonDepth(line) > kDeepest)
+      return absl::InvalidArgumentError(
+          absl::StrCat("lists and objects lie inside each other more than ", kDeepest, " times"));
     const json record = json::parse(line, nullptr, false);
     if (record.is_discarded()) return absl::InvalidArgumentError("not JSON");
     if (!record.is_object()) return absl::InvalidArgumentError("not a JSON object");

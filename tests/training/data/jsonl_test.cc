@@ -71,6 +71,20 @@ TEST_F(JsonlTest, ListsOfAnyLengthArePadded) {
                        Tensor::Of<int64_t>({3, 3}, {1, 2, 3, -100, -100, -100, 4, -100, -100})));
 }
 
+// Whoever copied such a document would run out of stack.
+TEST_F(JsonlTest, DeepLinesAreBroken) {
+  const std::string x = "field { name: 'x' element: INT64 }";
+  const auto line = [](int64_t depth) {
+    const auto many = static_cast<size_t>(depth - 1);  // within the object
+    return absl::StrCat("{\"x\": 1, \"y\": ", std::string(many, '['), std::string(many, ']'),
+                        "}\n");
+  };
+  EXPECT_EQ(Error(line(64), x), "OK");
+  EXPECT_THAT(Error(line(65), x), HasSubstr("inside each other more than 64 times"));
+  EXPECT_THAT(Error(line(1'000'000), x), HasSubstr("x.jsonl' line 1"));
+  EXPECT_EQ(Error("{\"x\": 1, \"y\": \"" + std::string(1000, '[') + "\"}", x), "OK");
+}
+
 TEST_F(JsonlTest, BrokenLinesAreNamed) {
   const std::string x = "field { name: 'x' element: INT64 }";
   EXPECT_THAT(Error("{\"x\":1}\n\n{\"x\":1\n", x, 1), HasSubstr("x.jsonl' line 3: not JSON"));
