@@ -19,6 +19,11 @@ void AppendDecimal(T number, std::string& text) {
         text += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
         return;
       }
+      // Readers take -0 for an integer, which has no sign then.
+      if (number == 0 && std::signbit(number)) {
+        text += "-0.0";
+        return;
+      }
     }
     char digits[40];
     const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;

@@ -130,7 +130,7 @@ TEST(InferReply, RoundTrips) {
   EXPECT_EQ(written->content_type, "application/json");
   EXPECT_EQ(written->body,
             R"({"model_name":"m","model_version":"1","id":"an id","outputs":[)"
-            R"({"name":"y","datatype":"FP32","shape":[2,2],"data":[0.1,-0,1e-45,3.4028235e+38]},)"
+            R"({"name":"y","datatype":"FP32","shape":[2,2],"data":[0.1,-0.0,1e-45,3.4028235e+38]},)"
             R"({"name":"b","datatype":"BOOL","shape":[2],"data":[true,false]},)"
             "{\"name\":\"s\",\"datatype\":\"BYTES\",\"shape\":[2],"
             "\"data\":[\"a\\\"b\",\"\xc3\xa9\\n\"]}]}");
