@@ -82,7 +82,7 @@ class Comparison {
   ValueComparison Finish() {
     if (finite_ > 0) result_.mean_error = error_sum_ / static_cast<double>(finite_);
     const double norms = std::sqrt(norm_) * std::sqrt(reference_norm_);
-    if (norms > 0) result_.cosine_distance = std::max(0.0, 1 - product_ / norms);
+    if (norms > 0 && error_sum_ > 0) result_.cosine_distance = std::max(0.0, 1 - product_ / norms);
     if (norms == 0 && norm_ != reference_norm_) result_.cosine_distance = 1;
     return std::move(result_);
   }

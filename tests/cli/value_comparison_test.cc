@@ -33,6 +33,8 @@ TEST(CompareValues, NotANumberAndInfinityEqualThemselves) {
   const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
   const Tensor special = Tensor::Of<float>({3}, {nan, infinity, 1});
   EXPECT_TRUE(Compared(special, special).within());
+  const Tensor thirds = Tensor::Of<double>({3}, {1. / 3, 2. / 3, 1e-9});
+  EXPECT_EQ(Compared(thirds, thirds).cosine_distance, 0);
   const auto wrong = Compared(special, Tensor::Of<float>({3}, {0, -infinity, 1}));
   EXPECT_EQ(wrong.beyond, 2);
   EXPECT_EQ(wrong.max_error, 0);  // of finite ones
