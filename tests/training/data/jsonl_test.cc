@@ -102,7 +102,7 @@ TEST_F(JsonlTest, BrokenLinesAreNamed) {
   EXPECT_THAT(Error("{\"x\":[[1,2],3]}\n", list), HasSubstr("differ in length"));
   EXPECT_THAT(Error("{\"x\":[1,2]}\n", "field { name: 'x' dim: 3 }"),
               HasSubstr("a list of 2 where 3 are needed"));
-  EXPECT_THAT(Error(std::string(200000, '['), x), HasSubstr("not JSON"));
+  EXPECT_THAT(Error(std::string(200000, '['), x), HasSubstr("more than 64 times"));
   EXPECT_THAT(Error("{\"x\":1}", "field { name: 'x' column: 'a' column: 'b' }"),
               HasSubstr("more than one member"));
 }
