@@ -40,7 +40,7 @@ TEST(Usage, UnknownCommandsAreNamedWithTheClosest) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.error,
               AllOf(HasSubstr("error: there is no command 'trian'; did you mean 'train'?"),
-                    HasSubstr("The commands are run, inspect, explain,")));
+                    HasSubstr("The commands are run, compare, inspect, explain,")));
   EXPECT_THAT(Call("xyzzyxyzzy").error, HasSubstr("there is no command 'xyzzyxyzzy'\n"));
   for (const char* none : {"", "--jsn", "--json"}) {
     EXPECT_EQ(Call(none).code, 2) << none;
