@@ -184,7 +184,9 @@ KeyRange AttendedKeys(const AttentionAttributes& attributes, const AttentionGeom
   KeyRange range = {0, total};
   if (nonpad >= 0) range.end = std::min(range.end, nonpad);
   if (attributes.causal) range.end = std::min(range.end, position + 1);
-  if (attributes.right_window >= 0 && attributes.right_window < total)
+  // No sum with a window, which may be the largest int64, before it is known to be small. Positions
+  // may be negative: fewer keys are valid than there are queries.
+  if (attributes.right_window >= 0 && attributes.right_window < total - position)
     range.end = std::min(range.end, position + attributes.right_window + 1);
   if (attributes.left_window >= 0 && attributes.left_window <= position)
     range.begin = position - attributes.left_window;
