@@ -203,9 +203,9 @@ TEST(GradientKernels, MaxPoolGradientOfSquares) {
                  "onward",  {{"kernel_shape", two}, {"strides", two}},
                  {x, dy},   {dx}};
     op.rtol = op.atol = 0;
-    EXPECT_GT(ExpectFastKernels(op), 2);
+    EXPECT_GE(ExpectFastKernels(op), 2);
     op.inputs[0] = testing::Narrowed(x, DType::kBFloat16);
-    EXPECT_GT(ExpectFastKernels(op), 2);
+    EXPECT_GE(ExpectFastKernels(op), 2);
   }
 }
 
