@@ -14,7 +14,7 @@ using onward::testing::Reply;
 using ::testing::HasSubstr;
 
 constexpr char kMessages[] = "{% for m in messages %}{{ m.content }}{% endfor %}";
-// What templates of models say of calls.
+// Templates of models show their calls so.
 constexpr char kHermes[] = R"({# <tool_call>\n{"name": , "arguments": }\n</tool_call> #})";
 constexpr char kLlama[] = R"({# {"name": function name, "parameters": dictionary} #})";
 constexpr char kMistral[] = R"({# [TOOL_CALLS] [{"name": , "arguments": }] #})";
