@@ -131,11 +131,7 @@ void AddCompare(CommandLine& line, CommonOptions& common) {
   command.Option("reference", options->reference,
                  "another ONNX file, or a directory with NAME.npy of each output",
                  {.required = true});
-  command.Option("--input", options->inputs.inputs,
-                 "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
-  command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
-  command.Option("--shape", options->inputs.shapes,
-                 "NAME=1x3x224x224: dims of a drawn or inline input");
+  AddInputOptions(command, options->inputs);
   command.Option("--rtol", options->tolerance.rtol, "of floats: |a - b| <= atol + rtol |b|");
   command.Option("--atol", options->tolerance.atol, "see --rtol");
   command.Do([options, &common] {

@@ -262,6 +262,13 @@ absl::StatusOr<Session::Inputs> MakeInputs(const std::vector<ValueInfo>& declare
   return inputs;
 }
 
+void AddInputOptions(Command& command, InputOptions& options) {
+  command.Option("--input", options.inputs,
+                 "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
+  command.Flag("--random", options.random, "draw the inputs that are not given");
+  command.Option("--shape", options.shapes, "NAME=1x3x224x224: dims of a drawn or inline input");
+}
+
 absl::Status CheckAllGiven(const std::vector<ValueInfo>& declared, const Session::Inputs& inputs) {
   for (const ValueInfo& info : declared) {
     if (inputs.contains(info.name) || info.optional || info.type.kind == Type::Kind::kOptional)

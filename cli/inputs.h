@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/command_line.h"
 #include "onward/session.h"
 #include "training/data/model_notes.h"
 
@@ -20,6 +21,9 @@ struct InputOptions {
   // The preparation of image files; none: their pixels are taken as 0 to 255.
   std::optional<training::ImageNote> image;
 };
+
+// Adds --input, --random and --shape. The options must outlive the parsing.
+void AddInputOptions(Command& command, InputOptions& options);
 
 // Reads, parses or draws every input of the model. An input that is neither given nor optional is
 // an error unless `random`. Drawn inputs take the sizes of symbols from the shapes and inputs that

@@ -110,11 +110,7 @@ void AddRun(CommandLine& line, CommonOptions& common) {
                  "onward run resnet.onnx --input image=cat.npy --output-dir out\n"
                  "  onward run bert.onnx --input ids=101,2054,102 --random --shape mask=1x3");
   command.Option("model", options->model, "ONNX file", {.required = true});
-  command.Option("--input", options->inputs.inputs,
-                 "NAME=FILE (.npy, .pb, .png, .jpg), NAME=1,2,3 or FILE.npz");
-  command.Flag("--random", options->inputs.random, "draw the inputs that are not given");
-  command.Option("--shape", options->inputs.shapes,
-                 "NAME=1x3x224x224: dims of a drawn or inline input");
+  AddInputOptions(command, options->inputs);
   command.Option("--image", options->image,
                  "onward.ImageData in text format, in place of what the model says of its images: "
                  "'mean: 0.5 deviation: 0.5 step { resize { height: 32 width: 32 } }'");
