@@ -346,7 +346,9 @@ inline void FinishByte(const int32_t* sums, int rows, int cols, Int8Finish f, ui
 constexpr int kPeakOperations = 2 * amx_tiles::kPeakWords * kUnit;
 inline void PeakRounds(int64_t rounds, float* sink) { amx_tiles::PeakRounds<true>(rounds, sink); }
 #else
-constexpr int kPeakChains = kRows;
+// Chains of sums enough to hide the latency of a multiply-add. With as few as the rows of AVX2's
+// tile, one or the other of two rates appears by chance.
+constexpr int kPeakChains = 12;
 constexpr int kPeakOperations = 2 * kPeakChains * kLanes * kUnit;
 
 // Hides a value from the compiler, which may then not move it out of a loop.
