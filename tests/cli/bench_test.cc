@@ -110,19 +110,20 @@ TEST_F(BenchCommand, NoKernelPassesThePeak) {
 
 TEST_F(BenchCommand, PeaksByDataTypeAndLevel) {
   nlohmann::json document;
-  double of_float32 = 0;  // what float64 reaches of it; a neighbour may slow one of them down
-  for (int round = 0; round < 5 && std::abs(of_float32 - 0.5) > 0.15; ++round) {
+  // What float64 and int8 reach of float32; a neighbour may slow one of them down.
+  double float64 = 0, int8 = 0;
+  for (int round = 0; round < 5 && (std::abs(float64 - 0.5) > 0.15 || int8 <= 0.9); ++round) {
     document =
         nlohmann::json::parse(Output(directory_, "--peak --threads 1 --json"), nullptr, false);
     ASSERT_TRUE(document.is_object());
-    of_float32 =
-        document["gflops"]["float64"].get<double>() / document["gflops"]["float32"].get<double>();
+    const auto& measured = document["gflops"];
+    float64 = measured["float64"].get<double>() / measured["float32"].get<double>();
+    int8 = measured["int8"].get<double>() / measured["float32"].get<double>();
   }
   const auto& gflops = document["gflops"];
-  const double float32 = gflops["float32"];
-  EXPECT_GT(float32, 1);
-  EXPECT_NEAR(of_float32, 0.5, 0.15);
-  EXPECT_GT(gflops["int8"].get<double>(), 0.9 * float32);
+  EXPECT_GT(gflops["float32"].get<double>(), 1);
+  EXPECT_NEAR(float64, 0.5, 0.15);
+  EXPECT_GT(int8, 0.9);
   EXPECT_EQ(gflops.contains("bfloat16"),
             (kernels::cpu::AllowedTargets() & kernels::cpu::kBf16Targets) != 0);
   const auto& levels = document["memory"];
