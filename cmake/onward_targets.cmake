@@ -24,10 +24,6 @@ set(ONWARD_PRECOMPILED
 
 # onward_precompiled_headers(<target> <owner> <header>...): <owner> compiles the headers, all other targets use its file.
 function(onward_precompiled_headers target owner)
-  # Clang is told of them by an absolute path, for which ccache finds nothing that another clone has compiled.
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    return()
-  endif()
   if(target STREQUAL owner)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   else()
