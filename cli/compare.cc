@@ -1,4 +1,5 @@
-// onward compare: whether a model gives what another one gives, or what was stored.
+// onward compare: whether a model gives what another one gives, what was stored, or what it gives
+// without rewrites.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/inputs.h"
 #include "cli/value_comparison.h"
+#include "cli/wrong_rewrite.h"
 #include "files/npy.h"
 #include "files/write_file.h"
 #include "onward/session.h"
@@ -22,6 +24,7 @@ struct CompareOptions {
   std::string model, reference;
   InputOptions inputs;
   ComparisonTolerance tolerance;
+  bool bisect = false;
 };
 
 std::vector<std::string> NamesOf(const std::vector<ValueInfo>& infos) {
@@ -54,22 +57,26 @@ absl::StatusOr<std::map<std::string, std::string>> Matched(const std::vector<std
   return matched;
 }
 
+// What `given` is to a model whose inputs have other names.
+Session::Inputs Renamed(const Session::Inputs& given,
+                        const std::map<std::string, std::string>& names) {
+  Session::Inputs renamed;
+  for (const auto& [name, from] : names)
+    if (const auto found = given.find(from); found != given.end()) renamed[name] = found->second;
+  return renamed;
+}
+
 // The reference's outputs by the names of the model's.
-absl::StatusOr<Session::Outputs> RunReference(const CompareOptions& options,
-                                              const CommonOptions& common, const Session& model,
+absl::StatusOr<Session::Outputs> RunReference(const std::string& reference,
+                                              const SessionOptions& options, const Session& model,
                                               const Session::Inputs& inputs) {
-  CommonOptions plain = common;
-  plain.precision = "default";
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                          Session::Load(options.reference, plain.session()));
+                          Session::Load(reference, options));
   ONWARD_ASSIGN_OR_RETURN(const auto input_names,
                           Matched(NamesOf(session->inputs()), NamesOf(model.inputs()), "input"));
   ONWARD_ASSIGN_OR_RETURN(const auto output_names,
                           Matched(NamesOf(model.outputs()), NamesOf(session->outputs()), "output"));
-  Session::Inputs given;
-  for (const auto& [name, from] : input_names)
-    if (const auto found = inputs.find(from); found != inputs.end()) given[name] = found->second;
-  ONWARD_ASSIGN_OR_RETURN(Session::Outputs outputs, session->Run(given));
+  ONWARD_ASSIGN_OR_RETURN(Session::Outputs outputs, session->Run(Renamed(inputs, input_names)));
   Session::Outputs named;
   for (const auto& [name, from] : output_names) named[name] = std::move(outputs[from]);
   return named;
@@ -86,6 +93,46 @@ absl::StatusOr<Session::Outputs> ReadReference(const std::string& directory, con
   return outputs;
 }
 
+absl::StatusOr<Session::Outputs> ReferenceOf(const CompareOptions& options,
+                                             const CommonOptions& common, const Session& model,
+                                             const Session::Inputs& inputs) {
+  if (std::filesystem::is_directory(options.reference))
+    return ReadReference(options.reference, model);
+  CommonOptions plain = common;
+  plain.precision = "default";
+  SessionOptions session = plain.session();
+  if (!options.reference.empty()) return RunReference(options.reference, session, model, inputs);
+  session.stop_after_patches = 0;
+  return RunReference(options.model, session, model, inputs);
+}
+
+// Adds the rewrite that is to blame to the document, or prints it.
+absl::Status Bisect(const CompareOptions& options, const CommonOptions& common,
+                    const Session::Inputs& inputs, const Session::Outputs& references,
+                    nlohmann::json& document) {
+  const auto right = [&](Session& session) -> absl::StatusOr<bool> {
+    ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session.Run(inputs));
+    return std::all_of(outputs.begin(), outputs.end(), [&](const auto& output) {
+      return CompareValues(output.second, references.at(output.first), options.tolerance).within();
+    });
+  };
+  ONWARD_ASSIGN_OR_RETURN(const WrongRewrite found,
+                          FindWrongRewrite(options.model, common.session(), right));
+  document["rewrite"] = {{"number", found.number},
+                         {"rewrites", found.rewrites},
+                         {"pass", found.pass},
+                         {"nodes", found.nodes}};
+  if (common.json) return absl::OkStatus();
+  if (found.number == 0) {
+    std::printf("the outputs differ without any rewrite, too: the kernels or the models differ\n");
+    return absl::OkStatus();
+  }
+  std::printf("rewrite %d of %d makes the difference, of the pass %s\n", found.number,
+              found.rewrites, found.pass.c_str());
+  for (const std::string& node : found.nodes) std::printf("  %s\n", node.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status Compare(const CompareOptions& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Load(options.model, common.session()));
@@ -96,9 +143,7 @@ absl::Status Compare(const CompareOptions& options, const CommonOptions& common)
   NoteTakenAsOne(taken_as_one);
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs outputs, session->Run(inputs));
   ONWARD_ASSIGN_OR_RETURN(const Session::Outputs references,
-                          std::filesystem::is_directory(options.reference)
-                              ? ReadReference(options.reference, *session)
-                              : RunReference(options, common, *session, inputs));
+                          ReferenceOf(options, common, *session, inputs));
   nlohmann::json document = {{"outputs", nlohmann::json::array()}};
   bool within = true;
   for (const ValueInfo& info : session->outputs()) {
@@ -111,12 +156,15 @@ absl::Status Compare(const CompareOptions& options, const CommonOptions& common)
     if (!common.json) std::printf("%s: %s\n", info.name.c_str(), comparison.text().c_str());
   }
   document["within"] = within;
+  if (!within && options.bisect)
+    ONWARD_RETURN_IF_ERROR(Bisect(options, common, inputs, references, document));
   if (common.json) std::printf("%s\n", document.dump(2).c_str());
-  return within ? absl::OkStatus()
-                : ErrorWithExitCode(absl::StrCat("the outputs are not those of ", options.reference,
-                                                 " within rtol ", options.tolerance.rtol,
-                                                 " and atol ", options.tolerance.atol),
-                                    kFailed);
+  if (within) return absl::OkStatus();
+  return ErrorWithExitCode(
+      absl::StrCat("the outputs are not those of ",
+                   options.reference.empty() ? "the model without rewrites" : options.reference,
+                   " within rtol ", options.tolerance.rtol, " and atol ", options.tolerance.atol),
+      kFailed);
 }
 
 }  // namespace
@@ -128,12 +176,15 @@ void AddCompare(CommandLine& line, CommonOptions& common) {
                  "onward compare quantized.onnx float.onnx --random --rtol 0.05\n"
                  "  onward compare resnet.onnx from_pytorch --input image=image.npy");
   command.Option("model", options->model, "ONNX file", {.required = true});
-  command.Option("reference", options->reference,
-                 "another ONNX file, or a directory with NAME.npy of each output",
-                 {.required = true});
+  command.Option(
+      "reference", options->reference,
+      "another ONNX file, or a directory with NAME.npy of each output (default: the model "
+      "itself without rewrites)");
   AddInputOptions(command, options->inputs);
   command.Option("--rtol", options->tolerance.rtol, "of floats: |a - b| <= atol + rtol |b|");
   command.Option("--atol", options->tolerance.atol, "see --rtol");
+  command.Flag("--bisect", options->bisect,
+               "where outputs differ, find the rewrite of the model that makes them differ");
   command.Do([options, &common] {
     options->inputs.seed = common.seed.value_or(0);
     return Compare(*options, common);

@@ -82,11 +82,20 @@ TEST_F(CompareTest, StoredOutputs) {
   EXPECT_THAT(log_, HasSubstr("y.npy"));
 }
 
+TEST_F(CompareTest, WithoutAReferenceTheModelHasNoRewrites) {
+  const std::string a = Times("a.onnx", "3.0");
+  EXPECT_EQ(Call(absl::StrCat("compare ", a, " --random --bisect --json")), 0) << log_;
+  const auto document = nlohmann::json::parse(log_, nullptr, false);
+  EXPECT_EQ(document["within"], true) << log_;
+  EXPECT_FALSE(document.contains("rewrite"));
+}
+
 TEST_F(CompareTest, MissingInputsAreNamed) {
   const std::string a = Times("a.onnx", "3.0");
   EXPECT_EQ(Call(absl::StrCat("compare ", a, " ", a)), 1);
   EXPECT_THAT(log_, HasSubstr("missing input 'x'"));
-  EXPECT_EQ(Call(absl::StrCat("compare ", a)), 2);
+  EXPECT_EQ(Call(absl::StrCat("compare ", a)), 1);
+  EXPECT_EQ(Call("compare"), 2);
 }
 
 }  // namespace
