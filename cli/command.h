@@ -55,6 +55,7 @@ void AddLaunch(CommandLine& line, CommonOptions& common);
 void AddServe(CommandLine& line, CommonOptions& common);
 void AddClient(CommandLine& line, CommonOptions& common);
 void AddTrain(CommandLine& line, CommonOptions& common);
+void AddCompletion(CommandLine& line, CommonOptions& common);
 void AddVersion(CommandLine& line, CommonOptions& common);
 
 // A subcommand with the common options and an example at the end of its help.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graph/base/byte_text.h"
 #include "onward/session.h"
 
@@ -74,37 +75,50 @@ std::string ClosestOption(CLI::App& parser) {
 void Command::Option(const std::string& name, std::string& value, const std::string& help,
                      const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);
+  Describe(name, help, rule);
 }
 
 void Command::Option(const std::string& name, std::vector<std::string>& values,
                      const std::string& help, const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, values, help), rule);
+  Describe(name, help, rule);
+  description_->options.back().repeats = true;
 }
 
 void Command::Option(const std::string& name, int& value, const std::string& help,
                      const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);
+  Describe(name, help, rule);
 }
 
 void Command::Option(const std::string& name, uint64_t& value, const std::string& help,
                      const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);
+  Describe(name, help, rule);
 }
 
 void Command::Option(const std::string& name, std::optional<uint64_t>& value,
                      const std::string& help, const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);
+  Describe(name, help, rule);
 }
 
 void Command::Option(const std::string& name, double& value, const std::string& help,
                      const Rule& rule) {
   Constrain(*app_, *app_->add_option(name, value, help), rule);
+  Describe(name, help, rule);
 }
 
 void Command::Flag(const std::string& name, bool& value, const std::string& help,
                    const std::string& excludes) {
   CLI::Option* const flag = app_->add_flag(name, value, help);
   if (!excludes.empty()) flag->excludes(app_->get_option(excludes));
+  Describe(name, help, {});
+  description_->options.back().takes_value = false;
+}
+
+void Command::Describe(const std::string& name, const std::string& help, const Rule& rule) {
+  description_->options.push_back({absl::StrSplit(name, ','), help, rule.one_of});
 }
 
 void Command::Do(std::function<absl::Status()> work, std::function<std::string()> missing) {
@@ -128,7 +142,8 @@ Command CommandLine::Add(const std::string& name, const std::string& summary,
                          const std::string& example) {
   CLI::App* command = parser_->add_subcommand(name, summary);
   command->footer("Example:\n  " + example);
-  return {command, &work_};
+  descriptions_.push_back({name, summary, {{{"--help", "-h"}, "print the help", {}, false}}});
+  return {command, &work_, &descriptions_.back()};
 }
 
 CommandLine::Outcome CommandLine::Parse(int argc, char** argv) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,6 +32,20 @@ struct Rule {
   std::function<std::string(const std::string&)> check = {};
 };
 
+// An option or argument of a command, as its help names it.
+struct OptionDescription {
+  std::vector<std::string> names;  // "--output", "-o"; of an argument its name, without dashes
+  std::string help;
+  std::vector<std::string> one_of = {};  // see Rule
+  bool takes_value = true;
+  bool repeats = false;
+};
+
+struct CommandDescription {
+  std::string name, summary;
+  std::vector<OptionDescription> options;
+};
+
 // One subcommand. The variables given to it must outlive the parsing.
 class Command {
  public:
@@ -57,10 +72,13 @@ class Command {
 
  private:
   friend class CommandLine;
-  Command(CLI::App* app, std::function<absl::Status()>* work) : app_(app), work_(work) {}
+  Command(CLI::App* app, std::function<absl::Status()>* work, CommandDescription* description)
+      : app_(app), work_(work), description_(description) {}
+  void Describe(const std::string& name, const std::string& help, const Rule& rule);
 
   CLI::App* app_;
   std::function<absl::Status()>* work_;
+  CommandDescription* description_;
 };
 
 class CommandLine {
@@ -69,6 +87,9 @@ class CommandLine {
   ~CommandLine();
 
   Command Add(const std::string& name, const std::string& summary, const std::string& example);
+
+  // Of the commands so far, in their order.
+  const std::deque<CommandDescription>& descriptions() const { return descriptions_; }
 
   // Prints help or what is wrong with the command line.
   enum class Outcome { kWork, kHelp, kWrongUsage };
@@ -79,6 +100,7 @@ class CommandLine {
  private:
   std::unique_ptr<CLI::App> parser_;
   std::function<absl::Status()> work_;
+  std::deque<CommandDescription> descriptions_;  // commands point into it
 };
 
 }  // namespace onward::cli

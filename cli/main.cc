@@ -32,9 +32,10 @@ int Main(int argc, char** argv) {
       "Onward runs, inspects, optimises, differentiates, checks and benchmarks ONNX models.",
       "onward", "onward run model.onnx --input image=digit.png");
   CommonOptions common;
-  for (auto add : {AddRun, AddCompare, AddInspect, AddExplain, AddOptimize, AddConvert, AddGradient,
-                   AddTrain, AddLaunch, AddEvaluate, AddPredict, AddExport, AddServe, AddClient,
-                   AddGenerate, AddConformance, AddBench, AddOps, AddVersion})
+  for (auto add : {AddRun,         AddCompare,  AddInspect, AddExplain,    AddOptimize,
+                   AddConvert,     AddGradient, AddTrain,   AddLaunch,     AddEvaluate,
+                   AddPredict,     AddExport,   AddServe,   AddClient,     AddGenerate,
+                   AddConformance, AddBench,    AddOps,     AddCompletion, AddVersion})
     add(line, common);
   const CommandLine::Outcome outcome = line.Parse(argc, argv);
   if (outcome != CommandLine::Outcome::kWork)
