@@ -1,4 +1,5 @@
 // onward evaluate: how good a model is on a data set.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -61,6 +62,15 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
   if (!config.has_evaluation())
     return absl::InvalidArgumentError(
         absl::StrCat("'", options.subject, "' has no evaluation: --data gives the data"));
+  EvaluationConfig& evaluation = *config.mutable_evaluation();
+  for (const OwnMetric& own : evaluation.own()) {
+    std::fprintf(stderr, "warning: '%s' is a metric that only the training's program has\n",
+                 own.name().c_str());
+    if (evaluation.metric() == own.name()) evaluation.clear_metric();
+    auto& also = *evaluation.mutable_also();
+    also.erase(std::remove(also.begin(), also.end(), own.name()), also.end());
+  }
+  evaluation.clear_own();
   for (const std::string& metric : options.metrics) config.mutable_evaluation()->add_also(metric);
   if (options.batch_size > 0) config.mutable_evaluation()->set_batch_size(options.batch_size);
   *config.mutable_data() = config.evaluation().data();

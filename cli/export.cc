@@ -65,10 +65,9 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
   const TrainConfig& config = subject.config->config;
   const bool best = config.has_evaluation() && config.export_().weights() == ExportConfig::BEST;
   if (options.checkpoint.empty() && !best) choice.kind = training::CheckpointChoice::kLast;
-  ONWARD_ASSIGN_OR_RETURN(
-      const training::LoadedCheckpoint chosen,
-      training::ChooseCheckpoint(subject.directories, choice,
-                                 training::LargestIsBest(config.evaluation().metric())));
+  ONWARD_ASSIGN_OR_RETURN(const training::LoadedCheckpoint chosen,
+                          training::ChooseCheckpoint(subject.directories, choice,
+                                                     training::LargestIsBest(config.evaluation())));
   for (const std::string& damaged : chosen.damaged)
     std::fprintf(
         stderr, "warning: %s; %s is exported\n", damaged.c_str(),

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "onward/explanation.h"
 #include "onward/graph.h"
 #include "onward/log.h"
+#include "onward/metric.h"
 #include "onward/session.h"
 #include "onward/tensor.h"
 #include "onward/train_config.h"
@@ -49,6 +51,9 @@ struct TrainerOptions {
   // that resumes continues with the same rates. `group`: in the config's order, the rest of the
   // parameters last. A factor that is negative or not finite ends the training (InvalidArgument).
   std::function<double(int64_t steps, int64_t group)> rate_factor = nullptr;
+  // The metrics that the config declares (evaluation.own), by name; neither has one that the other
+  // lacks.
+  std::map<std::string, MetricFactory> metrics = {};
   std::function<void(const StepReport&)> on_step = nullptr;
   std::function<void(const EvaluationReport&)> on_evaluation = nullptr;
   // Is told of problems that do not end the training: a checkpoint that could not be written or is

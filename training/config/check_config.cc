@@ -82,11 +82,15 @@ void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
     check.Range("every_steps", static_cast<double>(evaluation.every_steps()), 1);
   if (evaluation.has_patience())
     check.Range("patience", static_cast<double>(evaluation.patience()), 1);
-  const absl::Status metric = CheckMetric(evaluation.metric(), config.loss());
+  const absl::Status metric = CheckMetric(evaluation.metric(), evaluation, config.loss());
   if (!metric.ok()) check.Fail("metric", std::string(metric.message()));
   for (int i = 0; i < evaluation.also_size(); ++i) {
-    const absl::Status also = CheckMetric(evaluation.also(i), config.loss());
+    const absl::Status also = CheckMetric(evaluation.also(i), evaluation, config.loss());
     if (!also.ok()) check.Fail(absl::StrCat("also[", i, "]"), std::string(also.message()));
+  }
+  for (int i = 0; i < evaluation.own_size(); ++i) {
+    const absl::Status own = CheckOwnMetric(evaluation, i, config.loss());
+    if (!own.ok()) check.Fail(absl::StrCat("own[", i, "]"), std::string(own.message()));
   }
 }
 

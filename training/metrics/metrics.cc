@@ -96,17 +96,25 @@ Found Find(std::string_view name) {
   return found;
 }
 
+// Null: the config declares none of that name.
+const OwnMetric* FindOwn(const EvaluationConfig& config, std::string_view name) {
+  for (const OwnMetric& own : config.own())
+    if (own.name() == name) return &own;
+  return nullptr;
+}
+
 }  // namespace
 
-absl::Status CheckMetric(std::string_view name, const LossConfig& loss) {
-  if (name == "loss") return absl::OkStatus();
+absl::Status CheckMetric(std::string_view name, const EvaluationConfig& config,
+                         const LossConfig& loss) {
+  if (name == "loss" || FindOwn(config, name) != nullptr) return absl::OkStatus();
   const Found found = Find(name);
   if (found.entry == nullptr) {
     std::string known = "loss";
     for (const MetricEntry& each : kMetrics) absl::StrAppend(&known, ", ", each.name);
-    return absl::InvalidArgumentError(absl::StrCat("must be one of ", known,
-                                                   " (K: a number, such as top_5_accuracy), not '",
-                                                   std::string(name), "'"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "must be one of ", known, " (K: a number, such as top_5_accuracy), or declared by ",
+        "evaluation.own and given by the program, not '", std::string(name), "'"));
   }
   if (found.entry->fits(loss)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(std::string(name), " needs a loss ",
@@ -114,18 +122,68 @@ absl::Status CheckMetric(std::string_view name, const LossConfig& loss) {
                                                  "'; \"loss\" fits"));
 }
 
-bool LargestIsBest(std::string_view metric) {
-  const Found found = Find(metric);
+absl::Status CheckOwnMetric(const EvaluationConfig& config, int index, const LossConfig& loss) {
+  const std::string& name = config.own(index).name();
+  const auto fail = [&](const char* why) {
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' ", why));
+  };
+  if (loss.has_from_model())
+    return fail(
+        "looks at scores and a target, which are not known where the model computes its loss; a "
+        "loss of the config (loss { cross_entropy {} } and the like) names them");
+  if (name.empty()) return fail("is not a name");
+  if (name == "loss" || Find(name).entry != nullptr)
+    return fail("is a metric that needs no declaration; name this one otherwise");
+  if (FindOwn(config, name) != &config.own(index)) return fail("is declared twice");
+  return absl::OkStatus();
+}
+
+absl::Status CheckGivenMetrics(const EvaluationConfig& config,
+                               const std::map<std::string, MetricFactory>& given) {
+  for (const OwnMetric& own : config.own()) {
+    const auto found = given.find(own.name());
+    if (found != given.end() && found->second != nullptr) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.own declares '", own.name(),
+                     "', which the program does not give (TrainerOptions::metrics)"));
+  }
+  for (const auto& [name, factory] : given) {
+    if (FindOwn(config, name) != nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "TrainerOptions::metrics has '", name,
+        "', which the config does not declare: evaluation { own { name: \"", name, "\" } }"));
+  }
+  return absl::OkStatus();
+}
+
+bool LargestIsBest(const EvaluationConfig& config) {
+  if (const OwnMetric* own = FindOwn(config, config.metric())) return own->largest_is_best();
+  const Found found = Find(config.metric());
   return found.entry != nullptr && found.entry->largest_is_best;
 }
 
-std::map<std::string, MadeMetric> MakeMetrics(const std::vector<std::string>& names,
-                                              const LossConfig& loss) {
+bool LooksAtScores(const EvaluationConfig& config) {
+  const std::vector<std::string> names = MetricNames(config);
+  return config.own_size() > 0 || std::any_of(names.begin(), names.end(), [](const auto& name) {
+           const Found found = Find(name);
+           return found.entry != nullptr && found.entry->make != nullptr;
+         });
+}
+
+absl::StatusOr<std::map<std::string, MadeMetric>> MakeMetrics(
+    const EvaluationConfig& config, const LossConfig& loss,
+    const std::map<std::string, MetricFactory>& own) {
   std::map<std::string, MadeMetric> made;
-  for (const std::string& name : names) {
+  for (const std::string& name : MetricNames(config)) {
     const Found found = Find(name);
-    if (found.entry != nullptr && found.entry->make != nullptr)
+    if (found.entry == nullptr) {
+      made[name] = own.at(name)();
+      if (made[name] == nullptr)
+        return absl::InvalidArgumentError(
+            absl::StrCat("TrainerOptions::metrics: '", name, "' returned null"));
+    } else if (found.entry->make != nullptr) {
       made[name] = found.entry->make(loss, found.number);
+    }
   }
   return made;
 }
@@ -156,6 +214,7 @@ std::vector<std::string> MetricNames(const EvaluationConfig& config) {
   };
   add(config.metric());
   for (const std::string& name : config.also()) add(name);
+  for (const OwnMetric& own : config.own()) add(own.name());
   return names;
 }
 

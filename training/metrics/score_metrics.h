@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "onward/metric.h"
 #include "onward/train_config.pb.h"
-#include "training/metrics/metric.h"
 
 namespace onward::training {
 

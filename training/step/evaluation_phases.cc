@@ -69,7 +69,7 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   ONWARD_ASSIGN_OR_RETURN(const Scored scored,
                           AddLoss(sink, config.loss(), output, fields,
                                   {.parts = !config.loss().has_from_model()}, ids));
-  if (!MakeMetrics(MetricNames(config.evaluation()), config.loss()).empty()) {
+  if (LooksAtScores(config.evaluation())) {
     const Expr scores = Identity(scored.scores);  // a node of its own: they may be an output
     ONWARD_RETURN_IF_ERROR(sink.status());
     ids.outputs.scores = AddNamedOutput(model.graph, scores.id(), kScores);

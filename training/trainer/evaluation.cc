@@ -80,9 +80,9 @@ absl::Status NameNonFinite(const absl::Status& status, const Batch& batch, const
 }  // namespace
 
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& config,
-                                    const LossConfig& loss, const EvaluatedPhase& phase) {
-  const std::vector<std::string> names = MetricNames(config);
-  const auto metrics = MakeMetrics(names, loss);
+                                    const LossConfig& loss, const EvaluatedPhase& phase,
+                                    const std::map<std::string, MetricFactory>& own) {
+  ONWARD_ASSIGN_OR_RETURN(const auto metrics, MakeMetrics(config, loss, own));
   const StepOutputs& at = phase.outputs;
   TrainingSession::Outputs outputs;
   Evaluation evaluation;
@@ -114,10 +114,10 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& conf
                                       absl::StrCat("evaluation: ", name, ":")));
   }
   if (evaluation.examples > 0) evaluation.loss = sum / count;
-  for (const std::string& name : names) {
-    const auto own = metrics.find(name);
+  for (const std::string& name : MetricNames(config)) {
+    const auto of_scores = metrics.find(name);
     const std::optional<double> value =
-        own == metrics.end() ? ValueOf(name, evaluation) : own->second->Value();
+        of_scores == metrics.end() ? ValueOf(name, evaluation) : of_scores->second->Value();
     if (value && name != "accuracy") evaluation.metrics[name] = *value;
   }
   return evaluation;

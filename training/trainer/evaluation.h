@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "onward/metric.h"
 #include "onward/session.h"
 #include "onward/train_config.pb.h"
 #include "onward/training_report.h"
@@ -28,8 +29,10 @@ struct EvaluatedPhase {
   RunBatch run;
 };
 
-// One epoch of the loader, from its first batch, with the metrics that `config` asks for.
+// One epoch of the loader, from its first batch, with the metrics that `config` asks for; `own`
+// makes those that it declares.
 absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& config,
-                                    const LossConfig& loss, const EvaluatedPhase& phase);
+                                    const LossConfig& loss, const EvaluatedPhase& phase,
+                                    const std::map<std::string, MetricFactory>& own);
 
 }  // namespace onward::training

@@ -58,7 +58,7 @@ absl::Status TrainingLoop::OpenCheckpoints() {
   options.keep = config_.checkpoint().keep();
   options.keep_every = config_.checkpoint().keep_every();
   options.continues = options_.resume;
-  options.largest_is_best = LargestIsBest(config_.evaluation().metric());
+  options.largest_is_best = LargestIsBest(config_.evaluation());
   if (!options_.resume && !options_.overwrite) {
     ONWARD_ASSIGN_OR_RETURN(const auto earlier, ListCheckpoints(CheckpointDirectories()));
     if (!earlier.empty()) {
@@ -145,7 +145,7 @@ void TrainingLoop::FindBest() {
     why = progress.status();
   }
   const auto next = ChooseCheckpoint(CheckpointDirectories(), {CheckpointChoice::kBest, 0},
-                                     LargestIsBest(config_.evaluation().metric()));
+                                     LargestIsBest(config_.evaluation()));
   const absl::StatusOr<TrainingProgress> progress =
       next.ok() ? ProgressOf(next->state.values) : next.status();
   if (!progress.ok()) return warn(why);

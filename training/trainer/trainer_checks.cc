@@ -31,7 +31,8 @@ absl::Status TrainingLoop::CheckEvaluation() const {
   if (evaluation_loader_ == nullptr) return absl::OkStatus();
   ONWARD_RETURN_IF_ERROR(CheckEvaluationClasses());
   const std::string& metric = config_.evaluation().metric();
-  if (!HasClasses(config_.loss()) || metric == "loss" || metric == "perplexity")
+  if (!HasClasses(config_.loss()) || metric == "loss" || metric == "perplexity" ||
+      options_.metrics.count(metric) > 0)
     return absl::OkStatus();
   const std::string& name = config_.loss().target();
   const ValueInfo* target = nullptr;  // its name here is the longer one where a weight has it too

@@ -37,7 +37,8 @@ absl::StatusOr<Evaluation> TrainingLoop::EvaluateAlone() {
          interrupted_ |= options_.interrupted != nullptr && options_.interrupted();
          if (interrupted_) return absl::CancelledError("interrupted");
          return session_->Step(inputs, outputs, phase);
-       }});
+       }},
+      options_.metrics);
   evaluation_loader_->Rest();
   if (evaluation.ok() && !evaluation->not_finite.empty())
     Warn(absl::StrCat("evaluation.data: the data are not finite, ", evaluation->not_finite));
@@ -59,7 +60,7 @@ absl::StatusOr<EvaluationReport> TrainingLoop::EvaluateNow() {
   report.step = progress_.step;
   report.epoch = loader_->position().epoch;
   const std::string& name = config_.evaluation().metric();
-  const bool maximize = LargestIsBest(name);
+  const bool maximize = LargestIsBest(config_.evaluation());
   const std::optional<double> value = ValueOf(name, report.evaluation);
   if (!value)
     return absl::InvalidArgumentError(absl::StrCat(

@@ -9,6 +9,7 @@
 #include "graph/base/machine_memory.h"
 #include "onward/status.h"
 #include "training/config/check_config.h"
+#include "training/metrics/metrics.h"
 #include "training/prepare/load_model.h"
 #include "training/trainer/phase_sessions.h"
 #include "training/trainer/trained_model.h"
@@ -35,6 +36,7 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(const TrainCo
   if (options.evaluation_data != nullptr) complete.mutable_evaluation()->mutable_data();
   std::optional<Model> model = std::exchange(options.model, std::nullopt);
   ONWARD_RETURN_IF_ERROR(StatusOf(CheckTrainConfig(complete, model.has_value())));
+  ONWARD_RETURN_IF_ERROR(CheckGivenMetrics(complete.evaluation(), options.metrics));
   std::unique_ptr<TrainingLoop> made(new TrainingLoop(complete, std::move(options)));
   ONWARD_RETURN_IF_ERROR(Caught([&] { return made->Open(std::move(model)); }));
   return made;

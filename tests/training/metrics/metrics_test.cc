@@ -136,7 +136,7 @@ TEST(MetricsTest, UndefinedOnesAreLeftOut) {
 
 TEST(MetricsTest, WhatDoesNotFitTheLossIsRefused) {
   const auto error = [](const char* metric, const char* loss) {
-    return std::string(CheckMetric(metric, LossOf(loss)).message());
+    return std::string(CheckMetric(metric, {}, LossOf(loss)).message());
   };
   EXPECT_EQ(error("f1", "nll {}"), "");
   EXPECT_EQ(error("auc", "bce {}"), "");
@@ -156,10 +156,15 @@ TEST(MetricsTest, WhatDoesNotFitTheLossIsRefused) {
 }
 
 TEST(MetricsTest, LargerIsBetterOfSome) {
-  EXPECT_TRUE(LargestIsBest("auc"));
-  EXPECT_TRUE(LargestIsBest("top_5_accuracy"));
-  EXPECT_FALSE(LargestIsBest("loss"));
-  EXPECT_FALSE(LargestIsBest("rmse"));
+  const auto largest_is_best = [](const std::string& metric) {
+    EvaluationConfig config;
+    config.set_metric(metric);
+    return LargestIsBest(config);
+  };
+  EXPECT_TRUE(largest_is_best("auc"));
+  EXPECT_TRUE(largest_is_best("top_5_accuracy"));
+  EXPECT_FALSE(largest_is_best("loss"));
+  EXPECT_FALSE(largest_is_best("rmse"));
   EXPECT_EQ(MetricText("top_5_accuracy", 0.5), "top_5_accuracy 50.00 %");
   EXPECT_EQ(MetricText("f1", 0.5), "f1 0.5000");
 }
