@@ -45,13 +45,13 @@ std::string Quoted(const std::string& text, bool for_zsh) {
   return absl::StrReplaceAll(escaped, {{"'", "'\\''"}});
 }
 
+// What _arguments offers: one of the words, or files.
+std::string ZshValues(const std::vector<std::string>& words) {
+  return words.empty() ? ":value:_files" : absl::StrCat(":value:(", Words(words), ")");
+}
+
 std::string ZshOption(const OptionDescription& option) {
-  std::string rest;
-  if (IsArgument(option) || option.takes_value) {
-    rest = option.one_of.empty() ? ":value:_files"
-                                 : absl::StrCat(":value:(", Words(option.one_of), ")");
-  }
-  if (IsArgument(option)) return absl::StrCat("        '*", rest, "' \\\n");
+  const std::string rest = option.takes_value ? ZshValues(option.one_of) : "";
   std::string lines;
   for (const std::string& name : option.names) {
     absl::StrAppend(&lines, "        '", option.repeats ? "*" : "", name, "[",
@@ -113,8 +113,9 @@ std::string ZshCompletion(const Descriptions& commands) {
   for (const CommandDescription& command : commands) {
     absl::StrAppend(&names, "    '", command.name, ":", Quoted(command.summary, false), "'\n");
     absl::StrAppend(&cases, "    ", command.name, ")\n      _arguments \\\n");
-    for (const OptionDescription& option : command.options) cases += ZshOption(option);
-    absl::StrAppend(&cases, "        ;;\n");
+    for (const OptionDescription& option : command.options)
+      if (!IsArgument(option)) cases += ZshOption(option);
+    absl::StrAppend(&cases, "        '*", ZshValues(ArgumentWords(command)), "' ;;\n");
   }
   return absl::StrCat(
       "#compdef onward\n"
