@@ -1,8 +1,8 @@
 // The bisection of `onward compare --bisect`: a rewrite is told by the last bits that it changes.
 #include "cli/wrong_rewrite.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -35,9 +35,10 @@ class WrongRewriteTest : public ::testing::Test {
       const auto weight = [&](const char* kind, const Dims& dims, float from, float to) {
         return b.Constant(Waves(dims, from, to), absl::StrCat(name, ".", kind));
       };
-      x = Op("Conv", {x, weight("w", {4, 4, 3, 3}, -1, 1)});
-      x = Op("BatchNormalization", {x, weight("scale", {4}, 0.3f, 0.7f), weight("bias", {4}, -1, 1),
-                                    weight("mean", {4}, -1, 1), weight("variance", {4}, 0.3f, 3)});
+      x = expr::Op("Conv", {x, weight("w", {4, 4, 3, 3}, -1, 1)});
+      x = expr::Op("BatchNormalization",
+                   {x, weight("scale", {4}, 0.3f, 0.7f), weight("bias", {4}, -1, 1),
+                    weight("mean", {4}, -1, 1), weight("variance", {4}, 0.3f, 3)});
       x = Identity(Relu(x));
     }
     b.Output("y", x);
@@ -54,8 +55,8 @@ class WrongRewriteTest : public ::testing::Test {
     return outputs->at("y").tensor();
   }
   static bool Same(const Tensor& a, const Tensor& b) {
-    return a.view().bytes() == b.view().bytes() &&
-           std::memcmp(a.data<float>(), b.data<float>(), a.view().bytes()) == 0;
+    return a.num_elements() == b.num_elements() &&
+           std::equal(a.data<float>(), a.data<float>() + a.num_elements(), b.data<float>());
   }
 
   testing::ScratchDirectory directory_;

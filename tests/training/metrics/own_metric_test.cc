@@ -139,10 +139,10 @@ TEST(OwnMetricTest, WhatIsWrongIsSaid) {
                         "\"dice\" } }"));
   EXPECT_THAT(error("metric: 'dice'", "", nullptr), HasSubstr("or declared by evaluation.own"));
   EXPECT_THAT(error("own { name: 'top_3_accuracy' }", "top_3_accuracy", fixed),
-              HasSubstr("own[0]: 'top_3_accuracy' is a metric that needs no declaration"));
+              HasSubstr("own[0] 'top_3_accuracy' is a metric that needs no declaration"));
   EXPECT_THAT(error("own { name: '' }", "", fixed), HasSubstr("'' is not a name"));
   EXPECT_THAT(error("own { name: 'a' } own { name: 'a' }", "a", fixed),
-              HasSubstr("own[1]: 'a' is declared twice"));
+              HasSubstr("own[1] 'a' is declared twice"));
   EXPECT_THAT(error("own { name: 'a' }", "a", fixed, "from_model {}"),
               HasSubstr("'a' looks at scores and a target"));
   EXPECT_THAT(error("own { name: 'a' }", "a", [] { return nullptr; }),
