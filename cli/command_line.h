@@ -88,7 +88,7 @@ class CommandLine {
 
   Command Add(const std::string& name, const std::string& summary, const std::string& example);
 
-  // Of the commands so far, in their order.
+  // Describes the commands so far, in their order.
   const std::deque<CommandDescription>& descriptions() const { return descriptions_; }
 
   // Prints help or what is wrong with the command line.
