@@ -57,7 +57,7 @@ absl::StatusOr<std::map<std::string, std::string>> Matched(const std::vector<std
   return matched;
 }
 
-// What `given` is to a model whose inputs have other names.
+// Returns `given` by the names of another model, from those names to the ones here.
 Session::Inputs Renamed(const Session::Inputs& given,
                         const std::map<std::string, std::string>& names) {
   Session::Inputs renamed;

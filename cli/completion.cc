@@ -45,7 +45,7 @@ std::string Quoted(const std::string& text, bool for_zsh) {
   return absl::StrReplaceAll(escaped, {{"'", "'\\''"}});
 }
 
-// What _arguments offers: one of the words, or files.
+// Makes zsh offer one of the words, or files where there are none.
 std::string ZshValues(const std::vector<std::string>& words) {
   return words.empty() ? ":value:_files" : absl::StrCat(":value:(", Words(words), ")");
 }

@@ -110,7 +110,7 @@ TEST_F(BenchCommand, NoKernelPassesThePeak) {
 
 TEST_F(BenchCommand, PeaksByDataTypeAndLevel) {
   nlohmann::json document;
-  // What float64 and int8 reach of float32; a neighbour may slow one of them down.
+  // The ratios to float32. Other work on the machine may slow one measurement down.
   double float64 = 0, int8 = 0;
   for (int round = 0; round < 5 && (std::abs(float64 - 0.5) > 0.15 || int8 <= 0.9); ++round) {
     document =

@@ -40,7 +40,7 @@ class CompletionTest : public ::testing::Test {
                 0);
     }
   }
-  // What bash offers for the last of the words.
+  // Returns the completions that bash offers for the last of the words.
   std::vector<std::string> Bash(const std::string& words) {
     const std::string script = absl::StrCat(
         "source ", directory_.path("bash"), "; COMP_WORDS=(", words,
@@ -78,7 +78,7 @@ TEST_F(CompletionTest, Fish) {
   EXPECT_THAT(Fish("onward run --"), Not(Contains("--bisect")));
 }
 
-// A terminal in which zsh completes a line to "onward train", and prints it.
+// Zsh completes the value of an option in a pseudo-terminal.
 TEST_F(CompletionTest, Zsh) {
   if (!HasShell("zsh")) GTEST_SKIP() << "needs zsh";
   const std::string file = directory_.Write("complete.zsh", R"(
