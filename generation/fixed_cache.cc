@@ -166,9 +166,7 @@ class Rewriter {
 
   // `to` is read where `from` was, under its name.
   void Replace(ValueId from, const Expr& to) {
-    std::string name = graph_.value(from).name;
-    GraphEdit(graph_).Rename(from, graph_.UniqueName(name + "/before"));
-    GraphEdit(graph_).Rename(to.id(), std::move(name));
+    GraphEdit(graph_).MoveName(from, to.id(), "/before");
     GraphEdit(graph_).ReplaceUses(from, to.id());
   }
 

@@ -168,8 +168,7 @@ void ConvertOutput(Graph& graph, int index, DType dtype) {
   if (from == wide || graph.is_input(from) || graph.is_constant(from) || graph.is_output(from)) {
     AddCast(graph, from, output, "half_floats");
   } else {  // the value itself takes the name
-    edit.Rename(output, graph.UniqueName(absl::StrCat(name, "/replaced")));
-    edit.Rename(from, name);
+    edit.MoveName(output, from, "/replaced");
     edit.SetOutput(index, from);
   }
   if (maker.valid() && from != wide && graph.users(wide).empty() && !graph.is_output(wide))

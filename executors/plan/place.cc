@@ -146,10 +146,8 @@ class Placer {
 
   // The graph output keeps its name: the device value is renamed.
   ValueId OutputOnHost(ValueId output) {
-    const std::string name = graph_.value(output).name;
-    const ValueId copy = AddCopy(output, name + "/on_host", false);
-    GraphEdit(graph_).Rename(output, graph_.UniqueName(name + "/on_device"));
-    GraphEdit(graph_).Rename(copy, name);
+    const ValueId copy = AddCopy(output, graph_.value(output).name + "/on_host", false);
+    GraphEdit(graph_).MoveName(output, copy, "/on_device");
     return copy;
   }
 

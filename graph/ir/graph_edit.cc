@@ -126,6 +126,12 @@ void GraphEdit::Rename(ValueId id, std::string new_name) {
   graph_.names_.emplace(data.name, id.index);
 }
 
+void GraphEdit::MoveName(ValueId from, ValueId to, std::string_view suffix) {
+  std::string name = value(from).name;
+  Rename(from, graph_.UniqueName(name + std::string(suffix)));
+  Rename(to, std::move(name));
+}
+
 void GraphEdit::AddUser(ValueId value, NodeId node) {
   auto& list = graph_.users_[static_cast<size_t>(value.index)];
   const auto it = std::lower_bound(list.begin(), list.end(), node);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onward/graph.h"
@@ -52,6 +53,8 @@ class GraphEdit {
   // the body may read it.
   void RemoveCapture(NodeId id, int subgraph, int capture);
   void Rename(ValueId id, std::string name);
+  // `to` is called what `from` was, which keeps the name with `suffix`.
+  void MoveName(ValueId from, ValueId to, std::string_view suffix);
 
   Type& type(ValueId id) { return value(id).type; }
   std::optional<Tensor>& constant(ValueId id) { return value(id).constant; }

@@ -33,12 +33,10 @@ std::map<std::string, std::vector<std::string>> CutZipMaps(Graph& graph) {
   for (const NodeId id : graph.node_ids()) {
     if (!IsCut(graph, id)) continue;
     const ValueId scores = graph.node(id).inputs[0], maps = graph.node(id).outputs[0];
-    const std::string name = graph.value(maps).name;
-    classes[name] = ClassesOf(graph.node(id));
+    classes[graph.value(maps).name] = ClassesOf(graph.node(id));
     edit.RemoveNode(id);
     edit.ReplaceUses(maps, scores);
-    edit.Rename(maps, graph.UniqueName(name + "/maps"));
-    edit.Rename(scores, name);
+    edit.MoveName(maps, scores, "/maps");
   }
   if (!classes.empty()) edit.Compact();
   return classes;

@@ -195,9 +195,7 @@ class PatchApplication {
     const std::vector<ValueId> outputs = graph_.outputs();
     GraphEdit(graph_).ReplaceUses(from, to, first_node_);
     if (can_take) {
-      std::string name = graph_.value(from).name;
-      GraphEdit(graph_).Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
-      GraphEdit(graph_).Rename(to, std::move(name));
+      GraphEdit(graph_).MoveName(from, to, "_replaced");
     } else if (output) {
       KeepOutput(from, to, outputs);
     }
@@ -263,9 +261,7 @@ class PatchApplication {
     const bool dead = !graph_.value(from).producer.valid() && graph_.users(from).empty() &&
                       !graph_.is_constant(from) && !graph_.is_input(from);
     if (to.index < patch_.first_value_ || !dead || graph_.is_output(to)) return;
-    std::string name = graph_.value(from).name;
-    GraphEdit(graph_).Rename(from, graph_.UniqueName(absl::StrCat(name, "_replaced")));
-    GraphEdit(graph_).Rename(to, std::move(name));
+    GraphEdit(graph_).MoveName(from, to, "_replaced");
   }
 
   void RecordOrigin() {

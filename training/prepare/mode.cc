@@ -45,9 +45,7 @@ void TakePlace(Graph& graph, NodeId id, const std::vector<Expr>& made) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId from = outputs[i];
     if (!from.valid() || i >= made.size() || !made[i].valid()) continue;
-    std::string name = graph.value(from).name;
-    GraphEdit(graph).Rename(from, graph.UniqueName(name + "/before"));
-    GraphEdit(graph).Rename(made[i].id(), std::move(name));
+    GraphEdit(graph).MoveName(from, made[i].id(), "/before");
     GraphEdit(graph).type(made[i].id()) = graph.type(from);
     GraphEdit(graph).ReplaceUses(from, made[i].id());
   }
@@ -293,11 +291,9 @@ absl::Status FreezeBatchNormalization(Model& model, NodeId id, std::vector<Value
   for (size_t i = 1; i < outputs.size(); ++i) {
     if (!outputs[i].valid() || (graph.users(outputs[i]).empty() && !graph.is_output(outputs[i])))
       continue;
-    std::string name = graph.value(outputs[i]).name;
-    GraphEdit(graph).Rename(outputs[i], graph.UniqueName(name + "/before"));
     const Expr present = Identity(inputs[2 + i]);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    GraphEdit(graph).Rename(present.id(), std::move(name));
+    GraphEdit(graph).MoveName(outputs[i], present.id(), "/before");
     GraphEdit(graph).ReplaceUses(outputs[i], present.id());
     for (UpdateBinding& update : model.updates)
       if (update.output == outputs[i]) update.output = present.id();

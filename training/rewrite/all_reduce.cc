@@ -106,9 +106,7 @@ absl::Status AllReduceUpdates(Model& model, std::optional<ValueId>& share) {
     const Expr weight = Cast(BatchShare(sink, share), graph.type(own).dtype);
     const Expr mean = AllReduce(sink.Value(own) * weight);
     ONWARD_RETURN_IF_ERROR(sink.status());
-    const std::string name = graph.value(own).name;
-    GraphEdit(graph).Rename(own, graph.UniqueName(name + "/own"));
-    GraphEdit(graph).Rename(mean.id(), name);
+    GraphEdit(graph).MoveName(own, mean.id(), "/own");
     for (size_t i = 0; i < graph.outputs().size(); ++i)
       if (graph.outputs()[i] == own) GraphEdit(graph).SetOutput(static_cast<int>(i), mean.id());
     update.output = mean.id();
