@@ -34,7 +34,7 @@ struct TensorSource {
   int64_t max_rank = 64;
   // True if external data is read into memory of the tensor's own instead of mapped.
   bool read_files = false;
-  // Answers a tensor without memory where external data cannot be opened.
+  // Gives a tensor without memory where external data cannot be opened.
   bool allow_missing_files = false;
 };
 

@@ -83,7 +83,7 @@ class ExprSink {
   // function of such expressions alone is computed outside the body (see ExprSink::Op for inside).
   std::vector<Expr> If(const Expr& condition, const BranchBody& then_branch,
                        const BranchBody& else_branch);
-  // `trips` and `condition` may be omitted. Answers the carried values, then the collected ones.
+  // `trips` and `condition` may be omitted. Returns the carried values, then the collected ones.
   std::vector<Expr> Loop(const Expr& trips, const Expr& condition, const std::vector<Expr>& carried,
                          const LoopBody& body);
   // Over axis 0 of `scanned`, from the end when `reversed`; then the collected values too are in

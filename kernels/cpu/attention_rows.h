@@ -43,7 +43,7 @@ class AttentionRows {
   BlockKeys KeysOfBlock(const RunContext& context, const AttentionGeometry& g, int64_t batch,
                         int64_t first_query, int64_t rows, int64_t alignment) const;
   // Products scores[j] of the query with keys `block` become probabilities, 0 for those that it
-  // does not attend. Answers those it may attend, within `block`.
+  // does not attend. Returns those it may attend, within `block`.
   KeyRange Softmax(const RunContext& context, const AttentionGeometry& g, int64_t batch,
                    int64_t head, int64_t query, KeyRange block, float* scores) const;
 

@@ -189,7 +189,7 @@ class PairsWeightGradient : public Kernel {
     });
   }
 
-  // Answers the words of a column.
+  // Returns the words of a column.
   int64_t PackPanel(const PairsGradientState& s, const float* dy, int columns, int64_t begin,
                     int64_t end, float* panel) const {
     int64_t words = 0;

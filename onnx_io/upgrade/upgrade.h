@@ -14,7 +14,7 @@ namespace onward::onnx_io {
 // spliced in. Until then `node.schema` is the schema of the node's own opset (a function's may
 // differ from its model's), so `schema->since_version()` is the version whose meaning the node has.
 // Types are inferred beforehand, as far as they can be, so a rule may read ranks. Afterwards every
-// node with a schema has the newest one and its meaning. Answers whether types are to be inferred
+// node with a schema has the newest one and its meaning. Returns whether types are to be inferred
 // again: nodes were added, got a schema, or have one that gives other sizes. Errors name every node
 // that cannot be upgraded.
 absl::StatusOr<bool> UpgradeGraph(Graph& graph);

@@ -36,7 +36,7 @@ class CheckpointWriter {
 
   // Begins to write in a thread and returns; waits first for a write that is not done. The tensors
   // must keep their values: those of TrainingSession do, which never writes to a tensor that
-  // somebody else holds. Answers what Wait would have, of the write before this one: an error such
+  // somebody else holds. Returns what Wait would have, of the write before this one: an error such
   // as a full disk leaves all earlier checkpoints as they are.
   virtual absl::Status Save(TrainingState state) = 0;
   // Until nothing is being written. The error of the last Save, once.

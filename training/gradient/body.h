@@ -93,7 +93,7 @@ Node NodeLike(const Node& node);
 
 // Replaces the node by one with `subgraphs` and `extra_inputs`, whose outputs are those of before,
 // omitted ones added, and new ones: `inserted` of them after the first `at`, `appended` at the end.
-// Answers all outputs.
+// Returns all outputs.
 absl::StatusOr<std::vector<ValueId>> ReplaceNode(GraphSink& sink, NodeId id,
                                                  std::vector<Subgraph> subgraphs,
                                                  const std::vector<ValueId>& extra_inputs,

@@ -23,7 +23,7 @@ struct Saved {
 };
 
 // Replaces the Loop by one that also gives the saved values, whose `outer` is set, and at last the
-// numbers of its iterations: int64[iterations]. Answers its outputs. `original`: the node's body.
+// numbers of its iterations: int64[iterations]. Returns its outputs. `original`: the node's body.
 absl::StatusOr<std::vector<ValueId>> ExtendForward(const GradientScope& scope,
                                                    const Graph& original, size_t states,
                                                    std::vector<Saved>& saved);

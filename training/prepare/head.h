@@ -12,7 +12,7 @@
 namespace onward::training {
 
 // Puts a linear layer on the value that `config` names, drawn from `seed` as torch.nn.Linear is.
-// It becomes the model's only output; what nothing needs any more falls. Answers the names of the
+// It becomes the model's only output; what nothing needs any more falls. Returns the names of the
 // layer's parameters. InvalidArgument: no such value, one that is not a float tensor with a known
 // last dim, a name that is taken.
 absl::StatusOr<std::vector<std::string>> AddHead(const HeadConfig& config, uint64_t seed,

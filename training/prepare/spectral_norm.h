@@ -10,11 +10,11 @@
 namespace onward::training {
 
 // Each spectral norm for whose node `left_out` is false takes its vectors some iterations on, which
-// become state that each run updates. Answers how many there are.
+// become state that each run updates. Returns how many there are.
 absl::StatusOr<int> TrainSpectralNorms(Model& model,
                                        const std::function<bool(const Node&)>& left_out);
 
-// They take the vectors of the state again, which `states` gets. Answers how many there are.
+// They take the vectors of the state again, which `states` gets. Returns how many there are.
 int InferSpectralNorms(Graph& graph, std::vector<ValueId>& states);
 
 }  // namespace onward::training
