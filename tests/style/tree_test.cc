@@ -140,13 +140,13 @@ constexpr const char* kEditors[] = {
     // They change what the graph computes.
     "quantization/half_floats.cc", "quantization/int4_weights.cc", "quantization/static_int8.cc",
     "training/source/merged_weights.cc", "training/source/operand_weights.cc",
-    "training/source/stop_gradients.cc", "training/source/tied_weights.cc",
-    "training/prepare/head.cc", "training/prepare/instance_norm.cc",
-    "training/prepare/master_weights.cc", "training/prepare/mode.cc",
-    "training/prepare/several_values.cc", "training/prepare/spectral_norm.cc",
-    "training/rewrite/all_reduce.cc", "training/rewrite/fuse_attention.cc",
-    "training/rewrite/keep_narrow.cc", "training/rewrite/portable_checks.cc",
-    "training/rewrite/recompute.cc", "training/rewrite/training_names.cc"};
+    "training/source/stop_gradients.cc", "training/prepare/head.cc",
+    "training/prepare/instance_norm.cc", "training/prepare/master_weights.cc",
+    "training/prepare/mode.cc", "training/prepare/several_values.cc",
+    "training/prepare/spectral_norm.cc", "training/rewrite/all_reduce.cc",
+    "training/rewrite/fuse_attention.cc", "training/rewrite/keep_narrow.cc",
+    "training/rewrite/portable_checks.cc", "training/rewrite/recompute.cc",
+    "training/rewrite/training_names.cc"};
 
 bool EditsGraphs(const fs::path& source) {
   const std::vector<std::string> lines = Lines(source);
@@ -520,7 +520,8 @@ TEST(Tree, NamesSayWhatIsInside) {
 // Native readers stumble over these habits. Plain are: returns; continues or resumes; "is not a"
 // ("there is no x" is fine, too); "is not supported".
 TEST(Tree, CommentsAndMessagesAreInPlainEnglish) {
-  static constexpr std::string_view kOdd[] = {" answers ", " Answers ", " goes on", " not done here"};
+  static constexpr std::string_view kOdd[] = {" answers ", " Answers ", " goes on",
+                                              " not done here"};
   static const std::regex is_no(
       "(^|[^A-Za-z])([A-Za-z]+) (is|are|was|were) no ([a-z]+)|\", no [a-z]+\"");
   static const std::set<std::string> kFine = {"better", "longer", "matter", "more"};

@@ -94,7 +94,9 @@ absl::Status RestoreSource(Graph& graph, std::vector<std::string>& initializers,
   ONWARD_RETURN_IF_ERROR(CheckPatterns(options.untied, "untied", initializers));
   std::vector<std::string> untied = options.untied;
   untied.insert(untied.end(), options.kept.begin(), options.kept.end());
-  WarnOfTied(TieTransposedWeights(graph, initializers, untied), log);
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<TiedWeight> tied,
+                          TieTransposedWeights(graph, initializers, untied));
+  WarnOfTied(tied, log);
   WarnOfFolded(FindFoldedWeights(graph, initializers), log);
   return absl::OkStatus();
 }

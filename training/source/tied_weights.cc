@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
-#include "graph/ir/graph_edit.h"
+#include "graph/builder/patch_sink.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/patch.h"
 #include "onward/dtype.h"
 #include "onward/functions.h"
+#include "onward/status.h"
 #include "training/source/torch_export.h"
 
 namespace onward::training {
@@ -62,8 +65,8 @@ bool HoldsSameBytes(const Tensor& a, const Tensor& b) {
 }
 
 // `folded` as a Reshape or Transpose of `base`; omitted where it is neither.
-Expr MadeOf(GraphSink& sink, ValueId base, const Tensor& folded) {
-  const Tensor& from = *sink.graph().constant(base);
+Expr MadeOf(const Graph& graph, PatchSink& sink, ValueId base, const Tensor& folded) {
+  const Tensor& from = *graph.constant(base);
   const Dims dims(folded.dims().begin(), folded.dims().end());
   if (from.num_elements() < 2) return Expr();
   bool all_equal = false;
@@ -74,8 +77,9 @@ Expr MadeOf(GraphSink& sink, ValueId base, const Tensor& folded) {
 }
 
 // Folded initializers of one parameter each, made of the parameter or of the first such one.
-void TieFolded(Graph& graph, const TorchExport& exported, std::vector<std::string>& initializers,
-               absl::Span<const std::string> untied, std::vector<TiedWeight>& tied) {
+absl::Status TieFolded(Graph& graph, const TorchExport& exported,
+                       std::vector<std::string>& initializers, absl::Span<const std::string> untied,
+                       std::vector<TiedWeight>& tied) {
   std::map<std::string, ValueId> bases;
   const std::vector<std::string> all = initializers;
   for (const bool detached : {false, true}) {
@@ -90,24 +94,29 @@ void TieFolded(Graph& graph, const TorchExport& exported, std::vector<std::strin
       const ValueId base = graph.is_constant(parameter) ? parameter : id;
       const auto it = bases.try_emplace(about.parameters[0], base).first;
       if (it->second == id) continue;
-      GraphSink sink(graph, "tied/");
-      Expr made = MadeOf(sink, it->second, *graph.constant(id));
+      Patch patch(absl::StrCat("tie_weights @ ", name), graph);
+      PatchSink sink(patch);
+      Expr made = MadeOf(graph, sink, it->second, *graph.constant(id));
       if (!made.valid()) continue;
       if (detached) made = expr::Op("StopGradient", {made}, {}, kOnwardDomain);
-      GraphEdit(graph).ReplaceUses(id, made.id());
+      ONWARD_RETURN_IF_ERROR(sink.status());
+      patch.Replace(id, made.id());
+      ONWARD_RETURN_IF_ERROR(Apply(graph, std::move(patch)));
       std::erase(initializers, name);
       tied.push_back({name, graph.value(it->second).name});
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::string>& initializers,
-                                             absl::Span<const std::string> untied) {
+absl::StatusOr<std::vector<TiedWeight>> TieTransposedWeights(Graph& graph,
+                                                             std::vector<std::string>& initializers,
+                                                             absl::Span<const std::string> untied) {
   std::vector<TiedWeight> tied;
   const TorchExport exported(graph);
-  TieFolded(graph, exported, initializers, untied, tied);
+  ONWARD_RETURN_IF_ERROR(TieFolded(graph, exported, initializers, untied, tied));
   std::vector<ValueId> embeddings, heads;
   for (const std::string& name : initializers) {
     const ValueId id = graph.FindValue(name);
@@ -124,10 +133,13 @@ std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::stri
                  !all_equal;
         });
     if (embedding == embeddings.end()) continue;
-    GraphSink sink(graph, "tied/");
-    const Expr turned = Transpose(sink.Value(*embedding), {1, 0});
-    GraphEdit(graph).ReplaceUses(head, turned.id());
     const std::string name = graph.value(head).name;
+    Patch patch(absl::StrCat("tie_weights @ ", name), graph);
+    PatchSink sink(patch);
+    const Expr turned = Transpose(sink.Value(*embedding), {1, 0});
+    ONWARD_RETURN_IF_ERROR(sink.status());
+    patch.Replace(head, turned.id());
+    ONWARD_RETURN_IF_ERROR(Apply(graph, std::move(patch)));
     std::erase(initializers, name);
     tied.push_back({name, graph.value(*embedding).name});
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "onward/graph.h"
 
@@ -23,7 +24,8 @@ struct TiedWeight {
 // A file of dynamo=True says what a folded initializer was made of. There any that holds the
 // elements of a parameter of the file, moved, becomes a Transpose or Reshape of it again (behind a
 // StopGradient where the source detaches it), and what is made of another parameter is not tied.
-std::vector<TiedWeight> TieTransposedWeights(Graph& graph, std::vector<std::string>& initializers,
-                                             absl::Span<const std::string> untied);
+absl::StatusOr<std::vector<TiedWeight>> TieTransposedWeights(Graph& graph,
+                                                             std::vector<std::string>& initializers,
+                                                             absl::Span<const std::string> untied);
 
 }  // namespace onward::training

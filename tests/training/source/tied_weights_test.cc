@@ -24,7 +24,9 @@ size_t Count(const std::string& text, const std::vector<std::string>& untied = {
   auto model = testing::ModelFromText(text);
   EXPECT_TRUE(model.ok()) << model.status();
   std::vector<std::string> initializers = {"e", "w"};
-  const auto tied = TieTransposedWeights(model->graph, initializers, untied);
+  const auto made = TieTransposedWeights(model->graph, initializers, untied);
+  EXPECT_TRUE(made.ok()) << made.status();
+  const std::vector<TiedWeight>& tied = *made;
   EXPECT_TRUE(Verify(model->graph).ok()) << Verify(model->graph);
   EXPECT_EQ(initializers.size() + tied.size(), 2u);
   if (tied.empty()) return 0;
