@@ -50,6 +50,14 @@ std::vector<ValueId> Patch::AddNodeWithOutputs(Node node, const std::vector<bool
   return outputs;
 }
 
+void Patch::NameNode(ValueId made, std::string name) {
+  for (Node& node : nodes_) {
+    if (std::find(node.outputs.begin(), node.outputs.end(), made) == node.outputs.end()) continue;
+    node.name = std::move(name);
+    return;
+  }
+}
+
 bool CanTakeOutputName(const Graph& graph, ValueId from, ValueId to) {
   const auto& captures = graph.captures();
   return !graph.is_input(from) && !graph.is_input(to) && !graph.is_output(to) &&

@@ -33,6 +33,8 @@ class Patch {
   std::vector<ValueId> AddNodeWithOutputs(Node node, int num_outputs);
   // Outputs that are not wanted are omitted.
   std::vector<ValueId> AddNodeWithOutputs(Node node, const std::vector<bool>& wanted);
+  // Names the patch's own node that makes `made`; it takes the replaced node's name otherwise.
+  void NameNode(ValueId made, std::string name);
   // Uses of `from`, those by the patch's own nodes excepted, become uses of `to` (old or new).
   // Types must be compatible; a graph output keeps its name, behind an Identity where `to` cannot
   // take it (an input, a capture, another output).

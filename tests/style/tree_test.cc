@@ -145,8 +145,7 @@ constexpr const char* kEditors[] = {
     "training/prepare/mode.cc", "training/prepare/several_values.cc",
     "training/prepare/spectral_norm.cc", "training/rewrite/all_reduce.cc",
     "training/rewrite/fuse_attention.cc", "training/rewrite/keep_narrow.cc",
-    "training/rewrite/portable_checks.cc", "training/rewrite/recompute.cc",
-    "training/rewrite/training_names.cc"};
+    "training/rewrite/recompute.cc", "training/rewrite/training_names.cc"};
 
 bool EditsGraphs(const fs::path& source) {
   const std::vector<std::string> lines = Lines(source);

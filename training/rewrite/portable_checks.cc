@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ir/graph_edit.h"
+#include "graph/builder/patch_sink.h"
 #include "graph/ops/onward_schemas.h"
+#include "graph/rewrite/patch.h"
 #include "onward/functions.h"
 #include "onward/status.h"
 
@@ -17,13 +18,11 @@ using namespace expr;  // NOLINT: reads as formulas
 
 // `expected`, or an index out of bounds where the dims `got` are others; a runtime's error names
 // the node, and so says `what`. Ranks that differ are for the Reshape to `expected` to find.
-Expr Checked(GraphSink& sink, const Expr& got, const Expr& expected, const std::string& what) {
+Expr Checked(Patch& patch, PatchSink& sink, const Expr& got, const Expr& expected,
+             const std::string& what) {
   const Expr equal = ReduceMin(Cast(Op("Equal", {got, expected}), DType::kInt64), {}, false);
   const Expr checked = Gather(Unsqueeze(expected, {0}), sink.Scalar(1, DType::kInt64) - equal, 0);
-  if (checked.valid()) {
-    Graph& graph = sink.graph();
-    GraphEdit(graph).node(graph.value(checked.id()).producer).name = what;
-  }
+  if (checked.valid()) patch.NameNode(checked.id(), what);
   return checked;
 }
 
@@ -34,32 +33,30 @@ std::string WhatIsWrong(const std::string& message) {
 }
 
 absl::Status CheckRequired(Graph& graph, NodeId id) {
-  GraphSink sink(graph, "check/");
   const Node& old = graph.node(id);
+  Patch patch(absl::StrCat("check_shape @ ", old.name), graph);
+  PatchSink sink(patch);
   const std::string what = WhatIsWrong(old.attributes.String("message", ""));
   const bool broadcasts = old.attributes.Int("broadcasts", 0) != 0;
-  const ValueId output = old.outputs[0];
   const Expr x = sink.Value(old.inputs[0]), expected = sink.Value(old.inputs[1]);
   // Only shapes that do not broadcast to `expected` have more elements.
   const Expr fitted = broadcasts ? Reshape(Expand(x, expected), expected, true)
-                                 : Reshape(x, Checked(sink, Shape(x), expected, what), true);
+                                 : Reshape(x, Checked(patch, sink, Shape(x), expected, what), true);
   ONWARD_RETURN_IF_ERROR(sink.status());
-  GraphEdit(graph).type(fitted.id()) = graph.type(output);
-  if (broadcasts) GraphEdit(graph).node(graph.value(fitted.id()).producer).name = what;
-  GraphEdit(graph).ReplaceUses(output, fitted.id());
-  GraphEdit(graph).RemoveNode(id);
-  return absl::OkStatus();
+  if (broadcasts) patch.NameNode(fitted.id(), what);
+  patch.Replace(old.outputs[0], fitted.id());
+  return Apply(graph, std::move(patch));
 }
 
 // The first axis of `inputs` whose dim is `dim`, as a value; none before axis `end` of the last.
-Expr SizeOf(GraphSink& sink, const std::vector<ValueId>& inputs, const Dim& dim, size_t end,
-            std::string* where) {
+Expr SizeOf(const Graph& graph, PatchSink& sink, const std::vector<ValueId>& inputs, const Dim& dim,
+            size_t end, std::string* where) {
   for (const ValueId input : inputs) {
-    const SymbolicDims& shape = *sink.graph().type(input).shape;
+    const SymbolicDims& shape = *graph.type(input).shape;
     const size_t axes = input == inputs.back() ? end : shape.size();
     for (size_t j = 0; dim.symbolic() && j < axes; ++j) {
       if (!shape[j].SameAs(dim)) continue;
-      *where = sink.graph().value(input).name;
+      *where = graph.value(input).name;
       const auto axis = static_cast<int64_t>(j);
       return Shape(sink.Value(input), axis, axis + 1);
     }
@@ -69,15 +66,16 @@ Expr SizeOf(GraphSink& sink, const std::vector<ValueId>& inputs, const Dim& dim,
 
 absl::Status CheckInput(Graph& graph, const std::vector<ValueId>& inputs) {
   const ValueId input = inputs.back();
-  GraphSink sink(graph, "check/");
+  Patch patch(absl::StrCat("check_dims @ ", graph.value(input).name), graph);
+  PatchSink sink(patch);
   const Expr x = sink.Value(input);
-  const Type type = graph.type(input);
+  const Type& type = graph.type(input);
   std::vector<Expr> expected;
   std::string what;
   for (size_t i = 0; i < type.shape->size(); ++i) {
     const auto axis = static_cast<int64_t>(i);
     std::string where;
-    const Expr size = SizeOf(sink, inputs, (*type.shape)[i], i, &where);
+    const Expr size = SizeOf(graph, sink, inputs, (*type.shape)[i], i, &where);
     if (size.valid()) {
       absl::StrAppend(&what, what.empty() ? "" : ", ", "axis ", i, " of the input '",
                       graph.value(input).name, "' is another '", (*type.shape)[i].ToString(),
@@ -86,17 +84,11 @@ absl::Status CheckInput(Graph& graph, const std::vector<ValueId>& inputs) {
     expected.push_back(size.valid() ? size : Shape(x, axis, axis + 1));
   }
   if (what.empty()) return absl::OkStatus();
-  const Expr own = Shape(x);
-  const Expr fitted = Reshape(x, Checked(sink, own, expr::Concat(expected, 0), what), true);
+  const Expr dims = expr::Concat(expected, 0);
+  const Expr fitted = Reshape(x, Checked(patch, sink, Shape(x), dims, what), true);
   ONWARD_RETURN_IF_ERROR(sink.status());
-  GraphEdit(graph).type(fitted.id()) = type;
-  const auto reads = [&](const Expr& made) { return graph.value(made.id()).producer; };
-  std::vector<NodeId> checks = {reads(own), reads(fitted)};
-  for (const Expr& each : expected) checks.push_back(reads(each));
-  GraphEdit(graph).ReplaceUses(input, fitted.id());
-  for (const NodeId id : checks)
-    if (graph.node(id).inputs[0] == fitted.id()) GraphEdit(graph).SetInput(id, 0, input);
-  return absl::OkStatus();
+  patch.Replace(input, fitted.id());
+  return Apply(graph, std::move(patch));
 }
 
 }  // namespace
