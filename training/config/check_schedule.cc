@@ -65,6 +65,8 @@ void CheckSequential(const ScheduleConfig::Sequential& sequential, const std::st
     if (sequential.schedule(i).has_plateau())
       check.Fail(part,
                  "is a plateau, which waits for evaluations and does not depend on the step alone");
+    if (sequential.schedule(i).has_unit())
+      check.Fail(part, "has a `unit` of its own: the whole sequence counts in the outer one");
     CheckSchedule(sequential.schedule(i), absl::StrCat(prefix, part, "."), problem);
   }
 }
@@ -79,6 +81,11 @@ void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
   if (schedule.has_warmup_start() && schedule.warmup() == 0) {
     common.Fail("warmup_start",
                 "does nothing without `warmup`: it is the share of lr that a warm-up starts with");
+  }
+  if (schedule.unit() == ScheduleConfig::EPOCHS && schedule.warmup() > 0 &&
+      schedule.warmup_start() == 0) {
+    common.Fail("warmup_start",
+                "must be above 0 where `unit: EPOCHS`: the whole first epoch has it");
   }
   const std::string path = absl::StrCat(prefix, KindName(schedule), ".");
   Checks check(path, problem);

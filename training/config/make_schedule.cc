@@ -12,6 +12,9 @@ int64_t TotalOf(const Kind& kind, int64_t left) {
   return kind.has_total() ? kind.total() : left;
 }
 
+// Counts in the config's unit.
+Schedule InOwnUnit(const ScheduleConfig& config, double rate, int64_t length);
+
 Schedule OneCycleOf(const ScheduleConfig::OneCycle& config, double rate, int64_t left) {
   OneCycle cycle;
   cycle.most = rate;
@@ -32,7 +35,7 @@ Schedule SequentialOf(const ScheduleConfig::Sequential& config, double rate, int
   for (int i = 0; i < config.schedule_size(); ++i) {
     const int64_t begin = i == 0 ? 0 : config.milestones(i - 1);
     const int64_t end = i < config.milestones_size() ? config.milestones(i) : left;
-    parts.push_back(MakeSchedule(config.schedule(i), rate, end - begin));
+    parts.push_back(InOwnUnit(config.schedule(i), rate, end - begin));
   }
   return SequentialSchedule(std::move(parts),
                             {config.milestones().begin(), config.milestones().end()});
@@ -47,7 +50,7 @@ Schedule WsdOf(const ScheduleConfig::WSD& config, double rate, int64_t left) {
   return WarmupStableDecaySchedule(phases);
 }
 
-// `left`: the steps of the training after the warm-up.
+// `left`: the steps or epochs of the training after the warm-up.
 Schedule AfterWarmup(const ScheduleConfig& config, double rate, int64_t left) {
   switch (config.kind_case()) {
     case ScheduleConfig::kConstant:
@@ -86,14 +89,28 @@ Schedule AfterWarmup(const ScheduleConfig& config, double rate, int64_t left) {
   return ConstantSchedule(rate);
 }
 
-}  // namespace
-
-Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps) {
+Schedule InOwnUnit(const ScheduleConfig& config, double rate, int64_t length) {
   const int64_t warmup = config.warmup();
-  Schedule after = AfterWarmup(config, rate, std::max<int64_t>(1, steps - warmup));
+  Schedule after = AfterWarmup(config, rate, std::max<int64_t>(1, length - warmup));
   if (warmup == 0) return after;
   return SequentialSchedule(
       {LinearSchedule(rate, config.warmup_start(), 1, warmup), std::move(after)}, {warmup});
+}
+
+}  // namespace
+
+Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps,
+                      int64_t steps_per_epoch) {
+  if (config.unit() == ScheduleConfig::STEPS) return InOwnUnit(config, rate, steps);
+  const int64_t epochs = (steps + steps_per_epoch - 1) / steps_per_epoch;
+  return [schedule = InOwnUnit(config, rate, epochs), steps_per_epoch](int64_t step) {
+    return schedule(step / steps_per_epoch);
+  };
+}
+
+int64_t WarmupSteps(const ScheduleConfig& config, int64_t steps_per_epoch) {
+  return config.unit() == ScheduleConfig::STEPS ? config.warmup()
+                                                : config.warmup() * steps_per_epoch;
 }
 
 PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize) {

@@ -10,8 +10,12 @@
 namespace onward::training {
 
 // The configuration is one that CheckTrainConfig accepts. `rate`: the optimizer's; `steps`: of the
-// whole training. A plateau is constant here (see PlateauOf).
-Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps);
+// whole training; `steps_per_epoch`: at least 1. A plateau is constant here (see PlateauOf).
+Schedule MakeSchedule(const ScheduleConfig& config, double rate, int64_t steps,
+                      int64_t steps_per_epoch);
+
+// The steps of the schedule's warm-up.
+int64_t WarmupSteps(const ScheduleConfig& config, int64_t steps_per_epoch);
 
 PlateauOptions PlateauOf(const ScheduleConfig::Plateau& config, bool maximize);
 

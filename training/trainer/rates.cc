@@ -39,9 +39,10 @@ absl::Status SetRate(const GroupSettings& group, const ScheduleValue& value,
 }
 
 absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<GroupSettings> groups,
-                                    int64_t total_steps, TrainingProgress& progress,
-                                    Factor factor) {
+                                    int64_t total_steps, int64_t steps_per_epoch,
+                                    TrainingProgress& progress, Factor factor) {
   Rates made(config, std::move(groups), progress);
+  made.steps_per_epoch_ = steps_per_epoch;
   made.factor_ = std::move(factor);
   for (size_t i = 0; i < made.groups_.size(); ++i) {
     const double start = BaseRate(made.groups_[i]);
@@ -52,9 +53,11 @@ absl::StatusOr<Rates> Rates::Create(const TrainConfig& config, std::vector<Group
     }
     // A plateau's schedule is a factor of the rate that its state has: 1, but for its warm-up.
     const bool plateau = IsPlateau(schedule);
-    made.schedules_.push_back(MakeSchedule(*schedule, plateau ? 1 : start, total_steps));
-    if (schedule->warmup() >= total_steps && total_steps > 0 && made.late_warmup_ == 0)
-      made.late_warmup_ = schedule->warmup();
+    made.schedules_.push_back(
+        MakeSchedule(*schedule, plateau ? 1 : start, total_steps, steps_per_epoch));
+    const int64_t warmup = WarmupSteps(*schedule, steps_per_epoch);
+    if (warmup >= total_steps && total_steps > 0 && made.late_warmup_ == 0)
+      made.late_warmup_ = warmup;
     if (!plateau) continue;
     if (!config.has_evaluation())
       return absl::InvalidArgumentError("schedule: plateau needs an evaluation to look at");
@@ -99,7 +102,8 @@ absl::Status Rates::Set(TrainingSession& session, StepReport& report) const {
 void Rates::NotePlateaus(double metric, bool maximize) {
   for (auto& [group, state] : progress_->plateaus) {
     const ScheduleConfig* schedule = ScheduleOf(static_cast<size_t>(group));
-    if (!IsPlateau(schedule) || progress_->step < schedule->warmup()) continue;
+    if (!IsPlateau(schedule) || progress_->step < WarmupSteps(*schedule, steps_per_epoch_))
+      continue;
     state = NextPlateau(PlateauOf(schedule->plateau(), maximize), state, metric);
   }
 }

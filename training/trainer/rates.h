@@ -30,11 +30,12 @@ class Rates {
   using Factor = std::function<double(int64_t steps, int64_t group)>;
 
   // `groups`: in the config's order, the default one last. Plateaus are a part of `progress`; it
-  // and `config` outlive the rates. `factor`: TrainerOptions::rate_factor, or null.
+  // and `config` outlive the rates. `steps_per_epoch`: at least 1. `factor`:
+  // TrainerOptions::rate_factor, or null.
   // InvalidArgument: a plateau without an evaluation.
   static absl::StatusOr<Rates> Create(const TrainConfig& config, std::vector<GroupSettings> groups,
-                                      int64_t total_steps, TrainingProgress& progress,
-                                      Factor factor);
+                                      int64_t total_steps, int64_t steps_per_epoch,
+                                      TrainingProgress& progress, Factor factor);
 
   // The steps of a warm-up that ends no sooner than the training; 0: of none.
   int64_t late_warmup() const { return late_warmup_; }
@@ -57,6 +58,7 @@ class Rates {
   TrainingProgress* progress_;
   std::vector<Schedule> schedules_;  // per group
   Factor factor_;
+  int64_t steps_per_epoch_ = 1;
   int64_t late_warmup_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // The work of a trainer around each of its steps.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,8 @@ int64_t TrainingLoop::TotalSteps() const {
 
 absl::Status TrainingLoop::OpenSteps() {
   total_steps_ = TotalSteps();
-  ONWARD_ASSIGN_OR_RETURN(rates_, Rates::Create(config_, phases_.groups, total_steps_, progress_,
+  ONWARD_ASSIGN_OR_RETURN(rates_, Rates::Create(config_, phases_.groups, total_steps_,
+                                                std::max<int64_t>(1, steps_per_epoch()), progress_,
                                                 options_.rate_factor));
   if (rates_->late_warmup() > 0) {
     Warn(absl::StrCat("schedule.warmup: ", rates_->late_warmup(), " steps, the training has ",

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,7 @@ ScheduleConfig Parsed(const std::string& text) {
 // Rates and momenta of a training of 40 steps; of a plateau its state after a metric.
 std::vector<double> Values(const ScheduleConfig& config) {
   std::vector<double> values;
-  const Schedule schedule = MakeSchedule(config, 0.4, 40);
+  const Schedule schedule = MakeSchedule(config, 0.4, 40, 10);
   for (int64_t step = 0; step < 40; ++step) {
     values.push_back(schedule(step).rate);
     values.push_back(schedule(step).momentum.value_or(-1));
@@ -119,13 +120,35 @@ TEST(MakeSchedule, EveryFieldChangesTheRates) {
 }
 
 TEST(MakeSchedule, TheDefaultTotalIsWhatTheWarmUpLeaves) {
-  const Schedule cosine = MakeSchedule(Parsed("cosine { least: 0.1 } warmup: 10"), 0.4, 40);
+  const Schedule cosine = MakeSchedule(Parsed("cosine { least: 0.1 } warmup: 10"), 0.4, 40, 10);
   EXPECT_DOUBLE_EQ(cosine(10).rate, 0.4);
   EXPECT_DOUBLE_EQ(cosine(25).rate, 0.25);
   EXPECT_DOUBLE_EQ(cosine(40).rate, 0.1);
-  const Schedule wsd = MakeSchedule(Parsed("wsd { decay: 10 }"), 0.4, 40);
+  const Schedule wsd = MakeSchedule(Parsed("wsd { decay: 10 }"), 0.4, 40, 10);
   EXPECT_DOUBLE_EQ(wsd(30).rate, 0.4);
   EXPECT_DOUBLE_EQ(wsd(35).rate, 0.2);
+}
+
+// Three steps an epoch: the rates of PyTorch's loop that calls scheduler.step() after each epoch.
+TEST(MakeSchedule, CountsEpochs) {
+  const Schedule step = MakeSchedule(Parsed("step { step_size: 2 } unit: EPOCHS"), 1, 15, 3);
+  const double by_epoch[] = {1, 1, 0.1, 0.1, 0.01};
+  for (int64_t i = 0; i < 15; ++i) EXPECT_DOUBLE_EQ(step(i).rate, by_epoch[i / 3]) << i;
+  // Five epochs are the total: CosineAnnealingLR(T_max=5).
+  const Schedule cosine = MakeSchedule(Parsed("cosine {} unit: EPOCHS"), 1, 15, 3);
+  for (int64_t i = 0; i < 15; ++i) {
+    const double at = static_cast<double>(i / 3) / 5;
+    EXPECT_NEAR(cosine(i).rate, (1 + std::cos(std::acos(-1.0) * at)) / 2, 1e-15) << i;
+  }
+  // LinearLR(start_factor=0.5, total_iters=2), then what the sequence says.
+  const Schedule warm = MakeSchedule(
+      Parsed("sequential { schedule { constant {} } schedule { exponential { gamma: 0.5 } } "
+             "milestones: 1 } warmup: 2 warmup_start: 0.5 unit: EPOCHS"),
+      1, 15, 3);
+  const double warmed[] = {0.5, 0.75, 1, 1, 0.5};
+  for (int64_t i = 0; i < 15; ++i) EXPECT_DOUBLE_EQ(warm(i).rate, warmed[i / 3]) << i;
+  EXPECT_EQ(WarmupSteps(Parsed("cosine {} warmup: 2 unit: EPOCHS"), 3), 6);
+  EXPECT_EQ(WarmupSteps(Parsed("cosine {} warmup: 2"), 3), 2);
 }
 
 }  // namespace

@@ -160,6 +160,33 @@ TEST_F(RatesTest, AWarmUpThatIsLongerThanTheTrainingIsSaid) {
                                      "before the rate reaches lr"));
 }
 
+// A loop of PyTorch that calls StepLR(1, 0.5).step() after each epoch.
+TEST_F(RatesTest, SchedulesCountEpochs) {
+  std::vector<double> rates;
+  TrainerOptions options;
+  options.on_step = [&](const StepReport& report) { rates.push_back(report.rate); };
+  TrainConfig config =
+      Config("epochs: 3 schedule { step { step_size: 1 gamma: 0.5 } unit: EPOCHS }");
+  config.mutable_optimizer()->mutable_sgd()->set_lr(0.1);
+  const auto trainer = Train(config, options);
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  const auto per_epoch = static_cast<size_t>((*trainer)->steps_per_epoch());
+  ASSERT_GT(per_epoch, 1u);
+  ASSERT_EQ(rates.size(), 3 * per_epoch);
+  const double of_epoch[] = {0.1, 0.05, 0.025};
+  for (size_t i = 0; i < rates.size(); ++i) EXPECT_DOUBLE_EQ(rates[i], of_epoch[i / per_epoch]);
+}
+
+TEST_F(RatesTest, WrongEpochsOfSchedulesAreRefused) {
+  EXPECT_THAT(Error(Config("epochs: 2 schedule { cosine {} warmup: 1 unit: EPOCHS }")),
+              HasSubstr("schedule.warmup_start must be above 0 where `unit: EPOCHS`: the whole "
+                        "first epoch has it"));
+  EXPECT_THAT(
+      Error(Config("epochs: 2 schedule { sequential { schedule { constant {} unit: EPOCHS } "
+                   "schedule { constant {} } milestones: 1 } }")),
+      HasSubstr("schedule.sequential.schedule[0] has a `unit` of its own"));
+}
+
 TEST_F(RatesTest, FieldsWithoutEffectAreRefused) {
   EXPECT_THAT(Error(Config("steps: 8 schedule { cosine {} warmup_start: 0.5 }")),
               HasSubstr("schedule.warmup_start does nothing without `warmup`"));
