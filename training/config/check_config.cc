@@ -45,8 +45,27 @@ void CheckMomentum(const TrainConfig& config, ConfigProblem& problem) {
   }
 }
 
+void CheckLosses(const TrainConfig& config, ConfigProblem& problem) {
+  CheckLoss(config.loss(), "loss.", problem);
+  for (int i = 0; i < config.auxiliary_loss_size(); ++i) {
+    const std::string prefix = absl::StrCat("auxiliary_loss[", i, "].");
+    CheckLoss(config.auxiliary_loss(i), prefix, problem);
+    if (config.auxiliary_loss(i).reduction() == config.loss().reduction()) continue;
+    Checks(prefix, problem)
+        .Fail("reduction",
+              "is another than the loss's: a sum over all targets and a mean over them "
+              "do not add up");
+  }
+}
+
+// Returns whether what a perplexity is the exponential of is more than the mean of `loss`.
+bool IsPerplexityOfSum(const TrainConfig& config, const std::string& metric) {
+  return metric == "perplexity" &&
+         (config.auxiliary_loss_size() > 0 || config.loss().factor() != 1);
+}
+
 void CheckParts(const TrainConfig& config, ConfigProblem& problem) {
-  CheckLoss(config.loss(), problem);
+  CheckLosses(config, problem);
   CheckOptimizer(config.optimizer(), problem);
   if (config.has_schedule()) CheckSchedule(config.schedule(), "schedule.", problem);
   CheckMomentum(config, problem);
@@ -82,12 +101,15 @@ void CheckEvaluation(const TrainConfig& config, ConfigProblem& problem) {
     check.Range("every_steps", static_cast<double>(evaluation.every_steps()), 1);
   if (evaluation.has_patience())
     check.Range("patience", static_cast<double>(evaluation.patience()), 1);
-  const absl::Status metric = CheckMetric(evaluation.metric(), evaluation, config.loss());
-  if (!metric.ok()) check.Fail("metric", std::string(metric.message()));
-  for (int i = 0; i < evaluation.also_size(); ++i) {
-    const absl::Status also = CheckMetric(evaluation.also(i), evaluation, config.loss());
-    if (!also.ok()) check.Fail(absl::StrCat("also[", i, "]"), std::string(also.message()));
-  }
+  const auto check_metric = [&](const std::string& field, const std::string& metric) {
+    const absl::Status status = CheckMetric(metric, evaluation, config.loss());
+    if (!status.ok()) check.Fail(field, std::string(status.message()));
+    if (IsPerplexityOfSum(config, metric))
+      check.Fail(field, "perplexity is of one loss, and here the loss is a sum or has a factor");
+  };
+  check_metric("metric", evaluation.metric());
+  for (int i = 0; i < evaluation.also_size(); ++i)
+    check_metric(absl::StrCat("also[", i, "]"), evaluation.also(i));
   for (int i = 0; i < evaluation.own_size(); ++i) {
     const absl::Status own = CheckOwnMetric(evaluation, i, config.loss());
     if (!own.ok()) check.Fail(absl::StrCat("own[", i, "]"), std::string(own.message()));

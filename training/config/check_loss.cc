@@ -5,15 +5,16 @@
 
 namespace onward::training {
 
-void CheckLoss(const LossConfig& loss, ConfigProblem& problem) {
+void CheckLoss(const LossConfig& loss, const std::string& prefix, ConfigProblem& problem) {
   if (KindOf(loss) == nullptr) {
     Checks("", problem)
-        .Fail("loss",
+        .Fail(prefix.substr(0, prefix.size() - 1),
               absl::StrCat("must name a kind, one of ", KindNames(*LossConfig::descriptor()),
                            ", as in loss { cross_entropy {} }"));
     return;
   }
-  Checks check(absl::StrCat("loss.", KindName(loss), "."), problem);
+  Checks(prefix, problem).Finite("factor", loss.factor());
+  Checks check(absl::StrCat(prefix, KindName(loss), "."), problem);
   const int64_t axis = ClassAxis(loss);
   if (axis != 1 && axis != -1)
     check.Fail("class_axis", absl::StrCat("must be 1 or -1, got ", axis));

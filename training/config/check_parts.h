@@ -9,7 +9,7 @@
 
 namespace onward::training {
 
-void CheckLoss(const LossConfig& loss, ConfigProblem& problem);
+void CheckLoss(const LossConfig& loss, const std::string& prefix, ConfigProblem& problem);
 void CheckOptimizer(const OptimizerSettings& optimizer, ConfigProblem& problem);
 void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
                    ConfigProblem& problem);

@@ -110,7 +110,7 @@ Expr CtcOf(const Operands& of) {
   const Type& type = of.scores.type();
   if (type.shape && type.shape->size() != 3) {
     sink.Fail(absl::InvalidArgumentError(
-        absl::StrCat("loss: ctc needs scores of rank 3, got ", type.ToString())));
+        absl::StrCat(of.path, ": ctc needs scores of rank 3, got ", type.ToString())));
     return {};
   }
   // Frames first, classes last.
@@ -176,7 +176,7 @@ absl::Status CheckClasses(const Operands& of, const Entry& entry) {
       (!scores.shape || !target.shape || scores.shape->size() == target.shape->size()))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "loss.target: '", of.config.target(), "' is ", target.ToString(), "; the loss '",
+      of.path, ".target: '", of.config.target(), "' is ", target.ToString(), "; the loss '",
       KindName(of.config), "' needs integers, the classes",
       probabilities
           ? absl::StrCat(", or probabilities of the shape of the scores, ", scores.ToString())

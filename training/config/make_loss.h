@@ -10,7 +10,8 @@ namespace onward::training {
 // The operands of a loss: the model's output and fields of the data.
 struct LossOperands {
   Expr scores, target;
-  Expr frames, lengths;  // of ctc's fields, or none
+  Expr frames, lengths;       // of ctc's fields, or none
+  std::string path = "loss";  // of its settings, for errors
 };
 
 // A scalar. InvalidArgument: no kind, or scores and target that do not go together.

@@ -139,6 +139,8 @@ ConfigProblem UnusedField(const TrainConfig& config) {
   Check(config.precision(), "precision.", kPrecision, problem);
   Check(config.average(), "average.", kAverage, problem);
   Check(config.loss(), "loss.", kLoss, problem);
+  for (int i = 0; i < config.auxiliary_loss_size(); ++i)
+    Check(config.auxiliary_loss(i), absl::StrCat("auxiliary_loss[", i, "]."), kLoss, problem);
   CheckData(config.data(), "data.", problem);
   CheckData(config.evaluation().data(), "evaluation.data.", problem);
   Check(config.evaluation().data(), "evaluation.data.", kEvaluationData, problem);

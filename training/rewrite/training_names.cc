@@ -56,9 +56,8 @@ bool IsTrainingName(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
-                                              absl::Span<const std::string> initializers) {
-  std::string score = scored;
+absl::StatusOr<std::vector<std::string>> FreeTrainingNames(
+    Graph& graph, std::vector<std::string> scored, absl::Span<const std::string> initializers) {
   for (int i = 0; i < graph.num_values(); ++i) {
     const ValueId id{i};
     const std::string name = graph.value(id).name;
@@ -70,9 +69,9 @@ absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& s
                        "' has the name of a value that training adds; rename it in the model"));
     }
     GraphEdit(graph).Rename(id, NameInTraining(graph, name));
-    if (name == scored) score = graph.value(id).name;
+    std::replace(scored.begin(), scored.end(), name, graph.value(id).name);
   }
-  return score;
+  return scored;
 }
 
 ValueId AddNamedOutput(Graph& graph, ValueId value, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,11 +24,11 @@ std::string UserName(std::string_view name);
 std::string QuotedUserName(std::string_view name);
 
 // Gives the model's inputs and what it computes under such names others (NameInTraining), its
-// outputs included, which a training leaves out; `scored` is the output that the loss is of, and
-// the result its name from now on. InvalidArgument: one of the `initializers`, which configs and
+// outputs included, which a training leaves out; `scored` are the outputs that losses are of, and
+// the result their names from now on. InvalidArgument: one of the `initializers`, which configs and
 // checkpoints know by their names, is called like a value that training adds.
-absl::StatusOr<std::string> FreeTrainingNames(Graph& graph, const std::string& scored,
-                                              absl::Span<const std::string> initializers);
+absl::StatusOr<std::vector<std::string>> FreeTrainingNames(
+    Graph& graph, std::vector<std::string> scored, absl::Span<const std::string> initializers);
 
 // Makes `value` an output called `name`; what had the name has another one then. Returns its id.
 ValueId AddNamedOutput(Graph& graph, ValueId value, const std::string& name);

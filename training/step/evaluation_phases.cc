@@ -54,8 +54,9 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
                                     const std::vector<std::string>& state,
                                     const std::vector<std::string>& averaged, int& budget) {
   Model model = trained.model;
-  ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained.model.graph, config.loss()));
-  ONWARD_ASSIGN_OR_RETURN(output, FreeTrainingNames(model.graph, output, trained.initializers));
+  ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> outputs,
+                          ScoredOutputs(trained.model.graph, config));
+  ONWARD_ASSIGN_OR_RETURN(outputs, FreeTrainingNames(model.graph, outputs, trained.initializers));
   ONWARD_RETURN_IF_ERROR(SetInferenceMode(model).status());
   for (const std::string& name : state) {
     const ValueId constant = model.graph.FindValue(name);
@@ -66,9 +67,9 @@ absl::StatusOr<Phase> EvaluatePhase(const TrainableModel& trained, const TrainCo
   ONWARD_RETURN_IF_ERROR(ApplyPrecision(model, config.precision(), budget));
   GraphSink sink(model.graph, "loss/");
   PhaseIds ids;
-  ONWARD_ASSIGN_OR_RETURN(const Scored scored,
-                          AddLoss(sink, config.loss(), output, fields,
-                                  {.parts = !config.loss().has_from_model()}, ids));
+  ONWARD_ASSIGN_OR_RETURN(
+      const Scored scored,
+      AddLoss(sink, config, outputs, fields, {.parts = !config.loss().has_from_model()}, ids));
   if (LooksAtScores(config.evaluation())) {
     const Expr scores = Identity(scored.scores);  // a node of its own: they may be an output
     ONWARD_RETURN_IF_ERROR(sink.status());
@@ -87,7 +88,7 @@ absl::StatusOr<std::optional<BatchStatistics>> StatisticsPhase(
     const std::vector<std::string>& averaged, int& budget) {
   BatchStatistics made{trained.model, {}};
   Model& model = made.model;
-  ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, "", trained.initializers).status());
+  ONWARD_RETURN_IF_ERROR(FreeTrainingNames(model.graph, {}, trained.initializers).status());
   TrainingModeOptions mode;
   mode.frozen = {config.inference_mode().begin(), config.inference_mode().end()};
   mode.batch_statistics = true;

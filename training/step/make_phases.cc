@@ -96,8 +96,10 @@ class PhaseMaker {
  private:
   // The model in training mode and precision, and its loss.
   absl::Status AddForward() {
-    ONWARD_ASSIGN_OR_RETURN(std::string output, ScoredOutput(trained_.model.graph, config_.loss()));
-    ONWARD_ASSIGN_OR_RETURN(output, FreeTrainingNames(step_.graph, output, trained_.initializers));
+    ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> outputs,
+                            ScoredOutputs(trained_.model.graph, config_));
+    ONWARD_ASSIGN_OR_RETURN(outputs,
+                            FreeTrainingNames(step_.graph, outputs, trained_.initializers));
     TrainingModeOptions mode;
     mode.frozen = {config_.inference_mode().begin(), config_.inference_mode().end()};
     ONWARD_RETURN_IF_ERROR(SetTrainingMode(step_, mode).status());
@@ -110,7 +112,7 @@ class PhaseMaker {
     }
     ONWARD_RETURN_IF_ERROR(ApplyPrecision(step_, config_.precision(), budget_));
     ONWARD_ASSIGN_OR_RETURN(
-        scored_, AddLoss(sink_, config_.loss(), output, fields_,
+        scored_, AddLoss(sink_, config_, outputs, fields_,
                          {.parts = NeedsApply(config_), .all_reduce = options_.all_reduce}, ids_));
     return absl::OkStatus();
   }

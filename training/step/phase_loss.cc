@@ -19,8 +19,8 @@ namespace {
 using namespace expr;  // NOLINT: reads as formulas
 
 // A field of the data as an input: the field's type with a batch before it. `setting` names it.
-absl::StatusOr<ValueId> FieldInput(Graph& graph, const char* setting, const std::string& name,
-                                   absl::Span<const Field> fields) {
+absl::StatusOr<ValueId> FieldInput(Graph& graph, const std::string& setting,
+                                   const std::string& name, absl::Span<const Field> fields) {
   const ValueId known = graph.FindValue(name);
   // A weight, which is or becomes state by that name.
   const bool is_weight =
@@ -60,64 +60,128 @@ Expr Examples(GraphSink& sink) {
   return sink.Scalar(1, DType::kFloat64);
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& loss) {
-  std::vector<std::string> names;
-  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+absl::StatusOr<std::string> ScoredOutput(const std::vector<std::string>& names,
+                                         const LossConfig& loss, const std::string& path) {
   if (!loss.has_output()) {
     if (names.size() == 1) return names[0];
-    return absl::InvalidArgumentError(
-        absl::StrCat("loss.output must say which of the model's outputs is scored: ",
-                     absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ".output must say which of the model's outputs is scored: ", absl::StrJoin(names, ", ")));
   }
   if (std::find(names.begin(), names.end(), loss.output()) != names.end()) return loss.output();
-  return absl::InvalidArgumentError(absl::StrCat("loss.output: the model has no output '",
+  return absl::InvalidArgumentError(absl::StrCat(path, ".output: the model has no output '",
                                                  loss.output(), "'; it has ",
                                                  absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
-                               absl::Span<const Field> fields, const LossForm& form,
-                               PhaseIds& ids) {
-  Graph& graph = sink.graph();
-  const bool parts = form.parts || form.all_reduce;
-  Scored made;
-  made.scores = sink.Value(graph.FindValue(scored));
-  if (config.has_from_model()) {
-    made.loss = Identity(made.scores);
-    if (parts && !SumsLoss(config)) {
-      made.count = Examples(sink);
-      made.loss = made.loss * CastLike(made.count, made.loss);
-    }
-  } else {
-    LossOperands operands{made.scores, {}, {}, {}};
-    const auto field = [&](const char* setting, const std::string& name, Expr& value) {
-      if (name.empty()) return absl::OkStatus();
-      ONWARD_ASSIGN_OR_RETURN(const ValueId id, FieldInput(graph, setting, name, fields));
-      value = sink.Value(id);
-      return absl::OkStatus();
-    };
-    ONWARD_RETURN_IF_ERROR(field("loss.target", config.target(), operands.target));
-    ONWARD_RETURN_IF_ERROR(
-        field("loss.ctc.input_lengths", config.ctc().input_lengths(), operands.frames));
-    ONWARD_RETURN_IF_ERROR(
-        field("loss.ctc.target_lengths", config.ctc().target_lengths(), operands.lengths));
-    if (parts) {
-      ONWARD_ASSIGN_OR_RETURN(const LossParts made_parts, MakeLossParts(config, operands));
-      made.loss = made_parts.sum;
-      made.count = made_parts.count;
-    } else {
-      ONWARD_ASSIGN_OR_RETURN(made.loss, MakeLoss(config, operands));
-    }
-  }
-  const Type& type = made.loss.type();
+// The losses of a config, with the paths of their settings.
+std::vector<std::pair<const LossConfig*, std::string>> LossesOf(const TrainConfig& config) {
+  std::vector<std::pair<const LossConfig*, std::string>> losses = {{&config.loss(), "loss"}};
+  for (int i = 0; i < config.auxiliary_loss_size(); ++i)
+    losses.emplace_back(&config.auxiliary_loss(i), absl::StrCat("auxiliary_loss[", i, "]"));
+  return losses;
+}
+
+// A loss as float32 scalar, times its factor. InvalidArgument: it has another shape.
+absl::StatusOr<Expr> Weighted(GraphSink& sink, const Expr& loss, const LossConfig& config,
+                              const std::string& scored) {
+  const Type& type = loss.type();
   const auto dims = type.static_dims();
   if (dims ? NumElements(*dims) != 1 : type.shape && !type.shape->empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the loss ", QuotedUserName(scored), " is ",
                                                    type.ToString(), ", not a scalar"));
   }
-  made.loss = Reshape(Cast(made.loss, DType::kFloat32), sink.Ints({}));
+  const Expr scalar = Reshape(Cast(loss, DType::kFloat32), sink.Ints({}));
+  return config.factor() == 1 ? scalar : scalar * config.factor();
+}
+
+// Makes the losses of one batch.
+class LossMaker {
+ public:
+  LossMaker(GraphSink& sink, absl::Span<const Field> fields) : sink_(sink), fields_(fields) {}
+
+  // In parts, or the loss itself without a count.
+  absl::StatusOr<LossParts> Make(const LossConfig& config, const std::string& path,
+                                 const Expr& scores, bool parts) {
+    if (config.has_from_model()) {
+      LossParts made{Identity(scores), {}};
+      if (parts && !SumsLoss(config)) {
+        made.count = Examples(sink_);
+        made.sum = made.sum * CastLike(made.count, made.sum);
+      }
+      return made;
+    }
+    LossOperands operands{scores, {}, {}, {}, path};
+    ONWARD_ASSIGN_OR_RETURN(operands.target, FieldOf(path + ".target", config.target()));
+    ONWARD_ASSIGN_OR_RETURN(operands.frames,
+                            FieldOf(path + ".ctc.input_lengths", config.ctc().input_lengths()));
+    ONWARD_ASSIGN_OR_RETURN(operands.lengths,
+                            FieldOf(path + ".ctc.target_lengths", config.ctc().target_lengths()));
+    if (parts) return MakeLossParts(config, operands);
+    ONWARD_ASSIGN_OR_RETURN(const Expr loss, MakeLoss(config, operands));
+    return LossParts{loss, {}};
+  }
+
+ private:
+  // None without a name.
+  absl::StatusOr<Expr> FieldOf(const std::string& setting, const std::string& name) {
+    if (name.empty()) return Expr();
+    ONWARD_ASSIGN_OR_RETURN(const ValueId id, FieldInput(sink_.graph(), setting, name, fields_));
+    return sink_.Value(id);
+  }
+
+  GraphSink& sink_;
+  const absl::Span<const Field> fields_;
+};
+
+// The sum of the losses, in parts by the targets of the first one.
+absl::StatusOr<LossParts> SumOfLosses(GraphSink& sink, const TrainConfig& config,
+                                      const std::vector<std::string>& scored,
+                                      absl::Span<const Field> fields, bool parts) {
+  std::vector<Expr> scores;  // before fields take the names of outputs
+  for (const std::string& name : scored) scores.push_back(sink.Value(sink.graph().FindValue(name)));
+  LossMaker maker(sink, fields);
+  LossParts sum;
+  const auto losses = LossesOf(config);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const auto& [loss, path] = losses[i];
+    ONWARD_ASSIGN_OR_RETURN(LossParts made, maker.Make(*loss, path, scores[i], parts && i == 0));
+    ONWARD_ASSIGN_OR_RETURN(Expr weighted, Weighted(sink, made.sum, *loss, scored[i]));
+    if (i == 0) {
+      sum = {weighted, made.count};
+      continue;
+    }
+    if (sum.count.valid())
+      weighted = weighted * Cast(Reshape(sum.count, sink.Ints({})), DType::kFloat32);
+    sum.sum = sum.sum + weighted;
+  }
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ScoredOutputs(const Graph& graph,
+                                                       const TrainConfig& config) {
+  std::vector<std::string> names, scored;
+  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  for (const auto& [loss, path] : LossesOf(config)) {
+    ONWARD_ASSIGN_OR_RETURN(std::string name, ScoredOutput(names, *loss, path));
+    scored.push_back(std::move(name));
+  }
+  return scored;
+}
+
+absl::StatusOr<Scored> AddLoss(GraphSink& sink, const TrainConfig& config,
+                               const std::vector<std::string>& scored,
+                               absl::Span<const Field> fields, const LossForm& form,
+                               PhaseIds& ids) {
+  Graph& graph = sink.graph();
+  Scored made;
+  made.scores = sink.Value(graph.FindValue(scored[0]));
+  ONWARD_ASSIGN_OR_RETURN(const LossParts sum,
+                          SumOfLosses(sink, config, scored, fields, form.parts || form.all_reduce));
+  made.loss = sum.sum;
+  made.count = sum.count;
   Expr shown = made.loss;
   if (form.all_reduce) {
     const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count, ids.inputs.batch_share);

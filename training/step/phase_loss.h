@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -13,13 +14,15 @@
 
 namespace onward::training {
 
-// The name of the output that the loss is of, or is. InvalidArgument: the model has no such output,
-// or several and the config names none.
-absl::StatusOr<std::string> ScoredOutput(const Graph& graph, const LossConfig& loss);
+// The names of the outputs that the losses are of, or are: the config's `loss` first.
+// InvalidArgument: the model has no such output, or several and the config names none.
+absl::StatusOr<std::vector<std::string>> ScoredOutputs(const Graph& graph,
+                                                       const TrainConfig& config);
 
 struct Scored {
-  Expr loss, scores;  // `loss`: what is differentiated
-  Expr count;         // of a loss in parts, see LossParts
+  Expr loss;    // what is differentiated
+  Expr scores;  // what the first loss is of
+  Expr count;   // of a loss in parts, see LossParts
 };
 
 // The form in which the loss of a batch is made.
@@ -28,9 +31,10 @@ struct LossForm {
   bool all_reduce = false;  // over the rows of all ranks
 };
 
-// Adds the loss of the output `scored` as an output; no count where the config sums. Fields of
-// the data that it reads become inputs: the field's type with a batch before it.
-absl::StatusOr<Scored> AddLoss(GraphSink& sink, const LossConfig& config, const std::string& scored,
+// Adds the sum of the losses of the outputs `scored` as an output; no count where the config sums.
+// Fields of the data that they read become inputs: the field's type with a batch before it.
+absl::StatusOr<Scored> AddLoss(GraphSink& sink, const TrainConfig& config,
+                               const std::vector<std::string>& scored,
                                absl::Span<const Field> fields, const LossForm& form, PhaseIds& ids);
 
 }  // namespace onward::training

@@ -51,6 +51,11 @@ absl::Status TrainingLoop::CheckEvaluation() const {
 // Beside the loss of such a model there is nothing that could be counted.
 void TrainingLoop::WarnOfUncountedTargets() const {
   const int64_t parts = config_.accumulate() * ranks();
+  if (parts > 1 && config_.auxiliary_loss_size() > 0 && !SumsLoss(config_.loss())) {
+    Warn(absl::StrCat("auxiliary_loss: each of the ", parts,
+                      " parts of a step counts by the targets of `loss`; an auxiliary loss that "
+                      "leaves out other targets is then not the mean of one large batch"));
+  }
   if (parts == 1 || !config_.loss().has_from_model() || SumsLoss(config_.loss())) return;
   Warn(absl::StrCat(
       config_.accumulate() > 1 ? "accumulate: " : "",
