@@ -11,8 +11,6 @@
 namespace onward::training {
 namespace {
 
-constexpr int64_t kMaxSide = 1 << 14;
-
 // Numbers in [0, 1), one after the other.
 class Draws {
  public:
@@ -37,7 +35,7 @@ absl::StatusOr<Pixels> Run(const ResizeStep& step, Pixels pixels, Draws&) {
   const bool tall = pixels.height > pixels.width;
   const int64_t from = tall ? pixels.width : pixels.height;
   const int64_t longer = shorter * (tall ? pixels.height : pixels.width) / from;
-  if (longer > kMaxSide) return absl::InvalidArgumentError("the resized image is too long");
+  if (longer > kMaxImageSide) return absl::InvalidArgumentError("the resized image is too long");
   return Resize(pixels, tall ? longer : shorter, tall ? shorter : longer);
 }
 
@@ -134,68 +132,7 @@ absl::StatusOr<Pixels> RunStep(const ImageStep& step, Pixels pixels, Draws& draw
   return pixels;
 }
 
-absl::Status CheckSize(int64_t height, int64_t width) {
-  if (height >= 1 && height <= kMaxSide && width >= 1 && width <= kMaxSide) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("sizes must be of 1 to ", kMaxSide, ", got ", height, " x ", width));
-}
-
-absl::Status Need(bool holds, std::string_view what) {
-  return holds ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat("needs ", std::string(what)));
-}
-
-absl::Status CheckStep(const ImageStep& step) {
-  switch (step.kind_case()) {
-    case ImageStep::kResize:
-      if (step.resize().has_shorter())
-        return CheckSize(step.resize().shorter(), step.resize().shorter());
-      return CheckSize(step.resize().height(), step.resize().width());
-    case ImageStep::kRandomCrop:
-      ONWARD_RETURN_IF_ERROR(
-          Need(step.random_crop().padding() >= 0 && step.random_crop().padding() <= kMaxSide,
-               "padding >= 0"));
-      return CheckSize(step.random_crop().height(), step.random_crop().width());
-    case ImageStep::kCenterCrop:
-      return CheckSize(step.center_crop().height(), step.center_crop().width());
-    case ImageStep::kRandomResizedCrop: {
-      const RandomResizedCropStep& crop = step.random_resized_crop();
-      ONWARD_RETURN_IF_ERROR(Need(
-          crop.least_area() > 0 && crop.least_area() <= crop.most_area() && crop.most_area() <= 1,
-          "0 < least_area <= most_area <= 1"));
-      ONWARD_RETURN_IF_ERROR(Need(crop.least_ratio() > 0 &&
-                                      crop.least_ratio() <= crop.most_ratio() &&
-                                      std::isfinite(crop.most_ratio()),
-                                  "0 < least_ratio <= most_ratio"));
-      return CheckSize(crop.height(), crop.width());
-    }
-    case ImageStep::kFlip:
-      return Need(step.flip().probability() >= 0 && step.flip().probability() <= 1,
-                  "a probability of 0 to 1");
-    case ImageStep::kColorJitter: {
-      const ColorJitterStep& jitter = step.color_jitter();
-      ONWARD_RETURN_IF_ERROR(Need(jitter.hue() >= 0 && jitter.hue() <= 0.5, "a hue of 0 to 0.5"));
-      const float sum = jitter.brightness() + jitter.contrast() + jitter.saturation();
-      return Need(jitter.brightness() >= 0 && jitter.contrast() >= 0 && jitter.saturation() >= 0 &&
-                      std::isfinite(sum),
-                  "brightness, contrast and saturation >= 0");
-    }
-    case ImageStep::KIND_NOT_SET:
-      break;
-  }
-  return absl::InvalidArgumentError(
-      "is empty: name resize, random_crop, center_crop, random_resized_crop, flip or color_jitter");
-}
-
 }  // namespace
-
-absl::Status CheckSteps(const ImageSteps& steps) {
-  for (int i = 0; i < steps.size(); ++i) {
-    const absl::Status status = CheckStep(steps[i]);
-    if (!status.ok()) return Annotate(status, absl::StrCat("step ", i));
-  }
-  return absl::OkStatus();
-}
 
 std::optional<std::pair<int64_t, int64_t>> SizeAfter(const ImageSteps& steps) {
   std::optional<std::pair<int64_t, int64_t>> size;

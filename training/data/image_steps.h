@@ -12,6 +12,9 @@
 
 namespace onward::training {
 
+// Of what steps make, in pixels.
+constexpr int64_t kMaxImageSide = 1 << 14;
+
 using ImageSteps = google::protobuf::RepeatedPtrField<ImageStep>;
 
 // InvalidArgument names the step by its number and what is wrong with it.

@@ -1,0 +1,74 @@
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "onward/status.h"
+#include "training/data/image_steps.h"
+
+namespace onward::training {
+namespace {
+
+absl::Status CheckSize(int64_t height, int64_t width) {
+  if (height >= 1 && height <= kMaxImageSide && width >= 1 && width <= kMaxImageSide)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("sizes must be of 1 to ", kMaxImageSide, ", got ", height, " x ", width));
+}
+
+absl::Status Need(bool holds, std::string_view what) {
+  return holds ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("needs ", std::string(what)));
+}
+
+absl::Status CheckStep(const ImageStep& step) {
+  switch (step.kind_case()) {
+    case ImageStep::kResize:
+      if (step.resize().has_shorter())
+        return CheckSize(step.resize().shorter(), step.resize().shorter());
+      return CheckSize(step.resize().height(), step.resize().width());
+    case ImageStep::kRandomCrop:
+      ONWARD_RETURN_IF_ERROR(
+          Need(step.random_crop().padding() >= 0 && step.random_crop().padding() <= kMaxImageSide,
+               "padding >= 0"));
+      return CheckSize(step.random_crop().height(), step.random_crop().width());
+    case ImageStep::kCenterCrop:
+      return CheckSize(step.center_crop().height(), step.center_crop().width());
+    case ImageStep::kRandomResizedCrop: {
+      const RandomResizedCropStep& crop = step.random_resized_crop();
+      ONWARD_RETURN_IF_ERROR(Need(
+          crop.least_area() > 0 && crop.least_area() <= crop.most_area() && crop.most_area() <= 1,
+          "0 < least_area <= most_area <= 1"));
+      ONWARD_RETURN_IF_ERROR(Need(crop.least_ratio() > 0 &&
+                                      crop.least_ratio() <= crop.most_ratio() &&
+                                      std::isfinite(crop.most_ratio()),
+                                  "0 < least_ratio <= most_ratio"));
+      return CheckSize(crop.height(), crop.width());
+    }
+    case ImageStep::kFlip:
+      return Need(step.flip().probability() >= 0 && step.flip().probability() <= 1,
+                  "a probability of 0 to 1");
+    case ImageStep::kColorJitter: {
+      const ColorJitterStep& jitter = step.color_jitter();
+      ONWARD_RETURN_IF_ERROR(Need(jitter.hue() >= 0 && jitter.hue() <= 0.5, "a hue of 0 to 0.5"));
+      const float sum = jitter.brightness() + jitter.contrast() + jitter.saturation();
+      return Need(jitter.brightness() >= 0 && jitter.contrast() >= 0 && jitter.saturation() >= 0 &&
+                      std::isfinite(sum),
+                  "brightness, contrast and saturation >= 0");
+    }
+    case ImageStep::KIND_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "is empty: name resize, random_crop, center_crop, random_resized_crop, flip or color_jitter");
+}
+
+}  // namespace
+
+absl::Status CheckSteps(const ImageSteps& steps) {
+  for (int i = 0; i < steps.size(); ++i) {
+    const absl::Status status = CheckStep(steps[i]);
+    if (!status.ok()) return Annotate(status, absl::StrCat("step ", i));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onward::training
