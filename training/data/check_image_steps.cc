@@ -19,6 +19,35 @@ absl::Status Need(bool holds, std::string_view what) {
                : absl::InvalidArgumentError(absl::StrCat("needs ", std::string(what)));
 }
 
+absl::Status CheckAffine(const RandomAffineStep& affine) {
+  ONWARD_RETURN_IF_ERROR(
+      Need(affine.degrees() >= 0 && affine.degrees() <= 180, "degrees of 0 to 180"));
+  for (const double share : {affine.translate_x(), affine.translate_y()})
+    ONWARD_RETURN_IF_ERROR(Need(share >= 0 && share <= 1, "translate_x and translate_y of 0 to 1"));
+  for (const double shear : {affine.shear_x(), affine.shear_y()})
+    ONWARD_RETURN_IF_ERROR(Need(shear >= 0 && shear < 90, "shear_x and shear_y of 0 to 90"));
+  return Need(affine.least_scale() > 0 && affine.least_scale() <= affine.most_scale() &&
+                  std::isfinite(affine.most_scale()),
+              "0 < least_scale <= most_scale");
+}
+
+absl::Status CheckErasing(const RandomErasingStep& erasing) {
+  ONWARD_RETURN_IF_ERROR(
+      Need(erasing.probability() >= 0 && erasing.probability() <= 1, "a probability of 0 to 1"));
+  ONWARD_RETURN_IF_ERROR(Need(erasing.least_area() > 0 &&
+                                  erasing.least_area() <= erasing.most_area() &&
+                                  erasing.most_area() <= 1,
+                              "0 < least_area <= most_area <= 1"));
+  ONWARD_RETURN_IF_ERROR(Need(erasing.least_ratio() > 0 &&
+                                  erasing.least_ratio() <= erasing.most_ratio() &&
+                                  std::isfinite(erasing.most_ratio()),
+                              "0 < least_ratio <= most_ratio"));
+  for (const float value : erasing.value())
+    ONWARD_RETURN_IF_ERROR(Need(value >= 0 && value <= 1, "a value of 0 to 1"));
+  return Need(erasing.value_size() <= 1 || erasing.value_size() == 3,
+              "a value of one number or three");
+}
+
 absl::Status CheckStep(const ImageStep& step) {
   switch (step.kind_case()) {
     case ImageStep::kResize:
@@ -54,11 +83,16 @@ absl::Status CheckStep(const ImageStep& step) {
                       std::isfinite(sum),
                   "brightness, contrast and saturation >= 0");
     }
+    case ImageStep::kRandomAffine:
+      return CheckAffine(step.random_affine());
+    case ImageStep::kRandomErasing:
+      return CheckErasing(step.random_erasing());
     case ImageStep::KIND_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "is empty: name resize, random_crop, center_crop, random_resized_crop, flip or color_jitter");
+      "is empty: name resize, random_crop, center_crop, random_resized_crop, flip, color_jitter, "
+      "random_affine or random_erasing");
 }
 
 }  // namespace

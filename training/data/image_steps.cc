@@ -112,6 +112,43 @@ absl::StatusOr<Pixels> Run(const ColorJitterStep& step, Pixels pixels, Draws& dr
   return pixels;
 }
 
+absl::StatusOr<Pixels> Run(const RandomAffineStep& step, Pixels pixels, Draws& draws) {
+  const auto around_zero = [&](double most) { return most == 0 ? 0 : draws.Uniform(-most, most); };
+  AffineMotion motion;
+  motion.degrees = around_zero(step.degrees());
+  motion.translate_x =
+      std::nearbyint(around_zero(step.translate_x() * static_cast<double>(pixels.width)));
+  motion.translate_y =
+      std::nearbyint(around_zero(step.translate_y() * static_cast<double>(pixels.height)));
+  motion.scale = draws.Uniform(step.least_scale(), step.most_scale());
+  motion.shear_x = around_zero(step.shear_x());
+  motion.shear_y = around_zero(step.shear_y());
+  return Affine(pixels, motion, step.interpolation() == RandomAffineStep::BILINEAR);
+}
+
+absl::StatusOr<Pixels> Run(const RandomErasingStep& step, Pixels pixels, Draws& draws) {
+  if (draws.Uniform() >= step.probability()) return pixels;
+  uint8_t color[3] = {};
+  for (int c = 0; c < 3 && step.value_size() > 0; ++c) {
+    const float value = step.value(std::min(c, step.value_size() - 1));
+    color[c] = static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0f, 1.0f)));
+  }
+  const double whole = static_cast<double>(pixels.height) * static_cast<double>(pixels.width);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double area = whole * draws.Uniform(step.least_area(), step.most_area());
+    const double ratio =
+        std::exp(draws.Uniform(std::log(step.least_ratio()), std::log(step.most_ratio())));
+    const int64_t height = std::llround(std::sqrt(area * ratio));
+    const int64_t width = std::llround(std::sqrt(area / ratio));
+    if (height >= pixels.height || width >= pixels.width) continue;
+    const int64_t top = draws.Below(pixels.height - height + 1);
+    const int64_t left = draws.Below(pixels.width - width + 1);
+    Fill(pixels, top, left, height, width, color);
+    break;
+  }
+  return pixels;
+}
+
 absl::StatusOr<Pixels> RunStep(const ImageStep& step, Pixels pixels, Draws& draws) {
   switch (step.kind_case()) {
     case ImageStep::kResize:
@@ -126,6 +163,10 @@ absl::StatusOr<Pixels> RunStep(const ImageStep& step, Pixels pixels, Draws& draw
       return Run(step.flip(), std::move(pixels), draws);
     case ImageStep::kColorJitter:
       return Run(step.color_jitter(), std::move(pixels), draws);
+    case ImageStep::kRandomAffine:
+      return Run(step.random_affine(), std::move(pixels), draws);
+    case ImageStep::kRandomErasing:
+      return Run(step.random_erasing(), std::move(pixels), draws);
     case ImageStep::KIND_NOT_SET:
       break;
   }

@@ -21,6 +21,10 @@ class Images : public Dataset {
         table_(NormalizedChannels(
             {config_.mean().data(), static_cast<size_t>(config_.mean_size())},
             {config_.deviation().data(), static_cast<size_t>(config_.deviation_size())})) {
+    for (ImageStep& step : *config_.mutable_step()) {
+      if (step.has_random_erasing() && step.random_erasing().value().empty())
+        *step.mutable_random_erasing()->mutable_value() = config_.mean();
+    }
     SymbolicDims dims = {config_.gray() ? 1 : 3, Dim::Symbol("height"), Dim::Symbol("width")};
     if (const auto size = SizeAfter(config_.step())) {
       dims[1] = size->first;

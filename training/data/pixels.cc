@@ -76,7 +76,80 @@ void FromHsv(const Hsv& hsv, uint8_t* rgb) {
   for (int c = 0; c < 3; ++c) rgb[c] = static_cast<uint8_t>(row[c] * 255.999f);
 }
 
+// From a pixel of the result to the place in the source: x = m[0] x + m[1] y + m[2], y likewise
+// (torchvision's _get_inverse_affine_matrix).
+struct InverseMatrix {
+  double m[6];
+};
+
+InverseMatrix Inverted(const AffineMotion& motion, double center_x, double center_y) {
+  const double radians = std::acos(-1.0) / 180;
+  const double turn = motion.degrees * radians;
+  const double shear_x = motion.shear_x * radians, shear_y = motion.shear_y * radians;
+  const double a = std::cos(turn - shear_y) / std::cos(shear_y);
+  const double b = -a * std::tan(shear_x) - std::sin(turn);
+  const double c = std::sin(turn - shear_y) / std::cos(shear_y);
+  const double d = -c * std::tan(shear_x) + std::cos(turn);
+  const double x = center_x + motion.translate_x, y = center_y + motion.translate_y;
+  InverseMatrix inverse = {{d, -b, 0, -c, a, 0}};
+  for (double& each : inverse.m) each /= motion.scale;
+  inverse.m[2] = center_x - inverse.m[0] * x - inverse.m[1] * y;
+  inverse.m[5] = center_y - inverse.m[3] * x - inverse.m[4] * y;
+  return inverse;
+}
+
+// The weighted mean of the four pixels around a place inside the image; those at the border stand
+// for what is outside.
+void SampleBilinear(const Pixels& from, double x, double y, uint8_t* to) {
+  const double left = std::floor(x - 0.5), top = std::floor(y - 0.5);
+  const double right_share = x - 0.5 - left, low_share = y - 0.5 - top;
+  const auto pixel = [&](double row, double column) {
+    const auto r = std::clamp<int64_t>(static_cast<int64_t>(row), 0, from.height - 1);
+    const auto c = std::clamp<int64_t>(static_cast<int64_t>(column), 0, from.width - 1);
+    return from.rgb.data() + 3 * (r * from.width + c);
+  };
+  const uint8_t* corners[4] = {pixel(top, left), pixel(top, left + 1), pixel(top + 1, left),
+                               pixel(top + 1, left + 1)};
+  for (int i = 0; i < 3; ++i) {
+    const double high = corners[0][i] + (corners[1][i] - corners[0][i]) * right_share;
+    const double low = corners[2][i] + (corners[3][i] - corners[2][i]) * right_share;
+    to[i] = static_cast<uint8_t>(high + (low - high) * low_share);
+  }
+}
+
 }  // namespace
+
+Pixels Affine(const Pixels& from, const AffineMotion& motion, bool bilinear) {
+  const auto width = static_cast<double>(from.width), height = static_cast<double>(from.height);
+  const InverseMatrix inverse = Inverted(motion, width / 2, height / 2);
+  Pixels to = Blank(from.height, from.width);
+  uint8_t* out = to.rgb.data();
+  for (int64_t row = 0; row < to.height; ++row) {
+    for (int64_t column = 0; column < to.width; ++column, out += 3) {
+      const double at_x = static_cast<double>(column) + 0.5, at_y = static_cast<double>(row) + 0.5;
+      const double x = inverse.m[0] * at_x + inverse.m[1] * at_y + inverse.m[2];
+      const double y = inverse.m[3] * at_x + inverse.m[4] * at_y + inverse.m[5];
+      if (!(x >= 0 && x < width && y >= 0 && y < height)) continue;
+      if (bilinear) {
+        SampleBilinear(from, x, y, out);
+      } else {
+        std::memcpy(
+            out,
+            from.rgb.data() + 3 * (static_cast<int64_t>(y) * from.width + static_cast<int64_t>(x)),
+            3);
+      }
+    }
+  }
+  return to;
+}
+
+void Fill(Pixels& pixels, int64_t top, int64_t left, int64_t height, int64_t width,
+          const uint8_t (&color)[3]) {
+  for (int64_t row = top; row < top + height; ++row) {
+    uint8_t* out = pixels.rgb.data() + 3 * (row * pixels.width + left);
+    for (int64_t column = 0; column < width; ++column, out += 3) std::memcpy(out, color, 3);
+  }
+}
 
 Pixels Crop(const Pixels& from, int64_t top, int64_t left, int64_t height, int64_t width) {
   Pixels to = Blank(height, width);

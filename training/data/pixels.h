@@ -19,6 +19,16 @@ void FlipVertically(Pixels& pixels);
 // Bilinear, with a filter as wide as the scale where the image shrinks (antialias=True).
 Pixels Resize(const Pixels& from, int64_t height, int64_t width);
 
+// About the center of the image, clockwise, in degrees and pixels.
+struct AffineMotion {
+  double degrees = 0, translate_x = 0, translate_y = 0, scale = 1, shear_x = 0, shear_y = 0;
+};
+// Black where nothing is. Pixels are sampled as Pillow does, which torchvision uses for images.
+Pixels Affine(const Pixels& from, const AffineMotion& motion, bool bilinear);
+// Gives a rectangle, which lies inside, one color.
+void Fill(Pixels& pixels, int64_t top, int64_t left, int64_t height, int64_t width,
+          const uint8_t (&color)[3]);
+
 // factor 0: black; 1: no change.
 void AdjustBrightness(Pixels& pixels, float factor);
 // factor 0: the mean of the gray image everywhere.

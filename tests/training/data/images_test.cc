@@ -124,8 +124,9 @@ TEST(ImagesTest, BrokenAndMissingFilesAreDataLoss) {
 TEST(ImagesTest, StepsDrawFromTheNumberAlone) {
   const std::string config =
       "directory: 'folders' step { random_resized_crop { height: 8 width: 9 } } step { flip {} } "
-      "step { color_jitter { brightness: 0.4 contrast: 0.4 saturation: 0.4 hue: 0.1 } } gray: true "
-      "mean: 0.5";
+      "step { color_jitter { brightness: 0.4 contrast: 0.4 saturation: 0.4 hue: 0.1 } } "
+      "step { random_affine { degrees: 30 shear_y: 5 interpolation: BILINEAR } } "
+      "step { random_erasing {} } gray: true mean: 0.5";
   const auto data = OpenDataset(Config(config), kFiles);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ((*data)->fields()[0].type.ToString(), "float32[1,8,9]");
@@ -138,6 +139,70 @@ TEST(ImagesTest, StepsDrawFromTheNumberAlone) {
                               static_cast<size_t>(image.byte_size())));
   }
   EXPECT_EQ(images.size(), 50u);
+}
+
+// The limits of what RandomAffine draws, by an image that moves alone: 26 columns, 19 rows.
+TEST(ImagesTest, AffineStepsMoveByWholePixels) {
+  const auto still = OpenDataset(Config("directory: 'folders'"), kFiles);
+  const auto moved = OpenDataset(
+      Config("directory: 'folders' step { random_affine { translate_x: 0.1 } }"), kFiles);
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  const Tensor image = (*still)->Read(0, 0)->at(0);
+  std::set<int> moves;
+  for (uint64_t random = 0; random < 60; ++random) {
+    const Tensor other = (*moved)->Read(0, random)->at(0);
+    ASSERT_EQ(other.dims(), image.dims());
+    for (int by = -4; by <= 4; ++by) {
+      bool equal = true;
+      for (int64_t i = 0; i < image.num_elements(); ++i) {
+        const int64_t column = i % 26 - by;
+        const float want = column < 0 || column >= 26 ? 0 : image.data<float>()[i - by];
+        equal = equal && other.data<float>()[i] == want;
+      }
+      if (equal) moves.insert(by);
+    }
+  }
+  EXPECT_EQ(moves, (std::set<int>{-3, -2, -1, 0, 1, 2, 3}));  // round(0.1 * 26) = 3
+}
+
+// One rectangle of zeros after the normalization, inside the shares and ratios that are asked for.
+TEST(ImagesTest, ErasingLeavesZeros) {
+  const std::string mean = "mean: [0.2, 0.4, 0.6] deviation: [0.1, 0.2, 0.3] ";
+  const auto whole = OpenDataset(Config("directory: 'folders' " + mean), kFiles);
+  const auto erased = OpenDataset(
+      Config(absl::StrCat("directory: 'folders' ", mean,
+                          "step { random_erasing { least_area: 0.1 most_area: 0.3 } }")),
+      kFiles);
+  ASSERT_TRUE(erased.ok()) << erased.status();
+  const Tensor image = (*whole)->Read(0, 0)->at(0);
+  const int64_t count = 19 * 26;
+  int times = 0;
+  for (uint64_t random = 0; random < 400; ++random) {
+    const Tensor other = (*erased)->Read(0, random)->at(0);
+    int64_t top = 99, bottom = -1, left = 99, right = -1;
+    for (int64_t i = 0; i < count; ++i) {
+      bool zero = true, same = true;
+      for (int64_t c = 0; c < 3; ++c) {
+        // 255 times each mean is a whole number.
+        zero = zero && std::abs(other.data<float>()[c * count + i]) < 1e-6f;
+        same = same && other.data<float>()[c * count + i] == image.data<float>()[c * count + i];
+      }
+      ASSERT_TRUE(zero || same) << random;
+      if (same) continue;
+      top = std::min(top, i / 26);
+      bottom = std::max(bottom, i / 26);
+      left = std::min(left, i % 26);
+      right = std::max(right, i % 26);
+    }
+    if (bottom < 0) continue;
+    ++times;
+    const auto height = static_cast<double>(bottom - top + 1);
+    const auto width = static_cast<double>(right - left + 1);
+    EXPECT_NEAR(height * width / static_cast<double>(count), 0.2, 0.1 + 0.03);  // whole pixels
+    for (int64_t y = top; y <= bottom; ++y)
+      for (int64_t x = left; x <= right; ++x) EXPECT_NEAR(other.data<float>()[y * 26 + x], 0, 1e-6);
+  }
+  EXPECT_NEAR(times, 200, 40);  // 4 sigma
 }
 
 TEST(ImagesTest, Archives) {
@@ -246,6 +311,15 @@ TEST(ImagesTest, BadConfigs) {
   EXPECT_THAT(step("random_resized_crop { height: 4 width: 4 least_area: 2 }"),
               HasSubstr("most_area <= 1"));
   EXPECT_THAT(step("color_jitter { hue: 0.6 }"), HasSubstr("hue of 0 to 0.5"));
+  EXPECT_THAT(step("random_affine { degrees: -3 }"), HasSubstr("step 0 needs degrees of 0 to 180"));
+  EXPECT_THAT(step("random_affine { translate_y: nan }"), HasSubstr("translate_y of 0 to 1"));
+  EXPECT_THAT(step("random_affine { shear_x: 90 }"), HasSubstr("shear_y of 0 to 90"));
+  EXPECT_THAT(step("random_affine { least_scale: 2 }"), HasSubstr("least_scale <= most_scale"));
+  EXPECT_THAT(step("random_erasing { probability: -1 }"), HasSubstr("a probability of 0 to 1"));
+  EXPECT_THAT(step("random_erasing { most_area: 0.01 }"), HasSubstr("most_area <= 1"));
+  EXPECT_THAT(step("random_erasing { least_ratio: 0 }"), HasSubstr("least_ratio <= most_ratio"));
+  EXPECT_THAT(step("random_erasing { value: 2 }"), HasSubstr("a value of 0 to 1"));
+  EXPECT_THAT(step("random_erasing { value: [0, 1] }"), HasSubstr("one number or three"));
   EXPECT_THAT(Error("directory: 'folders' mean: 0 mean: 1"), HasSubstr("one per channel"));
   EXPECT_THAT(Error("directory: 'folders' deviation: 0"), HasSubstr("deviation must be positive"));
   const auto small = OpenDataset(

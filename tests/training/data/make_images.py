@@ -35,6 +35,12 @@ results = {
 }
 np.savez_compressed(os.path.join(HERE, "pixels.npz"), **{name: value.numpy() for name, value in results.items()})
 
+# Angle, translation, scale and shear, of images as ImageFolder reads them.
+MOTIONS = {"turned": (37, (0, 0), 1, (0, 0)), "moved": (-11, (3, -2), 0.8, (0, 0)), "sheared": (5, (0, 1), 1.3, (12, -7))}
+np.savez_compressed(os.path.join(HERE, "affine.npz"), **{
+    f"{name}_{mode.value}": np.array(F.affine(Image.fromarray(pixels), *motion, interpolation=mode)).transpose(2, 0, 1)
+    for name, motion in MOTIONS.items() for mode in (F.InterpolationMode.NEAREST, F.InterpolationMode.BILINEAR)})
+
 
 def plain(entry):
     entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = 0, 0, 0, "", ""

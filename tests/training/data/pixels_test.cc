@@ -16,6 +16,9 @@ class PixelsTest : public ::testing::Test {
     auto arrays = files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/data/images/pixels.npz");
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     arrays_ = *std::move(arrays);
+    auto affine = files::ReadNpz(ONWARD_SOURCE_DIR "/tests/training/data/images/affine.npz");
+    ASSERT_TRUE(affine.ok()) << affine.status();
+    arrays_.merge(*affine);
     const Tensor& image = arrays_.at("pixels");
     pixels_ = {image.dims()[1], image.dims()[2],
                std::vector<uint8_t>(static_cast<size_t>(image.num_elements()))};
@@ -80,6 +83,31 @@ TEST_F(PixelsTest, CropsAndFlips) {
   });
   for (size_t i = 0; i < pixels_.rgb.size(); i += 3)
     EXPECT_EQ(turned.rgb[i + 1], pixels_.rgb[pixels_.rgb.size() - 3 - i + 1]);
+}
+
+TEST_F(PixelsTest, Motions) {
+  const std::map<std::string, AffineMotion> motions = {
+      {"turned", {37, 0, 0, 1, 0, 0}},
+      {"moved", {-11, 3, -2, 0.8, 0, 0}},
+      {"sheared", {5, 0, 1, 1.3, 12, -7}},
+  };
+  for (const auto& [name, motion] : motions) {
+    // Pillow rounds places to 1/65536 of a pixel, so that a few fall on the other side of an edge.
+    ExpectNear(Affine(pixels_, motion, false), name + "_nearest", 255);
+    ExpectNear(Affine(pixels_, motion, true), name + "_bilinear");
+  }
+}
+
+TEST_F(PixelsTest, Rectangles) {
+  const Pixels filled = After([](Pixels& p) { Fill(p, 2, 3, 4, 5, {7, 8, 9}); });
+  for (int64_t i = 0; i < pixels_.height * pixels_.width; ++i) {
+    const int64_t y = i / pixels_.width, x = i % pixels_.width;
+    const bool inside = y >= 2 && y < 6 && x >= 3 && x < 8;
+    for (int64_t c = 0; c < 3; ++c) {
+      const auto at = static_cast<size_t>(3 * i + c);
+      EXPECT_EQ(filled.rgb[at], inside ? 7 + c : pixels_.rgb[at]);
+    }
+  }
 }
 
 TEST_F(PixelsTest, Tensors) {
