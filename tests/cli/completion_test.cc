@@ -1,11 +1,12 @@
 // onward completion, in the shells that are here.
-#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/command_output.h"
 #include "tests/support/scratch_directory.h"
 
 namespace onward {
@@ -18,12 +19,9 @@ using ::testing::Not;
 
 // Lines that a shell command prints.
 std::vector<std::string> LinesOf(const std::string& command) {
-  std::string text;
-  FILE* const pipe = popen(command.c_str(), "r");
-  for (int next = std::fgetc(pipe); next != EOF; next = std::fgetc(pipe))
-    text += static_cast<char>(next);
-  EXPECT_EQ(pclose(pipe), 0) << command << "\n" << text;
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+  const testing::CommandOutput output = testing::OutputOf(command);
+  EXPECT_EQ(output.exit_code, 0) << command << "\n" << output.text;
+  return absl::StrSplit(output.text, '\n', absl::SkipEmpty());
 }
 
 bool HasShell(const std::string& name) {

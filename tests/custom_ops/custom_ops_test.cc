@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -17,6 +15,7 @@
 #include "onward/gradient.h"
 #include "onward/import.h"
 #include "onward/session.h"
+#include "tests/support/command_output.h"
 #include "tests/support/kernel_runner.h"
 
 namespace onward {
@@ -116,13 +115,8 @@ TEST(CustomOpsLibrary, WhatIsNoLibraryIsNamed) {
 
 // Runs the command and returns what it printed, stderr included, with the exit code at the end.
 std::string Command(const std::string& arguments) {
-  const std::string command = absl::StrCat(ONWARD_PROGRAM, " ", arguments, " 2>&1; echo exit $?");
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 512> buffer;
-  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) text += buffer.data();
-  pclose(pipe);
-  return text;
+  return testing::OutputOf(absl::StrCat(ONWARD_PROGRAM, " ", arguments, " 2>&1; echo exit $?"))
+      .text;
 }
 
 TEST_F(CustomOps, TheCommandTakesALibrary) {

@@ -3,34 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "generation/grammar/json_schema.h"
 #include "tests/generation/grammar/drawn_text.h"
+#include "tests/support/command_output.h"
 
 namespace onward::generation {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string Setting(const char* name, const char* otherwise) {
-  const char* set = std::getenv(name);
-  return set == nullptr ? otherwise : set;
-}
-
-std::string Output(const std::string& command, int& status) {
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return "";
-  std::string output;
-  char part[4096];
-  for (size_t count; (count = std::fread(part, 1, sizeof(part), pipe)) > 0;)
-    output.append(part, count);
-  status = pclose(pipe);
-  return output;
-}
 
 // Tokenizers have few texts or many, and bytes in any order.
 std::shared_ptr<const TokenOrder> Vocabulary(std::mt19937_64& random) {
@@ -46,12 +30,14 @@ std::shared_ptr<const TokenOrder> Vocabulary(std::mt19937_64& random) {
 }
 
 TEST(RandomSchemas, TextsAreInstances) {
-  const std::string seed = Setting("ONWARD_SEED", "1"), count = Setting("ONWARD_SCHEMAS", "150");
+  const std::string seed = testing::Setting("ONWARD_SEED", "1"),
+                    count = testing::Setting("ONWARD_SCHEMAS", "150");
   const std::string script =
       absl::StrCat("python3 ", ONWARD_SOURCE_DIR, "/tests/generation/grammar/json_schemas.py ");
-  int status = 0;
-  const std::string schemas = Output(absl::StrCat(script, "draw ", seed, " ", count), status);
-  ASSERT_EQ(status, 0);
+  const testing::CommandOutput drawn =
+      testing::OutputOf(absl::StrCat(script, "draw ", seed, " ", count));
+  ASSERT_EQ(drawn.exit_code, 0);
+  const std::string& schemas = drawn.text;
   const std::string path = ::testing::TempDir() + "/random_schemas.jsonl";
   std::ofstream file(path);
   int texts = 0, endless = 0, empty = 0;
@@ -76,10 +62,9 @@ TEST(RandomSchemas, TextsAreInstances) {
   std::printf("seed %s: %d texts; %d did not end, %d schemas of no value\n", seed.c_str(), texts,
               endless, empty);
   EXPECT_GT(texts, 10 * endless);
-  const std::string wrong = Output(absl::StrCat(script, "check ", path), status);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-    GTEST_SKIP() << "python3-jsonschema is not here";
-  EXPECT_EQ(status, 0) << wrong;
+  const testing::CommandOutput checked = testing::OutputOf(absl::StrCat(script, "check ", path));
+  if (checked.exit_code == 77) GTEST_SKIP() << "python3-jsonschema is not here";
+  EXPECT_EQ(checked.exit_code, 0) << checked.text;
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/command_output.h"
 #include "tests/support/scratch_directory.h"
 #include "training/log/confusion_table.h"
 #include "training/log/curve_plot.h"
@@ -31,13 +31,9 @@ std::string FileText(const std::string& path) {
 json ReadLog(const std::string& kind, const std::string& path) {
   const std::string command = absl::StrCat(
       "python3 ", ONWARD_SOURCE_DIR, "/tests/training/log/read_log.py ", kind, " ", path, " 2>&1");
-  std::FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  char buffer[4096];
-  while (const size_t count = std::fread(buffer, 1, sizeof(buffer), pipe))
-    text.append(buffer, count);
-  EXPECT_EQ(pclose(pipe), 0) << text;
-  return json::parse(text, nullptr, false);
+  const testing::CommandOutput output = testing::OutputOf(command);
+  EXPECT_EQ(output.exit_code, 0) << output.text;
+  return json::parse(output.text, nullptr, false);
 }
 
 TEST(EventFileTest, AnIndependentReaderSeesTheSame) {
