@@ -8,39 +8,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/name_pattern.h"
 #include "graph/ir/graph_edit.h"
 #include "onward/dtype.h"
 #include "training/source/generated_name.h"
+#include "training/source/module_path.h"
 #include "training/source/operand_weights.h"
 
 namespace onward::training {
 namespace {
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// "blk.0_2" is the third call of "blk.0".
-std::string WithoutCall(const std::string& part) {
-  size_t end = part.size();
-  while (end > 0 && IsDigit(part[end - 1])) --end;
-  return end > 1 && end < part.size() && part[end - 1] == '_' ? part.substr(0, end - 1) : part;
-}
-
-// The module that has the node, as "layers.0.norm1"; empty where nothing tells.
-std::string ModuleOf(const Node& node) {
-  const auto scopes = node.metadata.find("pkg.torch.onnx.name_scopes");
-  if (scopes != node.metadata.end()) {  // "['', 'layers.0', 'layers.0.norm1', 'layer_norm']"
-    const std::vector<std::string> parts = absl::StrSplit(scopes->second, '\'');
-    return parts.size() < 5 ? "" : parts[parts.size() - 4];
-  }
-  if (!absl::StartsWith(node.name, "/")) return "";
-  std::vector<std::string> parts = absl::StrSplit(node.name.substr(1), '/');
-  parts.pop_back();
-  for (std::string& part : parts) part = WithoutCall(part);
-  return absl::StrJoin(parts, ".");
-}
 
 bool IsNormalization(const Node& node) {
   return node.domain.empty() && absl::EndsWith(node.op_type, "Normalization");
@@ -90,7 +68,7 @@ bool CollectUsers(const Graph& graph, ValueId weight, const std::string& alias,
         return false;
       continue;
     }
-    const std::string module = ModuleOf(node);
+    const std::string module = ModulePath(node);
     if (module.empty()) return false;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != weight) continue;

@@ -1,0 +1,15 @@
+// The modules of the source that the nodes of an export come from, as exporters note them:
+// PyTorch's with dynamo=True in the metadata of nodes, the older one in their names.
+#pragma once
+
+#include <string>
+
+#include "onward/graph.h"
+
+namespace onward::training {
+
+// The path of the innermost module that has the node, as "layers.0.norm1" in named_modules(); ""
+// where nothing tells, and for the outermost module. Calls of one module have one path.
+std::string ModulePath(const Node& node);
+
+}  // namespace onward::training
