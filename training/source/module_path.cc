@@ -41,8 +41,23 @@ std::string ModulePath(const Node& node) {
   if (!absl::StartsWith(node.name, "/")) return "";
   std::vector<std::string> parts = absl::StrSplit(node.name.substr(1), '/');
   parts.pop_back();
-  for (std::string& part : parts) part = WithoutCall(part);
-  return absl::StrJoin(parts, ".");
+  std::vector<std::string> path;
+  for (const std::string& each : parts) {
+    const std::string part = WithoutCall(each);
+    // Children of a Sequential repeat its name: "/layer1/layer1.0/conv1/Conv".
+    if (!path.empty() && absl::StartsWith(part, path.back() + ".")) path.pop_back();
+    path.push_back(part);
+  }
+  return absl::StrJoin(path, ".");
+}
+
+std::vector<std::pair<std::string, std::string>> ModuleClasses(const Node& node) {
+  const std::vector<std::string> scopes = ScopesOf(node);
+  const std::vector<std::string> classes = ListIn(node, "pkg.torch.onnx.class_hierarchy");
+  std::vector<std::pair<std::string, std::string>> modules;
+  for (size_t i = 0; i + 1 < scopes.size() && i + 1 < classes.size(); ++i)
+    modules.emplace_back(scopes[i], classes[i].substr(classes[i].rfind('.') + 1));
+  return modules;
 }
 
 }  // namespace onward::training
