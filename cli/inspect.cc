@@ -10,6 +10,7 @@
 #include "cli/graph_sizes.h"
 #include "cli/inspect_document.h"
 #include "cli/listings.h"
+#include "cli/module_table.h"
 #include "cli/shape_ranges.h"
 #include "graph/base/byte_text.h"
 #include "onward/import.h"
@@ -137,8 +138,13 @@ Ends PlanEnds(const std::string& path, const ShapeRanges& ranges, const CommonOp
   return ends;
 }
 
-absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes, bool values,
-                     bool parameters, const CommonOptions& common) {
+// What is listed beside the summary.
+struct Listed {
+  bool values = false, parameters = false, modules = false;
+};
+
+absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes,
+                     const Listed& listed, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const ShapeRanges ranges, SplitRanges(shapes));
   // First, while nothing else takes memory.
   auto [low, high] = PlanEnds(path, ranges, common);
@@ -158,16 +164,24 @@ absl::Status Inspect(const std::string& path, const std::vector<std::string>& sh
   } else {
     model = high.model;
   }
+  std::vector<ModuleRow> modules;
+  if (listed.modules) {
+    ONWARD_ASSIGN_OR_RETURN(modules, ModulesOf(high.model.graph, high.sizes));
+  }
   if (common.json) {
-    if (parameters) document["parameter_list"] = ParametersJson(ParametersOf(model, initializers));
-    if (values) document.update(TypesJson(model.graph));
+    if (listed.parameters)
+      document["parameter_list"] = ParametersJson(ParametersOf(model, initializers));
+    if (listed.modules) document["modules"] = ModuleTableJson(modules);
+    if (listed.values) document.update(TypesJson(model.graph));
     std::printf("%s\n",
                 document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return absl::OkStatus();
   }
   PrintText(high, document);
-  if (parameters) std::printf("%s", nn::ParameterTable(ParametersOf(model, initializers)).c_str());
-  if (values) PrintValues(model.graph, "");
+  if (listed.modules) std::printf("%s", ModuleTableText(modules).c_str());
+  if (listed.parameters)
+    std::printf("%s", nn::ParameterTable(ParametersOf(model, initializers)).c_str());
+  if (listed.values) PrintValues(model.graph, "");
   return absl::OkStatus();
 }
 
@@ -175,17 +189,19 @@ absl::Status Inspect(const std::string& path, const std::vector<std::string>& sh
 
 void AddInspect(CommandLine& line, CommonOptions& common) {
   auto model = std::make_shared<std::string>();
-  auto values = std::make_shared<bool>(false), parameters = std::make_shared<bool>(false);
+  auto listed = std::make_shared<Listed>();
   Command command = NewCommand(line, common, "inspect", "Prints what is in a model file",
                                "onward inspect bert.onnx --values");
   auto shapes = std::make_shared<std::vector<std::string>>();
   command.Option("model", *model, "ONNX file", {.required = true});
   command.Option("--shape", *shapes,
                  "NAME=1x3x224x224 or NAME=1..8x3x224x224: dims of an input, for sizes and costs");
-  command.Flag("--values", *values, "print the type of every value, of bodies too");
-  command.Flag("--parameters", *parameters,
+  command.Flag("--values", listed->values, "print the type of every value, of bodies too");
+  command.Flag("--parameters", listed->parameters,
                "print every parameter: shape, whether it would be trained, how it started");
-  command.Do([=, &common] { return Inspect(*model, *shapes, *values, *parameters, common); });
+  command.Flag("--modules", listed->modules,
+               "print the tree of modules: parameters, arithmetic, shapes of outputs");
+  command.Do([=, &common] { return Inspect(*model, *shapes, *listed, common); });
 }
 
 }  // namespace onward::cli

@@ -14,17 +14,18 @@ class Estimator {
   Estimator(const SymbolSizes& sizes, GraphCost& cost) : sizes_(sizes), cost_(cost) {}
 
   void AddGraph(const Graph& graph) {
-    for (NodeId id : graph.node_ids()) {
-      const Node& node = graph.node(id);
-      for (SymbolicDims& product : MultiplyAddsOf(graph, node)) {
-        product.emplace_back(2);
-        double flops = 1;
-        for (const Dim& dim : product) flops *= SizeOf(dim);
-        cost_.flops += flops;
-        total_ = DimAdd(total_, DimProduct(product, 0, product.size()));
-      }
-      for (const Subgraph& subgraph : node.subgraphs) AddGraph(*subgraph.graph);
+    for (const NodeId id : graph.node_ids()) AddNode(graph, id);
+  }
+  void AddNode(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    for (SymbolicDims& product : MultiplyAddsOf(graph, node)) {
+      product.emplace_back(2);
+      double flops = 1;
+      for (const Dim& dim : product) flops *= SizeOf(dim);
+      cost_.flops += flops;
+      total_ = DimAdd(total_, DimProduct(product, 0, product.size()));
     }
+    for (const Subgraph& subgraph : node.subgraphs) AddGraph(*subgraph.graph);
   }
   const Dim& total() const { return total_; }
 
@@ -81,6 +82,12 @@ GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes) {
     }
   }
   return cost;
+}
+
+double FlopsOf(const Graph& graph, NodeId id, const SymbolSizes& sizes) {
+  GraphCost cost;
+  Estimator(sizes, cost).AddNode(graph, id);
+  return cost.flops;
 }
 
 GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs) {

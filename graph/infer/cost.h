@@ -26,6 +26,9 @@ GraphCost CostOf(const Graph& graph, const SymbolSizes& sizes);
 // With the sizes of symbols that `inputs` show.
 GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs);
 
+// The floating-point operations of a node, those of its bodies included.
+double FlopsOf(const Graph& graph, NodeId id, const SymbolSizes& sizes);
+
 // The sizes of symbols that dims of this input type show, where it has that rank; those that
 // `sizes` has already stay.
 void AddSymbolSizes(const Type& type, DimsView dims, SymbolSizes& sizes);

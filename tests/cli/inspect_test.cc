@@ -55,6 +55,54 @@ TEST(InspectCommand, ListsParameters) {
   EXPECT_EQ(list[0]["reason"], "frozen");
 }
 
+// Two layers in a Sequential, one of which a Transpose makes a weight for, and a head.
+TEST(InspectCommand, ListsModulesByTheNamesOfNodes) {
+  const testing::ScratchDirectory directory;
+  onnx::ModelProto proto = testing::ProtoFromText(R"(
+      <ir_version: 8, opset_import: ["": 17]>
+      g (float[batch,2] x) => (float[batch,3] y)
+      <float[4,2] w = {1,2,3,4,5,6,7,8}, float[4] b = {0,0,0,0}, float[4,3] h =
+       {1,2,3,4,5,6,7,8,9,10,11,12}>
+      { t = Transpose <perm = [1, 0]> (w) p = MatMul(x, t) s = Add(p, b) r = Relu(s)
+        y = MatMul(r, h) })");
+  const char* names[] = {"/net/net.0/Transpose", "/net/net.0/MatMul", "/net/net.0/Add",
+                         "/net/net.1/Relu", "/head/MatMul"};
+  for (int i = 0; i < 5; ++i) proto.mutable_graph()->mutable_node(i)->set_name(names[i]);
+  const std::string path = directory.Write("net.onnx", proto.SerializeAsString());
+  const auto document =
+      nlohmann::json::parse(Output(directory, path + " --modules --shape x=5x2 --json"));
+  const auto expected = nlohmann::json::parse(R"([
+      {"path": "", "class": "", "nodes": 5, "parameters": 24, "flops": 200,
+       "output": "float32[5,3]"},
+      {"path": "net", "class": "", "nodes": 4, "parameters": 12, "flops": 80,
+       "output": "float32[5,4]"},
+      {"path": "net.0", "class": "", "nodes": 3, "parameters": 12, "flops": 80,
+       "output": "float32[5,4]"},
+      {"path": "net.1", "class": "", "nodes": 1, "parameters": 0, "flops": 0,
+       "output": "float32[5,4]"},
+      {"path": "head", "class": "", "nodes": 1, "parameters": 12, "flops": 120,
+       "output": "float32[5,3]"}])");
+  EXPECT_EQ(document["modules"], expected) << document["modules"].dump(2);
+  const std::string text = Output(directory, path + " --modules");
+  EXPECT_THAT(text, ::testing::ContainsRegex("    0 +3 +12 +1.6e-05  float32.batch,4."));
+}
+
+TEST(InspectCommand, ListsModulesByTheNamesOfParameters) {
+  const testing::ScratchDirectory directory;
+  auto model = BuildModel("mlp", {{"features", 4}, {"layers", 1}, {"hidden", 3}, {"classes", 2}});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string path = directory.path("model.onnx");
+  ASSERT_TRUE(ExportFile(*model, path).ok());
+  const auto document =
+      nlohmann::json::parse(Output(directory, path + " --modules --json"))["modules"];
+  int64_t inside = 0;
+  for (const auto& row : document) {
+    if (row["path"] != "") inside += row["parameters"].get<int64_t>();
+  }
+  EXPECT_EQ(document[0]["parameters"], 4 * 3 + 3 + 3 * 2 + 2);
+  EXPECT_EQ(inside, 4 * 3 + 3 + 3 * 2 + 2) << document.dump(2);
+}
+
 // y = x w: 8 FLOP a row.
 std::string Product(const testing::ScratchDirectory& directory) {
   return directory.Write("product.onnx", testing::ProtoFromText(R"(
