@@ -24,6 +24,7 @@ nlohmann::json JsonOf(const StepReport& report) {
                          {"examples", report.examples}};
   for (size_t i = 0; report.rates.size() > 1 && i < report.rates.size(); ++i)
     line["lr_groups"][GroupName(i, report)] = report.rates[i];
+  if (!report.losses.empty()) line["losses"] = report.losses;
   if (report.gradient_norm) line["gradient_norm"] = *report.gradient_norm;
   if (!report.gradient_norms.empty()) line["gradient_norms"] = report.gradient_norms;
   if (report.loss_scale) line["loss_scale"] = *report.loss_scale;
@@ -38,6 +39,7 @@ nlohmann::json JsonOf(const EvaluationReport& report) {
       {"step", report.step},
       {"epoch", report.epoch},
       {"evaluation", {{"loss", report.evaluation.loss}, {"examples", report.evaluation.examples}}}};
+  if (!report.evaluation.losses.empty()) line["evaluation"]["losses"] = report.evaluation.losses;
   if (const auto accuracy = report.evaluation.accuracy())
     line["evaluation"]["accuracy"] = *accuracy;
   for (const auto& [name, value] : report.evaluation.metrics) line["evaluation"][name] = value;
@@ -109,6 +111,10 @@ absl::Status TrainRecords::Step(const StepReport& report) {
 
 absl::Status TrainRecords::Events(const StepReport& report) {
   ONWARD_RETURN_IF_ERROR(events_->Scalar("train/loss", report.step, report.loss));
+  for (size_t i = 0; i < report.losses.size(); ++i) {
+    ONWARD_RETURN_IF_ERROR(
+        events_->Scalar(absl::StrCat("train/losses/", i), report.step, report.losses[i]));
+  }
   ONWARD_RETURN_IF_ERROR(events_->Scalar("train/lr", report.step, report.rate));
   for (size_t i = 0; i + 1 < report.rates.size(); ++i)
     ONWARD_RETURN_IF_ERROR(events_->Scalar(absl::StrCat("train/lr/", GroupName(i, report)),

@@ -18,7 +18,10 @@ namespace onward {
 struct StepReport {
   int64_t step = 0;  // from 1 on
   int64_t epoch = 0;
-  double loss = 0;                               // mean over the targets of all accumulated batches
+  double loss = 0;  // mean over the targets of all accumulated batches
+  // Of which that is the sum, with their factors: `loss` of the config first, then each
+  // auxiliary_loss; empty without one.
+  std::vector<double> losses;
   double rate = 0;                               // of the default group
   std::vector<double> rates;                     // of all, in the config's order, the default last
   std::optional<double> gradient_norm;           // of all together, before it is bounded
@@ -39,6 +42,7 @@ struct Evaluation {
   // The mean over the targets of all examples, as of one batch; over the examples of losses that
   // are summed or that the model computes.
   double loss = 0;
+  std::vector<double> losses;  // see StepReport
   int64_t examples = 0;
   // The number of targets, where those are classes; what ignore_index names does not count.
   int64_t targets = 0;

@@ -7,11 +7,12 @@
 namespace onward::training {
 
 // Outputs of phases (training/step/phases.h).
-inline constexpr char kLoss[] = "loss";                         // float32 scalar
-inline constexpr char kLossCount[] = "loss_count";              // see LossParts::count
-inline constexpr char kPrediction[] = "prediction";             // of classes
-inline constexpr char kScores[] = "evaluation/scores";          // what metrics look at
-inline constexpr char kGradientNorm[] = "gradient_norm";        // float32 scalar, of all gradients
+inline constexpr char kLoss[] = "loss";                   // float32 scalar
+inline constexpr char kLossPartPrefix[] = "loss_part/";   // of each loss, where several add up
+inline constexpr char kLossCount[] = "loss_count";        // see LossParts::count
+inline constexpr char kPrediction[] = "prediction";       // of classes
+inline constexpr char kScores[] = "evaluation/scores";    // what metrics look at
+inline constexpr char kGradientNorm[] = "gradient_norm";  // float32 scalar, of all gradients
 inline constexpr char kGradientsFinite[] = "gradients_finite";  // bool scalar
 
 // Inputs, with defaults.
@@ -48,7 +49,7 @@ inline constexpr std::string_view kTrainingNames[] = {
     kGradientNorm, kGradientsFinite, kLossScaleInput,   kAverageWeight,
     kBatchShare,   kStepNumber,      kAccumulatedCount, kAccumulatedReference};
 inline constexpr std::string_view kTrainingPrefixes[] = {
-    kAveragePrefix,      kGradientSumPrefix,   kOptimizerPrefix,    kNextPrefix,
-    kGradientNormPrefix, kGradientValuePrefix, kLbfgsGradientPrefix};
+    kAveragePrefix,      kGradientSumPrefix,   kOptimizerPrefix,     kNextPrefix,
+    kGradientNormPrefix, kGradientValuePrefix, kLbfgsGradientPrefix, kLossPartPrefix};
 
 }  // namespace onward::training

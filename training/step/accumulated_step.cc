@@ -20,6 +20,7 @@ absl::StatusOr<bool> AccumulatedStep::Make(StepReport& report) {
     finite &= batch_finite;
   }
   report.loss = mean.value();
+  report.losses = mean.losses();
   before_.clear();  // nothing interrupts the step from here on
   TrainingSession& session = context_.session;
   if (!std::isfinite(report.loss)) {

@@ -38,6 +38,7 @@ absl::StatusOr<bool> GraphStep::Make(StepReport& report) {
   LossMean mean;
   ONWARD_ASSIGN_OR_RETURN(const bool finite, RunBatch(report, mean));
   report.loss = mean.value();
+  report.losses = mean.losses();
   return finite && std::isfinite(report.loss);
 }
 

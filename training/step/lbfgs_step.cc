@@ -98,7 +98,10 @@ absl::StatusOr<Lbfgs::Evaluation> LbfgsStep::Evaluate(const std::vector<GivenBat
   }
   const StepOutputs& places = session.outputs(last);
   const std::vector<std::string>& parameters = context_.phases.parameters;
-  if (report != nullptr) ReadGradients(places, outputs, parameters, *report);
+  if (report != nullptr) {
+    ReadGradients(places, outputs, parameters, *report);
+    report->losses = mean.losses();
+  }
   Lbfgs::Evaluation found;
   found.loss = mean.value();
   for (size_t i = 0; i < parameters.size(); ++i)

@@ -15,6 +15,7 @@ namespace onward::training {
 template <typename Id>
 struct OutputsBy {
   std::optional<Id> loss;
+  std::vector<Id> losses = {};         // of which `loss` is the sum, where there are several
   std::optional<Id> count;             // of targets that the loss is over; see LossParts
   std::optional<Id> prediction;        // where targets are classes, or 0 and 1
   std::optional<Id> scores;            // where a metric looks at them
@@ -35,6 +36,7 @@ struct OutputsBy {
       return mapped;
     };
     return {one(loss),
+            each(losses),
             one(count),
             one(prediction),
             one(scores),

@@ -134,26 +134,32 @@ class LossMaker {
   const absl::Span<const Field> fields_;
 };
 
-// The sum of the losses, in parts by the targets of the first one.
-absl::StatusOr<LossParts> SumOfLosses(GraphSink& sink, const TrainConfig& config,
-                                      const std::vector<std::string>& scored,
-                                      absl::Span<const Field> fields, bool parts) {
+struct LossSum {
+  LossParts total;           // in parts by the targets of the first loss
+  std::vector<Expr> losses;  // of which it is the sum, in the same parts
+};
+
+absl::StatusOr<LossSum> SumOfLosses(GraphSink& sink, const TrainConfig& config,
+                                    const std::vector<std::string>& scored,
+                                    absl::Span<const Field> fields, bool parts) {
   std::vector<Expr> scores;  // before fields take the names of outputs
   for (const std::string& name : scored) scores.push_back(sink.Value(sink.graph().FindValue(name)));
   LossMaker maker(sink, fields);
-  LossParts sum;
+  LossSum sum;
   const auto losses = LossesOf(config);
   for (size_t i = 0; i < losses.size(); ++i) {
     const auto& [loss, path] = losses[i];
     ONWARD_ASSIGN_OR_RETURN(LossParts made, maker.Make(*loss, path, scores[i], parts && i == 0));
     ONWARD_ASSIGN_OR_RETURN(Expr weighted, Weighted(sink, made.sum, *loss, scored[i]));
+    LossParts& total = sum.total;
     if (i == 0) {
-      sum = {weighted, made.count};
-      continue;
+      total = {weighted, made.count};
+    } else {
+      if (total.count.valid())
+        weighted = weighted * Cast(Reshape(total.count, sink.Ints({})), DType::kFloat32);
+      total.sum = total.sum + weighted;
     }
-    if (sum.count.valid())
-      weighted = weighted * Cast(Reshape(sum.count, sink.Ints({})), DType::kFloat32);
-    sum.sum = sum.sum + weighted;
+    sum.losses.push_back(weighted);
   }
   return sum;
 }
@@ -178,22 +184,30 @@ absl::StatusOr<Scored> AddLoss(GraphSink& sink, const TrainConfig& config,
   Graph& graph = sink.graph();
   Scored made;
   made.scores = sink.Value(graph.FindValue(scored[0]));
-  ONWARD_ASSIGN_OR_RETURN(const LossParts sum,
+  ONWARD_ASSIGN_OR_RETURN(const LossSum sum,
                           SumOfLosses(sink, config, scored, fields, form.parts || form.all_reduce));
-  made.loss = sum.sum;
-  made.count = sum.count;
-  Expr shown = made.loss;
+  made.loss = sum.total.sum;
+  made.count = sum.total.count;
+  std::vector<Expr> shown = {made.loss};
+  if (sum.losses.size() > 1) shown.insert(shown.end(), sum.losses.begin(), sum.losses.end());
   if (form.all_reduce) {
     const SummedLoss summed = AllReduceLoss(sink, made.loss, made.count, ids.inputs.batch_share);
     made.loss = summed.own;
     if (summed.count.valid()) made.count = Reshape(summed.count, sink.Ints({}));
-    shown = summed.sum;
-    if (made.count.valid() && !form.parts)
-      shown =
-          Reshape(Cast(Cast(shown, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
+    shown[0] = summed.sum;
+    for (size_t i = 1; i < shown.size(); ++i)
+      shown[i] = AllReduceLoss(sink, shown[i], {}, ids.inputs.batch_share).sum;
+    for (Expr& each : shown) {
+      if (!made.count.valid() || form.parts) continue;
+      each =
+          Reshape(Cast(Cast(each, DType::kFloat64) / made.count, DType::kFloat32), sink.Ints({}));
+    }
   }
   ONWARD_RETURN_IF_ERROR(sink.status());
-  ids.outputs.loss = AddNamedOutput(graph, shown.id(), kLoss);
+  ids.outputs.loss = AddNamedOutput(graph, shown[0].id(), kLoss);
+  for (size_t i = 1; i < shown.size(); ++i)
+    ids.outputs.losses.push_back(
+        AddNamedOutput(graph, shown[i].id(), absl::StrCat(kLossPartPrefix, i - 1)));
   if (!made.count.valid() || !form.parts) return made;
   // A node of its own: the count may be a constant, or what another output is.
   made.count = Identity(Reshape(made.count, sink.Ints({})));

@@ -18,9 +18,18 @@ bool GradientsFinite(const StepOutputs& at, const TrainingSession::Outputs& outp
 
 void LossMean::Add(const StepOutputs& at, const TrainingSession::Outputs& outputs) {
   sum_ += LossOf(at, outputs);
+  sums_.resize(at.losses.size());
+  for (size_t i = 0; i < sums_.size(); ++i)
+    sums_[i] += static_cast<double>(outputs[at.losses[i]].tensor().data<float>()[0]);
   if (!at.count) return;
   counted_ = true;
   count_ += outputs[*at.count].tensor().data<double>()[0];
+}
+
+std::vector<double> LossMean::losses() const {
+  std::vector<double> losses = sums_;
+  for (double& each : losses) each /= counted_ ? count_ : 1;
+  return losses;
 }
 
 void ReadGradients(const StepOutputs& at, const TrainingSession::Outputs& outputs,

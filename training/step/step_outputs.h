@@ -24,9 +24,11 @@ class LossMean {
  public:
   void Add(const StepOutputs& at, const TrainingSession::Outputs& outputs);
   double value() const { return counted_ ? sum_ / count_ : sum_; }
+  std::vector<double> losses() const;  // of which it is the sum, where there are several
 
  private:
   double sum_ = 0, count_ = 0;
+  std::vector<double> sums_;  // of each loss
   bool counted_ = false;
 };
 

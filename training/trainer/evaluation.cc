@@ -98,7 +98,12 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& conf
     const double value = LossOf(at, outputs);
     if (!std::isfinite(value) && evaluation.not_finite.empty())
       evaluation.not_finite = NonFinitePlace(batch, loader.places());
-    sum += at.count || SumsLoss(loss) ? value : value * static_cast<double>(examples);
+    const double factor = at.count || SumsLoss(loss) ? 1 : static_cast<double>(examples);
+    sum += value * factor;
+    evaluation.losses.resize(at.losses.size());
+    for (size_t j = 0; j < at.losses.size(); ++j)
+      evaluation.losses[j] +=
+          factor * static_cast<double>(outputs[at.losses[j]].tensor().data<float>()[0]);
     count +=
         at.count ? outputs[*at.count].tensor().data<double>()[0] : static_cast<double>(examples);
     evaluation.examples += examples;
@@ -113,7 +118,10 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& conf
       ONWARD_RETURN_IF_ERROR(Annotate(metric->Add(outputs[*at.scores].tensor(), targets),
                                       absl::StrCat("evaluation: ", name, ":")));
   }
-  if (evaluation.examples > 0) evaluation.loss = sum / count;
+  if (evaluation.examples > 0) {
+    evaluation.loss = sum / count;
+    for (double& each : evaluation.losses) each /= count;
+  }
   for (const std::string& name : MetricNames(config)) {
     const auto of_scores = metrics.find(name);
     const std::optional<double> value =

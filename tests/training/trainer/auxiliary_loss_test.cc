@@ -68,7 +68,7 @@ constexpr char kSizeLoss[] = "auxiliary_loss { l1 {} output: 'size' target: 'siz
 constexpr char kDecayLoss[] = "auxiliary_loss { from_model {} output: 'decay' factor: 0.125 } ";
 
 struct Expected {
-  double loss = 0, v[kFeatures] = {}, w[kFeatures] = {};
+  double loss = 0, losses[3] = {}, v[kFeatures] = {}, w[kFeatures] = {};
 };
 
 // One step at a rate of 0.5 on the mean over all rows.
@@ -78,13 +78,15 @@ Expected OneStep() {
   for (int i = 0; i < kRows; ++i) {
     const double place = kX[i][0] * kV[0] + kX[i][1] * kV[1] - kPlace[i];
     const double size = kX[i][0] * kW[0] + kX[i][1] * kW[1] - kSize[i];
-    made.loss += (place * place + 0.25 * std::abs(size)) / kRows;
+    made.losses[0] += place * place / kRows;
+    made.losses[1] += 0.25 * std::abs(size) / kRows;
     for (int j = 0; j < kFeatures; ++j) {
       dv[j] += 2 * place * kX[i][j] / kRows;
       dw[j] += 0.25 * (size > 0 ? 1 : -1) * kX[i][j] / kRows;
     }
   }
-  made.loss += 0.125 * (kW[0] * kW[0] + kW[1] * kW[1]) / kFeatures;
+  made.losses[2] = 0.125 * (kW[0] * kW[0] + kW[1] * kW[1]) / kFeatures;
+  for (const double each : made.losses) made.loss += each;
   for (int j = 0; j < kFeatures; ++j) {
     made.v[j] = kV[j] - 0.5 * dv[j];
     made.w[j] = kW[j] - 0.5 * (dw[j] + 0.125 * 2 * kW[j] / kFeatures);
@@ -103,6 +105,8 @@ TEST_F(AuxiliaryLossTest, TheSumOfAllIsMinimised) {
     ASSERT_TRUE(trainer.ok()) << trainer.status();
     ASSERT_EQ(reports.size(), 1u);
     EXPECT_NEAR(reports[0].loss, expected.loss, 1e-6);
+    ASSERT_EQ(reports[0].losses.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(reports[0].losses[i], expected.losses[i], 1e-6) << i;
     const Tensor v = *(*trainer)->State("v"), w = *(*trainer)->State("w");
     for (int j = 0; j < kFeatures; ++j) {
       EXPECT_NEAR(v.data<double>()[j], expected.v[j], 1e-6) << j;
@@ -119,6 +123,9 @@ TEST_F(AuxiliaryLossTest, EvaluationsAreOfTheSum) {
     const auto evaluation = (*untrained)->Evaluate();
     ASSERT_TRUE(evaluation.ok()) << evaluation.status();
     EXPECT_NEAR(evaluation->loss, OneStep().loss, 1e-6) << batch;
+    ASSERT_EQ(evaluation->losses.size(), 3u);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(evaluation->losses[i], OneStep().losses[i], 1e-6) << batch;
   }
 }
 
