@@ -138,6 +138,21 @@ TEST_F(RanksTest, LossesAreThoseOfTheWholeBatch) {
   }
 }
 
+TEST_F(RanksTest, EachOfSeveralLossesIsThatOfTheWholeBatch) {
+  for (const char* accumulate : {"", "accumulate: 2"}) {
+    SCOPED_TRACE(accumulate);
+    const TrainConfig config = Config(
+        absl::StrCat("epochs: 1 auxiliary_loss { multi_margin {} factor: 0.3 } ", accumulate));
+    const Ran whole = Run(config, 1), ranks = Run(config, 3);
+    ExpectSame(ranks, whole);
+    for (size_t i = 0; i < whole.reports.size(); ++i) {
+      ASSERT_EQ(ranks.reports[i].losses.size(), 2u);
+      for (size_t j = 0; j < 2; ++j)
+        EXPECT_NEAR(ranks.reports[i].losses[j], whole.reports[i].losses[j], 2e-5) << i;
+    }
+  }
+}
+
 // The name that training gives to the rank's share of the rows.
 TEST_F(RanksTest, AModelMayHaveAValueOfTheNameOfTheShare) {
   const TrainConfig config = Config("epochs: 1 average { decay: 0.5 }");
