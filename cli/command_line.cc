@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/byte_text.h"
-#include "onward/session.h"
+#include "graph/base/closest_name.h"
 
 namespace onward::cli {
 namespace {
@@ -32,11 +32,6 @@ void Constrain(CLI::App& app, CLI::Option& option, const Rule& rule) {
         CLI::Validator([check = rule.check](std::string& text) { return check(text); }, ""));
   if (!rule.environment.empty()) option.envname(rule.environment);
   if (!rule.excludes.empty()) option.excludes(app.get_option(rule.excludes));
-}
-
-std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates) {
-  const std::string closest = ClosestName(name, candidates);
-  return closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?");
 }
 
 std::vector<std::string> CommandNames(CLI::App& parser) {

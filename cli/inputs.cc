@@ -11,6 +11,7 @@
 #include "cli/image_inputs.h"
 #include "files/npy.h"
 #include "graph/base/checked.h"
+#include "graph/base/closest_name.h"
 #include "graph/infer/cost.h"
 #include "onnx_io/tensor_proto.h"
 #include "onward/status.h"
@@ -28,10 +29,8 @@ const ValueInfo* FindInput(const std::vector<ValueInfo>& declared, const std::st
 absl::Status UnknownInput(const std::vector<ValueInfo>& declared, const std::string& name) {
   std::vector<std::string> names;
   for (const ValueInfo& info : declared) names.push_back(info.name);
-  const std::string closest = ClosestName(name, names);
   return absl::InvalidArgumentError(
-      absl::StrCat("the model has no input '", name, "'",
-                   closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+      absl::StrCat("the model has no input '", name, "'", DidYouMean(name, names)));
 }
 
 // The declared dims with the sizes that `count` elements give the unknown ones: the last unknown

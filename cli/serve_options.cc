@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "cli/serve_grpc.h"
 #include "graph/base/byte_text.h"
+#include "graph/base/closest_name.h"
 #include "onward/session.h"
 #include "onward/status.h"
 #include "onward/thread_pool.h"
@@ -155,10 +156,8 @@ absl::Status TakeMember(const std::string& name, const nlohmann::json& value, Se
     if ((flags.*member.value).empty()) flags.*member.value = value.get<std::string>();
     return absl::OkStatus();
   }
-  const std::string closest = ClosestName(name, known);
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not a member of the configuration",
-                   closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+      absl::StrCat("'", name, "' is not a member of the configuration", DidYouMean(name, known)));
 }
 
 absl::Status ReadConfig(ServeFlags& flags) {

@@ -4,25 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/closest_name.h"
 #include "onward/status.h"
 
-namespace onward {
+namespace onward::executors {
 namespace {
-
-int EditDistance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string Got(const TensorView& tensor) {
   return absl::StrCat(std::string(DTypeName(tensor.dtype)), DimsString(tensor.dims));
@@ -82,34 +68,15 @@ bool ObjectFits(const Type& type, const Value& value) {
 
 }  // namespace
 
-std::string ClosestName(std::string_view name, absl::Span<const std::string> candidates) {
-  std::string best;
-  int best_distance = static_cast<int>(name.size()) / 2 + 2;
-  for (const std::string& candidate : candidates) {
-    const int distance = EditDistance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
-}  // namespace onward
-
-namespace onward::executors {
-
 absl::StatusOr<std::vector<Value>> OrderInputs(const std::vector<ValueInfo>& declared,
                                                const std::map<std::string, Value>& named) {
   std::vector<std::string> names;
   for (const ValueInfo& info : declared) names.push_back(info.name);
   for (const auto& [name, value] : named) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string closest = ClosestName(name, names);
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model has no input '", name, "'",
-                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"),
-                     " (inputs: ", absl::StrJoin(names, ", "), ")"));
+    return absl::InvalidArgumentError(absl::StrCat("the model has no input '", name, "'",
+                                                   DidYouMean(name, names),
+                                                   " (inputs: ", absl::StrJoin(names, ", "), ")"));
   }
   std::vector<Value> values;
   std::vector<std::string> missing;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/closest_name.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "onward/session.h"
 #include "onward/status.h"
@@ -14,10 +15,8 @@ namespace {
 absl::Status UnknownValue(const Graph& graph, const std::string& name) {
   std::vector<std::string> values;
   for (int32_t i = 0; i < graph.num_values(); ++i) values.push_back(graph.value({i}).name);
-  const std::string closest = ClosestName(name, values);
   return absl::InvalidArgumentError(
-      absl::StrCat("outputs: the model has no value '", name, "'",
-                   closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+      absl::StrCat("outputs: the model has no value '", name, "'", DidYouMean(name, values)));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/closest_name.h"
 #include "onward/status.h"
 
 namespace onward::serving {
@@ -63,10 +64,8 @@ absl::Status ModelRepository::AddSource(ModelSource source) {
 absl::Status ModelRepository::UnknownModel(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [each, entry] : entries_) names.push_back(each);
-  const std::string closest = ClosestName(name, names);
-  return absl::NotFoundError(
-      absl::StrCat("Request for unknown model: '", name, "' is not found",
-                   closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+  return absl::NotFoundError(absl::StrCat("Request for unknown model: '", name, "' is not found",
+                                          DidYouMean(name, names)));
 }
 
 absl::Status ModelRepository::NotReady(const std::string& name, const Entry& entry,

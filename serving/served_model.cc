@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/base/closest_name.h"
 #include "onward/status.h"
 #include "serving/http/framing.h"
 #include "serving/protocol/classification.h"
@@ -172,10 +173,8 @@ absl::Status ServedModel::CheckRequest(const InferRequest& request) const {
   for (const ValueInfo& output : outputs()) names.push_back(output.name);
   for (const RequestedOutput& output : request.outputs) {
     if (std::find(names.begin(), names.end(), output.name) != names.end()) continue;
-    const std::string closest = ClosestName(output.name, names);
-    return absl::InvalidArgumentError(
-        absl::StrCat("outputs: the model has no output '", output.name, "'",
-                     closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "outputs: the model has no output '", output.name, "'", DidYouMean(output.name, names)));
   }
   return absl::OkStatus();
 }

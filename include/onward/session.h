@@ -113,7 +113,4 @@ class Session {
   virtual std::vector<TraceEvent> RecordedSteps() const = 0;
 };
 
-// The closest of `candidates` to `name` by edit distance, "" when none is near.
-std::string ClosestName(std::string_view name, absl::Span<const std::string> candidates);
-
 }  // namespace onward

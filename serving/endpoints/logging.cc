@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "onward/session.h"
+#include "graph/base/closest_name.h"
 #include "onward/status.h"
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/error_reply.h"
@@ -52,10 +52,8 @@ absl::Status CheckMember(const std::string& name, const json& value) {
   if (name == "log_verbose_level" && !is_level)
     return WrongMember(name, "expected a whole number of at least 0");
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
-  const std::string closest = ClosestName(name, known);
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is not a setting of the log",
-                   closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+      absl::StrCat("'", name, "' is not a setting of the log", DidYouMean(name, known)));
 }
 
 // All of the changes, or none.

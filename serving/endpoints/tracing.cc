@@ -6,7 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "onward/session.h"
+#include "graph/base/closest_name.h"
 #include "onward/status.h"
 #include "serving/endpoints/endpoints.h"
 #include "serving/protocol/error_reply.h"
@@ -80,10 +80,8 @@ absl::Status ReadChange(const std::string& name, const json& value, Changes& cha
     if (!value.is_null() && value != "")
       return WrongSetting("trace_file", "cannot be changed by a request");
   } else {
-    const std::string closest = ClosestName(name, kNames);
     return absl::InvalidArgumentError(
-        absl::StrCat("'", name, "' is not a setting of traces",
-                     closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+        absl::StrCat("'", name, "' is not a setting of traces", DidYouMean(name, kNames)));
   }
   return absl::OkStatus();
 }

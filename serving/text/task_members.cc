@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "onward/session.h"
+#include "graph/base/closest_name.h"
 
 namespace onward::serving {
 namespace {
@@ -94,10 +94,7 @@ absl::Status TaskMembers::Finish() {
   const std::vector<std::string> known(known_.begin(), known_.end());
   for (const auto& [name, value] : object_.items()) {
     if (known_.contains(name)) continue;
-    const std::string closest = ClosestName(name, known);
-    Fail(name,
-         absl::StrCat("is not a member of this request",
-                      closest.empty() ? "" : absl::StrCat("; the closest is '", closest, "'")));
+    Fail(name, absl::StrCat("is not a member of this request", DidYouMean(name, known)));
   }
   return status_;
 }

@@ -130,7 +130,7 @@ TEST_F(ClientTest, WhatIsWrongIsSaid) {
   EXPECT_THAT(log_, HasSubstr("is not the URL of a server"));
   const std::string url = Serve({"--http", "127.0.0.1:0"});
   EXPECT_EQ(Onward(absl::StrCat("client infer ", url, " digit")), 1);
-  EXPECT_THAT(log_, HasSubstr("the closest is 'digits'"));
+  EXPECT_THAT(log_, HasSubstr("did you mean 'digits'"));
   EXPECT_EQ(Onward(absl::StrCat("client infer ", url, " digits --input Input4=random")), 1);
   EXPECT_THAT(log_, HasSubstr("no input 'Input4'"));
   EXPECT_EQ(Onward(absl::StrCat("client infer ", url, " digits")), 1);

@@ -137,7 +137,7 @@ TEST_F(ServeTest, FlagsFromAFile) {
     EXPECT_EQ(Onward("serve --config " + directory_.Write("bad.json", document.dump())), 1);
     return log_;
   };
-  EXPECT_THAT(refused({{"max-wiat", "1s"}}), HasSubstr("the closest is 'max-wait'"));
+  EXPECT_THAT(refused({{"max-wiat", "1s"}}), HasSubstr("did you mean 'max-wait'"));
   EXPECT_THAT(refused({{"max-wait", 3}}), HasSubstr("max-wait: expected a string"));
   EXPECT_THAT(refused({{"models", {Mnist()}}, {"max-wait", "soon"}}),
               HasSubstr("--max-wait: 'soon' is not a duration"));

@@ -172,7 +172,7 @@ TEST_F(AccessLogTest, WrongChangesChangeNothing) {
   EXPECT_THAT(error(R"({"log_verbose_level":-1})"), HasSubstr("at least 0"));
   EXPECT_THAT(error(R"({"log_verbose_level":4294967296})"), HasSubstr("at least 0"));
   EXPECT_THAT(error(R"({"log_format":"ISO8601"})"), HasSubstr("log_format"));
-  EXPECT_THAT(error(R"({"log_inof":true})"), HasSubstr("the closest is 'log_info'"));
+  EXPECT_THAT(error(R"({"log_inof":true})"), HasSubstr("did you mean 'log_info'"));
   for (const char* body : {"", "[]", "{", "null"})
     EXPECT_THAT(error(body), HasSubstr("not a JSON object"));
   EXPECT_EQ(client_->Ask("GET", "/v2/logging").body, before);

@@ -178,7 +178,7 @@ TEST_F(ServedTest, RefusalsAreStatuses) {
   const absl::Status missing = StatusOfServer(*(*client)->Ask({"GET", ModelPath("a modle", "")}));
   EXPECT_TRUE(absl::IsNotFound(missing));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("404: "));
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("the closest is 'a model'"));
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("did you mean 'a model'"));
   http_.key = "wrong";
   const auto stranger = HttpClient::Create(http_);
   EXPECT_TRUE(absl::IsPermissionDenied(

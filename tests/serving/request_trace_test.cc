@@ -81,7 +81,7 @@ TEST_F(RequestTraceTest, AdministratorsChoose) {
         R"({"trace_rat":"1"})", "[]"})
     EXPECT_TRUE(Post("/v2/trace/setting", wrong, 400).contains("error")) << wrong;
   EXPECT_THAT(Post("/v2/trace/setting", R"({"trace_rat":"1"})", 400)["error"].get<std::string>(),
-              HasSubstr("the closest is 'trace_rate'"));
+              HasSubstr("did you mean 'trace_rate'"));
   Client stranger(server_->port());
   EXPECT_EQ(stranger.Ask("POST", "/v2/trace/setting", "{}").status, 401);
 }

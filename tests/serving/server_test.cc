@@ -117,7 +117,7 @@ TEST_F(ServerTest, ErrorsLeaveTheConnectionUsable) {
   };
   const std::string infer = "/v2/models/twice/infer";
   EXPECT_EQ(error("GET", "/v3", "", 404), "Not Found");
-  EXPECT_THAT(error("GET", "/v2/models/twcie", "", 404), HasSubstr("the closest is 'twice'"));
+  EXPECT_THAT(error("GET", "/v2/models/twcie", "", 404), HasSubstr("did you mean 'twice'"));
   EXPECT_THAT(error("POST", "/v2/models/twice/versions/2/infer", kAsk, 404),
               HasSubstr("has no version 2, it has 1"));
   EXPECT_EQ(error("PUT", infer, "{}", 405), "Method Not Allowed");

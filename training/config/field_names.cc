@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "onward/session.h"
+#include "graph/base/closest_name.h"
 #include "training/config/kinds.h"
 
 namespace onward::training {

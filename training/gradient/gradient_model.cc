@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/evaluate.h"
+#include "graph/base/closest_name.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/state.h"
@@ -26,10 +27,8 @@ absl::StatusOr<std::vector<ValueId>> Find(const Graph& graph,
     if (!id.valid()) {
       std::vector<std::string> known;
       for (int i = 0; i < graph.num_values(); ++i) known.push_back(graph.value({i}).name);
-      const std::string closest = ClosestName(name, known);
       return absl::NotFoundError(
-          absl::StrCat("the model has no tensor '", name, "'",
-                       closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+          absl::StrCat("the model has no tensor '", name, "'", DidYouMean(name, known)));
     }
     if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
   }

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/closest_name.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/rewrite/keep_outputs.h"
 #include "onward/dtype.h"
 #include "onward/nn/dropout.h"
 #include "onward/nn/linear.h"
-#include "onward/session.h"
 #include "onward/status.h"
 
 namespace onward::training {
@@ -22,10 +22,8 @@ absl::StatusOr<ValueId> FindBase(const Graph& graph, const std::string& name) {
       for (const ValueId output : graph.node(id).outputs)
         if (output.valid()) names.push_back(graph.value(output).name);
     }
-    const std::string closest = ClosestName(name, names);
     return absl::InvalidArgumentError(
-        absl::StrCat("the model has no value '", name, "'",
-                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+        absl::StrCat("the model has no value '", name, "'", DidYouMean(name, names)));
   }
   const Type& type = graph.type(base);
   if (!type.is_tensor() || !IsFloating(type.dtype) || !type.shape || type.shape->empty() ||

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/closest_name.h"
 #include "graph/base/name_pattern.h"
 #include "onward/dtype.h"
 #include "onward/nn/module.h"
@@ -136,10 +137,9 @@ absl::Status CheckPatterns(absl::Span<const std::string> patterns, const std::st
     if (std::any_of(initializers.begin(), initializers.end(),
                     [&](const auto& name) { return MatchesPattern(name, pattern); }))
       continue;
-    const std::string closest = ClosestName(pattern, initializers);
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, ": no initializer of the model matches '", pattern, "'",
-                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?")));
+    return absl::InvalidArgumentError(absl::StrCat(field, ": no initializer of the model matches '",
+                                                   pattern, "'",
+                                                   DidYouMean(pattern, initializers)));
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/base/closest_name.h"
 #include "graph/base/name_pattern.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"
@@ -158,11 +159,9 @@ absl::Status StopGradientsAt(Graph& graph, absl::Span<const std::string> pattern
       AddStop(graph, value, stopped);
     }
     if (any) continue;
-    const std::string closest = ClosestName(pattern, names);
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, ": no value of the model matches '", pattern, "'",
-                     closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?"),
-                     " (onward inspect --values lists them)"));
+    return absl::InvalidArgumentError(absl::StrCat(field, ": no value of the model matches '",
+                                                   pattern, "'", DidYouMean(pattern, names),
+                                                   " (onward inspect --values lists them)"));
   }
   return absl::OkStatus();
 }

@@ -140,7 +140,7 @@ def errors(client):
         except InferenceServerException as wrong:
             checks.that(f'{what} is {status}', str(wrong.status()) == str(status) and text in wrong.message(), wrong)
 
-    error('an unknown model', 404, "the closest is 'scale'", lambda: client.infer('scael', [tensor('x', x)]))
+    error('an unknown model', 404, "did you mean 'scale'", lambda: client.infer('scael', [tensor('x', x)]))
     error('an unknown version', 404, 'version 9', lambda: client.infer('scale', [tensor('x', x)], model_version='9'))
     error('an unknown input', 400, "'X'", lambda: client.infer('scale', [tensor('X', x)]))
     error('a wrong datatype', 400, 'float64', lambda: client.infer('scale', [tensor('x', x.astype(np.float64))]))

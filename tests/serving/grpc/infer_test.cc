@@ -108,7 +108,7 @@ TEST_F(GrpcInferTest, WrongRequests) {
   const auto right = RawRequest("twice", "x", {1, 2}, {1, 2});
   auto wrong = right;
   wrong.set_model_name("twcie");
-  ExpectError(wrong, grpc::StatusCode::NOT_FOUND, "the closest is 'twice'");
+  ExpectError(wrong, grpc::StatusCode::NOT_FOUND, "did you mean 'twice'");
   wrong = right;
   wrong.mutable_inputs(0)->set_shape(0, int64_t{1} << 40);
   ExpectError(wrong, kInvalid, "inputs[0].shape: asks for more elements");

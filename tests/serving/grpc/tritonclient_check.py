@@ -177,7 +177,7 @@ def administration(client):
 def errors(client):
     x = np.ones((1, 2), np.float32)
     endless = [tensor('trips', np.array(2**60)), tensor('x', np.ones(1, np.float32))]
-    error('an unknown model', 'NOT_FOUND', "the closest is 'scale'", lambda: client.infer('scael', [tensor('x', x)]))
+    error('an unknown model', 'NOT_FOUND', "did you mean 'scale'", lambda: client.infer('scael', [tensor('x', x)]))
     error('an unknown version', 'NOT_FOUND', 'version 9', lambda: client.infer('scale', [tensor('x', x)], model_version='9'))
     error('metadata of an unknown model', 'NOT_FOUND', 'nothing', lambda: client.get_model_metadata('nothing'))
     error('a missing input', 'INVALID_ARGUMENT', "'x'", lambda: client.infer('scale', []))

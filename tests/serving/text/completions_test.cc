@@ -195,8 +195,8 @@ TEST_F(CompletionsTest, NamesWhatIsWrong) {
             "400 \"max_tokens\" max_tokens: is a string, expected a whole number from 0 to "
             "2147483647");
   EXPECT_EQ(error({{"prompt", "a"}, {"max_tokens", 2}, {"temprature", 1}}),
-            "400 \"temprature\" temprature: is not a member of this request; the closest is "
-            "'temperature'");
+            "400 \"temprature\" temprature: is not a member of this request; did you mean "
+            "'temperature'?");
   EXPECT_EQ(error({{"prompt", "a"}, {"max_tokens", 12}}),
             "400 \"max_tokens\" max_tokens: the model takes 12 tokens; the prompt has 1 and 12 are "
             "asked for: shorten the prompt or lower max_tokens");
