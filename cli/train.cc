@@ -37,6 +37,7 @@ struct Options {
   std::string config;
   std::vector<std::string> set;
   std::string output_dir, second_dir, data_dir, profile;
+  int profile_from = 1, profile_batches = 10;
   bool resume = false, overwrite = false, allow_other_data = false;
 };
 
@@ -137,16 +138,19 @@ absl::Status WriteModels(const Trainer& trainer, const TrainConfig& config,
   return absl::OkStatus();
 }
 
-constexpr int kProfiledBatches = 10;
-
-absl::Status WriteProfile(Trainer& trainer, const std::string& path) {
-  ONWARD_RETURN_IF_ERROR(trainer.WriteProfile(path));
+absl::Status WriteProfile(Trainer& trainer, const Options& options) {
+  ONWARD_RETURN_IF_ERROR(trainer.WriteProfile(options.profile));
   const std::optional<MemoryPeak> peak = trainer.RecordedPeak();
-  if (!peak) return absl::OkStatus();
+  if (!peak) {
+    std::fprintf(stderr, "warning: the training ended before batch %d, and its profile is empty\n",
+                 options.profile_from);
+    return absl::OkStatus();
+  }
   std::fprintf(stderr,
-               "the profile of the first %d batches is %s; values and scratch of a step take %s at "
+               "the profile of batches %d to %d is %s; values and scratch of a step take %s at "
                "most, while %s runs, beside %s of state\n",
-               kProfiledBatches, path.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
+               options.profile_from, options.profile_from + options.profile_batches - 1,
+               options.profile.c_str(), BytesText(peak->bytes).c_str(), peak->node.c_str(),
                BytesText(trainer.planned_memory().state).c_str());
   std::fprintf(stderr, "%s", OpTableText(OpTimesOf(trainer.RecordedSteps())).c_str());
   return absl::OkStatus();
@@ -205,8 +209,7 @@ class Training {
     Record(records_.Close());
     if (!common_.json && ShowsConfusion(config_)) records_.PrintConfusion(trainer_->class_names());
     PrintOutcome();
-    if (!options_.profile.empty())
-      ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer_, options_.profile));
+    if (!options_.profile.empty()) ONWARD_RETURN_IF_ERROR(WriteProfile(*trainer_, options_));
     if (trainer_->end() != TrainingEnd::kStopped) return absl::OkStatus();
     if (!trainer_->checkpoint_status().ok()) {
       return Annotate(trainer_->checkpoint_status(),
@@ -263,7 +266,8 @@ class Training {
     made.resume = options_.resume;
     made.overwrite = options_.overwrite;
     made.allow_other_data = options_.allow_other_data;
-    made.profiled_batches = options_.profile.empty() ? 0 : kProfiledBatches;
+    made.profiled_batches = options_.profile.empty() ? 0 : options_.profile_batches;
+    made.profile_skip = options_.profile_from - 1;
     made.interrupted = [] { return Interrupted() != 0; };
     made.communicator = ranks_;
     if (ranks_ != nullptr) made.threads = ThreadsOfRank();
@@ -424,7 +428,11 @@ void AddTrain(CommandLine& line, CommonOptions& common) {
   command.Option("--data-dir", options->data_dir,
                  "relative paths of data are below it (default: the config's directory)");
   command.Option("--profile", options->profile,
-                 "write a Chrome trace of the first batches: what ran, how much memory it needed");
+                 "write a Chrome trace of some batches: what ran, how much memory it needed");
+  command.Option("--profile-from", options->profile_from,
+                 "the first batch of it, from 1 (default: 1)", {.positive = true});
+  command.Option("--profile-batches", options->profile_batches, "how many (default: 10)",
+                 {.positive = true});
   command.Flag("--resume", options->resume,
                "continue from the newest checkpoint in the output directory, bit for bit");
   command.Flag("--allow-other-data", options->allow_other_data,

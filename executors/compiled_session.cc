@@ -100,6 +100,7 @@ absl::StatusOr<std::unique_ptr<Session>> CompiledSession::Share(
   shared.max_idle_runs = options.max_idle_runs;
   shared.max_executed_nodes = options.max_executed_nodes;
   shared.profile = options.profile;
+  shared.profile_skip = options.profile_skip;
   shared.profile_runs = options.profile_runs;
   shared.watch = options.watch;
   shared.log = options.log;
@@ -237,10 +238,9 @@ uint64_t CompiledSession::NumberOf(const RunOptions& options) {
 
 Trace* CompiledSession::TraceOf(const RunOptions& options) {
   if (options.trace != nullptr) return options.trace;
-  const bool recorded =
-      options_.profile &&
-      (options_.profile_runs == 0 ||
-       recorded_runs_.fetch_add(1, std::memory_order_relaxed) < options_.profile_runs);
+  if (!options_.profile) return nullptr;
+  const int64_t run = begun_runs_.fetch_add(1, std::memory_order_relaxed) - options_.profile_skip;
+  const bool recorded = run >= 0 && (options_.profile_runs == 0 || run < options_.profile_runs);
   return recorded ? &profile_ : nullptr;
 }
 

@@ -110,7 +110,7 @@ class CompiledSession : public Session {
   std::optional<SessionCounters> counters_;
   Trace profile_;
   std::atomic<uint64_t> run_index_{0};
-  std::atomic<int64_t> recorded_runs_{0};
+  std::atomic<int64_t> begun_runs_{0};  // of which some are recorded
   // The plan that runs where the dims' names hold, and the one, made on demand, that runs
   // elsewhere.
   Plan plan_, separate_;

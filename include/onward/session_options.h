@@ -54,7 +54,8 @@ struct SessionOptions {
   // By which AllReduce nodes add up; null: there is one rank.
   std::shared_ptr<Communicator> communicator = nullptr;
   bool profile = false;  // record every step; see WriteProfile
-  int profile_runs = 0;  // of the first so many runs; 0: of all
+  int profile_skip = 0;  // but those of the first so many runs, which warm up
+  int profile_runs = 0;  // of so many runs then; 0: of all
   // Sees every host tensor that a node makes, of bodies too, under the names of the optimised
   // graph; an error of it ends the run. Called by the thread that runs the session.
   std::function<absl::Status(std::string_view name, const TensorView& value)> watch = nullptr;

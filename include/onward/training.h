@@ -77,7 +77,8 @@ struct TrainerOptions {
   bool overwrite = false;
   // Resume although the data are not those of the checkpoint.
   bool allow_other_data = false;
-  int profiled_batches = 0;  // the first so many are recorded, for WriteProfile
+  int profiled_batches = 0;  // so many are recorded, for WriteProfile
+  int profile_skip = 0;      // after so many, which warm up
   // Only the first so many rewrites of the step's and the evaluation's graphs are made (fusions,
   // casts of mixed precision, what is kept in 16 bits or computed again), so that a wrong one can
   // be found by bisection; negative: no limit.
@@ -160,7 +161,7 @@ class Trainer {
   virtual int recomputed_segments() const = 0;
   // The nodes of the graphs that make a step, in their order.
   virtual std::vector<NodeExplanation> ExplainStep() const = 0;
-  // Writes what was recorded of the first TrainerOptions::profiled_batches as a Chrome trace, with
+  // Writes what was recorded of TrainerOptions::profiled_batches as a Chrome trace, with
   // the update of the weights where that is a graph of its own. Errors as Session::WriteProfile.
   virtual absl::Status WriteProfile(const std::string& path) const = 0;
   virtual std::optional<MemoryPeak> RecordedPeak() const = 0;

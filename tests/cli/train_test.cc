@@ -180,7 +180,7 @@ TEST_F(TrainCommandTest, JsonIsOneDocument) {
   EXPECT_TRUE(std::filesystem::exists(result["model"].get<std::string>()));
 }
 
-TEST_F(TrainCommandTest, ProfileHasTheMemoryOfTheFirstBatches) {
+TEST_F(TrainCommandTest, ProfileHasTheMemoryOfItsBatches) {
   const std::string trace = directory_.path("trace.json");
   ASSERT_EQ(Call(absl::StrCat(config_, " --set steps=12 --profile ", trace, " --output-dir ",
                               directory_.path("out"))),
@@ -214,6 +214,24 @@ TEST_F(TrainCommandTest, ProfileHasTheUpdateOfAccumulatedGradients) {
   EXPECT_EQ(ops["SoftmaxCrossEntropyLoss"], 10);
   EXPECT_EQ(ops["AdamStep"] % 5, 0);
   EXPECT_GT(ops["AdamStep"], 0);
+}
+
+TEST_F(TrainCommandTest, ProfileIsOfTheBatchesThatAreAskedFor) {
+  const std::string trace = directory_.path("trace.json");
+  const std::string run =
+      absl::StrCat(config_, " --set steps=12 --profile ", trace,
+                   " --profile-batches 4 --overwrite --output-dir ", directory_.path("out"));
+  ASSERT_EQ(Call(run + " --profile-from 9"), 0) << log_;
+  EXPECT_THAT(log_, HasSubstr("the profile of batches 9 to 12 is "));
+  const auto document = nlohmann::json::parse(ReadFile(trace));
+  int losses = 0;
+  for (const auto& event : document["traceEvents"])
+    losses += event["ph"] == "X" && event["args"]["op"] == "SoftmaxCrossEntropyLoss";
+  EXPECT_EQ(losses, 4);
+  ASSERT_EQ(Call(run + " --profile-from 13"), 0) << log_;
+  EXPECT_THAT(log_, HasSubstr("warning: the training ended before batch 13, and its profile is "
+                              "empty"));
+  EXPECT_EQ(Call(run + " --profile-from 0"), 2) << log_;
 }
 
 // One of ten lines is not a number.

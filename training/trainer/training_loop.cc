@@ -78,10 +78,12 @@ absl::Status TrainingLoop::MakeSession(std::vector<Phase> graphs) {
   std::vector<SessionOptions> options(graphs.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;
+  options[0].profile_skip = options_.profile_skip;
   if (phases_.apply) {
     SessionOptions& update = options[*phases_.apply];
     update.profile = options[0].profile;
     update.profile_runs = static_cast<int>(options_.profiled_batches / config_.accumulate());
+    update.profile_skip = static_cast<int>(options_.profile_skip / config_.accumulate());
     update.profile &= update.profile_runs > 0;
   }
   WatchPhases(
