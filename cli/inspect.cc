@@ -7,11 +7,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "cli/graph_picture.h"
 #include "cli/graph_sizes.h"
 #include "cli/inspect_document.h"
 #include "cli/listings.h"
 #include "cli/module_table.h"
 #include "cli/shape_ranges.h"
+#include "files/write_file.h"
 #include "graph/base/byte_text.h"
 #include "onward/import.h"
 #include "onward/nn/parameters.h"
@@ -141,6 +143,7 @@ Ends PlanEnds(const std::string& path, const ShapeRanges& ranges, const CommonOp
 // What is listed beside the summary.
 struct Listed {
   bool values = false, parameters = false, modules = false;
+  std::string picture;  // a file
 };
 
 absl::Status Inspect(const std::string& path, const std::vector<std::string>& shapes,
@@ -163,6 +166,9 @@ absl::Status Inspect(const std::string& path, const std::vector<std::string>& sh
     AddRanges(model, low, high, document);
   } else {
     model = high.model;
+  }
+  if (!listed.picture.empty()) {
+    ONWARD_RETURN_IF_ERROR(files::WriteFile(listed.picture, PictureOf(high.model.graph)));
   }
   std::vector<ModuleRow> modules;
   if (listed.modules) {
@@ -201,6 +207,8 @@ void AddInspect(CommandLine& line, CommonOptions& common) {
                "print every parameter: shape, whether it would be trained, how it started");
   command.Flag("--modules", listed->modules,
                "print the tree of modules: parameters, arithmetic, shapes of outputs");
+  command.Option("--picture", listed->picture,
+                 "write the graph as FILE.dot, which Graphviz draws (dot -Tsvg FILE.dot)");
   command.Do([=, &common] { return Inspect(*model, *shapes, *listed, common); });
 }
 

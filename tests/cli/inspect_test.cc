@@ -103,6 +103,61 @@ TEST(InspectCommand, ListsModulesByTheNamesOfParameters) {
   EXPECT_EQ(inside, 4 * 3 + 3 + 3 * 2 + 2) << document.dump(2);
 }
 
+// The language of Graphviz; `dot` draws it.
+TEST(InspectCommand, DrawsTheGraph) {
+  const testing::ScratchDirectory directory;
+  onnx::ModelProto proto = testing::ProtoFromText(R"(
+      <ir_version: 8, opset_import: ["": 17]>
+      g (float[2] x, bool c) => (float[2] y) <float[2] w = {1,2}>
+      { a = Mul(x, w)
+        y = If (c) <then_branch = t () => (float[2] p) { p = Relu(a) },
+                    else_branch = e () => (float[2] q) { q = Neg(a) }> })");
+  proto.mutable_graph()->mutable_node(0)->set_name("/net/net.0/Mul");
+  proto.mutable_graph()->mutable_node(1)->set_name("say \"if\"");
+  const std::string path = directory.Write("model.onnx", proto.SerializeAsString());
+  const std::string dot = directory.path("model.dot");
+  Output(directory, absl::StrCat(path, " --picture ", dot));
+  std::ifstream file(dot);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, R"(digraph "g" {
+  node [shape=box fontname="sans-serif"]
+  edge [fontname="sans-serif" fontsize=10]
+  v0 [shape=oval label="x\nfloat32[2]"]
+  v1 [shape=oval label="c\nbool[]"]
+  n1 [label="If\nsay \"if\""]
+  subgraph cluster_0 {
+    label="then_branch of [If 'say \"if\"']" color=gray fontname="sans-serif"
+    n1b0v0 [shape=oval label="a\nfloat32[2]"]
+    n1b0n0 [label="Relu"]
+    n1b0v0 -> n1b0n0 [label="float32[2]"]
+    n1b0o0 [shape=oval label="p\nfloat32[2]"]
+    n1b0n0 -> n1b0o0 [label="float32[2]"]
+  }
+  subgraph cluster_1 {
+    label="else_branch of [If 'say \"if\"']" color=gray fontname="sans-serif"
+    n1b1v0 [shape=oval label="a\nfloat32[2]"]
+    n1b1n0 [label="Neg"]
+    n1b1v0 -> n1b1n0 [label="float32[2]"]
+    n1b1o0 [shape=oval label="q\nfloat32[2]"]
+    n1b1n0 -> n1b1o0 [label="float32[2]"]
+  }
+  subgraph cluster_2 {
+    label="net" color=gray fontname="sans-serif"
+    subgraph cluster_3 {
+      label="0" color=gray fontname="sans-serif"
+      n0 [label="Mul\n/net/net.0/Mul"]
+    }
+  }
+  v0 -> n0 [label="float32[2]"]
+  v1 -> n1 [label="bool[]"]
+  n0 -> n1b0v0 [label="float32[2]" style=dashed]
+  n0 -> n1b1v0 [label="float32[2]" style=dashed]
+  o0 [shape=oval label="y\nfloat32[2]"]
+  n1 -> o0 [label="float32[2]"]
+}
+)");
+}
+
 // y = x w: 8 FLOP a row.
 std::string Product(const testing::ScratchDirectory& directory) {
   return directory.Write("product.onnx", testing::ProtoFromText(R"(
