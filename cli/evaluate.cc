@@ -111,6 +111,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
   if (!trainer->class_names().empty()) classes = trainer->class_names();
   if (common.json) {
     nlohmann::json document = {{"loss", evaluation.loss}, {"examples", evaluation.examples}};
+    if (!evaluation.losses.empty()) document["losses"] = evaluation.losses;
     if (accuracy) document["accuracy"] = *accuracy;
     for (const auto& [name, value] : evaluation.metrics) document[name] = value;
     if (!classes.empty()) document["classes"] = classes;
@@ -120,6 +121,8 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
     return absl::OkStatus();
   }
   std::printf("loss %.6f", evaluation.loss);
+  for (size_t i = 0; i < evaluation.losses.size(); ++i)
+    std::printf("%s%.6f", i == 0 ? " = " : " + ", evaluation.losses[i]);
   if (accuracy) std::printf(", accuracy %.2f %%", 100 * *accuracy);
   for (const auto& [name, value] : evaluation.metrics)
     std::printf(", %s", training::MetricText(name, value).c_str());
