@@ -53,7 +53,7 @@ void CheckLosses(const TrainConfig& config, ConfigProblem& problem) {
     if (config.auxiliary_loss(i).reduction() == config.loss().reduction()) continue;
     Checks(prefix, problem)
         .Fail("reduction",
-              "is another than the loss's: a sum over all targets and a mean over them "
+              "differs from that of `loss`: a sum over all targets and a mean over them "
               "do not add up");
   }
 }

@@ -158,7 +158,7 @@ TEST_F(AuxiliaryLossTest, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(Error(loss + "auxiliary_loss { from_model {} output: 'size' }"),
               HasSubstr("the loss 'size' is float64[batch,1], not a scalar"));
   EXPECT_THAT(Error(loss + "auxiliary_loss { from_model {} output: 'decay' reduction: SUM }"),
-              HasSubstr("auxiliary_loss[0].reduction is another than the loss's"));
+              HasSubstr("auxiliary_loss[0].reduction differs from that of `loss`"));
   EXPECT_THAT(Error(loss + "auxiliary_loss { from_model {} output: 'decay' factor: nan }"),
               HasSubstr("auxiliary_loss[0].factor must be finite, got nan"));
   evaluation_ = "metric: 'perplexity'";
