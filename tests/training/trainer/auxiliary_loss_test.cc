@@ -164,9 +164,9 @@ TEST_F(AuxiliaryLossTest, WhatDoesNotGoTogetherIsRefused) {
   evaluation_ = "metric: 'perplexity'";
   const std::string classes = "epochs: 1 loss { cross_entropy {} output: 'place' ";
   EXPECT_THAT(Error(classes + "factor: 2 }"),
-              HasSubstr("evaluation.metric: perplexity is of one loss"));
+              HasSubstr("evaluation.metric perplexity is of one loss"));
   EXPECT_THAT(Error(classes + "} " + kDecayLoss),
-              HasSubstr("evaluation.metric: perplexity is of one loss"));
+              HasSubstr("evaluation.metric perplexity is of one loss"));
 }
 
 TEST_F(AuxiliaryLossTest, PartsOfAStepAreSaid) {
