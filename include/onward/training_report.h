@@ -19,7 +19,7 @@ struct StepReport {
   int64_t step = 0;  // from 1 on
   int64_t epoch = 0;
   double loss = 0;  // mean over the targets of all accumulated batches
-  // Of which that is the sum, with their factors: `loss` of the config first, then each
+  // The losses that `loss` is the sum of, with their factors: the config's `loss` first, then each
   // auxiliary_loss; empty without one.
   std::vector<double> losses;
   double rate = 0;                               // of the default group

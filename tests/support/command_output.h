@@ -1,4 +1,4 @@
-// What a program prints, for tests that ask another program.
+// The output of a program, for tests that ask another one.
 #pragma once
 
 #include <string>

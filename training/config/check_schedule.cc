@@ -71,22 +71,25 @@ void CheckSequential(const ScheduleConfig::Sequential& sequential, const std::st
   }
 }
 
+void CheckWarmup(const ScheduleConfig& schedule, Checks check) {
+  check.Count("warmup", schedule.warmup(), 0);
+  check.Range("warmup_start", schedule.warmup_start(), 0, 1);
+  if (schedule.has_warmup_start() && schedule.warmup() == 0) {
+    check.Fail("warmup_start",
+               "does nothing without `warmup`: it is the share of lr that a warm-up starts with");
+  }
+  if (schedule.unit() == ScheduleConfig::EPOCHS && schedule.warmup() > 0 &&
+      schedule.warmup_start() == 0) {
+    check.Fail("warmup_start",
+               "must be above 0 where `unit: EPOCHS`: the whole first epoch has it");
+  }
+}
+
 }  // namespace
 
 void CheckSchedule(const ScheduleConfig& schedule, const std::string& prefix,
                    ConfigProblem& problem) {
-  Checks common(prefix, problem);
-  common.Count("warmup", schedule.warmup(), 0);
-  common.Range("warmup_start", schedule.warmup_start(), 0, 1);
-  if (schedule.has_warmup_start() && schedule.warmup() == 0) {
-    common.Fail("warmup_start",
-                "does nothing without `warmup`: it is the share of lr that a warm-up starts with");
-  }
-  if (schedule.unit() == ScheduleConfig::EPOCHS && schedule.warmup() > 0 &&
-      schedule.warmup_start() == 0) {
-    common.Fail("warmup_start",
-                "must be above 0 where `unit: EPOCHS`: the whole first epoch has it");
-  }
+  CheckWarmup(schedule, Checks(prefix, problem));
   const std::string path = absl::StrCat(prefix, KindName(schedule), ".");
   Checks check(path, problem);
   switch (schedule.kind_case()) {

@@ -31,17 +31,29 @@ absl::Status CheckAffine(const RandomAffineStep& affine) {
               "0 < least_scale <= most_scale");
 }
 
+absl::Status CheckJitter(const ColorJitterStep& jitter) {
+  ONWARD_RETURN_IF_ERROR(Need(jitter.hue() >= 0 && jitter.hue() <= 0.5, "a hue of 0 to 0.5"));
+  const float sum = jitter.brightness() + jitter.contrast() + jitter.saturation();
+  return Need(jitter.brightness() >= 0 && jitter.contrast() >= 0 && jitter.saturation() >= 0 &&
+                  std::isfinite(sum),
+              "brightness, contrast and saturation >= 0");
+}
+
+// The area and the ratio of a rectangle that is drawn.
+template <typename Step>
+absl::Status CheckRectangle(const Step& step) {
+  ONWARD_RETURN_IF_ERROR(
+      Need(step.least_area() > 0 && step.least_area() <= step.most_area() && step.most_area() <= 1,
+           "0 < least_area <= most_area <= 1"));
+  return Need(step.least_ratio() > 0 && step.least_ratio() <= step.most_ratio() &&
+                  std::isfinite(step.most_ratio()),
+              "0 < least_ratio <= most_ratio");
+}
+
 absl::Status CheckErasing(const RandomErasingStep& erasing) {
   ONWARD_RETURN_IF_ERROR(
       Need(erasing.probability() >= 0 && erasing.probability() <= 1, "a probability of 0 to 1"));
-  ONWARD_RETURN_IF_ERROR(Need(erasing.least_area() > 0 &&
-                                  erasing.least_area() <= erasing.most_area() &&
-                                  erasing.most_area() <= 1,
-                              "0 < least_area <= most_area <= 1"));
-  ONWARD_RETURN_IF_ERROR(Need(erasing.least_ratio() > 0 &&
-                                  erasing.least_ratio() <= erasing.most_ratio() &&
-                                  std::isfinite(erasing.most_ratio()),
-                              "0 < least_ratio <= most_ratio"));
+  ONWARD_RETURN_IF_ERROR(CheckRectangle(erasing));
   for (const float value : erasing.value())
     ONWARD_RETURN_IF_ERROR(Need(value >= 0 && value <= 1, "a value of 0 to 1"));
   return Need(erasing.value_size() <= 1 || erasing.value_size() == 3,
@@ -61,28 +73,14 @@ absl::Status CheckStep(const ImageStep& step) {
       return CheckSize(step.random_crop().height(), step.random_crop().width());
     case ImageStep::kCenterCrop:
       return CheckSize(step.center_crop().height(), step.center_crop().width());
-    case ImageStep::kRandomResizedCrop: {
-      const RandomResizedCropStep& crop = step.random_resized_crop();
-      ONWARD_RETURN_IF_ERROR(Need(
-          crop.least_area() > 0 && crop.least_area() <= crop.most_area() && crop.most_area() <= 1,
-          "0 < least_area <= most_area <= 1"));
-      ONWARD_RETURN_IF_ERROR(Need(crop.least_ratio() > 0 &&
-                                      crop.least_ratio() <= crop.most_ratio() &&
-                                      std::isfinite(crop.most_ratio()),
-                                  "0 < least_ratio <= most_ratio"));
-      return CheckSize(crop.height(), crop.width());
-    }
+    case ImageStep::kRandomResizedCrop:
+      ONWARD_RETURN_IF_ERROR(CheckRectangle(step.random_resized_crop()));
+      return CheckSize(step.random_resized_crop().height(), step.random_resized_crop().width());
     case ImageStep::kFlip:
       return Need(step.flip().probability() >= 0 && step.flip().probability() <= 1,
                   "a probability of 0 to 1");
-    case ImageStep::kColorJitter: {
-      const ColorJitterStep& jitter = step.color_jitter();
-      ONWARD_RETURN_IF_ERROR(Need(jitter.hue() >= 0 && jitter.hue() <= 0.5, "a hue of 0 to 0.5"));
-      const float sum = jitter.brightness() + jitter.contrast() + jitter.saturation();
-      return Need(jitter.brightness() >= 0 && jitter.contrast() >= 0 && jitter.saturation() >= 0 &&
-                      std::isfinite(sum),
-                  "brightness, contrast and saturation >= 0");
-    }
+    case ImageStep::kColorJitter:
+      return CheckJitter(step.color_jitter());
     case ImageStep::kRandomAffine:
       return CheckAffine(step.random_affine());
     case ImageStep::kRandomErasing:

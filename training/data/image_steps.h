@@ -12,7 +12,7 @@
 
 namespace onward::training {
 
-// Of what steps make, in pixels.
+// The longest side that a step may make, in pixels.
 constexpr int64_t kMaxImageSide = 1 << 14;
 
 using ImageSteps = google::protobuf::RepeatedPtrField<ImageStep>;
