@@ -1,5 +1,5 @@
-// The modules of the source that the nodes of an export come from, as exporters note them: PyTorch's
-// with dynamo=True in the metadata of nodes, the older one in their names.
+// The modules of the source that the nodes of an export come from, as exporters note them:
+// PyTorch's with dynamo=True in the metadata of nodes, the older one in their names.
 #pragma once
 
 #include <string>
