@@ -127,17 +127,17 @@ TEST(InspectCommand, DrawsTheGraph) {
   n1 [label="If\nsay \"if\""]
   subgraph cluster_0 {
     label="then_branch of [If 'say \"if\"']" color=gray fontname="sans-serif"
-    n1b0v0 [shape=oval label="a\nfloat32[2]"]
+    n1b0v1 [shape=oval label="a\nfloat32[2]"]
     n1b0n0 [label="Relu"]
-    n1b0v0 -> n1b0n0 [label="float32[2]"]
+    n1b0v1 -> n1b0n0 [label="float32[2]"]
     n1b0o0 [shape=oval label="p\nfloat32[2]"]
     n1b0n0 -> n1b0o0 [label="float32[2]"]
   }
   subgraph cluster_1 {
     label="else_branch of [If 'say \"if\"']" color=gray fontname="sans-serif"
-    n1b1v0 [shape=oval label="a\nfloat32[2]"]
+    n1b1v1 [shape=oval label="a\nfloat32[2]"]
     n1b1n0 [label="Neg"]
-    n1b1v0 -> n1b1n0 [label="float32[2]"]
+    n1b1v1 -> n1b1n0 [label="float32[2]"]
     n1b1o0 [shape=oval label="q\nfloat32[2]"]
     n1b1n0 -> n1b1o0 [label="float32[2]"]
   }
@@ -150,8 +150,8 @@ TEST(InspectCommand, DrawsTheGraph) {
   }
   v0 -> n0 [label="float32[2]"]
   v1 -> n1 [label="bool[]"]
-  n0 -> n1b0v0 [label="float32[2]" style=dashed]
-  n0 -> n1b1v0 [label="float32[2]" style=dashed]
+  n0 -> n1b0v1 [label="float32[2]" style=dashed]
+  n0 -> n1b1v1 [label="float32[2]" style=dashed]
   o0 [shape=oval label="y\nfloat32[2]"]
   n1 -> o0 [label="float32[2]"]
 }
