@@ -61,16 +61,24 @@ absl::StatusOr<Pixels> Run(const CenterCropStep& step, Pixels pixels, Draws&) {
               step.height(), step.width());
 }
 
+// Sides of a rectangle with a share of the image and a ratio that the step draws.
+struct Sides {
+  int64_t longer, shorter;  // where the ratio is above 1
+};
+template <typename Step>
+Sides DrawSides(const Step& step, const Pixels& pixels, Draws& draws) {
+  const double whole = static_cast<double>(pixels.height) * static_cast<double>(pixels.width);
+  const double area = whole * draws.Uniform(step.least_area(), step.most_area());
+  const double ratio =
+      std::exp(draws.Uniform(std::log(step.least_ratio()), std::log(step.most_ratio())));
+  return {std::llround(std::sqrt(area * ratio)), std::llround(std::sqrt(area / ratio))};
+}
+
 absl::StatusOr<Pixels> Run(const RandomResizedCropStep& step, Pixels pixels, Draws& draws) {
   const auto whole_height = static_cast<double>(pixels.height);
   const auto whole_width = static_cast<double>(pixels.width);
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area =
-        whole_height * whole_width * draws.Uniform(step.least_area(), step.most_area());
-    const double ratio =
-        std::exp(draws.Uniform(std::log(step.least_ratio()), std::log(step.most_ratio())));
-    const int64_t width = std::llround(std::sqrt(area * ratio));
-    const int64_t height = std::llround(std::sqrt(area / ratio));
+    const auto [width, height] = DrawSides(step, pixels, draws);
     if (width < 1 || width > pixels.width || height < 1 || height > pixels.height) continue;
     const int64_t top = draws.Below(pixels.height - height + 1);
     const int64_t left = draws.Below(pixels.width - width + 1);
@@ -133,13 +141,8 @@ absl::StatusOr<Pixels> Run(const RandomErasingStep& step, Pixels pixels, Draws& 
     const float value = step.value(std::min(c, step.value_size() - 1));
     color[c] = static_cast<uint8_t>(std::lround(255 * std::clamp(value, 0.0f, 1.0f)));
   }
-  const double whole = static_cast<double>(pixels.height) * static_cast<double>(pixels.width);
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area = whole * draws.Uniform(step.least_area(), step.most_area());
-    const double ratio =
-        std::exp(draws.Uniform(std::log(step.least_ratio()), std::log(step.most_ratio())));
-    const int64_t height = std::llround(std::sqrt(area * ratio));
-    const int64_t width = std::llround(std::sqrt(area / ratio));
+    const auto [height, width] = DrawSides(step, pixels, draws);
     if (height >= pixels.height || width >= pixels.width) continue;
     const int64_t top = draws.Below(pixels.height - height + 1);
     const int64_t left = draws.Below(pixels.width - width + 1);
