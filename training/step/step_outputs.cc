@@ -8,8 +8,12 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+double NumberAt(const TrainingSession::Outputs& outputs, size_t position) {
+  return static_cast<double>(outputs[position].tensor().data<float>()[0]);
+}
+
 double LossOf(const StepOutputs& at, const TrainingSession::Outputs& outputs) {
-  return static_cast<double>(outputs[*at.loss].tensor().data<float>()[0]);
+  return NumberAt(outputs, *at.loss);
 }
 
 bool GradientsFinite(const StepOutputs& at, const TrainingSession::Outputs& outputs) {
@@ -19,8 +23,7 @@ bool GradientsFinite(const StepOutputs& at, const TrainingSession::Outputs& outp
 void LossMean::Add(const StepOutputs& at, const TrainingSession::Outputs& outputs) {
   sum_ += LossOf(at, outputs);
   sums_.resize(at.losses.size());
-  for (size_t i = 0; i < sums_.size(); ++i)
-    sums_[i] += static_cast<double>(outputs[at.losses[i]].tensor().data<float>()[0]);
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += NumberAt(outputs, at.losses[i]);
   if (!at.count) return;
   counted_ = true;
   count_ += outputs[*at.count].tensor().data<double>()[0];
@@ -34,12 +37,9 @@ std::vector<double> LossMean::losses() const {
 
 void ReadGradients(const StepOutputs& at, const TrainingSession::Outputs& outputs,
                    const std::vector<std::string>& parameters, StepReport& report) {
-  const auto number = [&](size_t output) {
-    return static_cast<double>(outputs[output].tensor().data<float>()[0]);
-  };
-  if (at.gradient_norm) report.gradient_norm = number(*at.gradient_norm);
+  if (at.gradient_norm) report.gradient_norm = NumberAt(outputs, *at.gradient_norm);
   for (size_t i = 0; i < at.gradient_norms.size(); ++i)
-    report.gradient_norms[parameters[i]] = number(at.gradient_norms[i]);
+    report.gradient_norms[parameters[i]] = NumberAt(outputs, at.gradient_norms[i]);
   for (size_t i = 0; i < at.gradient_values.size(); ++i)
     report.gradients[parameters[i]] = outputs[at.gradient_values[i]].tensor();
 }

@@ -12,6 +12,9 @@ namespace onward::training {
 
 double Now();  // seconds of a steady clock
 
+// A float32 scalar among the outputs.
+double NumberAt(const TrainingSession::Outputs& outputs, size_t position);
+
 // `at`: where the phase has its outputs.
 double LossOf(const StepOutputs& at, const TrainingSession::Outputs& outputs);
 

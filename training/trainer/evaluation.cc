@@ -102,8 +102,7 @@ absl::StatusOr<Evaluation> Evaluate(Loader& loader, const EvaluationConfig& conf
     sum += value * factor;
     evaluation.losses.resize(at.losses.size());
     for (size_t j = 0; j < at.losses.size(); ++j)
-      evaluation.losses[j] +=
-          factor * static_cast<double>(outputs[at.losses[j]].tensor().data<float>()[0]);
+      evaluation.losses[j] += factor * NumberAt(outputs, at.losses[j]);
     count +=
         at.count ? outputs[*at.count].tensor().data<double>()[0] : static_cast<double>(examples);
     evaluation.examples += examples;
