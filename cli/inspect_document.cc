@@ -11,13 +11,11 @@ namespace {
 
 struct Counts {
   std::map<std::string, int> ops;
-  int64_t parameters = 0;
   int64_t values_without_shape = 0;
 };
 
 void Count(const Graph& graph, Counts& counts) {
   for (int i = 0; i < graph.num_values(); ++i) {
-    if (const Tensor* constant = graph.constant({i})) counts.parameters += constant->num_elements();
     const Type& type = graph.type({i});
     counts.values_without_shape += type.is_tensor() && !type.shape;
   }
@@ -86,7 +84,7 @@ nlohmann::json InspectionDocument(const Inspected& inspected) {
       {"inputs", ValuesJson(model.graph, model.graph.inputs(), true)},
       {"outputs", ValuesJson(model.graph, model.graph.outputs(), false)},
       {"nodes", model.graph.node_ids().size()},
-      {"parameters", counts.parameters},
+      {"parameters", ConstantElements(model.graph)},
       {"parameter_bytes", ConstantBytes(model.graph)},
       {"ops", counts.ops},
       {"flops", cost.flops},

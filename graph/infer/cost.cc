@@ -100,6 +100,18 @@ GraphCost CostOf(const Graph& graph, const std::map<std::string, Value>& inputs)
   return CostOf(graph, sizes);
 }
 
+int64_t ConstantElements(const Graph& graph) {
+  int64_t elements = 0;
+  for (int i = 0; i < graph.num_values(); ++i) {
+    if (const Tensor* constant = graph.constant({i})) elements += constant->num_elements();
+  }
+  for (const NodeId id : graph.node_ids()) {
+    for (const Subgraph& subgraph : graph.node(id).subgraphs)
+      elements += ConstantElements(*subgraph.graph);
+  }
+  return elements;
+}
+
 int64_t ConstantBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (int i = 0; i < graph.num_values(); ++i) {

@@ -36,6 +36,9 @@ void AddSymbolSizes(const Type& type, DimsView dims, SymbolSizes& sizes);
 // Elements of a value of the type. Symbols without a size and unknown dims count as 1.
 double CountElements(const Type& type, const SymbolSizes& sizes);
 
+// Elements of all constants, subgraphs included.
+int64_t ConstantElements(const Graph& graph);
+
 // Bytes of all constants, subgraphs included.
 int64_t ConstantBytes(const Graph& graph);
 
