@@ -66,9 +66,7 @@ class Picture {
 
   static Box& BoxOf(const std::string& path, Box& all) {
     if (path.empty()) return all;
-    const size_t dot = path.rfind('.');
-    Box& around = BoxOf(dot == path.npos ? "" : path.substr(0, dot), all);
-    return around.inside[path.substr(dot == path.npos ? 0 : dot + 1)];
+    return BoxOf(training::OuterModule(path), all).inside[path.substr(path.rfind('.') + 1)];
   }
 
   void DrawBox(const Graph& graph, const Box& box, const std::string& prefix,

@@ -140,7 +140,7 @@ Ends PlanEnds(const std::string& path, const ShapeRanges& ranges, const CommonOp
   return ends;
 }
 
-// What is listed beside the summary.
+// The lists that are printed beside the summary.
 struct Listed {
   bool values = false, parameters = false, modules = false;
   std::string picture;  // a file

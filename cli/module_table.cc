@@ -12,24 +12,6 @@
 namespace onward::cli {
 namespace {
 
-// What stands before the last dot: "layer1" of "layer1.conv"; "" without one.
-std::string Around(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  return dot == path.npos ? "" : path.substr(0, dot);
-}
-
-int64_t ParametersInBodies(const Node& node) {
-  int64_t count = 0;
-  for (const Subgraph& body : node.subgraphs) {
-    for (int i = 0; i < body.graph->num_values(); ++i) {
-      if (const Tensor* constant = body.graph->constant({i})) count += constant->num_elements();
-    }
-    for (const NodeId id : body.graph->node_ids())
-      count += ParametersInBodies(body.graph->node(id));
-  }
-  return count;
-}
-
 class Table {
  public:
   Table(const Graph& graph, const SymbolSizes& sizes) : graph_(graph), sizes_(sizes) {
@@ -43,7 +25,8 @@ class Table {
   void Add(NodeId id) {
     const Node& node = graph_.node(id);
     for (const auto& [path, name] : training::ModuleClasses(node)) classes_[path] = name;
-    int64_t parameters = ParametersInBodies(node);
+    int64_t parameters = 0;
+    for (const Subgraph& body : node.subgraphs) parameters += ConstantElements(*body.graph);
     std::vector<ValueId> reads = node.inputs;
     for (const Subgraph& body : node.subgraphs)
       reads.insert(reads.end(), body.captures.begin(), body.captures.end());
@@ -61,7 +44,7 @@ class Table {
       if (!node.outputs.empty() && node.outputs[0].valid())
         row.output = graph_.type(node.outputs[0]).ToString();
       if (path.empty()) break;
-      path = Around(path);
+      path = training::OuterModule(path);
     }
   }
 
@@ -77,7 +60,7 @@ class Table {
     std::string longest;
     for (const ValueId input : node.inputs) {
       if (!graph_.is_constant(input)) continue;
-      const std::string owner = Around(graph_.value(input).name);
+      const std::string owner = training::OuterModule(graph_.value(input).name);
       if (owner.size() > longest.size()) longest = owner;
     }
     return longest;
@@ -87,7 +70,7 @@ class Table {
   size_t RowOf(const std::string& path) {
     if (const auto it = positions_.find(path); it != positions_.end()) return it->second;
     if (!path.empty()) {
-      const size_t parent = RowOf(Around(path));
+      const size_t parent = RowOf(training::OuterModule(path));
       children_[parent].push_back(rows_.size());
     }
     rows_.emplace_back().path = path;

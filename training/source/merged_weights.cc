@@ -1,11 +1,11 @@
 #include "training/source/merged_weights.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/name_pattern.h"
@@ -18,8 +18,6 @@
 namespace onward::training {
 namespace {
 
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 bool IsNormalization(const Node& node) {
   return node.domain.empty() && absl::EndsWith(node.op_type, "Normalization");
 }
@@ -27,7 +25,7 @@ bool IsNormalization(const Node& node) {
 std::string WithoutDigits(const std::string& name) {
   std::string result;
   for (const char c : name) {
-    if (!IsDigit(c)) result += c;
+    if (!absl::ascii_isdigit(c)) result += c;
   }
   return result;
 }

@@ -1,7 +1,6 @@
 #include "training/source/module_path.h"
 
-#include <cctype>
-
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -9,12 +8,10 @@
 namespace onward::training {
 namespace {
 
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 // "blk.0_2" is the third call of "blk.0".
 std::string WithoutCall(const std::string& part) {
   size_t end = part.size();
-  while (end > 0 && IsDigit(part[end - 1])) --end;
+  while (end > 0 && absl::ascii_isdigit(part[end - 1])) --end;
   return end > 1 && end < part.size() && part[end - 1] == '_' ? part.substr(0, end - 1) : part;
 }
 
@@ -49,6 +46,11 @@ std::string ModulePath(const Node& node) {
     path.push_back(part);
   }
   return absl::StrJoin(path, ".");
+}
+
+std::string OuterModule(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return dot == path.npos ? "" : path.substr(0, dot);
 }
 
 std::vector<std::pair<std::string, std::string>> ModuleClasses(const Node& node) {

@@ -14,6 +14,9 @@ namespace onward::training {
 // where nothing tells, and for the outermost module. Calls of one module have one path.
 std::string ModulePath(const Node& node);
 
+// The module around one, by their paths: "layer1" of "layer1.conv"; "" is the outermost.
+std::string OuterModule(const std::string& path);
+
 // The classes of the modules around the node, by path, as {"layers.0.norm1", "LayerNorm"}; the
 // outermost has the path "". Empty where the file does not say.
 std::vector<std::pair<std::string, std::string>> ModuleClasses(const Node& node);

@@ -1,4 +1,4 @@
-// What PyTorch's exporters write beside nodes.
+// The notes that PyTorch's exporters write beside nodes.
 #include "training/source/module_path.h"
 
 #include "gmock/gmock.h"
