@@ -102,10 +102,9 @@ TEST_F(EnsembleTest, LabelsOfStepsNameTheClasses) {
 
 TEST_F(EnsembleTest, ErrorsNameStepAndTensor) {
   EXPECT_THAT(Error(""), HasSubstr("needs input, output and ensemble_scheduling { step }"));
-  EXPECT_THAT(
-      Error(R"(step { model_name: "twise" })"),
-      HasSubstr("step 'twise': Request for unknown model: 'twise' is not found; the closest "
-                "is 'twice'"));
+  EXPECT_THAT(Error(R"(step { model_name: "twise" })"),
+              HasSubstr("step 'twise': Request for unknown model: 'twise' is not found; did you "
+                        "mean 'twice'?"));
   EXPECT_THAT(Error(R"(step { model_name: "twice" output_map { key: "y" value: "z" } })"),
               HasSubstr("step 'twice': no tensor is mapped to its input 'x'"));
   EXPECT_THAT(Error(R"(step { model_name: "twice" input_map { key: "x" value: "u" }
