@@ -83,7 +83,7 @@ TEST(TensorText, AbbreviatesLargeTensors) {
   // An axis that is not longer than both ends is whole.
   EXPECT_EQ(TensorText(Tensor::Of<int64_t>({4}, {1, 2, 3, 4}), {.most = 3, .edge = 2}),
             "int64[4] [1, 2, 3, 4]");
-  const Tensor long_axis(DType::kUInt8, {int64_t{1} << 31});  // any byte is one
+  const Tensor long_axis(DType::kUint8, {int64_t{1} << 31});  // any byte is one
   EXPECT_LT(TensorText(long_axis).size(), 100u);
 }
 
