@@ -174,7 +174,12 @@ class FloatConv {
       tile.k = std::min(plan_.k_block, plan_.k - k0);
       tile.accumulate = k0 > 0;
       tile.b = w + k0 * tile.b_k;
+      const int64_t block = tile.k * tile.b_k;
+      const bool is_last = panel + 1 == plan_.panels && k0 + tile.k == plan_.k;
       for (int64_t i = tile_begin; i < tile_end; ++i) {
+        // The weights that follow, of this panel or of the next.
+        tile.FetchPart(is_last ? nullptr : tile.b + block, block, i - tile_begin,
+                       tile_end - tile_begin);
         const RowRange pixels = pixels_of(i);
         tile.rows = pixels.count;
         if (plan_.pointwise) {
