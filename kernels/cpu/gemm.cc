@@ -174,6 +174,7 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
   tile.a_k = args.a_k;
   tile.c_row = args.c_row;
   tile.residual_row = args.residual_row;
+  const int64_t panels = CeilDiv(plan.n, tiles.tile_cols);
   int64_t k0 = 0;
   do {  // once even for k = 0
     tile.k = CeilDiv(std::min(plan.k_block, plan.k - k0), tiles.k_per_word);
@@ -184,11 +185,17 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
     for (int64_t panel = at.panel_begin; panel < at.panel_end; ++panel) {
       SetColumns(tiles, plan, args, panel, k0, scratch, tile);
       const int64_t column = panel * tiles.tile_cols;
+      // Panels lie one after another, each with all of K.
+      const float* next_panel = plan.layout == ColumnsLayout::kPanels && panel + 1 < panels
+                                    ? tile.b + CeilDiv(plan.k, tiles.k_per_word) * tiles.tile_cols
+                                    : nullptr;
       if (args.bias_of_column != nullptr) tile.bias_of_column = args.bias_of_column + column;
       for (int64_t i = at.tile_begin; i < at.tile_end; ++i) {
         const int64_t row = i * rows_per_tile + std::min(i, longer);
         tile.rows = static_cast<int>(rows_per_tile + (i < longer ? 1 : 0));
         tile.a = rows.a + (row - begin) * rows.row;
+        tile.FetchPart(next_panel, tile.k * tiles.tile_cols, i - at.tile_begin,
+                       at.tile_end - at.tile_begin);
         tile.c = args.c + row * args.c_row + column;
         if (args.bias_of_row != nullptr) tile.bias_of_row = args.bias_of_row + row;
         if (args.residual != nullptr)
