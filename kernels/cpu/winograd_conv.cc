@@ -86,13 +86,20 @@ class WinogradRun {
     tile.b_k = tile.c_row = plan_.width;
     tile.b_padded = true;
     tile.b = windows;
+    const auto filters_of = [&](RowRange rows, int64_t f) {
+      return data_.filters + (rows.begin * plan_.frequencies() + f * rows.count) * plan_.channels;
+    };
     for (int64_t f = 0; f < plan_.frequencies(); ++f) {
       for (int64_t i = begin; i < end; ++i) {
         const RowRange rows = RowsOfTile(plan_.filters, plan_.row_tiles, i);
         tile.rows = rows.count;
         tile.a_k = rows.count;
-        tile.a =
-            data_.filters + (rows.begin * plan_.frequencies() + f * rows.count) * plan_.channels;
+        tile.a = filters_of(rows, f);
+        // No filter of a frequency is read twice for a block.
+        const bool ends_row = i + 1 == end;
+        const RowRange next = RowsOfTile(plan_.filters, plan_.row_tiles, ends_row ? begin : i + 1);
+        const bool is_last = ends_row && f + 1 == plan_.frequencies();
+        tile.Fetch(is_last ? nullptr : filters_of(next, f + (ends_row ? 1 : 0)), next.count);
         tile.c = products + f * plan_.product_step + (rows.begin - first) * plan_.width;
         tiles_.tile(tile);
       }
