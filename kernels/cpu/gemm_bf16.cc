@@ -95,11 +95,15 @@ class PairsProduct {
       const int64_t column = panel * tiles_.tile_cols;
       tile.cols = ColumnsOf(panel);
       tile.b = PanelAt(at, panel);
+      const bool reads_another =
+          plan_.layout == ColumnsLayout::kPanels && (panel + 1) * tiles_.tile_cols < plan_.n;
+      const float* next = reads_another ? PanelAt(at, panel + 1) : nullptr;
       if (args_.bias_of_column != nullptr) tile.bias_of_column = args_.bias_of_column + column;
       for (int64_t i = first; i < last; ++i) {
         const int64_t row = RowOf(i);
         tile.rows = static_cast<int>(RowOf(i + 1) - row);
         tile.a = rows + (row - begin) * tile.a_row;
+        tile.FetchPart(next, tile.k * tile.b_k, i - first, last - first);
         tile.c = args_.c + row * args_.c_row + column;
         if (args_.bias_of_row != nullptr) tile.bias_of_row = args_.bias_of_row + row;
         if (args_.residual != nullptr)
