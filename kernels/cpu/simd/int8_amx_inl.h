@@ -14,7 +14,10 @@ struct TileRows {
 
   TileRows(const Int8Product& product, const amx_tiles::TileShape& shape) {
     for (int half = 0; half < 2; ++half) {
-      if (shape.rows[half] == 0) continue;
+      if (shape.rows[half] == 0) {
+        first[half] = first[0];  // is not read, but offsets are added to it
+        continue;
+      }
       const void* const* rows = product.rows + half * amx_tiles::kHalf;
       first[half] = static_cast<const char*>(rows[0]);
       if (shape.rows[half] > 1) stride[half] = static_cast<const char*>(rows[1]) - first[half];
