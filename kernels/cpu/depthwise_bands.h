@@ -17,12 +17,13 @@ struct RowBands {
   int64_t worker_floats = 0;  // of scratch, whole vectors
 };
 
-// Cuts `rows` > 0 rows. `scratch`: the floats that a band of so many rows needs.
+// Cuts `rows` > 0 rows. `scratch`: the floats that a band of so many rows needs; `most` of them
+// where one row needs fewer.
 template <typename Scratch>
-RowBands CutBands(int64_t rows, int64_t lanes, Scratch&& scratch) {
+RowBands CutBands(int64_t rows, int64_t lanes, Scratch&& scratch, int64_t most = kBandFloats) {
   const int64_t one = scratch(1), row = scratch(2) - one;
   RowBands bands;
-  bands.rows = EvenPiece(rows, 1 + std::max<int64_t>(0, kBandFloats - one) / row);
+  bands.rows = EvenPiece(rows, 1 + std::max<int64_t>(0, most - one) / row);
   bands.count = CeilDiv(rows, bands.rows);
   bands.worker_floats = CeilDiv(scratch(bands.rows), lanes) * lanes;
   return bands;

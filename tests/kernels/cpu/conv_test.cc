@@ -289,22 +289,31 @@ TEST(FusedConv, ResidualAndActivations) {
       {"hard_sigmoid", [](double x) { return std::clamp(-0.5 * x + 0.75, 0.0, 1.0); }},
   };
   const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  struct Size {
+    int64_t group, channels, filters, h, w;
+  };
+  constexpr Size kSizes[] = {{1, 16, 40, 7, 7}, {1, 16, 40, 19, 19}, {6, 1, 6, 5, 67}};
   for (const auto& [name, f] : activations) {
-    for (int64_t size : {7, 19}) {
-      OpCase c = ConvCase(1, 1, 16, 40, size, size, same, true, random);
+    for (const Size& size : kSizes) {
+      OpCase c =
+          ConvCase(1, size.group, size.channels, size.filters, size.h, size.w, same, true, random);
       c.op = "FusedConv";
       c.domain = "onward";
       c.name += name;
       c.attributes.Set("activation", name);
       c.attributes.Set("activation_alpha", -0.5f);
       c.attributes.Set("activation_beta", 0.75f);
-      c.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+      OpCase residual = c;
+      residual.inputs.push_back(RandomFloats(c.expected[0].dims(), random));
+      residual.expected[0] = Tensor(DType::kFloat32, c.expected[0].dims());
       for (int64_t i = 0; i < c.expected[0].num_elements(); ++i) {
         float& y = c.expected[0].mutable_data<float>()[i];
-        y = static_cast<float>(
-            f(static_cast<double>(y) + static_cast<double>(c.inputs[3].data<float>()[i])));
+        residual.expected[0].mutable_data<float>()[i] = static_cast<float>(
+            f(static_cast<double>(y) + static_cast<double>(residual.inputs[3].data<float>()[i])));
+        y = static_cast<float>(f(static_cast<double>(y)));
       }
       EXPECT_GE(ExpectFastKernels(c, 2), 2);
+      EXPECT_GE(ExpectFastKernels(residual, 2), 2);
     }
   }
 }
