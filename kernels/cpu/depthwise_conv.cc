@@ -60,13 +60,9 @@ class DepthwiseConv : public Kernel {
           float* scratch = context.scratch<float>() + worker * state.bands.worker_floats;
           for (int64_t i = begin; i < end; ++i) {
             const int64_t image = i / (state.bands.count * state.vectors);
-            if (state.tap_offsets != nullptr) {
-              const int64_t filter = i / state.bands.count % state.vectors;
-              RunRows(context, state, image, filter, i % state.bands.count, scratch);
-            } else {
-              const int64_t band = i / state.vectors % state.bands.count;
-              RunFilters(context, state, image, i % state.vectors, band, scratch);
-            }
+            const int64_t band = i / state.vectors % state.bands.count, at = i % state.vectors;
+            state.tap_offsets != nullptr ? RunRows(context, state, image, at, band, scratch)
+                                         : RunFilters(context, state, image, at, band, scratch);
           }
         });
     return absl::OkStatus();
@@ -96,7 +92,10 @@ class DepthwiseConv : public Kernel {
       band.out_h = rows;
       return DepthwiseRowsScratch(band);
     };
-    state.bands = CutBands(w.out_h, rows_.lanes, scratch, kRowsBandFloats);
+    // A band for each thread at least: other convolutions of large maps are cut by pixels, too, and
+    // leave in the thread's own cache what it reads here.
+    const int64_t share = scratch(CeilDiv(w.out_h, context.num_workers()));
+    state.bands = CutBands(w.out_h, rows_.lanes, scratch, std::min(kRowsBandFloats, share));
     state.grain = CeilDiv(kMinChunkProducts, state.bands.rows * w.out_w * w.taps());
     PatchWindow band = w;
     band.out_h = state.bands.rows;
