@@ -18,6 +18,14 @@ constexpr int64_t kFillGrain = 16 * 1024;           // words that one thread pac
 constexpr int64_t kFiltersTogether = 4;
 constexpr int64_t kFilterParts = 8;  // of a group
 constexpr int64_t kLine = 16;        // words; packed rows begin in different sets of the cache
+// Narrower rows leave more of a register empty than packing their patches costs, and fewer pairs of
+// channels leave it short.
+constexpr int64_t kMinDirectColumns = 9;
+constexpr int64_t kMinDirectPairs = 8;
+// Packed patches that more filters share cost less than what lies apart.
+constexpr int64_t kMaxDirectTiles = 4;
+constexpr int64_t kManyDirectPairs = 64;
+constexpr int64_t kMaxDirectPlanes = 512 * 1024;  // words of one image: the second-level cache
 
 class PairsConv {
  public:
@@ -56,12 +64,20 @@ class PairsConv {
       return;
     }
     for (int64_t i = 0; i < count; ++i, w += f.filter, to += plan_.filter_row) {
-      kernels_.pack_filter(w, f.channel, images_.channels, f.taps, plan_.tap_index, plan_.taps, to);
+      if (!plan_.direct) {
+        kernels_.pack_filter(w, f.channel, images_.channels, f.taps, plan_.tap_index, plan_.taps,
+                             to);
+        continue;
+      }
+      for (int64_t t = 0; t < plan_.taps; ++t) {
+        kernels_.pack_filter(w, f.channel, images_.channels, f.taps, plan_.tap_index + t, 1,
+                             to + t * images_.pairs());
+      }
     }
   }
 
   int64_t shared_parts() const {
-    return plan_.shared ? images_.groups * plan_.panel_chunks * BlocksOfK() : 0;
+    return plan_.shared && !plan_.direct ? images_.groups * plan_.panel_chunks * BlocksOfK() : 0;
   }
   void PackShared(int64_t part) const {
     const int64_t k0 = part % BlocksOfK() * plan_.k_block;
@@ -83,7 +99,7 @@ class PairsConv {
       panels[i] = PanelAt(group, panel + i, RowsOf(first).begin, own, i);
     int64_t k0 = 0;
     do {  // once even for k = 0
-      if (!plan_.shared)
+      if (!plan_.shared && !plan_.direct)
         Pack(group, panel, PanelEnd(panel), k0, own, plan_.k_block * tiles_.tile_cols);
       Multiply(group, first, last, k0, {panels, static_cast<size_t>(count)});
       k0 += plan_.k_block;
@@ -134,14 +150,18 @@ class PairsConv {
                            static_cast<int>(width), stride, to);
       return;
     }
-    source.planes = data_.planes + kPatchSlack + group * images_.pairs() * images_.plane();
+    source.planes = PlanesOf(0, group);
     source.has_slack = true;
+    source.row = PlaneWidth(images_.window);
+    source.image = images_.groups * images_.pairs() * images_.plane();
     source.channel = images_.plane();
     source.tap_offsets = plan_.tap_offsets;
     source.taps = plan_.taps;
-    source.row = PlaneWidth(images_.window);
-    source.image = images_.groups * images_.pairs() * images_.plane();
     patches_.pack_patches(source, pixel, count, k0, k1, static_cast<int>(width), stride, to);
+  }
+  const float* PlanesOf(int64_t image, int64_t group) const {
+    return data_.planes + kPatchSlack +
+           (image * images_.groups + group) * images_.pairs() * images_.plane();
   }
 
   // Where a panel's patches are read and its sums go.
@@ -155,7 +175,25 @@ class PairsConv {
     const float* residual;
     int64_t first_row;
   };
+  // A part of a row of Y, whose taps are read from the planes.
+  Panel DirectPanel(int64_t group, int64_t panel, int64_t first_row) const {
+    const int64_t row = panel / plan_.row_panels, image = row / plan_.rows, y = row % plan_.rows;
+    const RowRange columns = RowsOfTile(plan_.columns, plan_.row_panels, panel % plan_.row_panels);
+    const int64_t place = ChannelAt(group, first_row, row * plan_.columns) +
+                          y * plan_.target.row_floats + columns.begin;
+    Panel at;
+    at.cols = columns.count;
+    at.first_row = first_row;
+    at.patches = PlanesOf(image, group) + y * PlaneWidth(images_.window) + columns.begin;
+    at.patches_step = 0;
+    at.lies_in_y = true;
+    at.sums = data_.y + place;
+    at.sums_row = plan_.target.channel_floats;
+    at.residual = data_.residual == nullptr ? nullptr : data_.residual + place;
+    return at;
+  }
   Panel PanelAt(int64_t group, int64_t panel, int64_t first_row, float* own, int64_t slot) const {
+    if (plan_.direct) return DirectPanel(group, panel, first_row);
     const int64_t width = tiles_.tile_cols, pixel = panel * width;
     Panel at;
     at.cols = static_cast<int>(std::min(width, plan_.pixels - pixel));
@@ -193,6 +231,12 @@ class PairsConv {
     tile.a_k = order().step;
     tile.b_k = tiles_.tile_cols;
     tile.b_padded = true;
+    if (plan_.direct) {
+      tile.k = images_.pairs();
+      tile.b_k = images_.plane();
+      tile.b_runs = plan_.tap_offsets;
+      tile.num_runs = plan_.taps;
+    }
     for (int64_t i = first; i < last; ++i) {
       const RowRange rows = RowsOf(i);
       tile.rows = rows.count;
@@ -265,20 +309,37 @@ int64_t BlockOfK(const GemmTileKernels& tiles, int64_t pairs, int64_t taps) {
 
 }  // namespace
 
+bool ReadsPlanesDirectly(const GemmTileKernels& tiles, const ConvGeometry& g) {
+  PairsImages images;
+  images.window = WindowOf(g.axes);
+  images.channels = g.channels / g.group;
+  const int64_t row_tiles = CeilDiv(g.filters / g.group, tiles.tile_rows);
+  return tiles.reads_by_row && g.kernel_size() > 1 && images.window.out_w >= kMinDirectColumns &&
+         images.pairs() >= kMinDirectPairs &&
+         (row_tiles <= kMaxDirectTiles || images.pairs() >= kManyDirectPairs) &&
+         g.group * images.pairs() * images.plane() <= kMaxDirectPlanes;
+}
+
 void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, PairsConvPlan& plan) {
   plan.k = images.pairs() * plan.taps;
   plan.pixels = images.batch * plan.image_pixels();
   plan.k_block = BlockOfK(tiles, images.pairs(), plan.taps);
   plan.row_tiles = CeilDiv(plan.m, tiles.tile_rows);
   plan.panels = CeilDiv(plan.pixels, tiles.tile_cols);
+  if (plan.direct) {
+    plan.row_panels = CeilDiv(plan.columns, tiles.tile_cols);
+    plan.panels = images.batch * plan.rows * plan.row_panels;
+    plan.k_block = plan.k;
+  }
   const int64_t tile_products =
       std::max<int64_t>(1, tiles.tile_rows * tiles.tile_cols * 2 * plan.k);
   const int64_t least_tiles = CeilDiv(kMinChunkProducts, tile_products);
   const int64_t strips = plan.panels * images.groups;
   plan.shared = strips < kWantedChunks;
   if (!plan.shared) {
-    const int64_t cap = std::clamp<int64_t>(kMaxWorkerPatches / (plan.k_block * tiles.tile_cols), 1,
-                                            kMaxPatchPanels);
+    const int64_t held = kMaxWorkerPatches / (plan.k_block * tiles.tile_cols);
+    const int64_t cap =
+        plan.direct ? kMaxPatchPanels : std::clamp<int64_t>(held, 1, kMaxPatchPanels);
     const int64_t wanted = std::max(strips / kWantedChunks, least_tiles / plan.row_tiles);
     plan.tiles_per_chunk = plan.row_tiles;
     plan.panels_per_chunk = EvenPiece(plan.panels, std::clamp<int64_t>(wanted, 1, cap));
@@ -294,13 +355,15 @@ void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, Pairs
   plan.panel_chunks = CeilDiv(plan.panels, plan.panels_per_chunk);
   plan.filter_row = CeilDiv(plan.k, kLine) * kLine + kLine;
   plan.filter_floats = plan.packs_filters ? images.groups * plan.m * plan.filter_row : 0;
+  if (plan.direct) return;  // no patches, and sums go to Y
   plan.patch_floats = plan.shared ? images.groups * plan.panels * plan.k * tiles.tile_cols : 0;
   plan.packed_floats = plan.shared ? 0 : plan.panels_per_chunk * plan.k_block * tiles.tile_cols;
   plan.worker_floats = plan.packed_floats + plan.tiles_per_chunk * tiles.tile_rows *
                                                 plan.panels_per_chunk * tiles.tile_cols;
 }
 
-absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups) {
+absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups,
+                                        bool direct) {
   PairsImages images;
   images.groups = groups;
   images.channels = w.dims()[1];
@@ -309,6 +372,7 @@ absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t 
   plan.m = w.dims()[0] / groups;
   plan.taps = NumElements(w.dims().subspan(2));
   plan.filters = PairsFiltersOf(plan.m, images.channels, plan.taps);
+  plan.direct = direct;
   CutPairsConv(kBf16TilesPerTarget.For(target)(), images, plan);
   std::vector<int32_t> index(static_cast<size_t>(plan.taps));
   std::iota(index.begin(), index.end(), 0);

@@ -51,11 +51,16 @@ struct PairsConvPlan {
   const int32_t* tap_index = nullptr;    // [taps] among those of the filters
   PairsFilters filters;
   bool packs_filters = true;  // in each run; else PairsConvData has packed ones
+  // K is taps of pairs of channels, not pairs of taps: tiles read each tap of the planes as it
+  // lies, and no patches are packed.
+  bool direct = false;
   PairsTarget target;
   int64_t k = 0;       // words
   int64_t pixels = 0;  // of all images
   int64_t row_tiles = 0, tiles_per_chunk = 0, row_chunks = 0;
   int64_t panels = 0, panels_per_chunk = 0, panel_chunks = 0;
+  int64_t row_panels =
+      0;  // of each row of Y, which panels then do not leave; 0: patches are packed
   int64_t k_block = 0;
   bool shared = false;  // patches are packed for all chunks, before the products
   int64_t filter_row = 0;
@@ -70,11 +75,15 @@ struct PairsConvPlan {
   }
 };
 
-// Fills in what follows from m, rows, columns, taps and packs_filters.
+// Whether planes should be read directly: `g` is of any batch.
+bool ReadsPlanesDirectly(const GemmTileKernels& tiles, const ConvGeometry& g);
+
+// Fills in what follows from m, rows, columns, taps, packs_filters and direct.
 void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, PairsConvPlan& plan);
 
 // The filters of a convolution W [filters, channels of a group, taps...], packed once.
-absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups);
+absl::StatusOr<Tensor> PackPairsFilters(Target target, const Tensor& w, int64_t groups,
+                                        bool direct);
 
 struct PairsConvData {
   const float* x = nullptr;

@@ -67,9 +67,10 @@ void SetPoints(int64_t pixels, PairsImages& images, PairsConvPlan& plan) {
 class PairsConvolution : public Kernel {
  public:
   PairsConvolution(Target target, ConvAttributes attributes, ActivationSpec activation,
-                   Tensor filters)
+                   Tensor filters, bool direct)
       : target_(target),
         filters_(std::move(filters)),
+        direct_(direct),
         attributes_(std::move(attributes)),
         activation_(activation) {}
 
@@ -92,6 +93,7 @@ class PairsConvolution : public Kernel {
     plan->target = {0, plan->columns, 1, g.output_size()};
     if (IsPoint(g.axes)) SetPoints(g.output_size(), s->images, *plan);
     KeepTaps(context, s->images.window, *plan);
+    plan->direct = direct_;
     CutPairsConv(kBf16TilesPerTarget.For(target_)(), s->images, *plan);
     return SetScratch(context, *s);
   }
@@ -118,6 +120,7 @@ class PairsConvolution : public Kernel {
 
   Target target_;
   Tensor filters_;  // packed, where they are constant
+  bool direct_;
   ConvAttributes attributes_;
   ActivationSpec activation_;
 };
@@ -258,19 +261,36 @@ absl::Status CheckShapes(const NodeSpec& spec, size_t axis, int64_t least) {
   return absl::OkStatus();
 }
 
+// Where the size of images is known; the batch does not matter.
+bool ReadsDirectly(const NodeSpec& spec, const ConvAttributes& attributes, const Tensor& w) {
+  const auto& shape = spec.input_type(0).shape;
+  if (!shape) return false;
+  Dims x = {1};
+  for (size_t i = 1; i < shape->size(); ++i) {
+    if (!(*shape)[i].known()) return false;
+    x.push_back((*shape)[i].value());
+  }
+  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, w.dims(), nullptr);
+  return g.ok() && g->axes.size() <= 2 &&
+         ReadsPlanesDirectly(kBf16TilesPerTarget.For(TargetOf(spec))(), *g);
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const ConvAttributes attributes, ConvAttributes::Parse(spec));
   ONWARD_RETURN_IF_ERROR(CheckShapes(spec, 0, kMinFilters * attributes.group));
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   Tensor filters;
+  bool direct = false;
   const Tensor* w = spec.constant(1);
   if (w != nullptr && w->rank() > 2 && w->num_elements() > 0 &&
       w->dims()[0] % attributes.group == 0) {
-    ONWARD_ASSIGN_OR_RETURN(filters, PackPairsFilters(TargetOf(spec), *w, attributes.group));
+    direct = ReadsDirectly(spec, attributes, *w);
+    ONWARD_ASSIGN_OR_RETURN(filters,
+                            PackPairsFilters(TargetOf(spec), *w, attributes.group, direct));
     spec.ReleaseConstant(1);
   }
   return std::make_unique<PairsConvolution>(TargetOf(spec), attributes, activation,
-                                            std::move(filters));
+                                            std::move(filters), direct);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConvTranspose(const NodeSpec& spec) {

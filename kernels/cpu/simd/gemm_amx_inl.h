@@ -28,23 +28,25 @@ void FinishRows(const GemmTile& t, const float* sums) {
 
 // Few rows are left to vectors: most of a register of A would be empty.
 inline void AmxTile(const GemmTile& t) {
-  if (t.rows <= kTileRows) return AnyTile(t);
+  if (t.rows <= kTileRows && t.b_runs == nullptr) return AnyTile(t);
   alignas(64) float sums[amx_tiles::kMost * amx_tiles::kMost];
   const amx_tiles::TileShape shape(t.rows, t.cols);
   const int64_t second = amx_tiles::kHalf * t.a_row;
   const int64_t fetched = t.fetch == nullptr ? 0 : t.fetch_step;  // lines of a step of kWords
-  const auto step = [&](int64_t, int64_t k0, int) ONWARD_LAMBDA_INLINE {
-    const float* a = t.a + k0;
+  const auto step = [&](int64_t run, int64_t k0, int) ONWARD_LAMBDA_INLINE {
+    const float* a = t.a + run * t.k + k0;
+    const float* b = t.b + (t.b_runs == nullptr ? 0 : t.b_runs[run]) + k0 * t.b_k;
     for (int64_t i = 0; i < fetched; ++i)
       __builtin_prefetch(t.fetch + k0 * fetched + i * amx_tiles::kWords);
     return amx_tiles::TileStep{
         {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(a + second)},
         {4 * t.a_row, 4 * t.a_row},
-        reinterpret_cast<const char*>(t.b + k0 * t.b_k),
+        reinterpret_cast<const char*>(b),
         4 * t.b_k};
   };
   amx_tiles::ByHalves(shape, [&]<bool kRows2, bool kCols2>() ONWARD_LAMBDA_INLINE {
-    amx_tiles::SumRuns<false, kRows2, kCols2>(shape, 1, t.k, reinterpret_cast<char*>(sums), step);
+    amx_tiles::SumRuns<false, kRows2, kCols2>(shape, t.num_runs, t.k, reinterpret_cast<char*>(sums),
+                                              step);
   });
   t.cols > kLanes ? FinishRows<2>(t, sums) : FinishRows<1>(t, sums);
 }

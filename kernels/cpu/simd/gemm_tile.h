@@ -21,6 +21,10 @@ struct GemmTile {
   int64_t a_k = 0;
   const float* b = nullptr;  // B[k, c] at b[k * b_k + c]
   int64_t b_k = 0;
+  // Where K is several runs of `k` steps, those of A one after another: floats from b to B of each.
+  // Only of kernels that read by row.
+  const int64_t* b_runs = nullptr;
+  int64_t num_runs = 1;
   bool b_padded = false;  // B may be read for tile_cols columns, whatever `cols` is
   float* c = nullptr;
   int64_t c_row = 0;
