@@ -246,7 +246,11 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
     f.col_add += filter;
     if (f.col_mul != nullptr) f.col_mul += filter;
     if (f.col_scale != nullptr) f.col_scale += filter;
+    const char* next = !s.depthwise && panel + 1 < s.panels
+                           ? static_cast<const char*>(product.panel) + panel_bytes
+                           : nullptr;
     for (int64_t p = 0; p < pixels; p += tiles_.tile_rows) {
+      product.FetchPart(next, panel_bytes, p / tiles_.tile_rows, CeilDiv(pixels, tiles_.tile_rows));
       product.rows = rows + p;
       product.num_rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, pixels - p));
       tile(product, sums);

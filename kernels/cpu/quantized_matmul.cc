@@ -233,11 +233,15 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
     const int64_t column = p * tiles_.tile_cols;
     const int cols = static_cast<int>(std::min<int64_t>(tiles_.tile_cols, s.n - column));
     Int8Finish f = Columns(all, column, b_index * Lines(s));
+    const char* next = p + 1 < s.panels ? b + PackedPanelBytes(tiles_, s.k) : nullptr;
     for (int64_t row = first; row < end; row += tiles_.tile_rows) {
       const int rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, end - row));
       const void* lines[kMostInt8Rows];
       for (int r = 0; r < rows; ++r) lines[r] = a + (a_line + row + r) * a_row;
-      tiles_.tile({lines, rows, &whole, 1, units, b}, sums);
+      Int8Product product = {lines, rows, &whole, 1, units, b};
+      product.FetchPart(next, PackedPanelBytes(tiles_, s.k), (row - first) / tiles_.tile_rows,
+                        CeilDiv(end - first, tiles_.tile_rows));
+      tiles_.tile(product, sums);
       f.row_mul = row_mul + row;
       const int64_t to = (batch * s.m + row) * s.n + column;
       if (inputs_.result == Result::kInt32) {
