@@ -12,6 +12,7 @@
 namespace onward::kernels::cpu {
 namespace {
 
+constexpr int64_t kLeastRowsBands = 4;
 constexpr int64_t kRowsBandFloats = 6 * 1024;  // of planes: stay in the first-level cache
 
 struct DepthwiseState {
@@ -92,9 +93,9 @@ class DepthwiseConv : public Kernel {
       band.out_h = rows;
       return DepthwiseRowsScratch(band);
     };
-    // A band for each thread at least: other convolutions of large maps are cut by pixels, too, and
-    // leave in the thread's own cache what it reads here.
-    const int64_t share = scratch(CeilDiv(w.out_h, context.num_workers()));
+    // Several bands even of small images: other convolutions of large maps are cut by pixels, too,
+    // and leave in the thread's own cache what it reads here.
+    const int64_t share = scratch(CeilDiv(w.out_h, kLeastRowsBands));
     state.bands = CutBands(w.out_h, rows_.lanes, scratch, std::min(kRowsBandFloats, share));
     state.grain = CeilDiv(kMinChunkProducts, state.bands.rows * w.out_w * w.taps());
     PatchWindow band = w;
