@@ -59,8 +59,7 @@ struct PairsConvPlan {
   int64_t pixels = 0;  // of all images
   int64_t row_tiles = 0, tiles_per_chunk = 0, row_chunks = 0;
   int64_t panels = 0, panels_per_chunk = 0, panel_chunks = 0;
-  int64_t row_panels =
-      0;  // of each row of Y, which panels then do not leave; 0: patches are packed
+  int64_t row_panels = 0;  // panels of each row of Y, where planes are read directly
   int64_t k_block = 0;
   bool shared = false;  // patches are packed for all chunks, before the products
   int64_t filter_row = 0;
@@ -75,7 +74,7 @@ struct PairsConvPlan {
   }
 };
 
-// Whether planes should be read directly: `g` is of any batch.
+// Returns whether planes should be read directly, whatever the batch of `g` is.
 bool ReadsPlanesDirectly(const GemmTileKernels& tiles, const ConvGeometry& g);
 
 // Fills in what follows from m, rows, columns, taps, packs_filters and direct.

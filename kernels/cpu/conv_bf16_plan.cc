@@ -19,7 +19,7 @@ constexpr int64_t kMinDirectPairs = 8;
 // Packed patches that more filters share cost less than what lies apart.
 constexpr int64_t kMaxDirectTiles = 4;
 constexpr int64_t kManyDirectPairs = 64;
-constexpr int64_t kMaxDirectPlanes = 512 * 1024;  // words of one image: the second-level cache
+constexpr double kMaxDirectPlanes = 512 * 1024;  // words of one image: the second-level cache
 
 // Whole channels, so that the taps of one are packed together, and whole registers.
 int64_t BlockOfK(const GemmTileKernels& tiles, int64_t pairs, int64_t taps) {
@@ -36,10 +36,13 @@ bool ReadsPlanesDirectly(const GemmTileKernels& tiles, const ConvGeometry& g) {
   images.window = WindowOf(g.axes);
   images.channels = g.channels / g.group;
   const int64_t row_tiles = CeilDiv(g.filters / g.group, tiles.tile_rows);
-  return tiles.reads_by_row && g.kernel_size() > 1 && images.window.out_w >= kMinDirectColumns &&
+  const PatchWindow& w = images.window;
+  const double plane = static_cast<double>(w.stride_h) * static_cast<double>(w.stride_w) *
+                       static_cast<double>(PlaneRows(w)) * static_cast<double>(PlaneWidth(w));
+  return tiles.reads_by_row && g.kernel_size() > 1 && w.out_w >= kMinDirectColumns &&
          images.pairs() >= kMinDirectPairs &&
          (row_tiles <= kMaxDirectTiles || images.pairs() >= kManyDirectPairs) &&
-         g.group * images.pairs() * images.plane() <= kMaxDirectPlanes;
+         plane * static_cast<double>(g.group * images.pairs()) <= kMaxDirectPlanes;
 }
 
 void CutPairsConv(const GemmTileKernels& tiles, const PairsImages& images, PairsConvPlan& plan) {
