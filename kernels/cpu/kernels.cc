@@ -13,6 +13,7 @@ const std::vector<KernelEntry>& CpuKernels() {
         cpu::DepthwiseConvKernels,
         cpu::ConvBf16Kernels,
         cpu::WinogradConvKernels,
+        cpu::DilatedConvKernels,
         cpu::ConvKernels,
         cpu::ConvVolumeKernels,
         cpu::BatchNormalizationKernels,

@@ -1,0 +1,239 @@
+// Conv and onward.FusedConv in float32 of small images whose taps lie so far apart that most of
+// them meet padding: each tap is multiplied with the outputs that it reaches, so that its weights
+// are read once. Lanes are filters.
+#include <algorithm>
+
+#include "kernels/cpu/conv_plan.h"
+#include "kernels/cpu/dilated_plan.h"
+#include "kernels/cpu/fast_float.h"
+#include "kernels/cpu/kernel_list.h"
+
+namespace onward::kernels::cpu {
+namespace {
+
+constexpr int64_t kMaxBlockOfK = 256;
+constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
+
+struct DilatedState {
+  int64_t images = 0;
+  int64_t planes_offset = 0, patches_offset = 0, workers_offset = 0;  // in scratch
+  int64_t worker_floats = 0;
+};
+
+class DilatedConv : public Kernel {
+ public:
+  DilatedConv(const GemmTileKernels& tiles, ConvAttributes attributes, ActivationSpec activation,
+              const ConvGeometry& geometry, Tensor packed)
+      : tiles_(tiles),
+        patches_(kConvTilesPerTarget.For(tiles.target)()),
+        attributes_(std::move(attributes)),
+        activation_(activation),
+        plan_(PlanDilated(geometry)),
+        channels_(geometry.channels),
+        filters_(geometry.filters),
+        outputs_(geometry.output_size()),
+        packed_(std::move(packed)) {}
+
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
+    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
+    context.SetOutput(0, g.output);
+    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    auto* s = context.NewState<DilatedState>();
+    s->images = g.batch;
+    s->planes_offset = kPatchSlack;
+    s->patches_offset = 2 * kPatchSlack + g.batch * image_planes();
+    s->workers_offset = s->patches_offset + g.batch * image_patches();
+    s->worker_floats = outputs_ * tiles_.tile_cols;
+    context.SetScratch((s->workers_offset + s->worker_floats * context.num_workers()) *
+                       static_cast<int64_t>(sizeof(float)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(RunContext& context) const override {
+    const DilatedState& s = context.state<DilatedState>();
+    float* scratch = context.scratch<float>();
+    const float* x = context.in<float>(0);
+    const int64_t in_size = plan_.window.in_h * plan_.window.in_w, plane = plane_floats();
+    context.ParallelFor(s.images * channels_, CeilDiv(kSplitGrain, plane),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            patches_.split_channel(plan_.window, x + i * in_size,
+                                                   scratch + s.planes_offset + i * plane);
+                          }
+                        });
+    const int64_t reaches = std::ssize(plan_.reaches), panels = CeilDiv(filters_, tiles_.tile_cols);
+    context.ParallelFor(s.images * reaches, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / reaches;
+        Pack(plan_.reaches[static_cast<size_t>(i % reaches)],
+             scratch + s.planes_offset + image * image_planes(),
+             scratch + s.patches_offset + image * image_patches());
+      }
+    });
+    context.ParallelForWorkers(s.images * panels, 1, [&](int worker, int64_t begin, int64_t end) {
+      float* sums = scratch + s.workers_offset + worker * s.worker_floats;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t image = i / panels, panel = i % panels;
+        Multiply(context, panel, scratch + s.patches_offset + image * image_patches(), sums);
+        Store(context, image, panel, sums);
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t plane_floats() const { return ChannelPlanes(plan_.window); }
+  int64_t image_planes() const { return channels_ * plane_floats(); }
+  int64_t image_patches() const { return plan_.products * channels_; }
+  const DilatedPlan::Region& RegionOf(const DilatedPlan::Reach& reach) const {
+    return plan_.regions[static_cast<size_t>(reach.region)];
+  }
+  int64_t TilesOf(const DilatedPlan::Region& region) const {
+    return CeilDiv(region.outputs(), tiles_.tile_rows);
+  }
+
+  // What a tap reads for the outputs of a region, a tile of them after another:
+  // [channels][outputs].
+  void Pack(const DilatedPlan::Reach& reach, const float* planes, float* patches) const {
+    const DilatedPlan::Region& region = RegionOf(reach);
+    const PatchWindow& w = plan_.window;
+    const int64_t none = 0;
+    PatchSource source;
+    source.planes = planes + TapOffset(w, reach.tap / w.kernel_w, reach.tap % w.kernel_w) +
+                    region.row * PlaneWidth(w) + region.column;
+    source.has_slack = true;
+    source.channel = plane_floats();
+    source.tap_offsets = &none;
+    source.out_w = region.columns;
+    source.row = PlaneWidth(w);
+    const int64_t tiles = TilesOf(region);
+    for (int64_t i = 0; i < tiles; ++i) {
+      const RowRange rows = RowsOfTile(region.outputs(), tiles, i);
+      patches_.pack_patches(source, rows.begin, rows.count, 0, channels_, rows.count, 0,
+                            patches + (reach.patches + rows.begin) * channels_);
+    }
+  }
+
+  void Multiply(const RunContext& context, int64_t panel, const float* patches, float* sums) const {
+    const int64_t width = tiles_.tile_cols, filter = panel * width;
+    GemmTile tile;
+    tile.cols = static_cast<int>(std::min(width, filters_ - filter));
+    tile.b_k = tile.c_row = width;
+    tile.b_padded = true;
+    tile.a_row = 1;
+    if (context.has_input(2)) tile.bias_of_column = context.in<float>(2) + filter;
+    const int64_t taps = plan_.window.taps();
+    for (auto begin = plan_.reaches.begin(); begin != plan_.reaches.end();) {
+      const auto end = std::find_if(begin, plan_.reaches.end(),
+                                    [&](const auto& reach) { return reach.tap != begin->tap; });
+      const float* w = packed_.data<float>() + (panel * taps + begin->tap) * channels_ * width;
+      for (int64_t k0 = 0; k0 < channels_; k0 += kMaxBlockOfK) {
+        tile.k = std::min(kMaxBlockOfK, channels_ - k0);
+        tile.b = w + k0 * width;
+        for (auto reach = begin; reach != end; ++reach)
+          MultiplyReach(*reach, k0, patches, sums, tile);
+      }
+      begin = end;
+    }
+  }
+
+  void MultiplyReach(const DilatedPlan::Reach& reach, int64_t k0, const float* patches, float* sums,
+                     GemmTile& tile) const {
+    const DilatedPlan::Region& region = RegionOf(reach);
+    const int64_t tiles = TilesOf(region), block = tile.k * tile.b_k;
+    tile.accumulate = !reach.starts || k0 > 0;
+    for (int64_t i = 0; i < tiles; ++i) {
+      const RowRange rows = RowsOfTile(region.outputs(), tiles, i);
+      tile.rows = rows.count;
+      tile.a_k = rows.count;
+      tile.a = patches + (reach.patches + rows.begin) * channels_ + k0 * rows.count;
+      tile.c = sums + (region.first + rows.begin) * tile.c_row;
+      // The weights that follow lie behind these.
+      tile.FetchPart(tile.b + block, block, i, tiles);
+      tiles_.tile(tile);
+    }
+  }
+
+  void Store(const RunContext& context, int64_t image, int64_t panel, const float* sums) const {
+    const int64_t width = tiles_.tile_cols, filter = panel * width;
+    const int cols = static_cast<int>(std::min(width, filters_ - filter));
+    const int64_t plane = (image * filters_ + filter) * outputs_;
+    const float* residual = context.has_input(3) ? context.in<float>(3) : nullptr;
+    for (const DilatedPlan::Region& region : plan_.regions) {
+      for (int64_t row = 0; row < region.rows; ++row) {
+        const int64_t at = plane + (region.row + row) * plan_.window.out_w + region.column;
+        patches_.store_transposed(sums + (region.first + row * region.columns) * width, width,
+                                  static_cast<int>(region.columns), cols,
+                                  residual == nullptr ? nullptr : residual + at, activation_,
+                                  context.out<float>(0) + at, outputs_);
+      }
+    }
+  }
+
+  const GemmTileKernels& tiles_;
+  const ConvTileKernels& patches_;
+  ConvAttributes attributes_;
+  ActivationSpec activation_;
+  DilatedPlan plan_;
+  int64_t channels_, filters_, outputs_;
+  Tensor packed_;
+};
+
+// W [filters, channels, taps...] as [panel][tap][channel][filter of the panel].
+absl::StatusOr<Tensor> PackByTaps(const GemmTileKernels& tiles, const Tensor& w) {
+  const int64_t filters = w.dims()[0], channels = w.dims()[1], width = tiles.tile_cols;
+  const int64_t taps = w.dims()[2] * w.dims()[3];
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, Tensor::Create(DType::kFloat32, {CeilDiv(filters, width),
+                                                                          taps, channels, width}));
+  float* to = packed.mutable_data<float>();
+  const float* from = w.data<float>();
+  for (int64_t filter = 0; filter < CeilDiv(filters, width) * width; filter += width) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < channels; ++c, to += width) {
+        for (int64_t i = 0; i < width; ++i) {
+          const bool is_filter = filter + i < filters;
+          to[i] = is_filter ? from[((filter + i) * channels + c) * taps + tap] : 0.0f;
+        }
+      }
+    }
+  }
+  return packed;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeDilated(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
+  const Tensor* w = spec.constant(1);
+  if (w == nullptr || w->rank() != 4 || w->num_elements() == 0)
+    return absl::UnimplementedError("constant weights of two spatial axes only");
+  ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
+  const auto& shape = spec.input_type(0).shape;
+  if (!shape || shape->size() != 4 || attributes.group != 1)
+    return absl::UnimplementedError("one group, and images of two axes only");
+  Dims x = {1};  // the batch does not matter
+  for (size_t i = 1; i < 4; ++i) {
+    if (!(*shape)[i].known()) return absl::UnimplementedError("sizes known when compiling only");
+    x.push_back((*shape)[i].value());
+  }
+  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, w->dims(), nullptr);
+  const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
+  if (!g.ok() || g->output_size() == 0 || ChooseConvForm(tiles, *g) != ConvForm::kChannelLanes ||
+      !SavesProducts(PlanDilated(*g)))
+    return absl::UnimplementedError("small images whose taps meet padding for the most part only");
+  ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackByTaps(tiles, *w));
+  spec.ReleaseConstant(1);
+  return std::make_unique<DilatedConv>(tiles, std::move(attributes), activation, *g,
+                                       std::move(packed));
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Conv", "dilated_conv", MakeDilated, kVectorTargets},
+    {"onward", "FusedConv", "fused_dilated_conv", MakeDilated, kVectorTargets},
+};
+
+}  // namespace
+
+KernelList DilatedConvKernels() { return kKernels; }
+
+}  // namespace onward::kernels::cpu
