@@ -49,6 +49,8 @@ class Int8Conv : public Kernel {
                  int64_t group, int64_t pixel, int64_t count, char* own) const;
   void SumRows(const QuantizedConvPlan& s, const void* const* rows, int64_t count,
                int32_t* sums) const;
+  // The runs of a panel of channels of its own.
+  const int64_t* RunsOfPanel(const QuantizedConvPlan& s, int64_t panel, char* own) const;
   void RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
                 const Int8Finish& all, char* own) const;
   void Store(const RunContext& context, const QuantizedConvPlan& s, const char* results,
@@ -212,6 +214,13 @@ void Int8Conv::Store(const RunContext& context, const QuantizedConvPlan& s, cons
   }
 }
 
+const int64_t* Int8Conv::RunsOfPanel(const QuantizedConvPlan& s, int64_t panel, char* own) const {
+  auto* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
+  for (size_t run = 0; run < s.runs.size(); ++run)
+    runs[run] = s.runs[run] + panel * tiles_.tile_cols * tiles_.element_bytes;
+  return runs;
+}
+
 void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, int64_t chunk,
                         const Int8Finish& all, char* own) const {
   const int64_t image = chunk / s.panel_chunks / s.pixel_chunks;  // of images x groups
@@ -236,12 +245,7 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
     const int64_t filter = group * s.filters + panel * width;
     const int cols = static_cast<int>(std::min(width, s.filters - panel * width));
     product.panel = packed_.panels.data<uint8_t>() + (group * s.panels + panel) * panel_bytes;
-    if (s.depthwise) {
-      auto* runs = reinterpret_cast<int64_t*>(own + s.worker_runs);
-      for (size_t run = 0; run < s.runs.size(); ++run)
-        runs[run] = s.runs[run] + panel * width * tiles_.element_bytes;
-      product.runs = runs;
-    }
+    if (s.depthwise) product.runs = RunsOfPanel(s, panel, own);
     Int8Finish f = all;
     f.col_add += filter;
     if (f.col_mul != nullptr) f.col_mul += filter;
