@@ -19,26 +19,29 @@ int64_t LiveTapsOf(const WindowAxis& rows, const ConvBand& band) {
 
 }  // namespace
 
-absl::InlinedVector<ConvBand, 5> CutIntoBands(const WindowAxes& axes, int64_t lanes) {
-  const WindowAxis &rows = axes[0], &columns = axes[1];
-  const ConvBand all = {0, rows.output};
-  absl::InlinedVector<int64_t, 8> cuts = {0, rows.output};
-  for (int64_t k = 0; k < rows.kernel; ++k) {
+absl::InlinedVector<ConvBand, 5> CutWhereTapsChange(const WindowAxis& axis) {
+  absl::InlinedVector<int64_t, 8> cuts = {0, axis.output};
+  for (int64_t k = 0; k < axis.kernel; ++k) {
     int64_t begin, end;
-    OutputsOfTap(rows, k, &begin, &end);
+    OutputsOfTap(axis, k, &begin, &end);
     if (begin < end) cuts.insert(cuts.end(), {begin, end});
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   absl::InlinedVector<ConvBand, 5> bands;
+  for (size_t i = 1; i < cuts.size(); ++i) bands.push_back({cuts[i - 1], cuts[i]});
+  return bands;
+}
+
+absl::InlinedVector<ConvBand, 5> CutIntoBands(const WindowAxes& axes, int64_t lanes) {
+  const WindowAxis &rows = axes[0], &columns = axes[1];
+  const ConvBand all = {0, rows.output};
   const auto cost = [&](const ConvBand& band) {
     return CeilDiv((band.end - band.begin) * columns.output, lanes) * LiveTapsOf(rows, band);
   };
+  const absl::InlinedVector<ConvBand, 5> bands = CutWhereTapsChange(rows);
   int64_t sum = 0;
-  for (size_t i = 1; i < cuts.size(); ++i) {
-    bands.push_back({cuts[i - 1], cuts[i]});
-    sum += cost(bands.back());
-  }
+  for (const ConvBand& band : bands) sum += cost(band);
   if (bands.empty() || sum * 4 > cost(all) * 3) return {all};
   return bands;
 }

@@ -10,8 +10,11 @@
 namespace onward::kernels::cpu {
 
 struct ConvBand {
-  int64_t begin = 0, end = 0;  // output rows
+  int64_t begin = 0, end = 0;  // output rows, or outputs of another axis
 };
+
+// The outputs of an axis, cut where taps begin or cease to meet the input.
+absl::InlinedVector<ConvBand, 5> CutWhereTapsChange(const WindowAxis& axis);
 
 // The rows of `axes` (two of them) cut where taps begin or cease to meet the input; one band where
 // that would save less than a quarter of the products. `lanes`: pixels that are computed together.

@@ -1,31 +1,12 @@
 #include "kernels/cpu/dilated_plan.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "kernels/cpu/conv_bands.h"
 #include "kernels/cpu/conv_plan.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-struct Interval {
-  int64_t begin, end;
-};
-
-// The outputs of an axis, cut where taps begin or cease to meet the input.
-std::vector<Interval> CutWhereTapsChange(const WindowAxis& axis) {
-  std::vector<int64_t> cuts = {0, axis.output};
-  for (int64_t k = 0; k < axis.kernel; ++k) {
-    int64_t begin, end;
-    OutputsOfTap(axis, k, &begin, &end);
-    if (begin < end) cuts.insert(cuts.end(), {begin, end});
-  }
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Interval> intervals;
-  for (size_t i = 1; i < cuts.size(); ++i) intervals.push_back({cuts[i - 1], cuts[i]});
-  return intervals;
-}
 
 bool Reaches(const WindowAxis& axis, int64_t tap, int64_t output) {
   int64_t begin, end;
@@ -40,8 +21,8 @@ DilatedPlan PlanDilated(const ConvGeometry& geometry) {
   DilatedPlan plan;
   plan.window = WindowOf(geometry.axes);
   int64_t first = 0;
-  for (const Interval& y : CutWhereTapsChange(rows)) {
-    for (const Interval& x : CutWhereTapsChange(columns)) {
+  for (const ConvBand& y : CutWhereTapsChange(rows)) {
+    for (const ConvBand& x : CutWhereTapsChange(columns)) {
       plan.regions.push_back({y.begin, x.begin, y.end - y.begin, x.end - x.begin, first});
       first += plan.regions.back().outputs();
     }
