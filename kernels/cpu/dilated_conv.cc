@@ -12,6 +12,7 @@ namespace onward::kernels::cpu {
 namespace {
 
 constexpr int64_t kMaxBlockOfK = 256;
+constexpr int64_t kMaxTaps = 64;            // bounds the parts
 constexpr int64_t kSplitGrain = 16 * 1024;  // floats of planes: about 5 us
 
 struct DilatedState {
@@ -201,6 +202,12 @@ absl::StatusOr<Tensor> PackByTaps(const GemmTileKernels& tiles, const Tensor& w)
   return packed;
 }
 
+// Without dilation the parts are too small to fill tiles.
+bool IsDilated(const WindowAxes& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [](const WindowAxis& axis) { return axis.dilation > 1; });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDilated(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
   const Tensor* w = spec.constant(1);
@@ -218,7 +225,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDilated(const NodeSpec& spec) {
   const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, w->dims(), nullptr);
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
   if (!g.ok() || g->output_size() == 0 || ChooseConvForm(tiles, *g) != ConvForm::kChannelLanes ||
-      !SavesProducts(PlanDilated(*g)))
+      g->kernel_size() > kMaxTaps || !IsDilated(g->axes) || !SavesProducts(PlanDilated(*g)))
     return absl::UnimplementedError("small images whose taps meet padding for the most part only");
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackByTaps(tiles, *w));
