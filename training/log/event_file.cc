@@ -157,8 +157,11 @@ size_t KeptBytes(std::string_view bytes, int64_t step, bool evaluated) {
     const std::string_view record = rest.substr(kHead, length);
     log::Event event;
     if (rest.substr(kHead + length, kTail) != Masked(record) ||
-        !event.ParseFromString(std::string(record)) || event.step() > step)
+        !event.ParseFromString(std::string(record)))
       break;
+    // The start of a training that resumed after `step` names the next one, and the evaluation that
+    // was due comes behind it.
+    if (event.step() > (event.has_session_log() ? step + 1 : step)) break;
     const bool of_evaluation = event.summary().value_size() > 0 &&
                                absl::StartsWith(event.summary().value(0).tag(), "evaluation/");
     if (!evaluated && event.step() == step && of_evaluation) break;

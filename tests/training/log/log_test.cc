@@ -84,6 +84,32 @@ TEST(EventFileTest, AnIndependentReaderSeesTheSame) {
   EXPECT_FALSE(EventFile::Create("/proc/none").ok());
 }
 
+// A training that was interrupted in an evaluation makes it when it resumes, and is killed; the
+// next one resumes after the same step.
+TEST(EventFileTest, ResumingKeepsAnEvaluationThatWasDue) {
+  const ScratchDirectory scratch;
+  const std::string logs = scratch.path("logs");
+  auto file = EventFile::Create(logs);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE((*file)->Scalar("train/loss", 20, 1).ok());
+  ASSERT_TRUE((*file)->Flush().ok());
+  auto resumed = EventFile::Continue(logs, 20, /*evaluated=*/false);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ASSERT_TRUE((*resumed)->Scalar("evaluation/loss", 20, 2).ok());
+  ASSERT_TRUE((*resumed)->Scalar("train/loss", 21, 1).ok());
+  ASSERT_TRUE((*resumed)->Flush().ok());
+  ASSERT_TRUE(EventFile::Continue(logs, 20, /*evaluated=*/true).ok());
+  json kept = json::array();
+  for (const json& event : ReadLog("events", (*resumed)->path()))
+    if (event.contains("tag")) kept.push_back({event["tag"], event["step"]});
+  EXPECT_EQ(kept, json::parse(R"([["evaluation/loss", 20]])"));
+  EXPECT_EQ(ReadLog("events", (*file)->path()).back()["tag"], "train/loss");
+  // Not made in the end: the evaluation is due again.
+  ASSERT_TRUE(EventFile::Continue(logs, 20, /*evaluated=*/false).ok());
+  for (const json& event : ReadLog("events", (*resumed)->path()))
+    EXPECT_FALSE(event.contains("tag")) << event;
+}
+
 TEST(MetricsFileTest, NumbersInFullPrecision) {
   const ScratchDirectory scratch;
   auto file = MetricsFile::Create(scratch.path("m"));
