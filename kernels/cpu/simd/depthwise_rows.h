@@ -10,7 +10,7 @@
 namespace onward::kernels::cpu {
 
 struct DepthwiseRowsBand {
-  PatchWindow window;                    // of the band; row 0 is its first
+  PatchWindow window;                    // of the band, without strides; row 0 is its first
   int64_t rows = 0;                      // of outputs, <= window.out_h
   const float* x = nullptr;              // the channel
   const float* w = nullptr;              // [taps]

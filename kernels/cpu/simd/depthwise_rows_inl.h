@@ -67,7 +67,7 @@ struct RowStrip {
     }
   }
   // The row and the next one, which reads one row of `width` floats further down: what both read is
-  // loaded once. Strides and dilations of rows are 1.
+  // loaded once. The dilation of rows is 1.
   ONWARD_INLINE void SumTwo(const float* in, int64_t width, RowVecs<kVecs>& first,
                             RowVecs<kVecs>& second) const {
     ONWARD_UNROLL
@@ -91,7 +91,7 @@ void RunStrip(const DepthwiseRowsBand& band, const Bounds& bounds, const float* 
   const RowStrip<kTaps, kVecs> strip(band);
   RowVecs<kVecs> first, second;
   int64_t row = 0;
-  if (w.stride_h == 1 && w.dilation_h == 1) {
+  if (w.dilation_h == 1) {
     for (; row + 2 <= band.rows; row += 2, in += 2 * width, y += 2 * w.out_w) {
       strip.SumTwo(in, width, first, second);
       StoreOutputs<kVecs>(first, bounds, last, y);
@@ -143,20 +143,9 @@ inline void FinishBand(const DepthwiseRowsBand& band) {
   });
 }
 
-inline bool ReadsAllPhases(const PatchWindow& w) {
-  for (int64_t p = 0; p < w.stride_h; ++p) {
-    if (!ReadsPhase(w.kernel_h, w.dilation_h, w.stride_h, p)) return false;
-  }
-  for (int64_t p = 0; p < w.stride_w; ++p) {
-    if (!ReadsPhase(w.kernel_w, w.dilation_w, w.stride_w, p)) return false;
-  }
-  return true;
-}
-
 inline void RunRowsBand(const DepthwiseRowsBand& band, float* scratch) {
   const PatchWindow& w = band.window;
   // The last vector of a row reads beyond it: what scratch held before could be denormal, and slow.
-  if (!ReadsAllPhases(w)) FillZero(scratch, ChannelPlanes(w));
   FillZero(scratch + ChannelPlanes(w), kPatchSlack);
   SplitChannel(w, band.x, scratch);
   Bounds bounds;
