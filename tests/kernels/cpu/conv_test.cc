@@ -288,15 +288,17 @@ TEST(FusedConv, ResidualAndActivations) {
       {"hard_swish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
       {"hard_sigmoid", [](double x) { return std::clamp(-0.5 * x + 0.75, 0.0, 1.0); }},
   };
-  const Window same = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   struct Size {
-    int64_t group, channels, filters, h, w;
+    int64_t group, channels, filters, h, w, dilation;
   };
-  constexpr Size kSizes[] = {{1, 16, 40, 7, 7}, {1, 16, 40, 19, 19}, {6, 1, 6, 5, 67}};
+  constexpr Size kSizes[] = {
+      {1, 16, 40, 7, 7, 1}, {1, 16, 40, 19, 19, 1}, {6, 1, 6, 5, 67, 1}, {1, 16, 48, 7, 7, 5}};
   for (const auto& [name, f] : activations) {
     for (const Size& size : kSizes) {
-      OpCase c =
-          ConvCase(1, size.group, size.channels, size.filters, size.h, size.w, same, true, random);
+      const int64_t d = size.dilation;
+      const Window window = {{3, 3}, {1, 1}, {d, d}, {d, d}, {d, d}};
+      OpCase c = ConvCase(1, size.group, size.channels, size.filters, size.h, size.w, window, true,
+                          random);
       c.op = "FusedConv";
       c.domain = "onward";
       c.name += name;
