@@ -232,10 +232,7 @@ class Conv : public Kernel {
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
-    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
-    context.SetOutput(0, g.output);
-    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
     absl::InlinedVector<ConvBand, 5> cuts = {{0, g.axes[0].output}};
     if (g.axes.size() == 2 && !packed_.empty()) cuts = CutIntoBands(g.axes, tiles_.tile_cols / 2);
     const int64_t count = static_cast<int64_t>(cuts.size());
@@ -304,13 +301,6 @@ class Conv : public Kernel {
     });
   }
 
-  static const int64_t* KeepTapOffsets(BindContext& context, const PatchWindow& w) {
-    int64_t* offsets = context.NewArray<int64_t>(w.taps());
-    for (int64_t t = 0; t < w.taps(); ++t)
-      offsets[t] = TapOffset(w, t / w.kernel_w, t % w.kernel_w);
-    return offsets;
-  }
-
   const GemmTileKernels& tiles_;
   const ConvTileKernels& patches_;
   ConvAttributes attributes_;
@@ -322,15 +312,8 @@ class Conv : public Kernel {
 // The form for the size of the images, where that is known and W constant.
 ConvForm FormFor(const NodeSpec& spec, const ConvAttributes& attributes,
                  const GemmTileKernels& tiles) {
-  const auto& shape = spec.input_type(0).shape;
-  if (!shape || spec.constant(1) == nullptr) return ConvForm::kPixelLanes;
-  Dims x = {1};  // the form does not depend on the batch
-  for (size_t i = 1; i < shape->size(); ++i) {
-    if (!(*shape)[i].known()) return ConvForm::kPixelLanes;
-    x.push_back((*shape)[i].value());
-  }
-  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, spec.constant(1)->dims(), nullptr);
-  return g.ok() ? ChooseConvForm(tiles, *g) : ConvForm::kPixelLanes;
+  const std::optional<ConvGeometry> g = KnownGeometry(spec, attributes);
+  return g ? ChooseConvForm(tiles, *g) : ConvForm::kPixelLanes;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWithTiles(const NodeSpec& spec,

@@ -2,6 +2,7 @@
 // product for each remainder of the output's rows and columns modulo the strides: the taps that
 // reach such pixels, over X with padding.
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
@@ -75,10 +76,7 @@ class PairsConvolution : public Kernel {
         activation_(activation) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
-    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
-    context.SetOutput(0, g.output);
-    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
     auto* s = context.NewState<PairsConvState>();
     if (NumElements(g.output) == 0) return absl::OkStatus();
     s->images = {WindowOf(g.axes), g.batch, g.group, g.channels / g.group,
@@ -108,13 +106,9 @@ class PairsConvolution : public Kernel {
 
  private:
   static void KeepTaps(BindContext& context, const PatchWindow& w, PairsConvPlan& plan) {
-    int64_t* offsets = context.NewArray<int64_t>(plan.taps);
     int32_t* index = context.NewArray<int32_t>(plan.taps);
-    for (int64_t t = 0; t < plan.taps; ++t) {
-      offsets[t] = TapOffset(w, t / w.kernel_w, t % w.kernel_w);
-      index[t] = static_cast<int32_t>(t);
-    }
-    plan.tap_offsets = offsets;
+    std::iota(index, index + plan.taps, 0);
+    plan.tap_offsets = KeepTapOffsets(context, w);
     plan.tap_index = index;
   }
 
@@ -261,18 +255,9 @@ absl::Status CheckShapes(const NodeSpec& spec, size_t axis, int64_t least) {
   return absl::OkStatus();
 }
 
-// Where the size of images is known; the batch does not matter.
-bool ReadsDirectly(const NodeSpec& spec, const ConvAttributes& attributes, const Tensor& w) {
-  const auto& shape = spec.input_type(0).shape;
-  if (!shape) return false;
-  Dims x = {1};
-  for (size_t i = 1; i < shape->size(); ++i) {
-    if (!(*shape)[i].known()) return false;
-    x.push_back((*shape)[i].value());
-  }
-  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, w.dims(), nullptr);
-  return g.ok() && g->axes.size() <= 2 &&
-         ReadsPlanesDirectly(kBf16TilesPerTarget.For(TargetOf(spec))(), *g);
+bool ReadsDirectly(const NodeSpec& spec, const ConvAttributes& attributes) {
+  const std::optional<ConvGeometry> g = KnownGeometry(spec, attributes);
+  return g && ReadsPlanesDirectly(kBf16TilesPerTarget.For(TargetOf(spec))(), *g);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
@@ -284,7 +269,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const Tensor* w = spec.constant(1);
   if (w != nullptr && w->rank() > 2 && w->num_elements() > 0 &&
       w->dims()[0] % attributes.group == 0) {
-    direct = ReadsDirectly(spec, attributes, *w);
+    direct = ReadsDirectly(spec, attributes);
     ONWARD_ASSIGN_OR_RETURN(filters,
                             PackPairsFilters(TargetOf(spec), *w, attributes.group, direct));
     spec.ReleaseConstant(1);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
+#include "onward/status.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -91,6 +92,35 @@ PatchWindow WindowOf(const WindowAxes& axes) {
   window.dilation_h = h.dilation;
   window.pad_top = h.pad_begin;
   return window;
+}
+
+const int64_t* KeepTapOffsets(BindContext& context, const PatchWindow& window) {
+  int64_t* offsets = context.NewArray<int64_t>(window.taps());
+  for (int64_t t = 0; t < window.taps(); ++t)
+    offsets[t] = TapOffset(window, t / window.kernel_w, t % window.kernel_w);
+  return offsets;
+}
+
+std::optional<ConvGeometry> KnownGeometry(const NodeSpec& spec, const ConvAttributes& attributes) {
+  const auto& shape = spec.input_type(0).shape;
+  const Tensor* w = spec.constant(1);
+  if (!shape || w == nullptr) return std::nullopt;
+  Dims x = {1};
+  for (size_t i = 1; i < shape->size(); ++i) {
+    if (!(*shape)[i].known()) return std::nullopt;
+    x.push_back((*shape)[i].value());
+  }
+  absl::StatusOr<ConvGeometry> geometry = ConvDims(attributes, x, w->dims(), nullptr);
+  if (!geometry.ok()) return std::nullopt;
+  return *std::move(geometry);
+}
+
+absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindContext& context) {
+  ONWARD_ASSIGN_OR_RETURN(ConvGeometry geometry, ConvDims(attributes, context));
+  ONWARD_RETURN_IF_ERROR(CheckResidual(context, geometry.output));
+  context.SetOutput(0, geometry.output);
+  if (context.has_input(3)) context.AllowInPlace(0, 3);
+  return geometry;
 }
 
 absl::Status CheckResidual(const BindContext& context, DimsView output) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/simd/conv_tile.h"
 #include "kernels/cpu/simd/gemm_tile.h"
@@ -54,6 +55,16 @@ struct ConvPlan {
 
 // The windows over the last two axes.
 PatchWindow WindowOf(const WindowAxes& axes);
+
+// The floats from a channel's planes to what each tap reads, in the binding's memory.
+const int64_t* KeepTapOffsets(BindContext& context, const PatchWindow& window);
+
+// Of images of sizes that are known when compiling, with constant weights, whatever the batch;
+// nothing where they are not known or do not fit.
+std::optional<ConvGeometry> KnownGeometry(const NodeSpec& spec, const ConvAttributes& attributes);
+
+// The sizes of a convolution with an optional residual, which Y may overwrite; sets the output.
+absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindContext& context);
 
 // InvalidArgument when input 3, the residual of a fused convolution, has not the shape `output`.
 absl::Status CheckResidual(const BindContext& context, DimsView output);

@@ -86,7 +86,7 @@ class DepthwiseConv : public Kernel {
   }
 
   void CutRows(BindContext& context, DepthwiseState& state) const {
-    PatchWindow& w = state.window;
+    const PatchWindow& w = state.window;
     state.vectors = state.filters;
     const auto scratch = [&](int64_t rows) {
       PatchWindow band = w;
@@ -100,10 +100,7 @@ class DepthwiseConv : public Kernel {
     state.grain = CeilDiv(kMinChunkProducts, state.bands.rows * w.out_w * w.taps());
     PatchWindow band = w;
     band.out_h = state.bands.rows;
-    int64_t* offsets = context.NewArray<int64_t>(w.taps());
-    for (int64_t t = 0; t < w.taps(); ++t)
-      offsets[t] = TapOffset(band, t / w.kernel_w, t % w.kernel_w);
-    state.tap_offsets = offsets;
+    state.tap_offsets = KeepTapOffsets(context, band);
   }
 
   struct Inputs {

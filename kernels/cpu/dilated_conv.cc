@@ -24,22 +24,19 @@ struct DilatedState {
 class DilatedConv : public Kernel {
  public:
   DilatedConv(const GemmTileKernels& tiles, ConvAttributes attributes, ActivationSpec activation,
-              const ConvGeometry& geometry, Tensor packed)
+              const ConvGeometry& geometry, DilatedPlan plan, Tensor packed)
       : tiles_(tiles),
         patches_(kConvTilesPerTarget.For(tiles.target)()),
         attributes_(std::move(attributes)),
         activation_(activation),
-        plan_(PlanDilated(geometry)),
+        plan_(std::move(plan)),
         channels_(geometry.channels),
         filters_(geometry.filters),
         outputs_(geometry.output_size()),
         packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
-    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
-    context.SetOutput(0, g.output);
-    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
     auto* s = context.NewState<DilatedState>();
     s->images = g.batch;
     s->planes_offset = kPatchSlack;
@@ -94,8 +91,7 @@ class DilatedConv : public Kernel {
     return CeilDiv(region.outputs(), tiles_.tile_rows);
   }
 
-  // What a tap reads for the outputs of a region, a tile of them after another:
-  // [channels][outputs].
+  // Copies what a tap reads for the outputs of a region, tile after tile, as [channels][outputs].
   void Pack(const DilatedPlan::Reach& reach, const float* planes, float* patches) const {
     const DilatedPlan::Region& region = RegionOf(reach);
     const PatchWindow& w = plan_.window;
@@ -214,24 +210,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDilated(const NodeSpec& spec) {
   if (w == nullptr || w->rank() != 4 || w->num_elements() == 0)
     return absl::UnimplementedError("constant weights of two spatial axes only");
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
-  const auto& shape = spec.input_type(0).shape;
-  if (!shape || shape->size() != 4 || attributes.group != 1)
-    return absl::UnimplementedError("one group, and images of two axes only");
-  Dims x = {1};  // the batch does not matter
-  for (size_t i = 1; i < 4; ++i) {
-    if (!(*shape)[i].known()) return absl::UnimplementedError("sizes known when compiling only");
-    x.push_back((*shape)[i].value());
-  }
-  const absl::StatusOr<ConvGeometry> g = ConvDims(attributes, x, w->dims(), nullptr);
+  const std::optional<ConvGeometry> g = KnownGeometry(spec, attributes);
+  if (!g || g->axes.size() != 2 || g->group != 1)
+    return absl::UnimplementedError("one group, and sizes known when compiling only");
   const GemmTileKernels& tiles = kGemmTilesPerTarget.For(TargetOf(spec))();
-  if (!g.ok() || g->output_size() == 0 || ChooseConvForm(tiles, *g) != ConvForm::kChannelLanes ||
-      g->kernel_size() > kMaxTaps || !IsDilated(g->axes) || !SavesProducts(PlanDilated(*g)))
-    return absl::UnimplementedError("small images whose taps meet padding for the most part only");
+  const absl::Status others =
+      absl::UnimplementedError("small images whose taps meet padding for the most part only");
+  if (g->output_size() == 0 || ChooseConvForm(tiles, *g) != ConvForm::kChannelLanes ||
+      g->kernel_size() > kMaxTaps || !IsDilated(g->axes))
+    return others;
+  DilatedPlan plan = PlanDilated(*g);
+  if (!SavesProducts(plan)) return others;
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
   ONWARD_ASSIGN_OR_RETURN(Tensor packed, PackByTaps(tiles, *w));
   spec.ReleaseConstant(1);
   return std::make_unique<DilatedConv>(tiles, std::move(attributes), activation, *g,
-                                       std::move(packed));
+                                       std::move(plan), std::move(packed));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -147,10 +147,7 @@ class WinogradConv : public Kernel {
         filters_(std::move(filters)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
-    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
-    context.SetOutput(0, g.output);
-    if (context.has_input(3)) context.AllowInPlace(0, 3);
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, BindConv(attributes_, context));
     WinogradPlan* plan = context.NewState<WinogradPlan>();
     *plan = PlanWinograd(tiles_, m_, g);
     context.SetScratch((plan->shared_floats() + plan->worker_floats() * context.num_workers()) *
