@@ -178,8 +178,8 @@ class FloatConv {
       const bool is_last = panel + 1 == plan_.panels && k0 + tile.k == plan_.k;
       for (int64_t i = tile_begin; i < tile_end; ++i) {
         // The weights that follow, of this panel or of the next.
-        tile.FetchPart(is_last ? nullptr : tile.b + block, block, i - tile_begin,
-                       tile_end - tile_begin);
+        tile.fetch.TakePart(is_last ? nullptr : tile.b + block, block, i - tile_begin,
+                            tile_end - tile_begin, tile.k);
         const RowRange pixels = pixels_of(i);
         tile.rows = pixels.count;
         if (plan_.pointwise) {

@@ -147,7 +147,7 @@ class DilatedConv : public Kernel {
       tile.a = patches + (reach.patches + rows.begin) * channels_ + k0 * rows.count;
       tile.c = sums + (region.first + rows.begin) * tile.c_row;
       // The weights that follow lie behind these.
-      tile.FetchPart(tile.b + block, block, i, tiles);
+      tile.fetch.TakePart(tile.b + block, block, i, tiles, tile.k);
       tiles_.tile(tile);
     }
   }

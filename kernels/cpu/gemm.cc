@@ -194,8 +194,8 @@ void RunGemmChunk(const GemmTileKernels& tiles, const GemmPlan& plan, const Gemm
         const int64_t row = i * rows_per_tile + std::min(i, longer);
         tile.rows = static_cast<int>(rows_per_tile + (i < longer ? 1 : 0));
         tile.a = rows.a + (row - begin) * rows.row;
-        tile.FetchPart(next_panel, tile.k * tiles.tile_cols, i - at.tile_begin,
-                       at.tile_end - at.tile_begin);
+        tile.fetch.TakePart(next_panel, tile.k * tiles.tile_cols, i - at.tile_begin,
+                            at.tile_end - at.tile_begin, tile.k);
         tile.c = args.c + row * args.c_row + column;
         if (args.bias_of_row != nullptr) tile.bias_of_row = args.bias_of_row + row;
         if (args.residual != nullptr)

@@ -103,7 +103,7 @@ class PairsProduct {
         const int64_t row = RowOf(i);
         tile.rows = static_cast<int>(RowOf(i + 1) - row);
         tile.a = rows + (row - begin) * tile.a_row;
-        tile.FetchPart(next, tile.k * tile.b_k, i - first, last - first);
+        tile.fetch.TakePart(next, tile.k * tile.b_k, i - first, last - first, tile.k);
         tile.c = args_.c + row * args_.c_row + column;
         if (args_.bias_of_row != nullptr) tile.bias_of_row = args_.bias_of_row + row;
         if (args_.residual != nullptr)

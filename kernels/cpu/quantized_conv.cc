@@ -254,7 +254,8 @@ void Int8Conv::RunChunk(const RunContext& context, const QuantizedConvPlan& s, i
                            ? static_cast<const char*>(product.panel) + panel_bytes
                            : nullptr;
     for (int64_t p = 0; p < pixels; p += tiles_.tile_rows) {
-      product.FetchPart(next, panel_bytes, p / tiles_.tile_rows, CeilDiv(pixels, tiles_.tile_rows));
+      product.fetch.TakePart(next, panel_bytes, p / tiles_.tile_rows,
+                             CeilDiv(pixels, tiles_.tile_rows), product.units * product.num_runs);
       product.rows = rows + p;
       product.num_rows = static_cast<int>(std::min<int64_t>(tiles_.tile_rows, pixels - p));
       tile(product, sums);

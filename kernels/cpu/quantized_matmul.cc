@@ -239,8 +239,8 @@ void Int8MatMul::RunChunk(const RunContext& context, const ProductState& s, int6
       const void* lines[kMostInt8Rows];
       for (int r = 0; r < rows; ++r) lines[r] = a + (a_line + row + r) * a_row;
       Int8Product product = {lines, rows, &whole, 1, units, b};
-      product.FetchPart(next, PackedPanelBytes(tiles_, s.k), (row - first) / tiles_.tile_rows,
-                        CeilDiv(end - first, tiles_.tile_rows));
+      product.fetch.TakePart(next, PackedPanelBytes(tiles_, s.k), (row - first) / tiles_.tile_rows,
+                             CeilDiv(end - first, tiles_.tile_rows), units);
       tiles_.tile(product, sums);
       f.row_mul = row_mul + row;
       const int64_t to = (batch * s.m + row) * s.n + column;

@@ -99,7 +99,8 @@ class WinogradRun {
         const bool ends_row = i + 1 == end;
         const RowRange next = RowsOfTile(plan_.filters, plan_.row_tiles, ends_row ? begin : i + 1);
         const bool is_last = ends_row && f + 1 == plan_.frequencies();
-        tile.Fetch(is_last ? nullptr : filters_of(next, f + (ends_row ? 1 : 0)), next.count);
+        tile.fetch = {is_last ? nullptr : filters_of(next, f + (ends_row ? 1 : 0)),
+                      is_last ? 0 : next.count};
         tile.c = products + f * plan_.product_step + (rows.begin - first) * plan_.width;
         tiles_.tile(tile);
       }

@@ -32,12 +32,12 @@ inline void AmxTile(const GemmTile& t) {
   alignas(64) float sums[amx_tiles::kMost * amx_tiles::kMost];
   const amx_tiles::TileShape shape(t.rows, t.cols);
   const int64_t second = amx_tiles::kHalf * t.a_row;
-  const int64_t fetched = t.fetch == nullptr ? 0 : t.fetch_step;  // lines of a step of kWords
+  const int64_t fetched = t.fetch.step;  // lines of a step of kWords
   const auto step = [&](int64_t run, int64_t k0, int) ONWARD_LAMBDA_INLINE {
     const float* a = t.a + run * t.k + k0;
     const float* b = t.b + (t.b_runs == nullptr ? 0 : t.b_runs[run]) + k0 * t.b_k;
     for (int64_t i = 0; i < fetched; ++i)
-      __builtin_prefetch(t.fetch + k0 * fetched + i * amx_tiles::kWords);
+      __builtin_prefetch(t.fetch.from + k0 * fetched + i * amx_tiles::kWords);
     return amx_tiles::TileStep{
         {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(a + second)},
         {4 * t.a_row, 4 * t.a_row},

@@ -64,7 +64,7 @@ struct Fetcher {
   const float* at;
   int64_t step;
   ONWARD_INLINE explicit Fetcher(const GemmTile& t)
-      : at(t.fetch == nullptr ? t.b : t.fetch), step(t.fetch == nullptr ? 0 : t.fetch_step) {}
+      : at(t.fetch.from == nullptr ? t.b : t.fetch.from), step(t.fetch.step) {}
   ONWARD_INLINE void Next() {
     __builtin_prefetch(at);
     at += step;

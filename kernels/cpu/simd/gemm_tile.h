@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/fetch_ahead.h"
 #include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
@@ -38,24 +39,7 @@ struct GemmTile {
   // Applied to the results; leave empty for all but the last block of K.
   ActivationSpec activation;
 
-  // Memory that later tiles read, brought into the cache meanwhile: `fetch_step` floats for each
-  // step of K. Null: none. Weights that many tiles share otherwise come at the pace of the third
-  // cache while the first of them waits.
-  const float* fetch = nullptr;
-  int64_t fetch_step = 0;
-
-  void Fetch(const float* from, int64_t floats_per_step) {
-    fetch = from;
-    fetch_step = floats_per_step;
-  }
-  // Part `part` of `parts`, one of each tile that reads the same block of B, of the `floats` at
-  // `from`. One tile alone leaves it to the processor, which follows what is read in order.
-  void FetchPart(const float* from, int64_t floats, int64_t part, int64_t parts) {
-    const int64_t steps = parts * k;
-    if (from == nullptr || parts == 1 || steps == 0) return Fetch(nullptr, 0);
-    const int64_t step = (floats + steps - 1) / steps;
-    Fetch(from + part * step * k, step);
-  }
+  FetchAhead<float> fetch = {};  // by steps of K
 };
 
 // Where words of packed pairs lie: A[r, i] at r * row + i * step.

@@ -40,13 +40,13 @@ inline void AmxTile(const Int8Product& product, int32_t* sums) {
   const amx_tiles::TileShape shape(product.num_rows, amx_tiles::kMost);
   const TileRows rows(product, shape);
   constexpr int64_t kLineBytes = 64;
-  const int64_t fetch_step = product.fetch == nullptr ? 0 : product.fetch_step;
+  const int64_t fetch_step = product.fetch.step;
   alignas(64) char copied[2][amx_tiles::kHalf * 64];
   const auto step = [&](int64_t run, int64_t unit, int words) ONWARD_LAMBDA_INLINE {
     const int64_t at = product.runs[run] + 4 * unit;
     const int64_t fetched = (run * product.units + unit) * fetch_step;
     for (int64_t i = 0; i < amx_tiles::kWords * fetch_step; i += kLineBytes)
-      __builtin_prefetch(product.fetch + fetched + i);
+      __builtin_prefetch(product.fetch.from + fetched + i);
     amx_tiles::TileStep to;
     ONWARD_UNROLL
     for (int half = 0; half < 2; ++half) {

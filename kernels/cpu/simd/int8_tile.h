@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/simd/fetch_ahead.h"
 #include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {
@@ -20,19 +21,7 @@ struct Int8Product {
   int64_t num_runs = 1;
   int64_t units = 0;  // of a run
   const void* panel = nullptr;
-  // Memory that later tiles read, brought into the cache meanwhile: `fetch_step` bytes for each
-  // unit (see gemm_tile.h). Null: none.
-  const char* fetch = nullptr;
-  int64_t fetch_step = 0;
-
-  // Part `part` of `parts`, one of each tile that reads the same panel, of the `bytes` at `from`.
-  void FetchPart(const char* from, int64_t bytes, int64_t part, int64_t parts) {
-    const int64_t each = units * num_runs, steps = parts * each;
-    fetch = parts == 1 || steps == 0 ? nullptr : from;
-    if (fetch == nullptr) return;
-    fetch_step = (bytes + steps - 1) / steps;
-    fetch += part * fetch_step * each;
-  }
+  FetchAhead<char> fetch = {};  // by units of all runs
 };
 
 // Finishes a tile: c = sums + row_add[i] + col_add[j] + row_mul[i] * col_mul[j], then y = c as

@@ -127,8 +127,7 @@ void TileOf(const Int8Product& product, int32_t* to) {
   const char* b = static_cast<const char*>(product.panel);
   const int64_t bytes = product.units * kUnitBytes;
   // A panel that fetches nothing touches itself, which costs no branch.
-  const char* fetched = product.fetch == nullptr ? b : product.fetch;
-  const int64_t fetch_step = product.fetch == nullptr ? 0 : product.fetch_step;
+  const char* fetched = product.fetch.from == nullptr ? b : product.fetch.from;
   for (int64_t run = 0; run < product.num_runs; ++run) {
     const char* rows[kTileRows];
     ONWARD_INT8_UNROLL
@@ -136,7 +135,7 @@ void TileOf(const Int8Product& product, int32_t* to) {
       rows[r] = static_cast<const char*>(product.rows[r]) + product.runs[run];
     for (int64_t at = 0; at < bytes; at += kUnitBytes, b += kCols * kUnitBytes) {
       __builtin_prefetch(fetched);
-      fetched += fetch_step;
+      fetched += product.fetch.step;
       Sums columns[kVecs];
       ONWARD_INT8_UNROLL
       for (int v = 0; v < kVecs; ++v) columns[v] = Load(b + v * kLanes * kUnitBytes);
