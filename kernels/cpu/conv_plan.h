@@ -59,8 +59,8 @@ PatchWindow WindowOf(const WindowAxes& axes);
 // The floats from a channel's planes to what each tap reads, in the binding's memory.
 const int64_t* KeepTapOffsets(BindContext& context, const PatchWindow& window);
 
-// Of images of sizes that are known when compiling, with constant weights, whatever the batch;
-// nothing where they are not known or do not fit.
+// Returns the sizes where those of the images are known when compiling and W is constant, for a
+// batch of one; nothing elsewhere, or where they do not fit.
 std::optional<ConvGeometry> KnownGeometry(const NodeSpec& spec, const ConvAttributes& attributes);
 
 // The sizes of a convolution with an optional residual, which Y may overwrite; sets the output.
