@@ -1,4 +1,6 @@
 // The reductions of float32 over axes but ReduceProd, on the vectors of one instruction set.
+#include "kernels/bind/reduce.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,7 +8,6 @@
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/simd/reduce_loops.h"
 
 namespace onward::kernels::cpu {

@@ -1,7 +1,7 @@
 // MeanVarianceNormalization: (x - mean) / (sqrt(variance) + 1e-9) over a set of axes.
+#include "kernels/bind/reduce.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reduce_plan.h"
 
 namespace onward::kernels::cpu {
 namespace {

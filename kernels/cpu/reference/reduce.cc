@@ -1,9 +1,10 @@
 // The reductions over axes. Sums run in blocks whose partial sums are added in double (floats) or
 // wrap (integers); blocks depend on the shape only.
+#include "kernels/bind/reduce.h"
+
 #include "kernels/cast_convert.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reduce_plan.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::kernels::cpu {

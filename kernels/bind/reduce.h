@@ -9,7 +9,7 @@
 #include "onward/kernel.h"
 #include "onward/shape.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 inline constexpr int kMaxReduceDims = 8;
 
@@ -52,4 +52,4 @@ struct ReduceAttributes {
 // input 1, are not known. `keeps_one`: the reduction of one element is that element.
 absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes, bool keeps_one);
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels

@@ -1,8 +1,8 @@
-#include "kernels/cpu/reduce_plan.h"
+#include "kernels/bind/reduce.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 absl::Status BuildReducePlan(DimsView dims, uint64_t reduced, ReducePlan* plan) {
   int64_t stride = 1;
@@ -92,4 +92,4 @@ absl::Status BindReduce(BindContext& context, const ReduceAttributes& attributes
   return absl::OkStatus();
 }
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels
