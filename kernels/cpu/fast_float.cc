@@ -1,10 +1,8 @@
 #include "kernels/cpu/fast_float.h"
 
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ops/activation.h"
 #include "kernels/cpu/saved_floats.h"
 #include "onward/status.h"
 
@@ -31,16 +29,6 @@ absl::StatusOr<const GemmTileKernels*> TilesOf(const NodeSpec& spec) {
   if ((kBf16Targets & MaskOf(target)) == 0) return &kGemmTilesPerTarget.For(target)();
   ONWARD_RETURN_IF_ERROR(CheckBf16Products(spec));
   return &kBf16TilesPerTarget.For(target)();
-}
-
-absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec) {
-  const std::string wanted = spec.attributes().String("activation");
-  if (wanted.empty()) return ActivationSpec();
-  const ActivationRow* row = FindActivation(wanted);
-  if (row == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("activation is '", wanted, "'"));
-  return ActivationSpec{row->kind, spec.attributes().Float("activation_alpha", 0),
-                        spec.attributes().Float("activation_beta", 0)};
 }
 
 }  // namespace onward::kernels::cpu

@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/cpu/simd/activation.h"
+#include "kernels/bind/activation.h"
 #include "kernels/cpu/simd/gemm_tile.h"
 #include "kernels/cpu/targets.h"
 #include "onward/kernel.h"
@@ -23,10 +23,6 @@ absl::Status CheckBf16Products(const NodeSpec& spec);
 // The tiles of products for the node's target: of bfloat16 where it is one of kBf16Targets, else of
 // float32. Unimplemented as CheckBf16Products.
 absl::StatusOr<const GemmTileKernels*> TilesOf(const NodeSpec& spec);
-
-// The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
-// ops. InvalidArgument: an unknown name.
-absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec);
 
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The larger piece when `count` things are cut into as few nearly equal pieces of at most `most`.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu/simd/activation.h"
+#include "kernels/activation_spec.h"
 #include "kernels/cpu/simd/math_inl.h"
 
 namespace onward::kernels::cpu::ONWARD_TARGET {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/simd/activation.h"
+#include "kernels/activation_spec.h"
 #include "kernels/cpu/targets.h"
 
 namespace onward::kernels::cpu {

@@ -3,7 +3,7 @@
 
 #include "graph/ops/activation_kind.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 struct ActivationSpec {
   Activation kind = Activation::kNone;
@@ -11,4 +11,4 @@ struct ActivationSpec {
   float beta = 0;
 };
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels

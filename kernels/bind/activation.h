@@ -1,0 +1,14 @@
+// The activation of a fused op.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "kernels/activation_spec.h"
+#include "onward/kernel.h"
+
+namespace onward::kernels {
+
+// The attributes activation, activation_alpha and activation_beta of fused ops; nothing for other
+// ops. InvalidArgument: an unknown name.
+absl::StatusOr<ActivationSpec> ParseActivation(const NodeSpec& spec);
+
+}  // namespace onward::kernels
