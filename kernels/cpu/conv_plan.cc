@@ -123,12 +123,6 @@ absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindCont
   return geometry;
 }
 
-absl::Status CheckResidual(const BindContext& context, DimsView output) {
-  if (!context.has_input(3) || context.input_dims(3) == output) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Z has shape ", DimsString(context.input_dims(3)),
-                                                 ", the result ", DimsString(output)));
-}
-
 ConvForm ChooseConvForm(const GemmTileKernels& tiles, const ConvGeometry& g) {
   const int64_t lanes = tiles.tile_cols / 2;
   const int64_t m = g.filters / g.group, n = g.output_size();

@@ -66,9 +66,6 @@ std::optional<ConvGeometry> KnownGeometry(const NodeSpec& spec, const ConvAttrib
 // The sizes of a convolution with an optional residual, which Y may overwrite; sets the output.
 absl::StatusOr<ConvGeometry> BindConv(const ConvAttributes& attributes, BindContext& context);
 
-// InvalidArgument when input 3, the residual of a fused convolution, has not the shape `output`.
-absl::Status CheckResidual(const BindContext& context, DimsView output);
-
 // A tile's rows when `rows` rows are cut into `tiles` of nearly equal size.
 struct RowRange {
   int64_t begin;

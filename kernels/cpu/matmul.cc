@@ -70,26 +70,6 @@ void RunProduct(const Product& product, const GemmArguments& args, RunContext& c
       });
 }
 
-// The attributes of onward.FusedMatMul; MatMul has none of them set.
-struct FusedAttributes {
-  bool trans_a = false;
-  bool trans_b = false;
-  float alpha = 1.0f;
-  ActivationSpec activation;
-};
-
-// The dims that MatMulDims takes for an operand whose last two axes are swapped.
-absl::StatusOr<Dims> OperandDims(DimsView dims, bool swapped) {
-  Dims result(dims.begin(), dims.end());
-  if (!swapped) return result;
-  if (dims.size() < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a transposed operand has shape ", DimsString(dims), ", rank 2 is needed"));
-  }
-  std::swap(result[dims.size() - 1], result[dims.size() - 2]);
-  return result;
-}
-
 ColumnsLayout LayoutOf(const PackedMatrix& packed, bool trans_b) {
   if (!packed.empty()) return ColumnsLayout::kPanels;
   return trans_b ? ColumnsLayout::kTransposed : ColumnsLayout::kRows;
@@ -97,16 +77,15 @@ ColumnsLayout LayoutOf(const PackedMatrix& packed, bool trans_b) {
 
 class MatMul : public Kernel {
  public:
-  MatMul(const GemmTileKernels& tiles, const FusedAttributes& attributes, PackedMatrix packed)
-      : tiles_(tiles), attributes_(attributes), packed_(std::move(packed)) {}
+  MatMul(const GemmTileKernels& tiles, const FusedMatMulAttributes& attributes,
+         const ActivationSpec& activation, PackedMatrix packed)
+      : tiles_(tiles),
+        attributes_(attributes),
+        activation_(activation),
+        packed_(std::move(packed)) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const Dims a, OperandDims(context.input_dims(0), attributes_.trans_a));
-    ONWARD_ASSIGN_OR_RETURN(const Dims b, OperandDims(context.input_dims(1), attributes_.trans_b));
-    ONWARD_ASSIGN_OR_RETURN(MatMulGeometry g, MatMulDims(a, b));
-    if (attributes_.trans_a) SplitRows(a[a.size() - 2], g);
-    ONWARD_RETURN_IF_ERROR(CheckAddends(context, g));
-    context.SetOutput(0, g.output);
+    ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g, BindFusedMatMul(context, attributes_));
     Product* product = context.NewState<Product>();
     const bool scaled = packed_.empty() && attributes_.alpha != 1.0f;
     product->tiles = &TilesFor(tiles_, g.m, !packed_.empty());
@@ -117,7 +96,7 @@ class MatMul : public Kernel {
     product->args.a_k = attributes_.trans_a ? g.m : 1;
     product->args.b_stride = attributes_.trans_b ? g.k : g.n;
     product->args.c_row = product->args.residual_row = g.n;
-    product->args.activation = attributes_.activation;
+    product->args.activation = activation_;
     product->batch = context.Keep<int64_t>(g.batch);
     product->a_strides = context.Keep<int64_t>(g.a_strides);
     product->b_strides = context.Keep<int64_t>(g.b_strides);
@@ -139,34 +118,9 @@ class MatMul : public Kernel {
   }
 
  private:
-  // MatMulDims folds the batch of a shared B into the rows of A; those of a transposed A do not
-  // lie in sequence.
-  static void SplitRows(int64_t rows, MatMulGeometry& g) {
-    if (g.m == rows || rows == 0) return;
-    g.batch.push_back(g.m / rows);
-    g.a_strides.push_back(rows * g.k);
-    g.b_strides.push_back(0);
-    g.m = rows;
-  }
-
-  static absl::Status CheckAddends(BindContext& context, const MatMulGeometry& g) {
-    if (context.has_input(2) && context.input_dims(2) != DimsView({g.n})) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "bias has shape ", DimsString(context.input_dims(2)), ", expected [", g.n, "]"));
-    }
-    if (context.has_input(3)) {
-      if (context.input_dims(3) != DimsView(g.output)) {
-        return absl::InvalidArgumentError(absl::StrCat("residual has shape ",
-                                                       DimsString(context.input_dims(3)),
-                                                       ", the result ", DimsString(g.output)));
-      }
-      context.AllowInPlace(0, 3);
-    }
-    return absl::OkStatus();
-  }
-
   const GemmTileKernels& tiles_;
-  FusedAttributes attributes_;
+  FusedMatMulAttributes attributes_;
+  ActivationSpec activation_;
   PackedMatrix packed_;
 };
 
@@ -179,9 +133,7 @@ bool IsMatrix(const Tensor* b) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec,
                                                    const GemmTileKernels& tiles) {
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
-  const FusedAttributes attributes = {spec.attributes().Int("transA", 0) != 0,
-                                      spec.attributes().Int("transB", 0) != 0,
-                                      spec.attributes().Float("alpha", 1.0f), activation};
+  const FusedMatMulAttributes attributes = FusedMatMulAttributes::Parse(spec);
   PackedMatrix packed;
   if (const Tensor* b = spec.constant(1); IsMatrix(b) && (b->rank() > 1 || !attributes.trans_b)) {
     const int64_t columns = b->rank() == 1 ? 1 : b->dims().back();
@@ -192,7 +144,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMul(const NodeSpec& spec,
                                    attributes.trans_b ? rows : columns, attributes.alpha));
     spec.ReleaseConstant(1);
   }
-  return std::make_unique<MatMul>(tiles, attributes, std::move(packed));
+  return std::make_unique<MatMul>(tiles, attributes, activation, std::move(packed));
 }
 
 struct GemmState {

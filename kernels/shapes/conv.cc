@@ -181,4 +181,10 @@ absl::StatusOr<ConvGeometry> ConvTransposeDims(const ConvTransposeAttributes& at
                            context.has_input(2) ? &bias : nullptr);
 }
 
+absl::Status CheckResidual(const BindContext& context, DimsView output) {
+  if (!context.has_input(3) || context.input_dims(3) == output) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Z has shape ", DimsString(context.input_dims(3)),
+                                                 ", the result ", DimsString(output)));
+}
+
 }  // namespace onward::kernels

@@ -33,6 +33,9 @@ absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, DimsView
 // The same for the inputs X, W and, where there is one, bias.
 absl::StatusOr<ConvGeometry> ConvDims(const ConvAttributes& attributes, const BindContext& context);
 
+// InvalidArgument when input 3, the residual of a fused convolution, has not the shape `output`.
+absl::Status CheckResidual(const BindContext& context, DimsView output);
+
 struct ConvTransposeAttributes {
   ConvAttributes conv;
   Dims output_padding;

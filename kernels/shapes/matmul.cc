@@ -1,5 +1,7 @@
 #include "kernels/shapes/matmul.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
 
@@ -40,6 +42,44 @@ void JoinBatches(MatMulGeometry& g) {
   }
 }
 
+// The dims that MatMulDims takes for an operand whose last two axes are swapped.
+absl::StatusOr<Dims> OperandDims(DimsView dims, bool swapped) {
+  Dims result(dims.begin(), dims.end());
+  if (!swapped) return result;
+  if (dims.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a transposed operand has shape ", DimsString(dims), ", rank 2 is needed"));
+  }
+  std::swap(result[dims.size() - 1], result[dims.size() - 2]);
+  return result;
+}
+
+// MatMulDims folds the batch of a shared B into the rows of A; those of a transposed A do not lie
+// in sequence.
+void SplitRows(int64_t rows, MatMulGeometry& g) {
+  if (g.m == rows || rows == 0) return;
+  g.batch.push_back(g.m / rows);
+  g.a_strides.push_back(rows * g.k);
+  g.b_strides.push_back(0);
+  g.m = rows;
+}
+
+absl::Status CheckAddends(BindContext& context, const MatMulGeometry& g) {
+  if (context.has_input(2) && context.input_dims(2) != DimsView({g.n})) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "bias has shape ", DimsString(context.input_dims(2)), ", expected [", g.n, "]"));
+  }
+  if (context.has_input(3)) {
+    if (context.input_dims(3) != DimsView(g.output)) {
+      return absl::InvalidArgumentError(absl::StrCat("residual has shape ",
+                                                     DimsString(context.input_dims(3)),
+                                                     ", the result ", DimsString(g.output)));
+    }
+    context.AllowInPlace(0, 3);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<MatMulGeometry> MatMulDims(DimsView a, DimsView b) {
@@ -73,6 +113,23 @@ absl::StatusOr<MatMulGeometry> MatMulDims(DimsView a, DimsView b) {
   if (!b_vector) g.output.push_back(g.n);
   ONWARD_RETURN_IF_ERROR(CheckedNumElements(g.output).status());
   JoinBatches(g);
+  return g;
+}
+
+FusedMatMulAttributes FusedMatMulAttributes::Parse(const NodeSpec& spec) {
+  const Attributes& attributes = spec.attributes();
+  return {attributes.Int("transA", 0) != 0, attributes.Int("transB", 0) != 0,
+          attributes.Float("alpha", 1.0f)};
+}
+
+absl::StatusOr<MatMulGeometry> BindFusedMatMul(BindContext& context,
+                                               const FusedMatMulAttributes& attributes) {
+  ONWARD_ASSIGN_OR_RETURN(const Dims a, OperandDims(context.input_dims(0), attributes.trans_a));
+  ONWARD_ASSIGN_OR_RETURN(const Dims b, OperandDims(context.input_dims(1), attributes.trans_b));
+  ONWARD_ASSIGN_OR_RETURN(MatMulGeometry g, MatMulDims(a, b));
+  if (attributes.trans_a) SplitRows(a[a.size() - 2], g);
+  ONWARD_RETURN_IF_ERROR(CheckAddends(context, g));
+  context.SetOutput(0, g.output);
   return g;
 }
 

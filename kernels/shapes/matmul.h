@@ -1,4 +1,4 @@
-// Shapes of MatMul and Gemm.
+// Shapes of MatMul, Gemm and onward.FusedMatMul.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -34,6 +34,22 @@ inline int64_t BatchOffset(DimsView batch, DimsView strides, int64_t index) {
   }
   return offset;
 }
+
+// The attributes of onward.FusedMatMul but its activation; MatMul has none of them set.
+struct FusedMatMulAttributes {
+  bool trans_a = false;
+  bool trans_b = false;
+  float alpha = 1.0f;
+
+  static FusedMatMulAttributes Parse(const NodeSpec& spec);
+};
+
+// Binds MatMul or onward.FusedMatMul: sets output 0, which may be written over the residual, and
+// returns the product of the operands as they are multiplied, the dims of transposed ones swapped.
+// InvalidArgument: as MatMulDims, a transposed operand that is not a matrix, or a bias or residual
+// that does not fit.
+absl::StatusOr<MatMulGeometry> BindFusedMatMul(BindContext& context,
+                                               const FusedMatMulAttributes& attributes);
 
 struct GemmAttributes {
   float alpha = 1.0f;
