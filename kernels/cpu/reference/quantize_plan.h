@@ -1,28 +1,14 @@
-// The scale and zero point that belong to each element: per tensor, per axis or per block of an
-// axis.
+// Scales, zero points and elements of QuantizeLinear and DequantizeLinear as the reference computes
+// with them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/bind/quantize.h"
 #include "kernels/cpu/elementwise.h"
-#include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
-
-struct QuantizeAttributes {
-  explicit QuantizeAttributes(const NodeSpec& spec)
-      : axis(spec.attributes().Int("axis", 1)), block(spec.attributes().Int("block_size", 0)) {}
-  int64_t axis, block;
-};
-
-// The tensor as [outer, count, inner] with the axis in the middle; scales as [outer, blocks, inner]
-// (blocked) or [count] (per axis) or one. Without an axis everything is `inner`.
-struct QuantizePlan {
-  int64_t outer = 1, count = 1, inner = 1;
-  int64_t block = 0;       // elements of the axis per scale; 0: not blocked
-  int64_t num_scales = 1;  // also of zero points
-};
 
 inline constexpr int64_t kQuantizeColumns = 512;
 
@@ -39,8 +25,7 @@ struct QuantizeScratch {
   int8_t* unpacked;
 };
 
-// Checks the shapes of scale (input 1) and zero point (input 2), sets output 0, scratch and the
-// state, a QuantizePlan. `quantized`: the type that may be packed.
+// BindQuantize, and scratch. `quantized`: the type that may be packed.
 absl::Status BindQuantization(BindContext& context, const QuantizeAttributes& attributes,
                               DType quantized);
 
