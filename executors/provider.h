@@ -33,6 +33,19 @@ class ExecutionProvider {
                             void* stream) const = 0;
   // Waits for what was put on the stream.
   virtual absl::Status Synchronize(void*) const { return absl::OkStatus(); }
+  // Records what the calling thread puts on the stream, which is not done, until EndCapture. Only
+  // work on the provider's memory can be recorded. Unimplemented: the provider records nothing.
+  virtual absl::Status BeginCapture(void*) const {
+    return absl::UnimplementedError("the provider records no work");
+  }
+  // Ends the recording, also after a failure, and returns what LaunchGraph takes.
+  virtual absl::StatusOr<std::shared_ptr<void>> EndCapture(void*) const {
+    return absl::UnimplementedError("the provider records no work");
+  }
+  // Puts recorded work on the stream: the same calls with the same addresses.
+  virtual absl::Status LaunchGraph(void*, void*) const {
+    return absl::UnimplementedError("the provider records no work");
+  }
 };
 
 // The process's CPU provider.

@@ -59,6 +59,8 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
   if (binding == binding_ && !moved) return absl::OkStatus();
   binding_ = std::move(binding);
   live_bytes_.clear();
+  captured_ = FindCapturableSteps(program_, *binding_);
+  ran_ = false;
   for (size_t device = 0; device < arenas_.size(); ++device) {
     ONWARD_RETURN_IF_ERROR(ReserveArena(device, binding_->arena_bytes[device]));
     if (streams_.size() <= device) {
@@ -127,7 +129,47 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
         absl::StrCat("the run executes more nodes than the limit of ", top_->max_executed_nodes_,
                      " (SessionOptions::max_executed_nodes)"));
   }
-  for (int32_t s = 0; s < num_steps; ++s) {
+  int32_t next = 0;
+  // A trace and a watch look at each step.
+  if (ran_ && trace_ == nullptr && top_->watch_ == nullptr) {
+    for (CapturedSteps& steps : captured_) {
+      ONWARD_RETURN_IF_ERROR(RunSteps(next, steps.begin));
+      ONWARD_ASSIGN_OR_RETURN(const bool launched, LaunchCaptured(steps));
+      next = launched ? steps.end : steps.begin;
+    }
+  }
+  ONWARD_RETURN_IF_ERROR(RunSteps(next, num_steps));
+  ran_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> RunState::LaunchCaptured(CapturedSteps& steps) {
+  if (top_->options_ != nullptr) ONWARD_RETURN_IF_ERROR(top_->CheckEnd());
+  if (steps.refused) return false;
+  if (steps.graph == nullptr && !Capture(steps).ok()) {
+    steps.refused = true;  // an error of the steps themselves comes up again when they run
+    return false;
+  }
+  const Step& first = program_.steps[static_cast<size_t>(steps.begin)];
+  ONWARD_RETURN_IF_ERROR(Annotate(
+      program_.providers[first.device]->LaunchGraph(steps.graph.get(), stream()),
+      absl::StrCat("the recorded work from ", program_.graph.Describe(first.node), " on")));
+  return true;
+}
+
+absl::Status RunState::Capture(CapturedSteps& steps) {
+  const ExecutionProvider& provider =
+      *program_.providers[program_.steps[static_cast<size_t>(steps.begin)].device];
+  ONWARD_RETURN_IF_ERROR(provider.BeginCapture(stream()));
+  const absl::Status status = RunSteps(steps.begin, steps.end);
+  absl::StatusOr<std::shared_ptr<void>> graph = provider.EndCapture(stream());
+  ONWARD_RETURN_IF_ERROR(status);
+  ONWARD_ASSIGN_OR_RETURN(steps.graph, std::move(graph));
+  return absl::OkStatus();
+}
+
+absl::Status RunState::RunSteps(int32_t begin, int32_t end) {
+  for (int32_t s = begin; s < end; ++s) {
     const StepPlan& plan = binding_->steps[static_cast<size_t>(s)];
     if (top_->options_ != nullptr) ONWARD_RETURN_IF_ERROR(top_->CheckEnd());
     if (plan.mode != StepPlan::Mode::kSkip) {

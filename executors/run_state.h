@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "executors/captured_steps.h"
 #include "executors/dynamic_pool.h"
 #include "executors/plan/binding.h"
 #include "executors/shared_arena.h"
@@ -76,7 +77,12 @@ class RunState : public RunServices {
   };
 
   absl::Status CheckEnd() const;  // whether the options end the run now
+  absl::Status RunSteps(int32_t begin, int32_t end);
   absl::Status RunStep(int32_t s, const StepPlan& plan);
+  // Puts the recorded work of the steps on the stream, and records it first where that was not
+  // done. False: it cannot be recorded, and the steps have to run.
+  absl::StatusOr<bool> LaunchCaptured(CapturedSteps& steps);
+  absl::Status Capture(CapturedSteps& steps);
   absl::Status ShowOutputs(int32_t s) const;
   std::vector<std::string> InputTypes(const Step& step) const;  // as TraceEvent has them
   absl::Status RunDynamic(int32_t s);
@@ -114,6 +120,8 @@ class RunState : public RunServices {
   std::vector<std::shared_ptr<void>> streams_;
   std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
+  std::vector<CapturedSteps> captured_;             // of the binding
+  bool ran_ = false;  // with this binding: kernels are loaded, handles made, and it may be recorded
   std::vector<DynamicPool> pools_;
   StateArena step_arena_;  // state of the dynamic step that runs
   std::vector<DynamicPool::Block*> temporaries_;

@@ -59,6 +59,29 @@ class Cuda : public ExecutionProvider {
   absl::Status Synchronize(void* stream) const override {
     return kernels::cuda::ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
   }
+
+  // Other threads may allocate meanwhile.
+  absl::Status BeginCapture(void* stream) const override {
+    return kernels::cuda::ToStatus(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream),
+                                                          cudaStreamCaptureModeThreadLocal));
+  }
+
+  absl::StatusOr<std::shared_ptr<void>> EndCapture(void* stream) const override {
+    cudaGraph_t graph = nullptr;
+    ONWARD_RETURN_IF_ERROR(
+        kernels::cuda::ToStatus(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph)));
+    cudaGraphExec_t ready = nullptr;
+    const absl::Status status = kernels::cuda::ToStatus(cudaGraphInstantiate(&ready, graph, 0));
+    cudaGraphDestroy(graph);
+    ONWARD_RETURN_IF_ERROR(status);
+    return std::shared_ptr<void>(
+        ready, [](void* p) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(p)); });
+  }
+
+  absl::Status LaunchGraph(void* graph, void* stream) const override {
+    return kernels::cuda::ToStatus(
+        cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)));
+  }
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ struct Settings {
 
 // Calls since the last Configure, by what they do.
 struct Counters {
-  int64_t launches = 0;
+  int64_t launches = 0;                    // kernels that ran
+  int64_t graphs = 0, graph_launches = 0;  // made, and put on a stream
   int64_t copies_to_device = 0, copies_to_host = 0;
   int64_t synchronizations = 0;
   int64_t allocations = 0, frees = 0;

@@ -33,6 +33,10 @@ const char* Words(cudaError_t error) {
       return "an illegal memory access was encountered";
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
     default:
       return "an emulated error";
   }
@@ -57,6 +61,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
   ENTER("cudaMalloc");
+  if (InvalidateCaptureOfThread()) return Remember(cudaErrorStreamCaptureUnsupported);
   ++GetState().counters.allocations;
   return AllocateDevice(memory, bytes);
 }
@@ -64,6 +69,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   ENTER("cudaFree");
+  if (InvalidateCaptureOfThread()) return Remember(cudaErrorStreamCaptureUnsupported);
   ++GetState().counters.frees;
   return FreeDevice(memory);
 }

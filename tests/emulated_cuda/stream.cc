@@ -73,6 +73,7 @@ cudaError_t DestroyStream(cudaStream_t stream) {
   std::vector<CUstream_st*>& created = Get().created;
   const auto found = std::find(created.begin(), created.end(), stream);
   if (found == created.end()) return Remember(cudaErrorInvalidResourceHandle);
+  if (stream->capture != nullptr) Fault("a stream is destroyed while it is captured");
   Drain(stream);
   created.erase(found);
   delete stream;
@@ -81,6 +82,10 @@ cudaError_t DestroyStream(cudaStream_t stream) {
 
 cudaError_t Enqueue(cudaStream_t stream, const char* name, std::function<void()> work) {
   if (!IsStream(stream)) return Remember(cudaErrorInvalidResourceHandle);
+  if (Capture* capture = Of(stream)->capture.get(); capture != nullptr) {
+    capture->work.push_back({name, std::move(work)});
+    return cudaSuccess;
+  }
   Of(stream)->queue.push_back({name, std::move(work)});
   if (GetState().settings.order == Order::kEager) DrainInOrder(Of(stream));
   return cudaSuccess;
@@ -88,6 +93,10 @@ cudaError_t Enqueue(cudaStream_t stream, const char* name, std::function<void()>
 
 cudaError_t Finish(cudaStream_t stream) {
   if (!IsStream(stream)) return Remember(cudaErrorInvalidResourceHandle);
+  if (Capture* capture = Of(stream)->capture.get(); capture != nullptr) {
+    capture->valid = false;
+    return Remember(cudaErrorStreamCaptureUnsupported);
+  }
   DrainInOrder(Of(stream));
   return cudaSuccess;
 }
@@ -119,6 +128,9 @@ cudaError_t Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
     return Remember(cudaErrorInvalidValue);
   const auto move = [=] { std::memmove(to, from, bytes); };
   if (from_device && to_device) return Enqueue(stream, "a copy on the device", move);
+  // The host's memory is another one in the next run.
+  if (IsStream(stream) && Of(stream)->capture != nullptr)
+    Fault("a copy from or to the host is captured");
   if (from_device) {
     ++counters.copies_to_host;
     const cudaError_t error = Enqueue(stream, "a copy to the host", move);

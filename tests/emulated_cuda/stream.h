@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "tests/emulated_cuda/state.h"
 
@@ -13,13 +15,22 @@ struct Work {
   std::function<void()> run;
 };
 
+// What a stream holds back while it is captured.
+struct Capture {
+  std::vector<Work> work;
+  bool valid = true;
+};
+
 bool IsStream(cudaStream_t stream);
 cudaError_t CreateStream(cudaStream_t* stream, bool blocking);
 cudaError_t DestroyStream(cudaStream_t stream);
+// Makes the capture of the calling thread fail; false where it captures nothing.
+bool InvalidateCaptureOfThread();
 
 }  // namespace onward::emulated_cuda
 
 struct CUstream_st {
   std::deque<onward::emulated_cuda::Work> queue;
   bool blocking = true;  // waits for the legacy stream
+  std::unique_ptr<onward::emulated_cuda::Capture> capture;
 };

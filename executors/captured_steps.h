@@ -1,0 +1,26 @@
+// Steps whose work on a device is recorded once and then put on its stream as a whole (CUDA's
+// graphs), which costs the host one call instead of one or more a step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "executors/plan/binding.h"
+
+namespace onward::executors {
+
+// Consecutive steps, from `begin` up to `end`.
+struct CapturedSteps {
+  int32_t begin = 0;
+  int32_t end = 0;
+  std::shared_ptr<void> graph = nullptr;  // null: not recorded
+  bool refused = false;                   // the provider could not record them
+};
+
+// The ranges of steps that can be recorded: those on a device that read and write nothing but
+// constants and their device's arena, which lie at the same addresses in every run of the binding.
+// In order; ranges too short to be worth it are left out.
+std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding);
+
+}  // namespace onward::executors

@@ -1,0 +1,137 @@
+// Runs of which a device does the same work again: recorded once, then started as a whole.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "onward/session.h"
+#include "tests/emulated_cuda/device.h"
+#include "tests/support/kernel_runner.h"
+#include "tests/support/text_model.h"
+
+namespace onward::emulated_cuda {
+namespace {
+
+// Hardmax runs on the host: two stretches of the device's work, of three steps and more.
+constexpr char kModel[] =
+    "g (float[n, 4] x) => (float[n, 4] y) <float[4, 4] w = {1,2,3,4, 4,3,2,1, 1,-1,1,-1, 0,2,0,2}> "
+    "{"
+    "a = MatMul (x, w) b = Softmax (a) c = MatMul (b, w) m = Hardmax (c)"
+    "d = MatMul (m, w) e = Softmax (d) y = MatMul (e, w) }";
+
+std::unique_ptr<Session> SessionOn(const std::string& provider, const char* text = kModel) {
+  absl::StatusOr<Model> model = testing::ModelFromText(text);
+  EXPECT_TRUE(model.ok()) << model.status();
+  SessionOptions options;
+  options.provider = provider;
+  options.num_threads = 1;
+  auto session = Session::Create(*std::move(model), options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return session.ok() ? *std::move(session) : nullptr;
+}
+
+Session::Inputs InputsOf(int64_t rows, int64_t seed) {
+  Tensor x(DType::kFloat32, {rows, 4});
+  for (int64_t i = 0; i < x.num_elements(); ++i)
+    x.mutable_data<float>()[i] = static_cast<float>((i + seed) * 37 % 101) / 50;
+  return {{"x", Value(x)}};
+}
+
+void ExpectEqualRuns(Session& device, Session& host, int64_t rows, int64_t seed) {
+  const auto expected = host.Run(InputsOf(rows, seed)), actual = device.Run(InputsOf(rows, seed));
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(actual.ok()) << actual.status();
+  EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 1e-5, 1e-5),
+            "");
+}
+
+class GraphsTest : public ::testing::TestWithParam<Settings> {
+ protected:
+  void SetUp() override { Configure(GetParam()); }
+  void TearDown() override { Configure({}); }
+};
+
+TEST_P(GraphsTest, EqualTheCpuForEveryInput) {
+  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (int64_t run = 0; run < 6; ++run) ExpectEqualRuns(*device, *host, 3, run);
+  EXPECT_EQ(Counted().graph_launches, 2 * 5);
+}
+
+TEST_P(GraphsTest, AreMadeAnewForOtherShapes) {
+  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (const int64_t rows : {2, 2, 2, 7, 7, 7, 1, 2, 2, 2})
+    ExpectEqualRuns(*device, *host, rows, rows);
+}
+
+TEST_P(GraphsTest, SteadyRunsMakeNothing) {
+  const auto device = SessionOn("cuda");
+  ASSERT_NE(device, nullptr);
+  for (int64_t run = 0; run < 2; ++run) ASSERT_TRUE(device->Run(InputsOf(3, run)).ok());
+  ResetCounters();
+  ASSERT_TRUE(device->Run(InputsOf(3, 5)).ok());
+  const Counters counted = Counted();
+  EXPECT_EQ(counted.graph_launches, 2);
+  EXPECT_EQ(counted.graphs, 0);
+  EXPECT_EQ(counted.descriptors, 0);
+  EXPECT_EQ(counted.heuristics, 0);
+  EXPECT_EQ(counted.allocations, 0);
+  EXPECT_EQ(counted.copies_to_device, 2);
+  EXPECT_EQ(counted.copies_to_host, 2);
+  EXPECT_EQ(counted.synchronizations, 2) << "one for what each copy brings to the host";
+}
+
+TEST_P(GraphsTest, ATraceSeesEachStep) {
+  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (int64_t run = 0; run < 3; ++run) ExpectEqualRuns(*device, *host, 3, run);
+  Trace trace;
+  RunOptions options;
+  options.trace = &trace;
+  ResetCounters();
+  ASSERT_TRUE(device->Run(InputsOf(3, 4), options).ok());
+  EXPECT_EQ(Counted().graph_launches, 0);
+  EXPECT_GE(trace.events().size(), 11u);
+  ExpectEqualRuns(*device, *host, 3, 5);
+  EXPECT_EQ(Counted().graph_launches, 2);
+}
+
+// What a recording cannot hold runs as before.
+TEST_P(GraphsTest, FailedRecordingsLeaveRunsAsTheyWere) {
+  for (const char* call : {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate",
+                           "cublasLtMatmulDescCreate"}) {
+    SCOPED_TRACE(call);
+    Configure(GetParam());
+    const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+    ASSERT_TRUE(device->Run(InputsOf(3, 0)).ok());
+    Settings settings = GetParam();
+    settings.fail_call = call;
+    settings.fail_at = 1;
+    Configure(settings);
+    for (int64_t run = 1; run < 4; ++run) ExpectEqualRuns(*device, *host, 3, run);
+    EXPECT_EQ(Counted().graph_launches, 3) << "the other stretch is recorded";
+  }
+}
+
+TEST_P(GraphsTest, AFailedStartNamesTheWorkAndTheNextRunIsRight) {
+  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  for (int64_t run = 0; run < 2; ++run) ASSERT_TRUE(device->Run(InputsOf(3, run)).ok());
+  Settings settings = GetParam();
+  settings.fail_call = "cudaGraphLaunch";
+  settings.fail_at = 2;
+  settings.fail_with = cudaErrorLaunchFailure;
+  Configure(settings);
+  const absl::Status status = device->Run(InputsOf(3, 2)).status();
+  EXPECT_NE(status.message().find("MatMul"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("unspecified launch failure"), std::string::npos) << status;
+  ExpectEqualRuns(*device, *host, 3, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, GraphsTest,
+                         ::testing::Values(Settings{}, Settings{.order = Order::kLate},
+                                           Settings{.order = Order::kRandom, .seed = 1},
+                                           Settings{.order = Order::kRandom, .seed = 2}));
+
+}  // namespace
+}  // namespace onward::emulated_cuda
