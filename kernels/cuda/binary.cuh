@@ -9,6 +9,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/packs.cuh"
 
 namespace onward::kernels::cuda {
 
@@ -24,12 +25,48 @@ __global__ void BinaryLoop(const A* a, const B* b, R* out, int64_t count, Broadc
   }
 }
 
+// The same by packs of `loop`, which counts elements (InPacks). A scalar's element is one for the
+// whole pack.
+template <typename F, typename A, typename B, typename R>
+__global__ void BinaryPacks(const A* a, const B* b, R* out, int64_t packs, BroadcastLoop<2> loop,
+                            bool a_scalar, bool b_scalar) {
+  constexpr int kPack = kPackOf<A, B, R>;
+  const F f{};
+  for (int64_t p = GlobalIndex(); p < packs; p += GlobalSize()) {
+    int64_t at[2];
+    FindOperands(loop, p, at);
+    Pack<A, kPack> x;
+    Pack<B, kPack> y;
+    if (a_scalar) {
+      for (A& element : x.elements) element = a[at[0]];
+    } else {
+      x = LoadPack<kPack>(a + at[0]);
+    }
+    if (b_scalar) {
+      for (B& element : y.elements) element = b[at[1]];
+    } else {
+      y = LoadPack<kPack>(b + at[1]);
+    }
+    Pack<R, kPack> result;
+    for (int i = 0; i < kPack; ++i)
+      result.elements[i] = Rounded<R>(f(Load(x.elements[i]), Load(y.elements[i])));
+    StorePack(result, out + p * kPack);
+  }
+}
+
 using LaunchBinaryLoop = absl::Status (*)(const void* a, const void* b, void* out, int64_t count,
                                           const BroadcastLoop<2>& loop, cudaStream_t stream);
 
 template <typename F, typename A, typename B, typename R>
 absl::Status LaunchBinary(const void* a, const void* b, void* out, int64_t count,
                           const BroadcastLoop<2>& loop, cudaStream_t stream) {
+  constexpr int kPack = kPackOf<A, B, R>;
+  BroadcastLoop<2> packs = loop;
+  if (ArePackAligned({a, b, out}) && InPacks(kPack, packs)) {
+    return Launch(BinaryPacks<F, A, B, R>, Blocks(count / kPack), kThreads, 0, stream,
+                  static_cast<const A*>(a), static_cast<const B*>(b), static_cast<R*>(out),
+                  count / kPack, packs, loop.strides[0][0] == 0, loop.strides[1][0] == 0);
+  }
   return Launch(BinaryLoop<F, A, B, R>, Blocks(count), kThreads, 0, stream,
                 static_cast<const A*>(a), static_cast<const B*>(b), static_cast<R*>(out), count,
                 loop);

@@ -7,6 +7,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/packs.cuh"
 #include "kernels/unary_functors.h"
 
 namespace onward::kernels::cuda {
@@ -15,10 +16,20 @@ struct UnaryParameters {
   float values[2];
 };
 
+// The first `packs` packs, then the elements behind them.
 template <typename F, typename T, typename R>
-__global__ void UnaryLoop(const T* in, R* out, int64_t count, UnaryParameters parameters) {
+__global__ void UnaryLoop(const T* in, R* out, int64_t packs, int64_t count,
+                          UnaryParameters parameters) {
+  constexpr int kPack = kPackOf<T, R>;
   const F f = MakeFunctor<F>(parameters.values);
-  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) out[i] = Rounded<R>(f(Load(in[i])));
+  for (int64_t p = GlobalIndex(); p < packs; p += GlobalSize()) {
+    const Pack<T, kPack> x = LoadPack<kPack>(in + p * kPack);
+    Pack<R, kPack> y;
+    for (int i = 0; i < kPack; ++i) y.elements[i] = Rounded<R>(f(Load(x.elements[i])));
+    StorePack(y, out + p * kPack);
+  }
+  for (int64_t i = packs * kPack + GlobalIndex(); i < count; i += GlobalSize())
+    out[i] = Rounded<R>(f(Load(in[i])));
 }
 
 using LaunchUnaryLoop = absl::Status (*)(const void* in, void* out, int64_t count,
@@ -27,8 +38,9 @@ using LaunchUnaryLoop = absl::Status (*)(const void* in, void* out, int64_t coun
 template <typename F, typename T, typename R>
 absl::Status LaunchUnary(const void* in, void* out, int64_t count, UnaryParameters parameters,
                          cudaStream_t stream) {
-  return Launch(UnaryLoop<F, T, R>, Blocks(count), kThreads, 0, stream, static_cast<const T*>(in),
-                static_cast<R*>(out), count, parameters);
+  const int64_t packs = ArePackAligned({in, out}) ? count / kPackOf<T, R> : 0;
+  return Launch(UnaryLoop<F, T, R>, Blocks(packs > 0 ? packs : count), kThreads, 0, stream,
+                static_cast<const T*>(in), static_cast<R*>(out), packs, count, parameters);
 }
 
 class Unary : public Kernel {
