@@ -61,5 +61,29 @@ TEST(EmulatedGather, AnIndexOutOfRangeIsTheCpusError) {
   }
 }
 
+absl::StatusOr<Session::Outputs> RunWithConstantIndices(const std::string& provider,
+                                                        const std::string& indices) {
+  absl::StatusOr<Model> model = testing::ModelFromText(absl::StrCat(
+      "g (float[n, 2] x) => (float[3, 2] y) <int64[3] i = {", indices, "}> { y = Gather (x, i) }"));
+  if (!model.ok()) return model.status();
+  SessionOptions options;
+  options.provider = provider;
+  ONWARD_ASSIGN_OR_RETURN(const auto session, Session::Create(*std::move(model), options));
+  ResetCounters();
+  return session->Run({{"x", Value(Filled({DType::kFloat32, {4, 2}}, 1, false))}});
+}
+
+TEST(EmulatedGather, ConstantIndicesLieOnTheDevice) {
+  const auto expected = RunWithConstantIndices("cpu", "3, -4, 1");
+  const auto actual = RunWithConstantIndices("cuda", "3, -4, 1");
+  ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+  EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 0, 0), "");
+  EXPECT_EQ(Counted().copies_to_device, 1) << "of x alone";
+  const absl::Status status = RunWithConstantIndices("cuda", "3, -5, 1").status();
+  EXPECT_NE(status.message().find("index -5 at position 1 is out of range for an axis of size 4"),
+            std::string::npos)
+      << status;
+}
+
 }  // namespace
 }  // namespace onward::emulated_cuda
