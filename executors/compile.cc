@@ -51,6 +51,14 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
   return false;
 }
 
+// Returns whether a device that has no kernel for the op runs the parts of its formula, or of its
+// body in the standard, although the host has a kernel for the whole. Other bodies have loops, or
+// parts that no device has.
+bool RunsInParts(const Node& node) {
+  if (node.schema == nullptr) return false;
+  return HasFormula(*node.schema) || node.Is("Attention") || node.Is("RotaryEmbedding");
+}
+
 }  // namespace
 
 absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options,
@@ -62,8 +70,9 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider, options.plan_only));
   }
   const auto runs = [&](const Graph& g, NodeId id) {
-    return HasKernel(*provider, g, id, options, kernel_options) ||
-           HasKernel(CpuProvider(), g, id, options, kernel_options);
+    if (HasKernel(*provider, g, id, options, kernel_options)) return true;
+    if (!provider->is_host() && RunsInParts(g.node(id))) return false;
+    return HasKernel(CpuProvider(), g, id, options, kernel_options);
   };
   const auto expand = [&](Graph& g) {
     return hooks.expand_ops == nullptr ? absl::OkStatus() : hooks.expand_ops(g, runs);
@@ -73,6 +82,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   int budget = PatchBudget(options.stop_after_patches);
   PassOptions pass_options;
   pass_options.excess_precision = options.precision != Precision::kStrict;
+  pass_options.fuses_narrow_floats = pass_options.excess_precision && !provider->is_host();
   pass_options.evaluate = [&](const Graph& g, NodeId id) {
     return EvaluateOnCpu(g, id, kernel_options);
   };

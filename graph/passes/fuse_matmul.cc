@@ -40,8 +40,11 @@ std::optional<Product> ReadGemm(const Graph& graph, const Node& node) {
   return product;
 }
 
+// kNarrow: of any float, else of float32 alone.
+template <bool kNarrow>
 std::optional<Product> ReadProduct(const Graph& graph, const Node& node) {
-  if (graph.type(node.outputs[0]).dtype != DType::kFloat32) return std::nullopt;
+  const DType dtype = graph.type(node.outputs[0]).dtype;
+  if (dtype != DType::kFloat32 && !(kNarrow && IsFloating(dtype))) return std::nullopt;
   if (node.Is("Gemm")) return ReadGemm(graph, node);
   if (node.Is("MatMul")) {
     if (RankOf(graph, node.inputs[0]) < 2 || RankOf(graph, node.inputs[1]) < 2) return std::nullopt;
@@ -53,10 +56,11 @@ std::optional<Product> ReadProduct(const Graph& graph, const Node& node) {
 }
 
 // The product that makes `value`, if nothing else reads it.
+template <bool kNarrow>
 std::optional<Product> ProductAt(const Graph& graph, ValueId value) {
   const NodeId maker = Maker(graph, value);
   if (!maker.valid() || !ReadOnce(graph, value)) return std::nullopt;
-  return ReadProduct(graph, graph.node(maker));
+  return ReadProduct<kNarrow>(graph, graph.node(maker));
 }
 
 Patch Finish(const Graph& graph, ValueId replaced, const Product& product) {
@@ -68,11 +72,12 @@ Patch Finish(const Graph& graph, ValueId replaced, const Product& product) {
   return patch;
 }
 
+template <bool kNarrow>
 std::optional<Patch> Sum(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   for (size_t i = 0; i < 2; ++i) {
     const ValueId at = node.inputs[i], other = node.inputs[1 - i];
-    std::optional<Product> product = ProductAt(graph, at);
+    std::optional<Product> product = ProductAt<kNarrow>(graph, at);
     if (!product || other == at) continue;
     if (!product->inputs[2].valid() && IsRowFor(graph, other, at) && RankOf(graph, at) >= 2) {
       product->inputs[2] = other;
@@ -86,10 +91,11 @@ std::optional<Patch> Sum(const Graph& graph, NodeId root) {
   return std::nullopt;
 }
 
+template <bool kNarrow>
 std::optional<Patch> Activation(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const std::optional<ActivationCall> call = ReadActivation(graph, node);
-  std::optional<Product> product = call ? ProductAt(graph, call->input) : std::nullopt;
+  std::optional<Product> product = call ? ProductAt<kNarrow>(graph, call->input) : std::nullopt;
   if (!product) return std::nullopt;
   SetActivation(*call, product->attributes);
   return Finish(graph, node.outputs[0], *product);
@@ -112,19 +118,21 @@ void MultiplyAlpha(Product& product, double factor) {
 }
 
 // (A B) * factor, where nothing was added yet.
+template <bool kNarrow>
 std::optional<Patch> ScaledAfter(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const std::optional<WithScalar> split = Scaled(graph, node.outputs[0]);
-  std::optional<Product> product = split ? ProductAt(graph, split->other) : std::nullopt;
+  std::optional<Product> product = split ? ProductAt<kNarrow>(graph, split->other) : std::nullopt;
   if (!product || product->inputs[2].valid() || product->inputs[3].valid()) return std::nullopt;
   MultiplyAlpha(*product, split->scalar);
   return Finish(graph, node.outputs[0], *product);
 }
 
 // (A * factor) B.
+template <bool kNarrow>
 std::optional<Patch> ScaledBefore(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  std::optional<Product> product = ReadProduct(graph, node);
+  std::optional<Product> product = ReadProduct<kNarrow>(graph, node);
   for (size_t i = 0; product && i < 2; ++i) {
     if (!ReadOnce(graph, product->inputs[i])) continue;
     const std::optional<WithScalar> split = Scaled(graph, product->inputs[i]);
@@ -146,9 +154,10 @@ std::vector<int64_t> WithoutSwap(std::vector<int64_t> perm) {
   return perm;
 }
 
+template <bool kNarrow>
 std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
-  std::optional<Product> product = ReadProduct(graph, node);
+  std::optional<Product> product = ReadProduct<kNarrow>(graph, node);
   for (size_t i = 0; product && i < 2; ++i) {
     const ValueId operand = product->inputs[i];
     const Node* transpose = MadeBy(graph, operand, "Transpose");
@@ -176,10 +185,11 @@ std::optional<Patch> Transposed(const Graph& graph, NodeId root) {
 
 // A product on rows that were flattened before it and are unflattened after it: the product of the
 // whole, on which what follows can be fused.
+template <bool kNarrow>
 std::optional<Patch> Flattened(const Graph& graph, NodeId root) {
   const Node& node = graph.node(root);
   const ValueId flat = node.inputs[0];
-  std::optional<Product> product = ProductAt(graph, flat);
+  std::optional<Product> product = ProductAt<kNarrow>(graph, flat);
   if (!product || product->inputs[3].valid() || RankOf(graph, flat) != 2 ||
       product->attributes.Int("transA", 0) != 0 || RankOf(graph, product->inputs[1]) != 2) {
     return std::nullopt;
@@ -202,22 +212,24 @@ std::optional<Patch> Flattened(const Graph& graph, NodeId root) {
   return Finish(graph, node.outputs[0], *product);
 }
 
+template <bool kNarrow>
 constexpr Rule kRules[] = {
-    {"fuse_matmul_flattened", "Reshape", Flattened},
-    {"fuse_matmul_transpose", "MatMul", Transposed},
-    {"fuse_matmul_transpose", "onward.FusedMatMul", Transposed},
-    {"fuse_matmul_scale", "MatMul", ScaledBefore},
-    {"fuse_matmul_scale", "onward.FusedMatMul", ScaledBefore},
-    {"fuse_matmul_scale", "Mul", ScaledAfter},
-    {"fuse_matmul_scale", "Div", ScaledAfter},
-    {"fuse_matmul_sum", "Add", Sum},
-    {"fuse_matmul_activation", "", Activation},
+    {"fuse_matmul_flattened", "Reshape", Flattened<kNarrow>},
+    {"fuse_matmul_transpose", "MatMul", Transposed<kNarrow>},
+    {"fuse_matmul_transpose", "onward.FusedMatMul", Transposed<kNarrow>},
+    {"fuse_matmul_scale", "MatMul", ScaledBefore<kNarrow>},
+    {"fuse_matmul_scale", "onward.FusedMatMul", ScaledBefore<kNarrow>},
+    {"fuse_matmul_scale", "Mul", ScaledAfter<kNarrow>},
+    {"fuse_matmul_scale", "Div", ScaledAfter<kNarrow>},
+    {"fuse_matmul_sum", "Add", Sum<kNarrow>},
+    {"fuse_matmul_activation", "", Activation<kNarrow>},
 };
 
 }  // namespace
 
-absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions&, int& budget) {
-  return ApplyRules(graph, kRules, budget);
+absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget) {
+  return options.fuses_narrow_floats ? ApplyRules(graph, kRules<true>, budget)
+                                     : ApplyRules(graph, kRules<false>, budget);
 }
 
 }  // namespace onward

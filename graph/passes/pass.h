@@ -28,6 +28,7 @@ struct PassOptions {
   // attention fused of its parts gives zeros for a row whose keys are all masked by -inf, where the
   // parts give NaN.
   bool excess_precision = true;
+  bool fuses_narrow_floats = false;  // the device has fused ops in floats of 16 bits
   bool verify = true;  // the graph is verified after every pass
 };
 

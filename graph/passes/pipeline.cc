@@ -45,6 +45,9 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"fuse_conv", FuseConv});
     passes.push_back({"fuse_matmul", FuseMatMul});
     passes.push_back({"fuse_add_normalization", FuseAddNormalization});
+  } else {
+    passes.push_back({"fuse_conv", FuseConv});
+    passes.push_back({"fuse_matmul", FuseMatMul});
   }
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});

@@ -1,9 +1,12 @@
-// 2-D convolution of floats through cuDNN, NCHW with symmetric padding.
+// Conv and onward.FusedConv of floats in one or two dims through cuDNN, NCHW with symmetric
+// padding.
 #include "kernels/shapes/conv.h"
 
 #include <algorithm>
 
+#include "kernels/bind/activation.h"
 #include "kernels/cuda/cudnn_descriptors.h"
+#include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/kernels.h"
 
 namespace onward::kernels::cuda {
@@ -21,7 +24,7 @@ struct State {
 };
 
 struct Descriptors {
-  TensorDescriptor x, y, bias;
+  TensorDescriptor x, y;
   FilterDescriptor w;
   ConvDescriptor conv;
 
@@ -31,7 +34,6 @@ struct Descriptors {
     ONWARD_RETURN_IF_ERROR(CheckWindow(v));
     ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype, g.batch, g.channels, h.input, v.input));
     ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype, g.batch, g.filters, h.output, v.output));
-    ONWARD_RETURN_IF_ERROR(SetNchw(bias, dtype, 1, g.filters, 1, 1));
     ONWARD_RETURN_IF_ERROR(w.Init());
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetFilter4dDescriptor(
         w.get(), CudnnType(dtype), CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
@@ -54,21 +56,22 @@ struct Descriptors {
 
 class Conv : public Kernel {
  public:
-  Conv(ConvAttributes attributes, DType dtype, const KernelOptions& options)
+  Conv(ConvAttributes attributes, const ActivationSpec& activation, DType dtype,
+       const KernelOptions& options)
       : attributes_(std::move(attributes)),
+        activation_(activation),
         dtype_(dtype),
         precision_(options.precision),
         deterministic_(options.deterministic) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const bool has_bias = context.has_input(2);
-    const DimsView bias = has_bias ? context.input_dims(2) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                            ConvDims(attributes_, context.input_dims(0), context.input_dims(1),
-                                     has_bias ? &bias : nullptr));
+    ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     State* state = context.NewState<State>();
-    state->geometry = {g.batch, g.channels, g.filters, g.group, {g.axes[0], g.axes[1]}};
+    // A line is an image of one row.
+    const WindowAxis row = g.axes.size() == 1 ? WindowAxis{1, 1, 1, 1, 1, 0, 0} : g.axes[0];
+    state->geometry = {g.batch, g.channels, g.filters, g.group, {row, g.axes.back()}};
     context.SetOutput(0, g.output);
+    ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     if (NumElements(g.output) == 0) return absl::OkStatus();
     ONWARD_RETURN_IF_ERROR(Choose(state));
     context.SetScratch(state->workspace);
@@ -81,16 +84,21 @@ class Conv : public Kernel {
     Descriptors d;
     ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, dtype_, precision_));
     cudnnHandle_t handle;
-    ONWARD_RETURN_IF_ERROR(
-        GetCudnn(static_cast<cudaStream_t>(context.services()->stream()), &handle));
+    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
     const void *one = CudnnOne(dtype_), *zero = CudnnZero(dtype_);
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnConvolutionForward(
         handle, one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
         d.conv.get(), state.algorithm, context.scratch<void>(),
         static_cast<size_t>(state.workspace), zero, d.y.get(), context.output(0).data)));
-    if (!context.has_input(2)) return absl::OkStatus();
-    return ToStatus(cudnnAddTensor(handle, one, d.bias.get(), context.input(2).data, one, d.y.get(),
-                                   context.output(0).data));
+    Epilogue epilogue;
+    epilogue.activation = activation_;
+    epilogue.channels = state.geometry.filters;
+    epilogue.inner = state.geometry.axes[0].output * state.geometry.axes[1].output;
+    if (context.has_input(2)) epilogue.bias = context.input(2).data;
+    if (context.has_input(3)) epilogue.residual = context.input(3).data;
+    return RunEpilogue(epilogue, dtype_, context.output(0).data, context.output(0).num_elements(),
+                       stream);
   }
 
  private:
@@ -114,6 +122,7 @@ class Conv : public Kernel {
   }
 
   ConvAttributes attributes_;
+  ActivationSpec activation_;
   DType dtype_;
   Precision precision_;
   bool deterministic_;
@@ -121,28 +130,34 @@ class Conv : public Kernel {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   const std::optional<Dims> w = spec.input_type(1).static_dims();
-  if (!w || w->size() != 4)
-    return absl::UnimplementedError("only 2-D convolutions with known kernel size");
+  if (!w || (w->size() != 3 && w->size() != 4))
+    return absl::UnimplementedError("only 1-D and 2-D convolutions with known kernel size");
+  const size_t spatial = w->size() - 2;
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
   const WindowAttributes& window = attributes.window;
   for (const Dims& values : {window.strides, window.dilations, window.pads})
     if (!std::all_of(values.begin(), values.end(), FitsInt))
       return absl::UnimplementedError("strides, dilations or pads of 2^31 and more");
   const Dims& pads = attributes.window.pads;
-  if (pads.size() == 4 && (pads[0] != pads[2] || pads[1] != pads[3]))
-    return absl::UnimplementedError("asymmetric padding");
+  for (size_t i = 0; pads.size() == 2 * spatial && i < spatial; ++i)
+    if (pads[i] != pads[spatial + i]) return absl::UnimplementedError("asymmetric padding");
   const bool same = attributes.window.auto_pad == AutoPad::kSameUpper ||
                     attributes.window.auto_pad == AutoPad::kSameLower;
   // SAME padding is symmetric for odd kernels that move by one.
-  for (size_t i = 0; same && i < 2; ++i) {
+  for (size_t i = 0; same && i < spatial; ++i) {
     const bool unit_stride = attributes.window.strides.empty() || attributes.window.strides[i] == 1;
     if (!unit_stride || (*w)[2 + i] % 2 == 0)
       return absl::UnimplementedError("SAME padding that may be asymmetric");
   }
-  return std::make_unique<Conv>(std::move(attributes), spec.input_dtype(0), spec.options());
+  ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));
+  return std::make_unique<Conv>(std::move(attributes), activation, spec.input_dtype(0),
+                                spec.options());
 }
 
-constexpr KernelEntry kKernels[] = {{"", "Conv", "conv_cudnn", MakeConv}};
+constexpr KernelEntry kKernels[] = {
+    {"onward", "FusedConv", "fused_conv_cudnn", MakeConv},
+    {"", "Conv", "conv_cudnn", MakeConv},
+};
 
 }  // namespace
 

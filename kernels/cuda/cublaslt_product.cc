@@ -9,7 +9,7 @@
 namespace onward::kernels::cuda {
 namespace {
 
-constexpr int64_t kWorkspaceBytes = int64_t{4} << 20;
+constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;  // what NVIDIA recommends for Hopper
 constexpr int64_t kWorkspaceAlignment = 256;
 
 template <typename Handle, typename Attribute, typename Value>
@@ -98,19 +98,23 @@ absl::Status LtProduct::Choose(const Product& product, cublasLtMatmulAlgo_t* alg
 }
 
 absl::Status LtProduct::Run(const Product& product, const cublasLtMatmulAlgo_t& algorithm,
-                            double alpha, const void* a, const void* b, const void* bias, void* d,
-                            void* scratch, cudaStream_t stream) const {
+                            double alpha, const ProductOperands& operands, void* scratch,
+                            cudaStream_t stream) const {
   cublasLtHandle_t handle;
   ONWARD_RETURN_IF_ERROR(GetCublasLt(&handle));
   Descriptors descriptors;
-  ONWARD_RETURN_IF_ERROR(Describe(product, bias, descriptors));
-  const float alpha32 = static_cast<float>(alpha), zero32 = 0;
-  const double zero64 = 0;
+  ONWARD_RETURN_IF_ERROR(Describe(product, operands.bias, descriptors));
+  const double beta = product.has_residual ? 1 : 0;
+  const auto alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
   const bool is_double = scale_ == CUDA_R_64F;
-  return ToStatus(cublasLtMatmul(
-      handle, descriptors.operation, is_double ? static_cast<const void*>(&alpha) : &alpha32, b,
-      descriptors.b, a, descriptors.a, is_double ? static_cast<const void*>(&zero64) : &zero32, d,
-      descriptors.d, d, descriptors.d, &algorithm, Aligned(scratch), kWorkspaceBytes, stream));
+  const auto scale = [&](const double& wide, const float& narrow) {
+    return is_double ? static_cast<const void*>(&wide) : &narrow;
+  };
+  return ToStatus(cublasLtMatmul(handle, descriptors.operation, scale(alpha, alpha32), operands.b,
+                                 descriptors.b, operands.a, descriptors.a, scale(beta, beta32),
+                                 product.has_residual ? operands.residual : operands.d,
+                                 descriptors.d, operands.d, descriptors.d, &algorithm,
+                                 Aligned(scratch), kWorkspaceBytes, stream));
 }
 
 // Row-major products are computed transposed: D' = B' A'.
@@ -121,8 +125,11 @@ absl::Status LtProduct::Describe(const Product& p, const void* bias, Descriptors
   };
   ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N));
   ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N));
-  if (p.has_bias)
-    ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS));
+  const cublasLtEpilogue_t epilogue =
+      p.relu       ? p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU
+      : p.has_bias ? CUBLASLT_EPILOGUE_BIAS
+                   : CUBLASLT_EPILOGUE_DEFAULT;
+  ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
   if (p.has_bias && bias != nullptr)
     ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
   // A row-major matrix of r x c is a column-major one of c x r with leading dimension c.

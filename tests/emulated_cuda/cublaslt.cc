@@ -87,10 +87,23 @@ bool Fit(const Operation& operation, const Layout& a, const Layout& b, const Lay
          (ta ? a.rows : a.columns) == (tb ? b.columns : b.rows);
 }
 
-// Sums and scales in `S`, rounds to T once.
+bool HasBias(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+}
+
+bool HasRelu(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+}
+
+template <typename S>
+struct Scales {
+  S alpha, beta;
+};
+
+// Sums and scales in `S`, rounds to T once. C has D's layout, and may be D.
 template <typename T, typename S>
 void Multiply(const Operation& operation, const Layout& la, const Layout& lb, const Layout& ld,
-              const T* a, const T* b, T* d, S alpha) {
+              const T* a, const T* b, const T* c, T* d, Scales<S> scales) {
   const bool ta = operation.transpose_a != CUBLAS_OP_N, tb = operation.transpose_b != CUBLAS_OP_N;
   const auto depth = static_cast<int64_t>(ta ? la.rows : la.columns);
   const auto rows = static_cast<int64_t>(ld.rows);
@@ -107,9 +120,11 @@ void Multiply(const Operation& operation, const Layout& la, const Layout& lb, co
             static_cast<double>(static_cast<S>(from[row * step])) * factor;
     }
     for (int64_t row = 0; row < rows; ++row) {
-      S value = alpha * static_cast<S>(sums[static_cast<size_t>(row)]);
-      if (operation.epilogue == CUBLASLT_EPILOGUE_BIAS)
+      S value = scales.alpha * static_cast<S>(sums[static_cast<size_t>(row)]);
+      if (scales.beta != 0) value += scales.beta * static_cast<S>(c[row + column * ld.leading]);
+      if (HasBias(operation.epilogue))
         value += static_cast<S>(static_cast<const T*>(operation.bias)[row]);
+      if (HasRelu(operation.epilogue) && value < 0) value = 0;
       d[row + column * ld.leading] = static_cast<T>(value);
     }
   }
@@ -117,12 +132,13 @@ void Multiply(const Operation& operation, const Layout& la, const Layout& lb, co
 
 template <typename T, typename S>
 cudaError_t EnqueueProduct(const Operation& operation, const Layout& la, const Layout& lb,
-                           const Layout& ld, const void* a, const void* b, void* d, S alpha,
-                           cudaStream_t stream) {
+                           const Layout& ld, const void* a, const void* b, const void* c, void* d,
+                           Scales<S> scales, cudaStream_t stream) {
   return Enqueue(stream, "cublasLtMatmul", [=] {
     for (int64_t i = 0; i < ld.batches; ++i) {
       Multiply(operation, la, lb, ld, static_cast<const T*>(a) + i * la.stride,
-               static_cast<const T*>(b) + i * lb.stride, static_cast<T*>(d) + i * ld.stride, alpha);
+               static_cast<const T*>(b) + i * lb.stride, static_cast<const T*>(c) + i * ld.stride,
+               static_cast<T*>(d) + i * ld.stride, scales);
     }
   });
 }
@@ -269,9 +285,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t layout_a, const void* b,
                               cublasLtMatrixLayout_t layout_b, const void* beta, const void* c,
-                              cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t layout_d,
-                              const cublasLtMatmulAlgo_t* chosen, void* workspace,
-                              size_t workspace_bytes, cudaStream_t stream) {
+                              cublasLtMatrixLayout_t layout_c, void* d,
+                              cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t* chosen,
+                              void* workspace, size_t workspace_bytes, cudaStream_t stream) {
   ENTER("cublasLtMatmul");
   ++GetState().counters.products;
   const Operation& op = As<Operation>(operation);
@@ -294,15 +310,17 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   if (!IsAllocated(a, la.extent() * width) || !IsAllocated(b, lb.extent() * width) ||
       !IsAllocated(d, ld.extent() * width))
     return Wrong("an operand does not lie in an allocation");
-  if (op.epilogue == CUBLASLT_EPILOGUE_BIAS && !IsAllocated(op.bias, ld.rows * width))
+  if (HasBias(op.epilogue) && !IsAllocated(op.bias, ld.rows * width))
     return Wrong("the bias does not lie in an allocation");
-  const bool is_double = width == 8;
-  if (is_double ? *static_cast<const double*>(beta) != 0 : *static_cast<const float*>(beta) != 0)
-    return Wrong("the emulation adds no C");
+  if (width == 8 && op.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    return Wrong("products of float64 have no epilogue");
+  if (std::memcmp(&As<Layout>(layout_c), &ld, sizeof(Layout)) != 0)
+    return Wrong("C has another layout than D");
+  if (!IsAllocated(c, ld.extent() * width)) return Wrong("C does not lie in an allocation");
   const auto enqueue = [&](auto element, auto scale) {
     using S = decltype(scale);
-    return EnqueueProduct<decltype(element)>(op, la, lb, ld, a, b, d, *static_cast<const S*>(alpha),
-                                             stream);
+    const Scales<S> scales = {*static_cast<const S*>(alpha), *static_cast<const S*>(beta)};
+    return EnqueueProduct<decltype(element)>(op, la, lb, ld, a, b, c, d, scales, stream);
   };
   const cudaError_t error = la.type == CUDA_R_64F    ? enqueue(double(), double())
                             : la.type == CUDA_R_16F  ? enqueue(onward::Float16(), float())

@@ -280,26 +280,6 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                           }));
 }
 
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha,
-                             cudnnTensorDescriptor_t a_descriptor, const void* a, const void* beta,
-                             cudnnTensorDescriptor_t c_descriptor, void* c) {
-  ENTER("cudnnAddTensor");
-  const cudnnTensorStruct da = *a_descriptor, dc = *c_descriptor;
-  if (da.type != dc.type || !AreScales(da.type, alpha, beta, 1) || da.c != dc.c || da.n != 1 ||
-      da.h != 1 || da.w != 1 || !IsAllocated(a, da.bytes()) || !IsAllocated(c, dc.bytes()))
-    return CUDNN_STATUS_BAD_PARAM;
-  return StatusOf(Enqueue(handle->stream, "cudnnAddTensor", [dc, a, c] {
-    Dispatch(dc.type, [&](auto element) {
-      using T = decltype(element);
-      T* sums = static_cast<T*>(c);
-      for (int64_t i = 0; i < dc.n * dc.c * dc.h * dc.w; ++i) {
-        const T added = static_cast<const T*>(a)[i / (dc.h * dc.w) % dc.c];
-        sums[i] = ElementOf<T>(NumberOf(sums[i]) + NumberOf(added));
-      }
-    });
-  }));
-}
-
 cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t d, cudnnPoolingMode_t mode,
                                           cudnnNanPropagation_t, int h, int w, int pad_h, int pad_w,
                                           int stride_h, int stride_w) {

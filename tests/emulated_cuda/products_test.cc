@@ -46,5 +46,52 @@ TEST(EmulatedProducts, GemmIsTheCpus) {
   }
 }
 
+constexpr const char* kActivations[] = {"Relu",
+                                        "LeakyRelu <alpha = 0.2>",
+                                        "Sigmoid",
+                                        "Tanh",
+                                        "Gelu",
+                                        "Gelu <approximate = \"tanh\">",
+                                        "Swish",
+                                        "HardSwish",
+                                        "HardSigmoid <alpha = 0.3, beta = 0.4>"};
+
+// Transposes, a factor, a bias, a residual and an activation become parts of the product.
+TEST(EmulatedProducts, FusedMatMulIsTheCpus) {
+  for (const DType dtype : kFloats) {
+    for (const Dims& batch : {Dims{}, Dims{3}, Dims{2, 3}}) {
+      Dims a = batch, b = batch, y = batch;
+      a.insert(a.end(), {4, 5});
+      b.insert(b.end(), {6, 5});
+      y.insert(y.end(), {4, 6});
+      std::vector<int64_t> perm;
+      for (size_t i = 0; i < b.size(); ++i) perm.push_back(static_cast<int64_t>(i));
+      std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+      const std::vector<Tensor> inputs = {
+          Filled({dtype, a}, 1, false), Filled({dtype, b}, 2, false),
+          Filled({dtype, {6}}, 3, false), Filled({dtype, y}, 4, false)};
+      for (const char* activation : kActivations) {
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, y}), " y) { t = Transpose <perm = [",
+                                 absl::StrJoin(perm, ", "),
+                                 "]> (b) m = MatMul (a, t) s = Add (m, c) r = Add (d, s) y = ",
+                                 activation, " (r) }"),
+                    inputs, 20 * ToleranceOf(dtype));
+      }
+    }
+  }
+}
+
+TEST(EmulatedProducts, FusedMatMulIsOneKernel) {
+  const char* const graph =
+      "(float16[4, 6] y) { m = MatMul (a, b) s = Add (m, c) r = Add (s, d) y = Relu (r) }";
+  const std::vector<Tensor> inputs = {
+      Filled({DType::kFloat16, {4, 5}}, 1, false), Filled({DType::kFloat16, {5, 6}}, 2, false),
+      Filled({DType::kFloat16, {6}}, 3, false), Filled({DType::kFloat16, {4, 6}}, 4, false)};
+  Configure({});
+  ASSERT_TRUE(RunOn("cuda", graph, inputs).ok());
+  EXPECT_EQ(Counted().products, 1);
+  EXPECT_EQ(Counted().launches, 0);
+}
+
 }  // namespace
 }  // namespace onward::emulated_cuda
