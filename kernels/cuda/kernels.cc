@@ -9,9 +9,11 @@ const std::vector<KernelEntry>& CudaKernels() {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
         cuda::ActivationKernels,    cuda::BinaryKernels,      cuda::CastKernels,
-        cuda::ConcatKernels,        cuda::ConvKernels,        cuda::CopyKernels,
+        cuda::ClipKernels,          cuda::ConcatKernels,      cuda::PointwiseConvKernels,
+        cuda::DepthwiseConvKernels, cuda::ConvKernels,        cuda::CopyKernels,
         cuda::GatherKernels,        cuda::IdentityKernels,    cuda::MatMulKernels,
-        cuda::NormalizationKernels, cuda::PoolKernels,        cuda::PowKernels,
+        cuda::NormalizationKernels, cuda::PoolKernels,        cuda::MaxPoolKernels,
+        cuda::PowKernels,           cuda::QuantizeKernels,    cuda::ReduceKernels,
         cuda::SoftmaxKernels,       cuda::StridedCopyKernels, cuda::UnaryKernels,
         cuda::VariadicKernels,      cuda::WhereKernels,
     };

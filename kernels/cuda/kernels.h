@@ -20,15 +20,21 @@ absl::Status NoLoopFor(DType dtype);
 KernelList ActivationKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
+KernelList ClipKernels();
 KernelList ConcatKernels();
 KernelList ConvKernels();
 KernelList CopyKernels();
+KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList GatherKernels();
 KernelList IdentityKernels();
 KernelList MatMulKernels();
+KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();
+KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();
 KernelList PowKernels();
+KernelList QuantizeKernels();
+KernelList ReduceKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();
 KernelList UnaryKernels();

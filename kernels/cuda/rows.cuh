@@ -58,6 +58,22 @@ struct RowThreads {
   }
 };
 
+// Threads of a block over neighbouring columns and down the axis.
+inline constexpr int kColumns = 32, kStripes = 8;
+static_assert(kColumns * kStripes == kThreads);
+
+// Combines the values of a column's threads.
+template <typename F, typename C>
+__device__ C CombineColumn(C value) {
+  __shared__ C of_stripe[kStripes][kColumns];
+  of_stripe[threadIdx.y][threadIdx.x] = value;
+  __syncthreads();
+  value = of_stripe[0][threadIdx.x];
+  for (int i = 1; i < kStripes; ++i) value = F()(value, of_stripe[i][threadIdx.x]);
+  __syncthreads();
+  return value;
+}
+
 // Blocks of kThreads for that many rows.
 inline unsigned RowBlocks(int64_t rows, bool wide) {
   return Blocks(wide ? rows * kThreads : rows * kWarp);

@@ -47,21 +47,6 @@ __global__ void SoftmaxRows(const T* x, T* y, AxisSplit split) {
   }
 }
 
-constexpr int kColumns = 32, kStripes = 8;  // threads of a block over columns and down the axis
-static_assert(kColumns * kStripes == kThreads);
-
-// Combines the values of a column's threads.
-template <typename F, typename C>
-__device__ C CombineColumn(C value) {
-  __shared__ C of_stripe[kStripes][kColumns];
-  of_stripe[threadIdx.y][threadIdx.x] = value;
-  __syncthreads();
-  value = of_stripe[0][threadIdx.x];
-  for (int i = 1; i < kStripes; ++i) value = F()(value, of_stripe[i][threadIdx.x]);
-  __syncthreads();
-  return value;
-}
-
 // The axis has inner ones: a block takes neighbouring columns.
 template <typename T, bool kLog>
 __global__ void SoftmaxColumns(const T* x, T* y, AxisSplit split) {

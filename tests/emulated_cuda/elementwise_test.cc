@@ -179,5 +179,40 @@ TEST(EmulatedElementwise, CastOfDoublesRoundsOnce) {
                 {x}, 0);
 }
 
+// By packs of elements and behind them, with bounds and without.
+TEST(EmulatedElementwise, ClipIsTheCpus) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
+                            DType::kInt8, DType::kUint8, DType::kInt32, DType::kInt64}) {
+    for (const Dims& dims : Shapes()) {
+      Tensor low = Filled({dtype, {}}, 1, false), high = low;
+      DispatchDType(Concat<NumericTypes, TypeList<bool>>(), dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        *low.mutable_data<T>() = static_cast<T>(static_cast<float>(1));
+        *high.mutable_data<T>() = static_cast<T>(static_cast<float>(3));
+      });
+      const Tensor x = Filled({dtype, dims}, 2, true);
+      const std::string y = absl::StrCat("(", TextOf({dtype, dims}), " y) { y = Clip ");
+      ExpectAsCpu(y + "(a, b, c) }", {x, low, high}, 0);
+      ExpectAsCpu(y + "(a, b) }", {x, low}, 0);
+    }
+  }
+}
+
+// Whole packs, packs that a row's end or a stride would cut, and one element for a whole row.
+TEST(EmulatedElementwise, PacksOfBroadcastOperandsAreTheCpus) {
+  const Pair pairs[] = {
+      {{6, 16}, {16}, {6, 16}},       {{6, 16}, {6, 1}, {6, 16}}, {{2, 3, 8}, {2, 1, 8}, {2, 3, 8}},
+      {{2, 3, 7}, {3, 7}, {2, 3, 7}}, {{64}, {1}, {64}},          {{4, 1, 16}, {3, 1}, {4, 3, 16}}};
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+    for (const Pair& pair : pairs) {
+      ExpectAsCpu(absl::StrCat("(", TextOf({dtype, pair.y}), " y) { y = Sub (a, b) }"),
+                  {Filled({dtype, pair.a}, 1, false), Filled({dtype, pair.b}, 2, false)},
+                  ToleranceOf(dtype));
+      ExpectAsCpu(absl::StrCat("(", TextOf({DType::kBool, pair.y}), " y) { y = Less (b, a) }"),
+                  {Filled({dtype, pair.a}, 1, false), Filled({dtype, pair.b}, 2, false)}, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward::emulated_cuda

@@ -17,6 +17,16 @@ TEST(EmulatedImages, ConvIsTheCpus) {
       {{2, 3, 7, 5}, {4, 3, 3, 3}, {2, 4, 7, 5}, "<pads = [1, 1, 1, 1]>"},
       {{1, 4, 9, 8}, {6, 2, 3, 2}, {1, 6, 4, 4}, "<strides = [2, 2], group = 2>"},
       {{1, 2, 11, 11}, {2, 1, 3, 3}, {1, 2, 7, 7}, "<dilations = [2, 2], group = 2>"},
+      {{2, 3, 9}, {4, 3, 3}, {2, 4, 5}, "<pads = [1, 1], strides = [2]>"},
+      {{2, 5, 3, 4}, {6, 5, 1, 1}, {2, 6, 3, 4}, ""},
+      {{3, 5, 7}, {2, 5, 1}, {3, 2, 7}, ""},
+      {{1, 4, 5, 5}, {4, 2, 1, 1}, {1, 4, 5, 5}, "<group = 2>"},
+      {{2, 3, 6, 7}, {3, 1, 3, 3}, {2, 3, 6, 7}, "<group = 3, pads = [1, 1, 1, 1]>"},
+      {{1, 2, 9, 9},
+       {4, 1, 5, 3},
+       {1, 4, 4, 5},
+       "<group = 2, strides = [2, 2], pads = [1, 0, 2, 2]>"},
+      {{2, 3, 11}, {3, 1, 3}, {2, 3, 7}, "<group = 3, dilations = [2]>"},
   };
   for (const DType dtype : kFloats) {
     for (const ConvCase& one : cases) {
@@ -28,6 +38,31 @@ TEST(EmulatedImages, ConvIsTheCpus) {
                                  has_bias ? " (a, b, c) }" : " (a, b) }"),
                     inputs, 20 * ToleranceOf(dtype));
       }
+    }
+  }
+}
+
+// A residual and an activation become parts of the convolution.
+TEST(EmulatedImages, FusedConvIsTheCpus) {
+  for (const DType dtype : kFloats) {
+    for (const auto& [plane, side] :
+         {std::pair<Dims, int64_t>{{5, 7}, 3}, {{4, 8}, 3}, {{5, 7}, 1}, {{4, 8}, 1}}) {
+      const int64_t pad = side / 2;
+      const Dims x = {2, 3, plane[0], plane[1]}, y = {2, 4, plane[0], plane[1]};
+      const std::vector<Tensor> inputs = {
+          Filled({dtype, x}, 1, false), Filled({dtype, {4, 3, side, side}}, 2, false),
+          Filled({dtype, {4}}, 3, false), Filled({dtype, y}, 4, false)};
+      const std::string begin =
+          absl::StrCat("(", TextOf({dtype, y}),
+                       " y) { low = Constant <value_float = -1.0> () "
+                       "high = Constant <value_float = 6.0> () "
+                       "k = Conv <pads = [",
+                       pad, ", ", pad, ", ", pad, ", ", pad, "]> (a, b, c) s = Add (k, d) ");
+      for (const char* activation : {"Relu", "LeakyRelu", "HardSwish", "Sigmoid"})
+        ExpectAsCpu(absl::StrCat(begin, "y = ", activation, " (s) }"), inputs,
+                    20 * ToleranceOf(dtype));
+      if (dtype == DType::kFloat32)
+        ExpectAsCpu(begin + "y = Clip (s, low, high) }", inputs, 20 * ToleranceOf(dtype));
     }
   }
 }
@@ -47,6 +82,27 @@ TEST(EmulatedImages, PoolsAreTheCpus) {
         ExpectAsCpu(absl::StrCat("(", TextOf({dtype, whole}), " y) { y = ", op, " (a) }"), {x},
                     2 * ToleranceOf(dtype));
       }
+    }
+  }
+}
+
+TEST(EmulatedImages, MaxPoolsOfAnyWindowAreTheCpus) {
+  const ConvCase cases[] = {
+      {{1, 2, 9},
+       {},
+       {1, 2, 5},
+       "<kernel_shape = [3], strides = [2], ceil_mode = 1, pads = [0, 1]>"},
+      {{2, 3, 7, 8}, {}, {2, 3, 3, 4}, "<kernel_shape = [3, 2], strides = [2, 2], ceil_mode = 1>"},
+      {{1, 2, 6, 6}, {}, {1, 2, 7, 5}, "<kernel_shape = [2, 3], pads = [1, 0, 1, 1]>"},
+      {{1, 1, 7, 7}, {}, {1, 1, 3, 3}, "<kernel_shape = [3, 3], dilations = [2, 2]>"},
+      {{1, 2, 4, 5, 6}, {}, {1, 2, 3, 4, 5}, "<kernel_shape = [2, 2, 2]>"},
+      {{1, 1, 5, 5}, {}, {1, 1, 5, 5}, "<kernel_shape = [2, 2], auto_pad = \"SAME_UPPER\">"},
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const ConvCase& one : cases) {
+      ExpectAsCpu(
+          absl::StrCat("(", TextOf({dtype, one.y}), " y) { y = MaxPool ", one.attributes, " (a) }"),
+          {Filled({dtype, one.x}, 1, dtype == DType::kFloat32)}, 0);
     }
   }
 }
