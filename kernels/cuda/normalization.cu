@@ -74,7 +74,7 @@ absl::Status LaunchLayer(const RunContext& context, float epsilon) {
   operands.y = context.out<T>(0);
   if (context.has_output(1)) operands.mean = context.out<float>(1);
   if (context.has_output(2)) operands.inverse = context.out<float>(2);
-  const bool wide = plan.columns > kWarpRow;
+  const bool wide = AreWide(plan.rows, plan.columns);
   return Launch(wide ? NormalizeRows<T, kCentered, true> : NormalizeRows<T, kCentered, false>,
                 RowBlocks(plan.rows, wide), kThreads, 0,
                 static_cast<cudaStream_t>(context.services()->stream()), operands, plan, epsilon);

@@ -164,7 +164,7 @@ absl::Status LaunchReduce(const void* x_data, void* y_data, const ReducePlan& pl
     return Launch(ReduceColumns<R, T>, Blocks(tiles * kThreads), dim3(kColumns, kStripes), 0,
                   stream, x, y, plan);
   }
-  const bool wide = plan.reduced_count > kWarpRow;
+  const bool wide = AreWide(plan.kept_count, plan.reduced_count);
   return Launch(wide ? ReduceRows<R, T, true> : ReduceRows<R, T, false>,
                 RowBlocks(plan.kept_count, wide), kThreads, 0, stream, x, y, plan);
 }

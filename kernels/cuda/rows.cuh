@@ -11,8 +11,12 @@ namespace onward::kernels::cuda {
 
 inline constexpr int kWarp = 32;
 
-// Rows of up to that many elements are a warp's: it reads them again out of the nearest cache.
-inline constexpr int64_t kWarpRow = 1024;
+// Returns whether rows are the work of blocks rather than of warps, which read rows of up to 1024
+// elements again out of the nearest cache. Few rows leave most of the device idle, and the time is
+// that of the longest chain of loads.
+inline bool AreWide(int64_t rows, int64_t columns) {
+  return columns > 1024 || (columns > 4 * kWarp && rows <= 1024);
+}
 
 // Combines one value of each lane; all lanes get the result.
 template <typename F, typename C>

@@ -83,7 +83,7 @@ absl::Status LaunchSoftmax(const void* x_data, void* y_data, const AxisSplit& sp
     return Launch(SoftmaxColumns<T, kLog>, Blocks(tiles * kThreads), dim3(kColumns, kStripes), 0,
                   stream, x, y, split);
   }
-  const bool wide = split.count > kWarpRow;
+  const bool wide = AreWide(split.outer, split.count);
   return Launch(wide ? SoftmaxRows<T, kLog, true> : SoftmaxRows<T, kLog, false>,
                 RowBlocks(split.outer, wide), kThreads, 0, stream, x, y, split);
 }
