@@ -35,6 +35,7 @@ KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();
 KernelList ReduceKernels();
+KernelList ResizeKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();
 KernelList UnaryKernels();
