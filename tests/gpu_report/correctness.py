@@ -11,7 +11,9 @@ SANITIZED = """abs add add_bcast mul relu sigmoid gelu_default_1 matmul_2d matmu
     gemm_default_vector_bias basic_conv_with_padding conv_with_strides_padding maxpool_2d_pads averagepool_2d_pads
     globalaveragepool softmax_axis_1 layer_normalization_2d_axis1 transpose_default concat_2d_axis_1
     split_equal_parts_2d_opset13 slice gather_1 where_example cast_FLOAT_to_FLOAT16 batchnorm_example
-    reduce_sum_keepdims_example attention_4d""".split()
+    reduce_sum_keepdims_example reduce_max_keepdims_random clip_example resize_upsample_scales_linear
+    resize_downsample_scales_nearest quantizelinear_axis dequantizelinear_axis maxpool_2d_ceil convtranspose_pads
+    lstm_with_initial_bias gru_defaults rotary_embedding attention_4d""".split()
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 

@@ -119,14 +119,38 @@ def note_absent(section, name, answer):
         section.say(f"{name}: {answer['absent']}.")
 
 
+# Zoo models whose network PyTorch has, with the dims of their first input.
+NETWORKS = {
+    **{name: (name, "float32", (1, 3, 224, 224)) for name in
+       ("resnet50", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "vit_b_16")},
+    "resnet50_fp16": ("resnet50", "float16", (1, 3, 224, 224)),
+    "bert_base": ("bert", "float32", (1, 128)),
+}
+
+
+def torch_models(machine, section, clock):
+    """PyTorch's times by the model's name."""
+    answer = peer(machine, clock, "torch_peer.py", "models", limit=120, text=json.dumps(
+        [{"network": network, "dtype": dtype, "dims": dims} for network, dtype, dims in NETWORKS.values()]))
+    note_absent(section, "PyTorch", answer)
+    return dict(zip(NETWORKS, answer.get("seconds", [])))
+
+
+def milliseconds(times, way):
+    """In text; a peer gives the reason where it has no times."""
+    return times if isinstance(times, str) else f"{1e3 * times[way]:.3f}" if times else ABSENT
+
+
 def models(machine, section, clock):
     names = ("mlp_tiny",) if machine.emulated else MODELS
     there = peer(machine, clock, "onnxruntime_peer.py", "--available")
+    torch = torch_models(machine, section, clock)
     section.say("Milliseconds of a run on the inputs of the model's first data set, copies of inputs and outputs "
                 "included; nodes: on the GPU, copies among them, on the CPU. Right: data sets whose outputs are within "
-                "the model's tolerances.")
-    section.row("model", "right", "nodes: GPU (copies) / CPU", "Onward ms", "ONNX Runtime CUDA ms",
-                "ONNX Runtime / Onward")
+                "the model's tolerances. PyTorch: its own network of that name with random weights, without TF32 as "
+                "here, float16 with channels last; called from Python, and as a CUDA graph.")
+    section.row("model", "right", "nodes: GPU (copies) / CPU", "Onward ms", "PyTorch ms", "PyTorch graph ms",
+                "ONNX Runtime CUDA ms", "ONNX Runtime / Onward")
     measured, wrong = 0, 0
     for name in names:
         if clock.left() < 5:
@@ -141,6 +165,7 @@ def models(machine, section, clock):
         ours, theirs, ratio, why = beside(machine, clock, directory, "absent" not in there)
         measured += ours is not None
         section.row(name, verdict, placed(machine, clock, directory), f"{1e3 * ours:.3f}" if ours else why,
+                    milliseconds(torch.get(name), "called"), milliseconds(torch.get(name), "graph"),
                     theirs if isinstance(theirs, str) else f"{1e3 * theirs:.3f}", f"{ratio:.2f}" if ratio else ABSENT)
     note_absent(section, "ONNX Runtime", there)
     verdict = f"{measured} of {len(names)} measured, {wrong} wrong"

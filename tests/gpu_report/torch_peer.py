@@ -1,4 +1,8 @@
-"""PyTorch's times of products and operators on the GPU: torch_peer.py products|operators < ROWS; prints JSON."""
+"""PyTorch's times on the GPU: torch_peer.py products|operators|models < ROWS; prints JSON.
+
+Of a model: called from Python, and as a CUDA graph that PyTorch captured, both with copies of the input and the first
+output, as a run of Onward has them.
+"""
 import json
 import sys
 import time
@@ -52,6 +56,60 @@ def operator(torch, row):
     }[row["op"]]
 
 
+def transformer(torch, row):
+    import transformers
+    network = transformers.BertModel(transformers.BertConfig()).eval().cuda()
+    ids = torch.randint(0, 30522, row["dims"])
+    mask, types = torch.ones_like(ids), torch.zeros_like(ids)
+    return network, [ids, mask, types]
+
+
+def images(torch, row):
+    import torchvision
+    network = getattr(torchvision.models, row["network"])(weights=None).eval().cuda()
+    x = torch.rand(*row["dims"])
+    if row["dtype"] != "float32":
+        network, x = network.to(getattr(torch, row["dtype"])), x.to(getattr(torch, row["dtype"]))
+        network, x = network.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+    return network, [x]
+
+
+def first(result):
+    return result if hasattr(result, "shape") else result[0]
+
+
+def model(torch, row):
+    """Seconds called from Python and as a graph."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    network, given = (transformer if row["network"] == "bert" else images)(torch, row)
+    places = [each.cuda() for each in given]
+
+    def copy():
+        for place, each in zip(places, given):
+            place.copy_(each)
+
+    def call():
+        copy()
+        first(network(*places)).cpu()
+
+    called = seconds(torch, call)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            network(*places)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = first(network(*places))
+
+    def replay():
+        copy()
+        graph.replay()
+        result.cpu()
+
+    return {"called": called, "graph": seconds(torch, replay)}
+
+
 def main():
     try:
         import torch
@@ -61,12 +119,16 @@ def main():
     if not torch.cuda.is_available():
         print(json.dumps({"absent": f"PyTorch {torch.__version__} finds no GPU"}))
         return
-    make, times = {"products": product, "operators": operator}[sys.argv[1]], []
+    times = []
     for row in json.load(sys.stdin):
         try:
             with torch.inference_mode():
-                times.append(seconds(torch, make(torch, row)))
-        except RuntimeError as error:
+                if sys.argv[1] == "models":
+                    times.append(model(torch, row))
+                else:
+                    make = {"products": product, "operators": operator}[sys.argv[1]]
+                    times.append(seconds(torch, make(torch, row)))
+        except (ImportError, RuntimeError) as error:
             times.append(str(error).splitlines()[0][:80])
     print(json.dumps({"version": torch.__version__, "seconds": times}))
 
