@@ -5,6 +5,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/packs.cuh"
 #include "kernels/cuda/rows.cuh"
 
 namespace onward::kernels::cuda {
@@ -34,22 +35,29 @@ __device__ T Affine(const LayerOperands<T>& o, const LayerPlan& plan, ComputeTyp
   return Rounded<T>(o.bias == nullptr ? value : value + static_cast<C>(Load(o.bias[of_bias])));
 }
 
-// A thread reads only what it writes of X, so that y may be x.
-template <typename T, bool kCentered, bool kWide>
+// Rows are multiples of kPack elements. A thread reads only what it writes of X, so that y may be
+// x.
+template <typename T, bool kCentered, bool kWide, int kPack>
 __global__ void NormalizeRows(LayerOperands<T> o, LayerPlan plan, float epsilon) {
   using C = ComputeType<T>;
   using Threads = RowThreads<kWide>;
-  const int64_t n = plan.columns;
+  const int64_t n = plan.columns, packs = n / kPack;
   for (int64_t row = Threads::first(); row < plan.rows; row += Threads::step()) {
     const T* x = o.x + row * n;
     C mean = 0, squares = 0;
     if constexpr (kCentered) {
-      for (int64_t i = Threads::index(); i < n; i += Threads::count()) mean += Load(x[i]);
+      for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+        const Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
+        for (int i = 0; i < kPack; ++i) mean += Load(pack.elements[i]);
+      }
       mean = Threads::template Combine<functors::Add>(mean) / static_cast<C>(n);
     }
-    for (int64_t i = Threads::index(); i < n; i += Threads::count()) {
-      const C difference = Load(x[i]) - mean;
-      squares += difference * difference;
+    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+      const Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
+      for (int i = 0; i < kPack; ++i) {
+        const C difference = Load(pack.elements[i]) - mean;
+        squares += difference * difference;
+      }
     }
     const C variance = Threads::template Combine<functors::Add>(squares) / static_cast<C>(n);
     const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon));
@@ -57,9 +65,25 @@ __global__ void NormalizeRows(LayerOperands<T> o, LayerPlan plan, float epsilon)
       if (o.mean != nullptr) o.mean[row] = static_cast<float>(mean);
       if (o.inverse != nullptr) o.inverse[row] = static_cast<float>(inverse);
     }
-    for (int64_t i = Threads::index(); i < n; i += Threads::count())
-      o.y[row * n + i] = Affine(o, plan, (Load(x[i]) - mean) * inverse, row * n + i, i);
+    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+      Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
+      for (int i = 0; i < kPack; ++i) {
+        const int64_t column = p * kPack + i;
+        pack.elements[i] =
+            Affine(o, plan, (Load(pack.elements[i]) - mean) * inverse, row * n + column, column);
+      }
+      StorePack(pack, o.y + row * n + p * kPack);
+    }
   }
+}
+
+template <typename T, bool kCentered, int kPack>
+absl::Status LaunchPacks(const LayerOperands<T>& operands, const LayerPlan& plan, float epsilon,
+                         cudaStream_t stream) {
+  const bool wide = AreWide(plan.rows, plan.columns / kPack);
+  return Launch(
+      wide ? NormalizeRows<T, kCentered, true, kPack> : NormalizeRows<T, kCentered, false, kPack>,
+      RowBlocks(plan.rows, wide), kThreads, 0, stream, operands, plan, epsilon);
 }
 
 using LaunchRows = absl::Status (*)(const RunContext& context, float epsilon);
@@ -74,10 +98,11 @@ absl::Status LaunchLayer(const RunContext& context, float epsilon) {
   operands.y = context.out<T>(0);
   if (context.has_output(1)) operands.mean = context.out<float>(1);
   if (context.has_output(2)) operands.inverse = context.out<float>(2);
-  const bool wide = AreWide(plan.rows, plan.columns);
-  return Launch(wide ? NormalizeRows<T, kCentered, true> : NormalizeRows<T, kCentered, false>,
-                RowBlocks(plan.rows, wide), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), operands, plan, epsilon);
+  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+  constexpr int kPack = kPackOf<T>;
+  if (plan.columns % kPack == 0 && ArePackAligned({operands.x, operands.y}))
+    return LaunchPacks<T, kCentered, kPack>(operands, plan, epsilon, stream);
+  return LaunchPacks<T, kCentered, 1>(operands, plan, epsilon, stream);
 }
 
 class LayerNormalization : public Kernel {

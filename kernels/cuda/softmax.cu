@@ -6,6 +6,7 @@
 #include "kernels/bind/softmax.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/packs.cuh"
 #include "kernels/cuda/rows.cuh"
 
 namespace onward::kernels::cuda {
@@ -26,24 +27,33 @@ __device__ C ScaleOf(C sum) {
   return kLog ? std::log(sum) : C(1) / sum;
 }
 
-// The axis is the last one. A thread reads only what it writes, so that y may be x.
-template <typename T, bool kLog, bool kWide>
+// The axis is the last one, a multiple of kPack elements. A thread reads only what it writes, so
+// that y may be x.
+template <typename T, bool kLog, bool kWide, int kPack>
 __global__ void SoftmaxRows(const T* x, T* y, AxisSplit split) {
   using C = ComputeType<T>;
   using Threads = RowThreads<kWide>;
+  const int64_t packs = split.count / kPack;
   for (int64_t row = Threads::first(); row < split.outer; row += Threads::step()) {
     const T* from = x + row * split.count;
     T* to = y + row * split.count;
     C top = kLeast<C>;
-    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
-      top = functors::Max()(top, Load(from[i]));
+    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+      const Pack<T, kPack> pack = LoadPack<kPack>(from + p * kPack);
+      for (int i = 0; i < kPack; ++i) top = functors::Max()(top, Load(pack.elements[i]));
+    }
     top = Threads::template Combine<functors::Max>(top);
     C sum = 0;
-    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
-      sum += std::exp(Load(from[i]) - top);
+    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+      const Pack<T, kPack> pack = LoadPack<kPack>(from + p * kPack);
+      for (int i = 0; i < kPack; ++i) sum += std::exp(Load(pack.elements[i]) - top);
+    }
     const C scale = ScaleOf<kLog>(Threads::template Combine<functors::Add>(sum));
-    for (int64_t i = Threads::index(); i < split.count; i += Threads::count())
-      to[i] = Normalised<T, kLog>(Load(from[i]), top, scale);
+    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
+      Pack<T, kPack> pack = LoadPack<kPack>(from + p * kPack);
+      for (T& element : pack.elements) element = Normalised<T, kLog>(Load(element), top, scale);
+      StorePack(pack, to + p * kPack);
+    }
   }
 }
 
@@ -70,6 +80,13 @@ __global__ void SoftmaxColumns(const T* x, T* y, AxisSplit split) {
   }
 }
 
+template <typename T, bool kLog, int kPack>
+absl::Status LaunchRows(const T* x, T* y, const AxisSplit& split, cudaStream_t stream) {
+  const bool wide = AreWide(split.outer, split.count / kPack);
+  return Launch(wide ? SoftmaxRows<T, kLog, true, kPack> : SoftmaxRows<T, kLog, false, kPack>,
+                RowBlocks(split.outer, wide), kThreads, 0, stream, x, y, split);
+}
+
 using LaunchAxis = absl::Status (*)(const void* x, void* y, const AxisSplit& split,
                                     cudaStream_t stream);
 
@@ -83,9 +100,10 @@ absl::Status LaunchSoftmax(const void* x_data, void* y_data, const AxisSplit& sp
     return Launch(SoftmaxColumns<T, kLog>, Blocks(tiles * kThreads), dim3(kColumns, kStripes), 0,
                   stream, x, y, split);
   }
-  const bool wide = AreWide(split.outer, split.count);
-  return Launch(wide ? SoftmaxRows<T, kLog, true> : SoftmaxRows<T, kLog, false>,
-                RowBlocks(split.outer, wide), kThreads, 0, stream, x, y, split);
+  constexpr int kPack = kPackOf<T>;
+  if (split.count % kPack == 0 && ArePackAligned({x, y}))
+    return LaunchRows<T, kLog, kPack>(x, y, split, stream);
+  return LaunchRows<T, kLog, 1>(x, y, split, stream);
 }
 
 class Softmax : public Kernel {
