@@ -39,9 +39,9 @@ std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Bin
     const Step& step = program.steps[static_cast<size_t>(s)];
     const StepPlan::Mode mode = binding.steps[static_cast<size_t>(s)].mode;
     if (mode == StepPlan::Mode::kSkip) continue;
-    const bool capturable = mode == StepPlan::Mode::kRun &&
-                            !program.providers[step.device]->is_host() &&
-                            HasFixedAddresses(program, binding, step);
+    const bool capturable =
+        mode == StepPlan::Mode::kRun && !program.providers[step.device]->is_host() &&
+        !step.kernel->copies_host_memory() && HasFixedAddresses(program, binding, step);
     if (!capturable) {
       finish(s);
       continue;

@@ -18,8 +18,9 @@ struct CapturedSteps {
   bool refused = false;                   // the provider could not record them
 };
 
-// The ranges of steps that can be recorded: those on a device that read and write nothing but
-// constants and their device's arena, which lie at the same addresses in every run of the binding.
+// The ranges of steps that can be recorded: those on a device that copy nothing from or to the host
+// and read and write nothing but constants and their device's arena, which lie at the same
+// addresses in every run of the binding.
 // In order; ranges too short to be worth it are left out.
 std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding);
 

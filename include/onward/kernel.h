@@ -333,6 +333,8 @@ class Kernel {
   // Inputs that must lie in host memory although the kernel runs on a device (bit per input).
   virtual uint64_t host_inputs() const { return 0; }
   virtual uint64_t host_outputs() const { return 0; }
+  // Returns whether Run copies from or to host memory, on a device: such a step is not recorded.
+  virtual bool copies_host_memory() const { return false; }
   // Returns whether small results may be computed while binding: false for random, stateful and
   // control-flow kernels.
   virtual bool pure() const { return true; }

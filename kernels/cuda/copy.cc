@@ -23,6 +23,7 @@ class Copy : public Kernel {
   }
   uint64_t host_inputs() const override { return to_host_ ? 0 : 1; }
   uint64_t host_outputs() const override { return to_host_ ? 1 : 0; }
+  bool copies_host_memory() const override { return true; }
 
  private:
   bool to_host_;

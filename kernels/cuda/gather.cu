@@ -62,6 +62,7 @@ class Gather : public Kernel {
     return Move(context, sizes, context.scratch<void>());
   }
   uint64_t host_inputs() const override { return constant_ ? 0 : 2; }
+  bool copies_host_memory() const override { return !constant_; }
 
  private:
   static absl::Status CheckIndices(const TensorView& indices, const GatherSizes& sizes) {

@@ -97,6 +97,20 @@ TEST_P(GraphsTest, ATraceSeesEachStep) {
   EXPECT_EQ(Counted().graph_launches, 2);
 }
 
+// Indices that follow from dims are known before the run and lie on the host, from where Gather
+// sends them.
+TEST_P(GraphsTest, StepsThatCopyFromTheHostAreNotRecorded) {
+  const char* const model =
+      "g (float[n, 4] x) => (float[m, 4] y) <int64 zero = {0}, int64 one = {1}> {"
+      "s = Shape <end = 1> (x) n = Squeeze (s) r = Range (zero, n, one)"
+      "a = Tanh (x) b = Exp (a) c = Neg (b) d = Gather (c, r) e = Sin (d) f = Exp (e)"
+      "y = Neg (f) }";
+  const auto device = SessionOn("cuda", model), host = SessionOn("cpu", model);
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (int64_t run = 0; run < 3; ++run) ExpectEqualRuns(*device, *host, 5, run);
+  EXPECT_EQ(Counted().graph_launches, 2 * 2) << "one before the Gather and one behind it";
+}
+
 // What a recording cannot hold runs as before.
 TEST_P(GraphsTest, FailedRecordingsLeaveRunsAsTheyWere) {
   for (const char* call : {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate",
