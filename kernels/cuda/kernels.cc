@@ -8,14 +8,15 @@ const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
-        cuda::ActivationKernels,    cuda::BinaryKernels,   cuda::CastKernels,
-        cuda::ClipKernels,          cuda::ConcatKernels,   cuda::PointwiseConvKernels,
-        cuda::DepthwiseConvKernels, cuda::ConvKernels,     cuda::CopyKernels,
-        cuda::GatherKernels,        cuda::IdentityKernels, cuda::MatMulKernels,
-        cuda::NormalizationKernels, cuda::PoolKernels,     cuda::MaxPoolKernels,
-        cuda::PowKernels,           cuda::QuantizeKernels, cuda::ReduceKernels,
-        cuda::ResizeKernels,        cuda::SoftmaxKernels,  cuda::StridedCopyKernels,
-        cuda::UnaryKernels,         cuda::VariadicKernels, cuda::WhereKernels,
+        cuda::ActivationKernels,    cuda::BinaryKernels,        cuda::CastKernels,
+        cuda::ClipKernels,          cuda::ConcatKernels,        cuda::PointwiseConvKernels,
+        cuda::DepthwiseConvKernels, cuda::ConvKernels,          cuda::ConvTransposeKernels,
+        cuda::CopyKernels,          cuda::GatherKernels,        cuda::IdentityKernels,
+        cuda::MatMulKernels,        cuda::NormalizationKernels, cuda::PoolKernels,
+        cuda::MaxPoolKernels,       cuda::PowKernels,           cuda::QuantizeKernels,
+        cuda::RecurrentKernels,     cuda::ReduceKernels,        cuda::ResizeKernels,
+        cuda::SoftmaxKernels,       cuda::StridedCopyKernels,   cuda::UnaryKernels,
+        cuda::VariadicKernels,      cuda::WhereKernels,
     };
     std::vector<KernelEntry> all;
     for (Family family : kFamilies) {

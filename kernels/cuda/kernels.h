@@ -23,6 +23,7 @@ KernelList CastKernels();
 KernelList ClipKernels();
 KernelList ConcatKernels();
 KernelList ConvKernels();
+KernelList ConvTransposeKernels();
 KernelList CopyKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList GatherKernels();
@@ -34,6 +35,7 @@ KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();
+KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();
 KernelList SoftmaxKernels();
