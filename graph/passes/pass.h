@@ -29,7 +29,7 @@ struct PassOptions {
   // parts give NaN.
   bool excess_precision = true;
   bool fuses_narrow_floats = false;  // the device has fused ops in floats of 16 bits
-  bool verify = true;  // the graph is verified after every pass
+  bool verify = true;                // the graph is verified after every pass
 };
 
 struct Pass {

@@ -1,4 +1,4 @@
-// What follows a product or a convolution, in one pass over its result.
+// The end of a product or a convolution, in one pass over its result.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -14,7 +14,7 @@ struct alignas(sizeof(T) * kCount) Pack {
   T elements[kCount];
 };
 
-// How many elements of each of the types a thread moves at once.
+// The number of elements of each of the types that a thread moves at once.
 template <typename... T>
 inline constexpr int kPackOf = static_cast<int>(16 / std::max({sizeof(T)...}));
 

@@ -23,7 +23,7 @@ const std::vector<ScaleCase>& Cases() {
   return kCases;
 }
 
-// Positive scales that are no powers of two.
+// Positive scales, of which few are powers of two.
 Tensor Scales(DType dtype, const Dims& dims) {
   Tensor scales(dtype, dims);
   DispatchDType(FloatTypes(), dtype, [&](auto tag) {

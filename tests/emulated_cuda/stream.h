@@ -15,7 +15,7 @@ struct Work {
   std::function<void()> run;
 };
 
-// What a stream holds back while it is captured.
+// The work that a stream holds back while it is captured.
 struct Capture {
   std::vector<Work> work;
   bool valid = true;
