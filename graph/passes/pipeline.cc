@@ -42,13 +42,10 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
     passes.push_back({"fuse_attention_mask", FuseAttentionMask});
     passes.push_back({"fuse_attention_layout", FuseAttentionLayout});
-    passes.push_back({"fuse_conv", FuseConv});
-    passes.push_back({"fuse_matmul", FuseMatMul});
-    passes.push_back({"fuse_add_normalization", FuseAddNormalization});
-  } else {
-    passes.push_back({"fuse_conv", FuseConv});
-    passes.push_back({"fuse_matmul", FuseMatMul});
   }
+  passes.push_back({"fuse_conv", FuseConv});
+  passes.push_back({"fuse_matmul", FuseMatMul});
+  if (provider == "cpu") passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});
   return passes;
