@@ -7,6 +7,7 @@
 #include "kernels/bind/activation.h"
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/epilogue.h"
+#include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernels.h"
 
 namespace onward::kernels::cuda {
@@ -67,9 +68,7 @@ class Conv : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     State* state = context.NewState<State>();
-    // A line is an image of one row.
-    const WindowAxis row = g.axes.size() == 1 ? WindowAxis{1, 1, 1, 1, 1, 0, 0} : g.axes[0];
-    state->geometry = {g.batch, g.channels, g.filters, g.group, {row, g.axes.back()}};
+    state->geometry = {g.batch, g.channels, g.filters, g.group, {RowsOf(g.axes), g.axes.back()}};
     context.SetOutput(0, g.output);
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     if (NumElements(g.output) == 0) return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/index_math.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/packs.cuh"
@@ -15,11 +16,6 @@
 
 namespace onward::kernels::cuda {
 namespace {
-
-// A line is an image of one row.
-WindowAxis RowsOf(const ConvGeometry& g) {
-  return g.axes.size() == 1 ? WindowAxis{1, 1, 1, 1, 1, 0, 0} : g.axes[0];
-}
 
 // The products [image][filter][tap row][tap column][row][column] of images of `pixels` elements
 // become y [image][filter][row][tap row][column][tap column].
@@ -115,7 +111,7 @@ class SideBySideConvTranspose : public Kernel {
     if (s->count == 0) return absl::OkStatus();
     if (g.axes.size() > 2) return absl::UnimplementedError("more than two spatial axes");
     if (g.batch > INT32_MAX) return absl::UnimplementedError("more than 2^31 - 1 images");
-    s->h = RowsOf(g);
+    s->h = RowsOf(g.axes);
     s->w = g.axes.back();
     s->filters = g.filters;
     Product& p = s->product;
@@ -249,8 +245,8 @@ class ConvTranspose : public Kernel {
     if (g.axes.size() > 2) return absl::UnimplementedError("more than two spatial axes");
     context.SetOutput(0, g.output);
     auto* plan = context.NewState<GatherPlan>();
-    *plan = {AxisOf(RowsOf(g)), AxisOf(g.axes.back()), NumElements(g.output),
-             g.group,           g.channels / g.group,  g.filters / g.group};
+    *plan = {AxisOf(RowsOf(g.axes)), AxisOf(g.axes.back()), NumElements(g.output), g.group,
+             g.channels / g.group,   g.filters / g.group};
     return absl::OkStatus();
   }
 

@@ -6,6 +6,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/epilogue.h"
+#include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/shapes/conv.h"
 
@@ -77,9 +78,9 @@ class DepthwiseConv : public Kernel {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     context.SetOutput(0, g.output);
-    const WindowAxis row = g.axes.size() == 1 ? WindowAxis{1, 1, 1, 1, 1, 0, 0} : g.axes[0];
     auto* windows = context.NewState<Windows>();
-    *windows = {row, g.axes.back(), g.filters, g.filters / g.channels, NumElements(g.output)};
+    *windows = {RowsOf(g.axes), g.axes.back(), g.filters, g.filters / g.channels,
+                NumElements(g.output)};
     for (const WindowAxis* axis : {&windows->h, &windows->w}) {
       constexpr int64_t kMost = int64_t{1} << 30;
       if (axis->input + axis->pad_begin + axis->pad_end > kMost || axis->extent() > kMost ||
