@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "onward/session.h"
+#include "tests/emulated_cuda/compared_session.h"
 #include "tests/emulated_cuda/device.h"
-#include "tests/support/kernel_runner.h"
-#include "tests/support/text_model.h"
 
 namespace onward::emulated_cuda {
 namespace {
@@ -19,17 +17,6 @@ constexpr char kModel[] =
     "a = MatMul (x, w) b = Softmax (a) c = MatMul (b, w) m = Hardmax (c)"
     "d = MatMul (m, w) e = Softmax (d) y = MatMul (e, w) }";
 
-std::unique_ptr<Session> SessionOn(const std::string& provider, const char* text = kModel) {
-  absl::StatusOr<Model> model = testing::ModelFromText(text);
-  EXPECT_TRUE(model.ok()) << model.status();
-  SessionOptions options;
-  options.provider = provider;
-  options.num_threads = 1;
-  auto session = Session::Create(*std::move(model), options);
-  EXPECT_TRUE(session.ok()) << session.status();
-  return session.ok() ? *std::move(session) : nullptr;
-}
-
 Session::Inputs InputsOf(int64_t rows, int64_t seed) {
   Tensor x(DType::kFloat32, {rows, 4});
   for (int64_t i = 0; i < x.num_elements(); ++i)
@@ -38,11 +25,7 @@ Session::Inputs InputsOf(int64_t rows, int64_t seed) {
 }
 
 void ExpectEqualRuns(Session& device, Session& host, int64_t rows, int64_t seed) {
-  const auto expected = host.Run(InputsOf(rows, seed)), actual = device.Run(InputsOf(rows, seed));
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  ASSERT_TRUE(actual.ok()) << actual.status();
-  EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 1e-5, 1e-5),
-            "");
+  ExpectEqualOutputs(device, host, InputsOf(rows, seed));
 }
 
 class GraphsTest : public ::testing::TestWithParam<Settings> {
@@ -52,21 +35,21 @@ class GraphsTest : public ::testing::TestWithParam<Settings> {
 };
 
 TEST_P(GraphsTest, EqualTheCpuForEveryInput) {
-  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (int64_t run = 0; run < 6; ++run) ExpectEqualRuns(*device, *host, 3, run);
   EXPECT_EQ(Counted().graph_launches, 2 * 5);
 }
 
 TEST_P(GraphsTest, AreMadeAnewForOtherShapes) {
-  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (const int64_t rows : {2, 2, 2, 7, 7, 7, 1, 2, 2, 2})
     ExpectEqualRuns(*device, *host, rows, rows);
 }
 
 TEST_P(GraphsTest, SteadyRunsMakeNothing) {
-  const auto device = SessionOn("cuda");
+  const auto device = SessionOn("cuda", kModel);
   ASSERT_NE(device, nullptr);
   for (int64_t run = 0; run < 2; ++run) ASSERT_TRUE(device->Run(InputsOf(3, run)).ok());
   ResetCounters();
@@ -83,7 +66,7 @@ TEST_P(GraphsTest, SteadyRunsMakeNothing) {
 }
 
 TEST_P(GraphsTest, ATraceSeesEachStep) {
-  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (int64_t run = 0; run < 3; ++run) ExpectEqualRuns(*device, *host, 3, run);
   Trace trace;
@@ -111,13 +94,13 @@ TEST_P(GraphsTest, StepsThatCopyFromTheHostAreNotRecorded) {
   EXPECT_EQ(Counted().graph_launches, 2 * 2) << "one before the Gather and one behind it";
 }
 
-// What a recording cannot hold runs as before.
+// Steps that cannot be recorded run as before.
 TEST_P(GraphsTest, FailedRecordingsLeaveRunsAsTheyWere) {
   for (const char* call : {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate",
                            "cublasLtMatmulDescCreate"}) {
     SCOPED_TRACE(call);
     Configure(GetParam());
-    const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+    const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
     ASSERT_TRUE(device->Run(InputsOf(3, 0)).ok());
     Settings settings = GetParam();
     settings.fail_call = call;
@@ -129,7 +112,7 @@ TEST_P(GraphsTest, FailedRecordingsLeaveRunsAsTheyWere) {
 }
 
 TEST_P(GraphsTest, AFailedStartNamesTheWorkAndTheNextRunIsRight) {
-  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
   for (int64_t run = 0; run < 2; ++run) ASSERT_TRUE(device->Run(InputsOf(3, run)).ok());
   Settings settings = GetParam();
   settings.fail_call = "cudaGraphLaunch";

@@ -8,6 +8,7 @@
 #include "executors/plan/place.h"
 #include "executors/provider.h"
 #include "onward/session.h"
+#include "tests/emulated_cuda/compared_session.h"
 #include "tests/emulated_cuda/device.h"
 #include "tests/support/kernel_runner.h"
 #include "tests/support/text_model.h"
@@ -30,17 +31,6 @@ constexpr char kModel[] =
     "y = If (c) <then_branch = t () => (float[n, 4, 9] p) { p = Neg (soft) },"
     "else_branch = e () => (float[n, 4, 9] q) { q = Exp (soft) }> }";
 
-std::unique_ptr<Session> SessionOn(const std::string& provider) {
-  absl::StatusOr<Model> model = testing::ModelFromText(kModel);
-  EXPECT_TRUE(model.ok()) << model.status();
-  SessionOptions options;
-  options.provider = provider;
-  options.num_threads = 1;
-  auto session = Session::Create(*std::move(model), options);
-  EXPECT_TRUE(session.ok()) << session.status();
-  return session.ok() ? *std::move(session) : nullptr;
-}
-
 Session::Inputs InputsOf(int64_t batch) {
   Tensor x(DType::kFloat32, {batch, 2, 8, 8});
   for (int64_t i = 0; i < x.num_elements(); ++i)
@@ -51,11 +41,7 @@ Session::Inputs InputsOf(int64_t batch) {
 }
 
 void ExpectEqualRuns(Session& device, Session& host, int64_t batch) {
-  const auto expected = host.Run(InputsOf(batch)), actual = device.Run(InputsOf(batch));
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  ASSERT_TRUE(actual.ok()) << actual.status();
-  EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 1e-5, 1e-5),
-            "");
+  ExpectEqualOutputs(device, host, InputsOf(batch));
 }
 
 class SessionsTest : public ::testing::TestWithParam<Settings> {
@@ -65,13 +51,13 @@ class SessionsTest : public ::testing::TestWithParam<Settings> {
 };
 
 TEST_P(SessionsTest, EqualTheCpu) {
-  const auto device = SessionOn("cuda"), host = SessionOn("cpu");
+  const auto device = SessionOn("cuda", kModel), host = SessionOn("cpu", kModel);
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (const int64_t batch : {1, 2, 5, 2, 1}) ExpectEqualRuns(*device, *host, batch);
 }
 
 TEST_P(SessionsTest, ALaterRunAsksNoHeuristicAndAllocatesNothing) {
-  const auto device = SessionOn("cuda");
+  const auto device = SessionOn("cuda", kModel);
   ASSERT_NE(device, nullptr);
   ASSERT_TRUE(device->Run(InputsOf(2)).ok());
   ResetCounters();
@@ -86,7 +72,7 @@ TEST_P(SessionsTest, ALaterRunAsksNoHeuristicAndAllocatesNothing) {
 TEST_P(SessionsTest, MemoryIsGivenBack) {
   const int64_t before = Counted().bytes;
   {
-    const auto device = SessionOn("cuda");
+    const auto device = SessionOn("cuda", kModel);
     ASSERT_TRUE(device->Run(InputsOf(3)).ok());
     EXPECT_GT(Counted().bytes, before);
   }
@@ -104,12 +90,12 @@ class FailingCallsTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FailingCallsTest, AreStatusesAndLaterRunsAreRight) {
   Configure({});
-  const auto host = SessionOn("cpu");
+  const auto host = SessionOn("cpu", kModel);
   int64_t failures = 0;
   for (int64_t at = 1; at <= 60; ++at) {
     SCOPED_TRACE(at);
     Configure({});
-    const auto device = SessionOn("cuda");
+    const auto device = SessionOn("cuda", kModel);
     ASSERT_NE(device, nullptr);
     Settings settings;
     settings.fail_call = GetParam();
