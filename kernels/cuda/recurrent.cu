@@ -15,7 +15,7 @@
 namespace onward::kernels::cuda {
 namespace {
 
-// What the kernels of one step read and write; a row is one sequence in one direction.
+// The operands of the kernels of one step; a row is one sequence in one direction.
 template <typename T>
 struct Step {
   RecurrentGeometry g;

@@ -77,7 +77,7 @@ NodeGraph GraphOf(const Case& one) {
           inputs};
 }
 
-// Of 16 bits, products and the states that they read are rounded at every step.
+// In 16 bits, products and the states that they read are rounded at every step.
 void ExpectCaseAsCpu(const Case& one) {
   const NodeGraph graph = GraphOf(one);
   ExpectAsCpu(graph.text, graph.inputs, 10 * ToleranceOf(one.dtype));
