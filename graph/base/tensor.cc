@@ -40,9 +40,11 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, DimsView dims) {
   return Wrap(dtype, dims, data, *std::move(buffer));
 }
 
-Tensor Tensor::Wrap(DType dtype, DimsView dims, void* data, std::shared_ptr<void> owner) {
+Tensor Tensor::Wrap(DType dtype, DimsView dims, void* data, std::shared_ptr<void> owner,
+                    Device device) {
   Tensor tensor;
   tensor.dtype_ = dtype;
+  tensor.device_ = device;
   tensor.dims_.assign(dims.begin(), dims.end());
   tensor.data_ = data;
   tensor.buffer_ = std::move(owner);

@@ -1,5 +1,6 @@
 // Tensors: dense row-major arrays. A Tensor shares its buffer between copies; a TensorView points
-// at memory it does not own.
+// at memory it does not own. The memory may lie on a device (device_tensor.h); functions that read
+// or write elements are for the host's.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "onward/device.h"
 #include "onward/dtype.h"
 #include "onward/shape.h"
 
@@ -52,9 +54,10 @@ class Tensor {
   // Validates dims (negative, overflow) and that the allocation succeeds: InvalidArgument,
   // ResourceExhausted.
   static absl::StatusOr<Tensor> Create(DType dtype, DimsView dims);
-  // A tensor on memory that `owner` keeps alive; `data` may be unaligned only if no kernel reads it
-  // in place.
-  static Tensor Wrap(DType dtype, DimsView dims, void* data, std::shared_ptr<void> owner);
+  // A tensor on memory of `device` that `owner` keeps alive; `data` may be unaligned only if no
+  // kernel reads it in place.
+  static Tensor Wrap(DType dtype, DimsView dims, void* data, std::shared_ptr<void> owner,
+                     Device device = {});
 
   template <typename T>
   static Tensor Of(DimsView dims, absl::Span<const T> values) {
@@ -91,6 +94,7 @@ class Tensor {
 
   bool empty() const { return dtype_ == DType::kUndefined; }  // holds no tensor at all
   DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
   DimsView dims() const { return dims_; }
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   int64_t num_elements() const { return NumElements(dims_); }
@@ -120,6 +124,7 @@ class Tensor {
 
  private:
   DType dtype_ = DType::kUndefined;
+  Device device_;
   Dims dims_;
   void* data_ = nullptr;
   std::shared_ptr<void> buffer_;
