@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
@@ -75,24 +74,10 @@ class GatherElements : public Kernel {
  public:
   explicit GatherElements(int64_t axis) : axis_(axis) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
-    const auto rank = static_cast<int64_t>(dims.size());
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-    bool fits = indices.size() == dims.size();
-    for (size_t i = 0; fits && i < dims.size(); ++i)
-      fits = i == static_cast<size_t>(axis) || indices[i] <= dims[i];
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
-                                                     " do not fit data of shape ",
-                                                     DimsString(dims)));
-    }
-    context.SetOutput(0, indices);
-    const Dims strides = Strides(dims);
-    *context.NewState<State>() = {axis, context.Keep<int64_t>(strides).data()};
-    return absl::OkStatus();
+    return BindGatherElements(context, axis_);
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<GatherElementsPlan>();
     const TensorView &data = context.input(0), &indices = context.input(1);
     const int64_t columns = indices.dims.back(), count = indices.num_elements();
     const int64_t dim = data.dim(state.axis);
@@ -111,13 +96,9 @@ class GatherElements : public Kernel {
   }
 
  private:
-  struct State {
-    int64_t axis = 0;
-    const int64_t* strides = nullptr;
-  };
   template <typename T>
-  static void GatherRow(const State& state, const TensorView& data, const TensorView& indices,
-                        int64_t row, const T* in, T* out, Fault& fault) {
+  static void GatherRow(const GatherElementsPlan& state, const TensorView& data,
+                        const TensorView& indices, int64_t row, const T* in, T* out, Fault& fault) {
     const int64_t last = data.rank() - 1, columns = indices.dims.back();
     const int64_t dim = data.dim(state.axis), stride = state.strides[state.axis];
     int64_t rest = row;
@@ -150,65 +131,36 @@ class GatherND : public Kernel {
  public:
   explicit GatherND(int64_t batch_dims) : batch_dims_(batch_dims) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
-    const auto rank = static_cast<int64_t>(dims.size());
-    const auto index_rank = static_cast<int64_t>(indices.size());
-    const int64_t depth = indices.empty() ? 0 : indices.back();
-    bool fits = index_rank >= 1 && rank >= 1 && batch_dims_ < std::min(rank, index_rank) &&
-                depth >= 1 && depth <= rank - batch_dims_;
-    for (int64_t i = 0; fits && i < batch_dims_; ++i)
-      fits = dims[static_cast<size_t>(i)] == indices[static_cast<size_t>(i)];
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
-                                                     " do not fit data of shape ", DimsString(dims),
-                                                     " with batch_dims ", batch_dims_));
-    }
-    Dims out(indices.begin(), indices.end() - 1);
-    out.insert(out.end(), dims.begin() + batch_dims_ + depth, dims.end());
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
-    context.SetOutput(0, out);
-    const Dims strides = Strides(dims);
-    *context.NewState<State>() = {depth,
-                                  NumElements(indices, batch_dims_, index_rank - 1),
-                                  NumElements(dims, batch_dims_, rank),
-                                  NumElements(dims, batch_dims_ + depth, rank),
-                                  NumElements(indices, 0, index_rank - 1),
-                                  context.Keep<int64_t>(strides).data() + batch_dims_};
-    return absl::OkStatus();
+    return BindGatherND(context, batch_dims_);
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
-    const TensorView &data = context.input(0), &indices = context.input(1);
+    const auto& state = context.state<GatherNDPlan>();
+    const TensorView& indices = context.input(1);
     Fault fault;
     if (state.inner > 0) {
-      DispatchElement(data.dtype, [&](auto tag) {
+      DispatchElement(context.input(0).dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const int64_t grain =
             std::max<int64_t>(1, std::min(CopyGrain<T>() / state.inner, int64_t{1} << 13));
         context.ParallelFor(state.rows, grain, [&](int64_t begin, int64_t end) {
           for (int64_t row = begin; row < end; ++row)
-            GatherRow(state, data, indices, row, context.in<T>(0), context.out<T>(0), fault);
+            GatherRow(state, indices, row, context.in<T>(0), context.out<T>(0), fault);
         });
       });
     }
     if (const int64_t at = fault.position(); at >= 0)
-      return BadIndex(indices, at, data.dim(batch_dims_ + at % state.depth));
+      return BadIndex(indices, at, state.dims[at % state.depth]);
     return absl::OkStatus();
   }
 
  private:
-  struct State {
-    int64_t depth = 0;  // numbers of one index
-    int64_t rows_per_batch = 0, batch_stride = 0, inner = 0, rows = 0;
-    const int64_t* strides = nullptr;
-  };
   template <typename T>
-  void GatherRow(const State& state, const TensorView& data, const TensorView& indices, int64_t row,
-                 const T* in, T* out, Fault& fault) const {
+  static void GatherRow(const GatherNDPlan& state, const TensorView& indices, int64_t row,
+                        const T* in, T* out, Fault& fault) {
     int64_t from = row / state.rows_per_batch * state.batch_stride;
     for (int64_t i = 0; i < state.depth; ++i) {
       const int64_t position = row * state.depth + i;
-      const int64_t at = Wrapped(indices.as<const int64_t>()[position], data.dim(batch_dims_ + i));
+      const int64_t at = Wrapped(indices.as<const int64_t>()[position], state.dims[i]);
       if (at < 0) return fault.Report(position);
       from += at * state.strides[i];
     }

@@ -1,6 +1,7 @@
 // MatMulInteger and QLinearMatMul. Zero points of A are per tensor or per row, those of B per
 // tensor or per column; so are the scales.
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/quantized_matmul.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/quantize_plan.h"
@@ -11,53 +12,10 @@
 namespace onward::kernels::cpu {
 namespace {
 
-struct ProductState {
-  int64_t m, n, k, batches;
-  absl::Span<int64_t> batch, a_strides, b_strides;
-};
-
-// One value per tensor, per row of A or per column of B (with or without its batch axes).
-absl::Status CheckCount(const char* name, DimsView dims, int64_t lines, int64_t all) {
-  const int64_t count = NumElements(dims);
-  if (count == 1 || count == lines || count == all) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(dims), ", must have 1 or ", lines, " elements"));
-}
-
-absl::StatusOr<ProductState> BindProduct(BindContext& context, int b_input) {
-  const DimsView a = context.input_dims(0), b = context.input_dims(b_input);
-  ONWARD_ASSIGN_OR_RETURN(const MatMulGeometry g, MatMulDims(a, b));
-  context.SetOutput(0, g.output);
-  return ProductState{g.m,
-                      g.n,
-                      g.k,
-                      g.num_batches(),
-                      context.Keep<int64_t>(g.batch),
-                      context.Keep<int64_t>(g.a_strides),
-                      context.Keep<int64_t>(g.b_strides)};
-}
-
-// Checks the input `index` that belongs to A or B.
-absl::Status CheckOperand(const BindContext& context, int index, const char* name, DimsView operand,
-                          bool is_a) {
-  if (!context.has_input(index)) return absl::OkStatus();
-  const size_t rank = operand.size();
-  if (is_a) {
-    const int64_t rows = rank < 2 ? 1 : operand[rank - 2];
-    const int64_t k = rank < 1 ? 1 : operand[rank - 1];
-    return CheckCount(name, context.input_dims(index), rows,
-                      k == 0 ? rows : NumElements(operand) / k);
-  }
-  const int64_t columns = rank < 2 ? 1 : operand[rank - 1];
-  const int64_t k = rank < 2 ? NumElements(operand) : operand[rank - 2];
-  return CheckCount(name, context.input_dims(index), columns,
-                    k == 0 ? columns : NumElements(operand) / k);
-}
-
 // Sums of (a - zero) * (b - zero), handed out row by row: store(a_line, b_line, to, columns, sums),
 // where a_line is the row among all of A's, b_line the first column among all of B's.
 template <typename Acc, typename Store>
-void Product(RunContext& context, const ProductState& s, const TensorView& b,
+void Product(RunContext& context, const QuantizedProduct& s, const TensorView& b,
              const TensorView& a_zero, const TensorView& b_zero, const Store& store) {
   const TensorView& a = context.input(0);
   const LineValues<Acc> a_zeros(a_zero), b_zeros(b_zero);
@@ -90,16 +48,10 @@ void Product(RunContext& context, const ProductState& s, const TensorView& b,
 
 class MatMulInteger : public Kernel {
  public:
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ProductState state, BindProduct(context, 1));
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 2, "a_zero_point", context.input_dims(0), true));
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 3, "b_zero_point", context.input_dims(1), false));
-    *context.NewState<ProductState>() = state;
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindMatMulInteger(context); }
   absl::Status Run(RunContext& context) const override {
     int32_t* y = context.out<int32_t>(0);
-    Product<uint32_t>(context, context.state<ProductState>(), context.input(1),
+    Product<uint32_t>(context, context.state<QuantizedProduct>(), context.input(1),
                       OptionalInput(context, 2), OptionalInput(context, 3),
                       [&](int64_t, int64_t, int64_t to, int64_t columns, const uint32_t* sums) {
                         for (int64_t j = 0; j < columns; ++j)
@@ -124,16 +76,14 @@ class QLinearMatMul : public Kernel {
   explicit QLinearMatMul(bool integers) : integers_(integers) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const ProductState state, BindProduct(context, 3));
+    ONWARD_RETURN_IF_ERROR(BindQuantizedProduct(context, 3));
     const DimsView a = context.input_dims(0), b = context.input_dims(3);
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 1, "a_scale", a, true));
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 2, "a_zero_point", a, true));
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 4, "b_scale", b, false));
-    ONWARD_RETURN_IF_ERROR(CheckOperand(context, 5, "b_zero_point", b, false));
-    ONWARD_RETURN_IF_ERROR(CheckCount("y_scale", context.input_dims(6), 1, 1));
-    ONWARD_RETURN_IF_ERROR(CheckCount("y_zero_point", context.input_dims(7), 1, 1));
-    *context.NewState<ProductState>() = state;
-    return absl::OkStatus();
+    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 1, "a_scale", a, true));
+    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 2, "a_zero_point", a, true));
+    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 4, "b_scale", b, false));
+    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 5, "b_zero_point", b, false));
+    ONWARD_RETURN_IF_ERROR(CheckOneValue(context, 6, "y_scale"));
+    return CheckOneValue(context, 7, "y_zero_point");
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -151,7 +101,7 @@ class QLinearMatMul : public Kernel {
     const LineValues<float> a_scales(context.input(1)), b_scales(context.input(4));
     const float y_scale = LineValues<float>(context.input(6))[0];
     const Requantizer to_output(context.output(0), context.input(7));
-    Product<Acc>(context, context.state<ProductState>(), context.input(3), context.input(2),
+    Product<Acc>(context, context.state<QuantizedProduct>(), context.input(3), context.input(2),
                  context.input(5),
                  [&](int64_t a_line, int64_t b_line, int64_t to, int64_t columns, const Acc* sums) {
                    for (int64_t j = 0; j < columns; ++j) {

@@ -1,8 +1,11 @@
 // ScatterElements, ScatterND, TensorScatter: updates written into a copy of the data.
+#include "kernels/bind/scatter.h"
+
 #include <atomic>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/tensor_scatter.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
@@ -98,15 +101,6 @@ class Scatter : public Kernel {
   explicit Scatter(Write write) : write_(write) {}
 
  protected:
-  static void CopyInto(BindContext& context) {
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 0);
-  }
-  static absl::Status DoNotFit(DimsView data, DimsView indices, DimsView updates) {
-    return absl::InvalidArgumentError(absl::StrCat("indices of shape ", DimsString(indices),
-                                                   " and updates of shape ", DimsString(updates),
-                                                   " do not fit data of shape ", DimsString(data)));
-  }
   Write write_;
 };
 
@@ -116,21 +110,10 @@ class ScatterElements : public Scatter {
  public:
   ScatterElements(Write write, int64_t axis) : Scatter(write), axis_(axis) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
-    auto* state = context.NewState<State>();
-    ONWARD_ASSIGN_OR_RETURN(state->axis, NormalizeAxis(axis_, static_cast<int64_t>(dims.size())));
-    bool fits = indices.size() == dims.size() && context.input_dims(2) == indices;
-    for (size_t i = 0; fits && i < dims.size(); ++i)
-      fits = i == static_cast<size_t>(state->axis) || indices[i] <= dims[i];
-    if (!fits) return DoNotFit(dims, indices, context.input_dims(2));
-    const Dims strides = Strides(dims), index_strides = Strides(indices);
-    state->strides = context.Keep<int64_t>(strides).data();
-    state->index_strides = context.Keep<int64_t>(index_strides).data();
-    CopyInto(context);
-    return absl::OkStatus();
+    return BindScatterElements(context, axis_);
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<ScatterElementsPlan>();
     const TensorView& indices = context.input(1);
     CopyElements(context.input(0), context.output(0));
     const int64_t count = indices.num_elements();
@@ -150,13 +133,8 @@ class ScatterElements : public Scatter {
   }
 
  private:
-  struct State {
-    int64_t axis = 0;
-    const int64_t* strides = nullptr;
-    const int64_t* index_strides = nullptr;
-  };
   // Returns the position of a bad index, -1 when all are good.
-  int64_t WriteLine(const RunContext& context, const State& state, int64_t line,
+  int64_t WriteLine(const RunContext& context, const ScatterElementsPlan& state, int64_t line,
                     int64_t length) const {
     const TensorView& indices = context.input(1);
     int64_t position = 0, base = 0, rest = line;
@@ -182,25 +160,9 @@ class ScatterElements : public Scatter {
 class ScatterND : public Scatter {
  public:
   using Scatter::Scatter;
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0), indices = context.input_dims(1);
-    const DimsView updates = context.input_dims(2);
-    const int64_t depth = indices.empty() ? -1 : indices.back();
-    if (depth < 0 || depth > static_cast<int64_t>(dims.size()))
-      return DoNotFit(dims, indices, updates);
-    Dims wanted(indices.begin(), indices.end() - 1);
-    wanted.insert(wanted.end(), dims.begin() + depth, dims.end());
-    if (updates != DimsView(wanted)) return DoNotFit(dims, indices, updates);
-    const Dims strides = Strides(dims);
-    *context.NewState<State>() = {depth,
-                                  NumElements(indices, 0, static_cast<int64_t>(indices.size()) - 1),
-                                  NumElements(dims, depth, static_cast<int64_t>(dims.size())),
-                                  context.Keep<int64_t>(strides).data()};
-    CopyInto(context);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindScatterND(context); }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<ScatterNDPlan>();
     const TensorView &data = context.input(0), &indices = context.input(1);
     for (int64_t i = 0; i < state.rows * state.depth; ++i) {
       const int64_t index = indices.as<int64_t>()[i], dim = data.dim(i % state.depth);
@@ -224,10 +186,6 @@ class ScatterND : public Scatter {
 
  private:
   static constexpr int64_t kInnerGrain = 1 << 13;
-  struct State {
-    int64_t depth = 0, rows = 0, inner = 0;
-    const int64_t* strides = nullptr;
-  };
 };
 
 // Writes a stretch of new positions into a cache, at each batch entry's own place.
@@ -235,29 +193,11 @@ class TensorScatter : public Kernel {
  public:
   TensorScatter(int64_t axis, bool circular) : axis_(axis), circular_(circular) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView cache = context.input_dims(0), update = context.input_dims(1);
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(axis_, static_cast<int64_t>(cache.size())));
-    bool fits = axis > 0 && update.size() == cache.size();
-    for (size_t i = 0; fits && i < cache.size(); ++i)
-      fits = i == static_cast<size_t>(axis) ? update[i] <= cache[i] : update[i] == cache[i];
-    if (context.has_input(2)) fits = fits && context.input_dims(2) == DimsView(cache.data(), 1);
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("update of shape ", DimsString(update),
-                                                     " does not fit a cache of shape ",
-                                                     DimsString(cache), " along axis ", axis));
-    }
-    const auto rank = static_cast<int64_t>(cache.size());
-    *context.NewState<State>() = {NumElements(cache, 1, axis), cache[static_cast<size_t>(axis)],
-                                  update[static_cast<size_t>(axis)],
-                                  NumElements(cache, axis + 1, rank)};
-    context.SetOutput(0, cache);
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
+    return BindTensorScatter(context, axis_);
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
-    const int64_t batch = context.input(0).dim(0);
+    const auto& state = context.state<TensorScatterSizes>();
+    const int64_t batch = state.batch;
     const int64_t* starts = context.has_input(2) ? context.in<int64_t>(2) : nullptr;
     for (int64_t b = 0; starts != nullptr && b < batch; ++b) {
       const int64_t last = circular_ ? state.dim - 1 : state.dim - state.steps;
@@ -290,9 +230,6 @@ class TensorScatter : public Kernel {
   }
 
  private:
-  struct State {
-    int64_t outer = 0, dim = 0, steps = 0, inner = 0;
-  };
   int64_t axis_;
   bool circular_;
 };
@@ -308,11 +245,9 @@ Made MakeScatterND(const NodeSpec& spec) {
 }
 
 Made MakeTensorScatter(const NodeSpec& spec) {
-  const std::string mode = spec.attributes().String("mode", "linear");
-  if (mode != "linear" && mode != "circular")
-    return absl::InvalidArgumentError(absl::StrCat("mode is '", mode, "', not linear or circular"));
+  ONWARD_ASSIGN_OR_RETURN(const bool circular, IsCircular(spec));
   return UnpackedWhereNeeded(
-      spec, std::make_unique<TensorScatter>(spec.attributes().Int("axis", -2), mode == "circular"));
+      spec, std::make_unique<TensorScatter>(spec.attributes().Int("axis", -2), circular));
 }
 
 constexpr KernelEntry kKernels[] = {
