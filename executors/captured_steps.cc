@@ -8,48 +8,78 @@ namespace {
 // A graph of one or two kernels costs as much to start as the kernels.
 constexpr int kLeastSteps = 3;
 
-bool HasFixedAddresses(const Program& program, const Binding& binding, const Step& step) {
-  const auto fixed = [&](int32_t slot) {
-    if (slot < 0) return true;
-    const SlotPlan::Place place = binding.slots[static_cast<size_t>(slot)].place;
-    return place == SlotPlan::Place::kConstant ||
-           (place == SlotPlan::Place::kArena &&
-            program.slots[static_cast<size_t>(slot)].device == step.device);
-  };
-  const absl::Span<const int32_t> inputs = program.step_inputs(step);
-  const absl::Span<const int32_t> outputs = program.step_outputs(step);
-  return std::all_of(inputs.begin(), inputs.end(), fixed) &&
-         std::all_of(outputs.begin(), outputs.end(), fixed);
-}
+class Finder {
+ public:
+  Finder(const Program& program, const Binding& binding) : program_(program), binding_(binding) {}
+
+  std::vector<CapturedSteps> Find() {
+    const auto num_steps = static_cast<int32_t>(program_.steps.size());
+    for (int32_t s = 0; s < num_steps; ++s) {
+      const Step& step = program_.steps[static_cast<size_t>(s)];
+      const StepPlan::Mode mode = binding_.steps[static_cast<size_t>(s)].mode;
+      if (mode == StepPlan::Mode::kSkip) continue;
+      const bool capturable = mode == StepPlan::Mode::kRun &&
+                              !program_.providers[step.device]->is_host() &&
+                              !step.kernel->copies_host_memory() && HasLastingAddresses(step);
+      if (!capturable) {
+        Finish(s);
+        continue;
+      }
+      if (works_++ == 0) range_.begin = s;
+      AddCallers(step);
+    }
+    Finish(num_steps);
+    return std::move(found_);
+  }
+
+ private:
+  using Place = SlotPlan::Place;
+
+  Place PlaceOf(int32_t slot) const { return binding_.slots[static_cast<size_t>(slot)].place; }
+  bool IsCallers(int32_t slot) const {
+    return PlaceOf(slot) == Place::kInput || PlaceOf(slot) == Place::kOutput;
+  }
+
+  // Returns whether the step uses no memory that is another one in each run.
+  bool HasLastingAddresses(const Step& step) const {
+    const auto lasts = [&](int32_t slot) {
+      if (slot < 0 || PlaceOf(slot) == Place::kConstant) return true;
+      return (PlaceOf(slot) == Place::kArena || IsCallers(slot)) &&
+             program_.slots[static_cast<size_t>(slot)].device == step.device;
+    };
+    const absl::Span<const int32_t> inputs = program_.step_inputs(step);
+    const absl::Span<const int32_t> outputs = program_.step_outputs(step);
+    return std::all_of(inputs.begin(), inputs.end(), lasts) &&
+           std::all_of(outputs.begin(), outputs.end(), lasts);
+  }
+
+  void AddCallers(const Step& step) {
+    for (const auto& slots : {program_.step_inputs(step), program_.step_outputs(step)}) {
+      for (const int32_t slot : slots) {
+        if (slot >= 0 && IsCallers(slot)) range_.callers.push_back(slot);
+      }
+    }
+  }
+
+  void Finish(int32_t end) {
+    range_.end = end;
+    if (works_ >= kLeastSteps) found_.push_back(std::move(range_));
+    range_ = CapturedSteps();
+    works_ = 0;
+  }
+
+  const Program& program_;
+  const Binding& binding_;
+  CapturedSteps range_;  // begun, and not finished
+  int works_ = 0;        // of it
+  std::vector<CapturedSteps> found_;
+};
 
 }  // namespace
 
 std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding) {
-  std::vector<CapturedSteps> found;
-  if (program.providers.size() == 1) return found;  // the host's
-  const auto num_steps = static_cast<int32_t>(program.steps.size());
-  CapturedSteps range;
-  int works = 0;
-  const auto finish = [&](int32_t end) {
-    range.end = end;
-    if (works >= kLeastSteps) found.push_back(range);
-    works = 0;
-  };
-  for (int32_t s = 0; s < num_steps; ++s) {
-    const Step& step = program.steps[static_cast<size_t>(s)];
-    const StepPlan::Mode mode = binding.steps[static_cast<size_t>(s)].mode;
-    if (mode == StepPlan::Mode::kSkip) continue;
-    const bool capturable =
-        mode == StepPlan::Mode::kRun && !program.providers[step.device]->is_host() &&
-        !step.kernel->copies_host_memory() && HasFixedAddresses(program, binding, step);
-    if (!capturable) {
-      finish(s);
-      continue;
-    }
-    if (works++ == 0) range.begin = s;
-  }
-  finish(num_steps);
-  return found;
+  if (program.providers.size() == 1) return {};  // the host's
+  return Finder(program, binding).Find();
 }
 
 }  // namespace onward::executors

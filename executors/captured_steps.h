@@ -14,13 +14,15 @@ namespace onward::executors {
 struct CapturedSteps {
   int32_t begin = 0;
   int32_t end = 0;
-  std::shared_ptr<void> graph = nullptr;  // null: not recorded
-  bool refused = false;                   // the provider could not record them
+  std::vector<int32_t> callers = {};       // slots that they use in callers' memory
+  std::shared_ptr<void> graph = nullptr;   // null: not recorded
+  bool refused = false;                    // the provider could not record them
+  std::vector<const void*> recorded = {};  // where `callers` lay when `graph` was recorded
+  std::vector<const void*> last = {};      // and in the last run
 };
 
 // The ranges of steps that can be recorded: those on a device that copy nothing from or to the host
-// and read and write nothing but constants and their device's arena, which lie at the same
-// addresses in every run of the binding.
+// and read and write nothing but constants, their device's arena and callers' memory there.
 // In order; ranges too short to be worth it are left out.
 std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "executors/compile_program.h"
+#include "executors/device_tensor.h"
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"
@@ -79,6 +80,8 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   };
   ONWARD_RETURN_IF_ERROR(expand(graph));
   ONWARD_RETURN_IF_ERROR(InferGraph(graph));
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<std::string> device_values,
+                          DeviceValuesOf(graph, options.device_values));
   int budget = PatchBudget(options.stop_after_patches);
   PassOptions pass_options;
   pass_options.excess_precision = options.precision != Precision::kStrict;
@@ -97,7 +100,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
                           RunPasses(graph, hooks.late_passes, pass_options, budget));
   compiled.passes.insert(compiled.passes.end(), late.begin(), late.end());
   if (!provider->is_host()) {
-    ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options));
+    ONWARD_RETURN_IF_ERROR(Place(graph, *provider, kernel_options, device_values));
     if (const std::string nodes = HostNodesText(graph); !nodes.empty()) {
       WriteLog(options.log, LogLevel::kNews, "session",
                absl::StrCat("nodes that run on the cpu, not on ", std::string(provider->name()),
@@ -105,7 +108,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     }
   }
   ONWARD_ASSIGN_OR_RETURN(compiled.program,
-                          CompileProgram(std::move(graph), options, kernel_options));
+                          CompileProgram(std::move(graph), options, kernel_options, device_values));
   return compiled;
 }
 

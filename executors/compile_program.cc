@@ -1,5 +1,6 @@
 #include "executors/compile_program.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,8 @@ class Compiler {
   Compiler(const SessionOptions& options, const KernelOptions& kernel_options)
       : options_(options), kernel_options_(kernel_options) {}
 
-  absl::StatusOr<std::shared_ptr<const Program>> Compile(Graph graph) {
+  absl::StatusOr<std::shared_ptr<const Program>> Compile(
+      Graph graph, const std::vector<std::string>& device_values) {
     auto program = std::make_shared<Program>();
     program->providers = {&CpuProvider()};
     if (options_.provider != "cpu") {
@@ -31,6 +33,12 @@ class Compiler {
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
+    for (const ValueId id : program->graph.inputs()) {
+      const bool moved =
+          std::count(device_values.begin(), device_values.end(), program->graph.value(id).name) > 0;
+      if (moved && program->providers.size() > 1)
+        program->slots[static_cast<size_t>(id.index)].device = 1;
+    }
     if (!options_.plan_only) ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
     return std::shared_ptr<const Program>(std::move(program));
   }
@@ -69,7 +77,7 @@ class Compiler {
     for (Subgraph& subgraph : node.subgraphs) {
       Compiler inner(options_, kernel_options_);
       ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<const Program> body,
-                              inner.Compile(std::move(*subgraph.graph)));
+                              inner.Compile(std::move(*subgraph.graph), {}));
       *subgraph.graph = body->graph;
       spec.AddBody(subgraph.attribute, MakeBody(std::move(body)));
     }
@@ -200,8 +208,8 @@ class Compiler {
           const ExecutionProvider& provider = *program.providers[step.device];
           const int64_t bytes = source.constant.byte_size();
           ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider.Allocate(bytes));
-          ONWARD_RETURN_IF_ERROR(
-              provider.Copy(memory.get(), source.constant.raw_data(), bytes, false, nullptr));
+          ONWARD_RETURN_IF_ERROR(provider.Copy(memory.get(), source.constant.raw_data(), bytes,
+                                               CopyKind::kToDevice, nullptr));
           Slot slot = source;
           slot.device = step.device;
           void* data = memory.get();
@@ -225,10 +233,10 @@ class Compiler {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
-                                                              const SessionOptions& options,
-                                                              const KernelOptions& kernel_options) {
-  return Compiler(options, kernel_options).Compile(std::move(graph));
+absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(
+    Graph graph, const SessionOptions& options, const KernelOptions& kernel_options,
+    const std::vector<std::string>& device_values) {
+  return Compiler(options, kernel_options).Compile(std::move(graph), device_values);
 }
 
 }  // namespace onward::executors

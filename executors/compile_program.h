@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "executors/plan/program.h"
@@ -12,9 +14,10 @@
 namespace onward::executors {
 
 // Chooses a kernel per node and compiles subgraphs. Unimplemented lists every node that no kernel
-// takes, with the refusals.
-absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(Graph graph,
-                                                              const SessionOptions& options,
-                                                              const KernelOptions& kernel_options);
+// takes, with the refusals. `device_values`: the inputs and outputs that lie on the provider's
+// device, by name.
+absl::StatusOr<std::shared_ptr<const Program>> CompileProgram(
+    Graph graph, const SessionOptions& options, const KernelOptions& kernel_options,
+    const std::vector<std::string>& device_values);
 
 }  // namespace onward::executors

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "executors/check_inputs.h"
 #include "executors/create_session.h"
+#include "executors/device_tensor.h"
 #include "executors/plan/bind_program.h"
 #include "graph/infer/dim_names.h"
 #include "onward/status.h"
@@ -28,17 +29,18 @@ SlotValue SlotOf(const Value& value) {
 }
 
 // Keeps the output's tensor if it fits and is nobody else's, else replaces it.
-absl::Status MakeRoom(DType dtype, DimsView dims, absl::Span<const SlotValue> inputs,
-                      Value& output) {
+absl::Status MakeRoom(const ExecutionProvider& provider, DType dtype, DimsView dims,
+                      absl::Span<const SlotValue> inputs, Value& output) {
   if (output.is_tensor()) {
     const Tensor& tensor = output.tensor();
     const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const SlotValue& input) {
       return input.tensor.data == tensor.raw_data();
     });
-    if (tensor.dtype() == dtype && tensor.dims() == dims && tensor.unique() && !is_input)
+    if (tensor.dtype() == dtype && tensor.dims() == dims && tensor.unique() && !is_input &&
+        tensor.device() == provider.device())
       return absl::OkStatus();
   }
-  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, dims));
+  ONWARD_ASSIGN_OR_RETURN(Tensor tensor, NewTensor(provider, dtype, dims));
   output = Value(std::move(tensor));
   return absl::OkStatus();
 }
@@ -141,7 +143,9 @@ absl::Status CompiledSession::RunChecked(absl::Span<const Value> inputs, absl::S
                                                    outputs_.size(), " outputs, got ", inputs.size(),
                                                    " and ", outputs.size()));
   }
-  ONWARD_ASSIGN_OR_RETURN(const InputSlots slots, CheckedSlots(inputs));
+  ONWARD_ASSIGN_OR_RETURN(InputSlots slots, CheckedSlots(inputs));
+  std::vector<Tensor> moved;
+  ONWARD_RETURN_IF_ERROR(MoveInputs(inputs, slots, moved));
   ONWARD_ASSIGN_OR_RETURN(Bound bound, FindBinding(slots));
   std::unique_ptr<RunState> state = TakeState(*bound.plan, options.priority);
   const absl::Status status = RunIn(*state, bound, slots, outputs, options);
@@ -189,6 +193,22 @@ absl::StatusOr<CompiledSession::InputSlots> CompiledSession::CheckedSlots(
   return slots;
 }
 
+absl::Status CompiledSession::MoveInputs(absl::Span<const Value> inputs, InputSlots& slots,
+                                         std::vector<Tensor>& moved) const {
+  const Program& program = *plan_.program;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].object != nullptr) continue;
+    const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i])];
+    const ExecutionProvider& provider = *program.providers[slot.device];
+    const Tensor& given = inputs[i].is_tensor() ? inputs[i].tensor() : slot.constant;
+    if (given.device() == provider.device()) continue;
+    ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ToDevice(given, provider.name()));
+    slots[i].tensor.data = tensor.raw_mutable_data();
+    moved.push_back(std::move(tensor));
+  }
+  return absl::OkStatus();
+}
+
 PlannedMemory CompiledSession::MemoryOf(const Program& program, const Binding& bound) const {
   PlannedMemory memory;
   for (const int64_t arena : bound.arena_bytes) memory.arena += arena;
@@ -221,13 +241,16 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
     if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
       continue;
     const TensorView& view = bound.values[slot].tensor;
-    if (!IsUpdatedInPlace(bound, i, slots, outputs[i]))
-      ONWARD_RETURN_IF_ERROR(MakeRoom(view.dtype, view.dims, slots, outputs[i]));
+    if (!IsUpdatedInPlace(bound, i, slots, outputs[i])) {
+      const ExecutionProvider& provider = *program.providers[program.slots[slot].device];
+      ONWARD_RETURN_IF_ERROR(MakeRoom(provider, view.dtype, view.dims, slots, outputs[i]));
+    }
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
   state.SetTrace(TraceOf(options));
   ONWARD_RETURN_IF_ERROR(state.Run(NumberOf(options), &options));
-  return CopyOutputs(state, bound, slots, outputs);
+  ONWARD_RETURN_IF_ERROR(CopyOutputs(state, found, slots, outputs));
+  return state.Finish();
 }
 
 uint64_t CompiledSession::NumberOf(const RunOptions& options) {
@@ -244,17 +267,26 @@ Trace* CompiledSession::TraceOf(const RunOptions& options) {
   return recorded ? &profile_ : nullptr;
 }
 
-absl::Status CompiledSession::CopyOutputs(const RunState& state, const Binding& bound,
+absl::Status CompiledSession::CopyOutputs(RunState& state, const Bound& bound,
                                           absl::Span<const SlotValue> slots,
                                           absl::Span<Value> outputs) {
-  for (int32_t index : bound.copied_outputs) {
+  const Program& program = *bound.plan->program;
+  for (int32_t index : bound.binding->copied_outputs) {
     const SlotValue& result = state.result(index);
     Value& output = outputs[static_cast<size_t>(index)];
     if (result.object != nullptr) {
       output = *result.object;
-    } else {
-      ONWARD_RETURN_IF_ERROR(MakeRoom(result.tensor.dtype, result.tensor.dims, slots, output));
+      continue;
+    }
+    const int32_t slot = program.outputs[static_cast<size_t>(index)];
+    const ExecutionProvider& provider =
+        *program.providers[program.slots[static_cast<size_t>(slot)].device];
+    ONWARD_RETURN_IF_ERROR(
+        MakeRoom(provider, result.tensor.dtype, result.tensor.dims, slots, output));
+    if (provider.is_host()) {
       CopyElements(result.tensor, output.tensor().view());
+    } else {
+      ONWARD_RETURN_IF_ERROR(state.CopyOnDevice(index, output.tensor().view().data));
     }
   }
   return absl::OkStatus();

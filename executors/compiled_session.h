@@ -74,6 +74,9 @@ class CompiledSession : public Session {
                           const RunOptions& options);
   // The inputs by position, with their defaults where none is given, checked against the model.
   absl::StatusOr<InputSlots> CheckedSlots(absl::Span<const Value> inputs) const;
+  // Copies inputs that are not where the program reads them to tensors of `moved`.
+  absl::Status MoveInputs(absl::Span<const Value> inputs, InputSlots& slots,
+                          std::vector<Tensor>& moved) const;
   PlannedMemory MemoryOf(const Program& program, const Binding& bound) const;
   absl::Status RunIn(RunState& state, const Bound& found, absl::Span<const SlotValue> slots,
                      absl::Span<Value> outputs, const RunOptions& options);
@@ -82,8 +85,8 @@ class CompiledSession : public Session {
   // The trace that records a run with these options; null: none does.
   Trace* TraceOf(const RunOptions& options);
   // Outputs that no step wrote into the caller's memory.
-  absl::Status CopyOutputs(const RunState& state, const Binding& bound,
-                           absl::Span<const SlotValue> slots, absl::Span<Value> outputs);
+  absl::Status CopyOutputs(RunState& state, const Bound& bound, absl::Span<const SlotValue> slots,
+                           absl::Span<Value> outputs);
   // Returns whether the caller gives one tensor as the state and as the output that updates it, and
   // the program may write the one over the other.
   bool IsUpdatedInPlace(const Binding& bound, size_t output, absl::Span<const SlotValue> inputs,

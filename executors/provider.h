@@ -11,6 +11,8 @@
 
 namespace onward::executors {
 
+enum class CopyKind { kToDevice, kToHost, kOnDevice };
+
 class ExecutionProvider {
  public:
   virtual ~ExecutionProvider() = default;
@@ -28,9 +30,16 @@ class ExecutionProvider {
   }
   // Returns whether its memory can be read by the host.
   virtual bool is_host() const { return false; }
+  // Where its memory lies.
+  virtual Device device() const { return {}; }
   // Copies between host and provider memory; null stream: synchronously.
-  virtual absl::Status Copy(void* to, const void* from, int64_t bytes, bool to_host,
+  virtual absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
                             void* stream) const = 0;
+  // Memory that host and device see. Null where all memory is the host's. Freed with the last
+  // reference.
+  virtual absl::StatusOr<std::shared_ptr<DeviceFault>> AllocateFault() const {
+    return std::shared_ptr<DeviceFault>();
+  }
   // Waits for what was put on the stream.
   virtual absl::Status Synchronize(void*) const { return absl::OkStatus(); }
   // Records what the calling thread puts on the stream, which is not done, until EndCapture. Only

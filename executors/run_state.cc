@@ -69,6 +69,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
       streams_.push_back(std::move(stream));
     }
   }
+  ONWARD_RETURN_IF_ERROR(PrepareDeviceWork());
   std::copy(binding_->values.begin(), binding_->values.end(), slots_.begin());
   for (auto& list : input_slots_) list.clear();
   for (auto& list : output_slots_) list.clear();
@@ -129,6 +130,13 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
         absl::StrCat("the run executes more nodes than the limit of ", top_->max_executed_nodes_,
                      " (SessionOptions::max_executed_nodes)"));
   }
+  const absl::Status status = RunAll();
+  if (!status.ok()) AbandonDeviceWork();
+  return status;
+}
+
+absl::Status RunState::RunAll() {
+  BeginDeviceWork();
   int32_t next = 0;
   // A trace and a watch look at each step.
   if (ran_ && trace_ == nullptr && top_->watch_ == nullptr) {
@@ -138,33 +146,8 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
       next = launched ? steps.end : steps.begin;
     }
   }
-  ONWARD_RETURN_IF_ERROR(RunSteps(next, num_steps));
+  ONWARD_RETURN_IF_ERROR(RunSteps(next, static_cast<int32_t>(program_.steps.size())));
   ran_ = true;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<bool> RunState::LaunchCaptured(CapturedSteps& steps) {
-  if (top_->options_ != nullptr) ONWARD_RETURN_IF_ERROR(top_->CheckEnd());
-  if (steps.refused) return false;
-  if (steps.graph == nullptr && !Capture(steps).ok()) {
-    steps.refused = true;  // an error of the steps themselves comes up again when they run
-    return false;
-  }
-  const Step& first = program_.steps[static_cast<size_t>(steps.begin)];
-  ONWARD_RETURN_IF_ERROR(Annotate(
-      program_.providers[first.device]->LaunchGraph(steps.graph.get(), stream()),
-      absl::StrCat("the recorded work from ", program_.graph.Describe(first.node), " on")));
-  return true;
-}
-
-absl::Status RunState::Capture(CapturedSteps& steps) {
-  const ExecutionProvider& provider =
-      *program_.providers[program_.steps[static_cast<size_t>(steps.begin)].device];
-  ONWARD_RETURN_IF_ERROR(provider.BeginCapture(stream()));
-  const absl::Status status = RunSteps(steps.begin, steps.end);
-  absl::StatusOr<std::shared_ptr<void>> graph = provider.EndCapture(stream());
-  ONWARD_RETURN_IF_ERROR(status);
-  ONWARD_ASSIGN_OR_RETURN(steps.graph, std::move(graph));
   return absl::OkStatus();
 }
 
@@ -289,7 +272,7 @@ absl::Status RunState::CopyBoundValue(int32_t result, const void* value) {
   const TensorView& to = slots_[static_cast<size_t>(result)].tensor;
   const ExecutionProvider& provider =
       *program_.providers[program_.slots[static_cast<size_t>(result)].device];
-  return provider.Copy(to.data, value, to.byte_size(), false, stream());
+  return provider.Copy(to.data, value, to.byte_size(), CopyKind::kToDevice, stream());
 }
 
 // Lets the output of a dynamic step live in the block of an input: any later reader of an alias, or

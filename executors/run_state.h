@@ -48,6 +48,11 @@ class RunState : public RunServices {
   // run; must outlive the run. Null: of a body, or nobody ends it.
   absl::Status Run(uint64_t run_index, const RunOptions* options = nullptr);
 
+  // Ends what Run left to the device, and fails where the device found a fault.
+  absl::Status Finish();
+  // Copies an output that lies on a device to `to` there, before Finish.
+  absl::Status CopyOnDevice(int32_t output, void* to);
+
   // An output as it stands after Run; valid until the next Prepare or Run.
   const SlotValue& result(int32_t index) const {
     return slots_[static_cast<size_t>(program_.outputs[static_cast<size_t>(index)])];
@@ -66,6 +71,7 @@ class RunState : public RunServices {
   // Counts this state's runs: what runs within one can tell it from another of equal index.
   uint64_t serial() const { return serial_; }
   void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
+  DeviceFaultSite device_fault() const override { return {fault_.get(), current_step_ + 1}; }
   std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
 
  private:
@@ -76,13 +82,19 @@ class RunState : public RunServices {
     Value value;  // strings, sequences, optionals, maps
   };
 
+  absl::Status RunAll();
   absl::Status CheckEnd() const;  // whether the options end the run now
   absl::Status RunSteps(int32_t begin, int32_t end);
   absl::Status RunStep(int32_t s, const StepPlan& plan);
   // Puts the recorded work of the steps on the stream, and records it first where that was not
-  // done. False: it cannot be recorded, and the steps have to run.
+  // done. False: it is not recorded, and the steps have to run.
   absl::StatusOr<bool> LaunchCaptured(CapturedSteps& steps);
   absl::Status Capture(CapturedSteps& steps);
+  // The callers' memory that the steps use.
+  std::vector<const void*> AddressesOf(const CapturedSteps& steps) const;
+  absl::Status PrepareDeviceWork();  // for the binding
+  void BeginDeviceWork();            // of a run
+  void AbandonDeviceWork();          // of a run that failed
   absl::Status ShowOutputs(int32_t s) const;
   std::vector<std::string> InputTypes(const Step& step) const;  // as TraceEvent has them
   absl::Status RunDynamic(int32_t s);
@@ -121,6 +133,9 @@ class RunState : public RunServices {
   std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
   std::vector<CapturedSteps> captured_;             // of the binding
+  std::shared_ptr<DeviceFault> fault_;              // of the run; null: no device
+  bool ends_on_device_ = false;  // no step waits for the device's last work in this binding
+  bool unfinished_ = false;      // nor did the run
   bool ran_ = false;  // with this binding: kernels are loaded, handles made, and it may be recorded
   std::vector<DynamicPool> pools_;
   StateArena step_arena_;  // state of the dynamic step that runs

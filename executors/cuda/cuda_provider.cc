@@ -2,6 +2,8 @@
 // session first asks for it, not when the program starts.
 #include <cuda_runtime.h>
 
+#include <new>
+
 #include "absl/strings/str_cat.h"
 #include "executors/provider.h"
 #include "kernels/cuda/kernels.h"
@@ -47,13 +49,26 @@ class Cuda : public ExecutionProvider {
                                  [](void* p) { cudaStreamDestroy(static_cast<cudaStream_t>(p)); });
   }
 
-  absl::Status Copy(void* to, const void* from, int64_t bytes, bool to_host,
+  Device device() const override { return {Device::Kind::kCuda, 0}; }
+
+  absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
                     void* stream) const override {
-    const auto kind = to_host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    const auto direction = kind == CopyKind::kToHost     ? cudaMemcpyDeviceToHost
+                           : kind == CopyKind::kToDevice ? cudaMemcpyHostToDevice
+                                                         : cudaMemcpyDeviceToDevice;
     if (stream == nullptr)
-      return kernels::cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
-    return kernels::cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
+      return kernels::cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), direction));
+    return kernels::cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), direction,
                                                    static_cast<cudaStream_t>(stream)));
+  }
+
+  // The host and the device have one address for it.
+  absl::StatusOr<std::shared_ptr<DeviceFault>> AllocateFault() const override {
+    void* memory = nullptr;
+    ONWARD_RETURN_IF_ERROR(
+        kernels::cuda::ToStatus(cudaHostAlloc(&memory, sizeof(DeviceFault), cudaHostAllocMapped)));
+    return std::shared_ptr<DeviceFault>(new (memory) DeviceFault(),
+                                        [](DeviceFault* p) { cudaFreeHost(p); });
   }
 
   absl::Status Synchronize(void* stream) const override {

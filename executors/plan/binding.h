@@ -55,6 +55,7 @@ struct Binding {
   std::vector<int32_t> over_input;  // per output: the input whose memory it may be written to, -1:
                                     // none; see FindUpdatesInPlace
   StateArena arena;
+  std::vector<std::shared_ptr<void>> sent;  // memory of known values on a device
   // Steps that see the same dims and values as in this binding took their state from it. It has no
   // base itself.
   std::shared_ptr<const Binding> base;

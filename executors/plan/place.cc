@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,31 +18,89 @@
 namespace onward::executors {
 namespace {
 
+// Constants are given to each side by the program, not by copies in the graph.
+bool IsMoved(const Graph& graph, ValueId input) {
+  return input.valid() && (!graph.is_constant(input) || graph.is_input(input));
+}
+
+// Dims are known everywhere: these ops read no elements.
+bool ReadsDimsOnly(const Node& node) { return node.Is("Shape") || node.Is("Size"); }
+
+bool IsSmall(const Type& type) {
+  constexpr int64_t kMost = 64;  // elements
+  const std::optional<Dims> dims = type.static_dims();
+  if (dims) return NumElements(*dims) <= kMost;
+  return type.is_tensor() && !IsFloating(type.dtype) && type.shape && type.shape->size() <= 1;
+}
+
+// The values that follow from dims alone. The host computes them, since they are known before a
+// run: shapes of what the device then makes. Large values are the device's all the same.
+class DimArithmetic {
+ public:
+  explicit DimArithmetic(const Graph& graph) : graph_(graph) {}
+
+  bool Includes(const Node& node) const {
+    if (!node.subgraphs.empty()) return false;
+    bool follows = ReadsDimsOnly(node);
+    if (!follows) {
+      for (const ValueId input : node.inputs) {
+        if (!IsMoved(graph_, input)) continue;
+        if (!Includes(input)) return false;
+        follows = true;
+      }
+    }
+    return follows && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+             return !output.valid() || IsSmall(graph_.type(output));
+           });
+  }
+  bool Includes(ValueId value) const { return values_.count(value.index) > 0; }
+  void Add(const Node& node) {
+    for (const ValueId output : node.outputs) {
+      if (output.valid()) values_.insert(output.index);
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  std::set<int32_t> values_;
+};
+
 class Placer {
  public:
-  Placer(Graph& graph, const ExecutionProvider& device, const KernelOptions& options)
+  Placer(Graph& graph, const ExecutionProvider& device, const KernelOptions& options,
+         const std::vector<std::string>& device_values)
       : graph_(graph),
         device_(device),
         options_(options),
+        device_values_(device_values),
         on_device_(static_cast<size_t>(graph.num_values()), false),
-        of_dims_(static_cast<size_t>(graph.num_values()), false) {}
+        of_dims_(graph) {}
 
   absl::Status Run() {
     ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.TopologicalOrder());
+    for (const ValueId input : graph_.inputs())
+      on_device_[static_cast<size_t>(input.index)] = LiesOnDevice(input);
     for (NodeId id : order) ONWARD_RETURN_IF_ERROR(PlaceNode(id));
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const ValueId output = graph_.outputs()[i];
-      if (on_device_[static_cast<size_t>(output.index)])
-        GraphEdit(graph_).SetOutput(static_cast<int>(i), OutputOnHost(output));
+      const bool on_device = LiesOnDevice(output);
+      if (on_device_[static_cast<size_t>(output.index)] != on_device)
+        GraphEdit(graph_).SetOutput(static_cast<int>(i), CopiedOutput(output, on_device));
     }
     return absl::OkStatus();
   }
 
  private:
+  // Of an input or output of the graph.
+  bool LiesOnDevice(ValueId id) const {
+    const std::string& name = graph_.value(id).name;
+    return std::count(device_values_.begin(), device_values_.end(), name) > 0;
+  }
+
   absl::Status PlaceNode(NodeId id) {
     uint64_t host_inputs = ~uint64_t{0}, host_outputs = ~uint64_t{0};
     bool device = false;
-    const bool is_dim_arithmetic = IsDimArithmetic(graph_.node(id));
+    const bool is_dim_arithmetic = of_dims_.Includes(graph_.node(id));
     if (graph_.node(id).subgraphs.empty() && !is_dim_arithmetic) {
       NodeSpec spec(graph_, id, options_);
       ONWARD_ASSIGN_OR_RETURN(const KernelChoice choice, ChooseKernel(device_, spec, false));
@@ -57,7 +117,7 @@ class Placer {
     const bool reads_dims_only = ReadsDimsOnly(graph_.node(id));
     for (size_t i = 0; i < inputs.size() && !reads_dims_only; ++i) {
       const ValueId input = inputs[i];
-      if (!IsMoved(input)) continue;
+      if (!IsMoved(graph_, input)) continue;
       const bool wants_device = device && !(i < 64 && host_inputs >> i & 1);
       if (wants_device != on_device_[static_cast<size_t>(input.index)]) {
         GraphEdit(graph_).SetInput(id, static_cast<int>(i), Copied(input, wants_device));
@@ -67,42 +127,10 @@ class Placer {
       if (!outputs[i].valid()) continue;
       const auto output = static_cast<size_t>(outputs[i].index);
       on_device_[output] = device && !(i < 64 && host_outputs >> i & 1);
-      of_dims_[output] = is_dim_arithmetic;
     }
+    if (is_dim_arithmetic) of_dims_.Add(graph_.node(id));
     CopyCaptures(id);
     return absl::OkStatus();
-  }
-
-  // The host computes what follows from dims alone, since it is known before a run: shapes of what
-  // the device then makes. Large values are the device's all the same.
-  bool IsDimArithmetic(const Node& node) const {
-    if (!node.subgraphs.empty()) return false;
-    bool follows = ReadsDimsOnly(node);
-    if (!follows) {
-      for (const ValueId input : node.inputs) {
-        if (!IsMoved(input)) continue;
-        if (!of_dims_[static_cast<size_t>(input.index)]) return false;
-        follows = true;
-      }
-    }
-    return follows && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-             return !output.valid() || IsSmall(graph_.type(output));
-           });
-  }
-
-  // Dims are known everywhere: these ops read no elements.
-  static bool ReadsDimsOnly(const Node& node) { return node.Is("Shape") || node.Is("Size"); }
-
-  // Constants are given to each side by the program, not by copies in the graph.
-  bool IsMoved(ValueId input) const {
-    return input.valid() && (!graph_.is_constant(input) || graph_.is_input(input));
-  }
-
-  static bool IsSmall(const Type& type) {
-    constexpr int64_t kMost = 64;  // elements
-    const std::optional<Dims> dims = type.static_dims();
-    if (dims) return NumElements(*dims) <= kMost;
-    return type.is_tensor() && !IsFloating(type.dtype) && type.shape && type.shape->size() <= 1;
   }
 
   // Bodies run on the host.
@@ -139,23 +167,25 @@ class Placer {
     node.provider = std::string(device_.name());
     GraphEdit(graph_).AddNode(std::move(node));
     on_device_.resize(static_cast<size_t>(graph_.num_values()), false);
-    of_dims_.resize(static_cast<size_t>(graph_.num_values()), false);
     on_device_[static_cast<size_t>(copy.index)] = to_device;
     return copy;
   }
 
-  // The graph output keeps its name: the device value is renamed.
-  ValueId OutputOnHost(ValueId output) {
-    const ValueId copy = AddCopy(output, graph_.value(output).name + "/on_host", false);
-    GraphEdit(graph_).MoveName(output, copy, "/on_device");
+  // The graph output keeps its name: the value that is copied is renamed.
+  ValueId CopiedOutput(ValueId output, bool to_device) {
+    const char *here = "/on_host", *there = "/on_device";
+    if (to_device) std::swap(here, there);
+    const ValueId copy = AddCopy(output, graph_.value(output).name + here, to_device);
+    GraphEdit(graph_).MoveName(output, copy, there);
     return copy;
   }
 
   Graph& graph_;
   const ExecutionProvider& device_;
   const KernelOptions& options_;
+  const std::vector<std::string>& device_values_;
   std::vector<bool> on_device_;
-  std::vector<bool> of_dims_;  // follows from dims alone, and was computed on the host
+  DimArithmetic of_dims_;
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
 };
 
@@ -165,14 +195,20 @@ bool IsCopy(const Node& node) { return node.Is("Copy", kOnwardDomain); }
 
 Crossings CountCrossings(const Graph& graph) {
   Crossings crossings;
-  for (const NodeId id : graph.node_ids()) {
+  DimArithmetic of_dims(graph);
+  const absl::StatusOr<std::vector<NodeId>> order = graph.TopologicalOrder();
+  if (!order.ok()) return crossings;
+  for (const NodeId id : *order) {
     const Node& node = graph.node(id);
-    if (!IsCopy(node)) continue;
+    if (!IsCopy(node)) {
+      if (node.provider == "cpu" && of_dims.Includes(node)) of_dims.Add(node);
+      continue;
+    }
     if (graph.is_input(node.inputs[0])) {
       ++crossings.inputs;
     } else if (graph.is_output(node.outputs[0])) {
       ++crossings.outputs;
-    } else {
+    } else if (!of_dims.Includes(node.inputs[0])) {
       ++crossings.within;
     }
   }
@@ -191,8 +227,9 @@ std::string HostNodesText(const Graph& graph) {
   return absl::StrJoin(sorted, ", ", absl::PairFormatter(" "));
 }
 
-absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options) {
-  return Placer(graph, device, options).Run();
+absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options,
+                   const std::vector<std::string>& device_values) {
+  return Placer(graph, device, options, device_values).Run();
 }
 
 }  // namespace onward::executors

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "executors/provider.h"
@@ -11,9 +12,10 @@
 namespace onward::executors {
 
 // Sets Node::provider to `device`'s name where it has a kernel that takes the node, else to "cpu";
-// subgraphs run on the host. Inputs and outputs of the graph are host values. Constants are copied
-// once, when the program is compiled.
-absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options);
+// subgraphs run on the host. Inputs and outputs of the graph are host values but for those whose
+// names are among `device_values`. Constants are copied once, when the program is compiled.
+absl::Status Place(Graph& graph, const ExecutionProvider& device, const KernelOptions& options,
+                   const std::vector<std::string>& device_values = {});
 
 // The values of a placed graph that Copy nodes bring from one side to the other.
 struct Crossings {
@@ -21,6 +23,7 @@ struct Crossings {
   int outputs = 0;
   int within = 0;  // others: each costs a run a wait for the device
 };
+// What follows from dims alone is sent once for a set of input shapes, and does not count.
 Crossings CountCrossings(const Graph& graph);
 
 // The nodes of a placed graph that run on the host, by op, as "Softmax 3, Gather 1"; "": there are

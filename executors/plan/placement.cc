@@ -50,11 +50,32 @@ class Sharing {
       return;
     }
     if (plan(result).in_place == 0) return;
+    // A graph output on a device may be a state's new value: see FindUpdatesInPlace.
+    const bool may_update = step.device > 0 && slot(result).is_output;
+    if (may_update && UpdatesInput(s, result)) return;
+    int32_t root = -1;
     for (size_t i = 0; i < operands.size() && i < 32; ++i) {
       if (!(plan(result).in_place >> i & 1) || !MayOverwrite(s, i, result)) continue;
-      Join(result, plan(operands[i]).root);
-      return;
+      const int32_t found = plan(operands[i]).root;
+      const bool updates = may_update && UpdatesInput(slot(found).first, found);
+      if (root < 0 || updates) root = found;
+      if (!may_update || updates) break;
     }
+    if (root >= 0) Join(result, root);
+  }
+
+  // True if step `s`, the last reader of an input of the graph, may write `result` over it.
+  bool UpdatesInput(int32_t s, int32_t result) {
+    const absl::Span<const int32_t> operands =
+        program_.step_inputs(program_.steps[static_cast<size_t>(s)]);
+    for (size_t i = 0; i < operands.size() && i < 32; ++i) {
+      if (!(plan(result).in_place >> i & 1) || operands[i] < 0) continue;
+      const int32_t root = plan(operands[i]).root;
+      if (plan(root).place == Place::kInput && last(root) == s &&
+          slot(root).device == slot(result).device && bytes(operands[i]) == bytes(result))
+        return true;
+    }
+    return false;
   }
 
   void ShareAlias(int32_t operand, int32_t result) {
@@ -103,7 +124,7 @@ class Sharing {
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       const int32_t output = program_.outputs[i], root = plan(output).root;
       if (plan(root).place == Place::kArena && plan(output).own == Place::kArena &&
-          slot(output).device == 0 && bytes(root) == bytes(output)) {
+          bytes(root) == bytes(output)) {
         plan(root).place = Place::kOutput;
         plan(root).external = static_cast<int32_t>(i);
       } else {

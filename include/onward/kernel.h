@@ -235,6 +235,19 @@ class BindContext {
   void* values_[4] = {};
 };
 
+// The first index of a run that a kernel on a device found to be out of range. The kernel computes
+// on without it; the run fails at its end, and names the node. Memory that host and device see.
+struct DeviceFault {
+  int32_t step = 0;                           // that found it, from 1 on; 0: none
+  int64_t position = 0, index = 0, size = 0;  // as BadIndex has them (kernels/bind/indices.h)
+};
+
+// Where the step that runs notes it.
+struct DeviceFaultSite {
+  DeviceFault* fault = nullptr;
+  int32_t step = 0;
+};
+
 // Services of the executor for a kernel while it runs; kept out of the hot path.
 class RunServices {
  public:
@@ -246,6 +259,7 @@ class RunServices {
   virtual uint64_t run_index() const = 0;  // counts runs of the session: the step of random streams
   virtual BatchSlice batch_slice() const { return {}; }
   virtual void* stream() const = 0;  // the provider's stream, null on CPU
+  virtual DeviceFaultSite device_fault() const { return {}; }
   // The state that a control-flow body keeps between its runs in this run state; empty at first.
   virtual std::shared_ptr<void>& body_state(const Body* body) = 0;
 };

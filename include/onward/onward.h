@@ -6,6 +6,7 @@
 #include "onward/counters.h"
 #include "onward/data_loader.h"
 #include "onward/dataset.h"
+#include "onward/device_tensor.h"
 #include "onward/export.h"
 #include "onward/generation.h"
 #include "onward/import.h"

@@ -38,6 +38,11 @@ struct SessionOptions {
   // The values that are computed, in place of the model's outputs: some of these, or others of its
   // graph by their names in the file. What only the rest needs is left out. Empty: all outputs.
   std::vector<std::string> outputs = {};
+  // Inputs and outputs, by name, that lie on the provider's device: these outputs stay there, and
+  // these inputs may be given there (one on the host is copied). What a caller passes from run to
+  // run, as caches of keys and values, then crosses in none. See device_tensor.h. "*": all tensors
+  // of numbers.
+  std::vector<std::string> device_values = {};
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
   // The number of runs whose memory is kept for later ones; the longest unused goes.
   int max_idle_runs = 16;

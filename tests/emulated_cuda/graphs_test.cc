@@ -80,9 +80,8 @@ TEST_P(GraphsTest, ATraceSeesEachStep) {
   EXPECT_EQ(Counted().graph_launches, 2);
 }
 
-// Indices that follow from dims are known before the run and lie on the host, from where Gather
-// sends them.
-TEST_P(GraphsTest, StepsThatCopyFromTheHostAreNotRecorded) {
+// Indices that follow from dims are known before the run and are sent once for these dims.
+TEST_P(GraphsTest, WhatFollowsFromDimsIsNotSentInEachRun) {
   const char* const model =
       "g (float[n, 4] x) => (float[m, 4] y) <int64 zero = {0}, int64 one = {1}> {"
       "s = Shape <end = 1> (x) n = Squeeze (s) r = Range (zero, n, one)"
@@ -91,7 +90,9 @@ TEST_P(GraphsTest, StepsThatCopyFromTheHostAreNotRecorded) {
   const auto device = SessionOn("cuda", model), host = SessionOn("cpu", model);
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (int64_t run = 0; run < 3; ++run) ExpectEqualRuns(*device, *host, 5, run);
-  EXPECT_EQ(Counted().graph_launches, 2 * 2) << "one before the Gather and one behind it";
+  EXPECT_EQ(Counted().graph_launches, 2);
+  EXPECT_EQ(Counted().copies_to_device, 1 + 3) << "the indices, and x in each run";
+  for (const int64_t rows : {7, 2, 7}) ExpectEqualRuns(*device, *host, rows, rows);
 }
 
 // Steps that cannot be recorded run as before.

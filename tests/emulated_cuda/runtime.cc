@@ -1,6 +1,7 @@
 // The CUDA runtime's functions that the provider calls, on the emulated device.
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/emulated_cuda/stream.h"
@@ -72,6 +73,19 @@ cudaError_t cudaFree(void* memory) {
   if (InvalidateCaptureOfThread()) return Remember(cudaErrorStreamCaptureUnsupported);
   ++GetState().counters.frees;
   return FreeDevice(memory);
+}
+
+cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
+  ENTER("cudaHostAlloc");
+  *memory = std::calloc(1, bytes);
+  return *memory != nullptr ? cudaSuccess : Remember(cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void* memory) {
+  ENTER("cudaFreeHost");
+  FinishAll();
+  std::free(memory);
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {

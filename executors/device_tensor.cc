@@ -1,0 +1,89 @@
+#include "executors/device_tensor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/checked.h"
+#include "graph/base/closest_name.h"
+#include "onward/status.h"
+
+namespace onward {
+
+absl::StatusOr<Tensor> ToHost(const Tensor& tensor) {
+  if (tensor.device().is_host()) return tensor;
+  ONWARD_ASSIGN_OR_RETURN(const executors::ExecutionProvider* provider,
+                          executors::FindProvider("cuda"));
+  ONWARD_ASSIGN_OR_RETURN(Tensor host, Tensor::Create(tensor.dtype(), tensor.dims()));
+  if (host.byte_size() == 0) return host;
+  ONWARD_RETURN_IF_ERROR(provider->Copy(host.raw_mutable_data(), tensor.raw_data(),
+                                        host.byte_size(), executors::CopyKind::kToHost, nullptr));
+  return host;
+}
+
+absl::StatusOr<Tensor> ToDevice(const Tensor& tensor, std::string_view name) {
+  ONWARD_ASSIGN_OR_RETURN(const executors::ExecutionProvider* provider,
+                          executors::FindProvider(name));
+  if (provider->device() == tensor.device()) return tensor;
+  ONWARD_ASSIGN_OR_RETURN(const Tensor host, ToHost(tensor));
+  if (provider->is_host()) return host;
+  ONWARD_ASSIGN_OR_RETURN(Tensor moved, executors::NewTensor(*provider, host.dtype(), host.dims()));
+  if (host.byte_size() == 0) return moved;
+  ONWARD_RETURN_IF_ERROR(provider->Copy(moved.raw_mutable_data(), host.raw_data(), host.byte_size(),
+                                        executors::CopyKind::kToDevice, nullptr));
+  // A copy from pageable memory may still be under way, and streams of runs do not wait for it.
+  ONWARD_RETURN_IF_ERROR(provider->Synchronize(nullptr));
+  return moved;
+}
+
+}  // namespace onward
+
+namespace onward::executors {
+
+absl::StatusOr<Tensor> NewTensor(const ExecutionProvider& provider, DType dtype, DimsView dims) {
+  if (provider.is_host()) return Tensor::Create(dtype, dims);
+  if (dtype == DType::kString)
+    return absl::InvalidArgumentError("strings lie on the host, not on a device");
+  ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(dtype, dims));
+  absl::StatusOr<std::shared_ptr<void>> memory = provider.Allocate(bytes);
+  if (!memory.ok())
+    return Annotate(memory.status(),
+                    absl::StrCat("a tensor of shape ", DimsString(dims), " on the device:"));
+  void* data = memory->get();
+  return Tensor::Wrap(dtype, dims, data, *std::move(memory), provider.device());
+}
+
+absl::StatusOr<std::vector<std::string>> DeviceValuesOf(const Graph& graph,
+                                                        const std::vector<std::string>& names) {
+  std::vector<ValueId> ids = graph.inputs();
+  ids.insert(ids.end(), graph.outputs().begin(), graph.outputs().end());
+  std::vector<std::string> known, meant;
+  for (const ValueId id : ids) known.push_back(graph.value(id).name);
+  const auto may_lie_there = [](const Type& type) {
+    return type.is_tensor() && type.dtype != DType::kString;
+  };
+  for (const std::string& name : names) {
+    if (name == "*") {
+      for (size_t i = 0; i < ids.size(); ++i) {
+        if (may_lie_there(graph.type(ids[i]))) meant.push_back(known[i]);
+      }
+      continue;
+    }
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", name, "' cannot stay on the device: the model has no such input or output",
+          DidYouMean(name, known), " (they are: ", absl::StrJoin(known, ", "), ")"));
+    }
+    const Type& type = graph.type(ids[static_cast<size_t>(found - known.begin())]);
+    if (!may_lie_there(type)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' cannot stay on the device: it is ", type.ToString(),
+                       ", and only tensors of numbers can"));
+    }
+    meant.push_back(name);
+  }
+  return meant;
+}
+
+}  // namespace onward::executors
