@@ -1,41 +1,37 @@
-// Gather: the indices are checked on the host, where an error can name one. Those that the graph
-// holds lie on the device, too; others are sent along.
+// Gather, GatherElements, GatherND. Indices lie on the device, where the kernels check them; those
+// that the graph holds are checked when they are bound.
 #include <optional>
 #include <utility>
 
 #include "kernels/bind/gather.h"
 #include "kernels/bind/indices.h"
+#include "kernels/cuda/chunks.cuh"
+#include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
 
+cudaStream_t StreamOf(const RunContext& context) {
+  return static_cast<cudaStream_t>(context.services()->stream());
+}
+
 // Rows of `inner` chunks; see GatherSizes.
 template <typename Chunk, typename Index>
-__global__ void GatherRows(const Chunk* data, const Index* indices, Chunk* out, GatherSizes sizes) {
+__global__ void GatherRows(const Chunk* data, const Index* indices, Chunk* out, GatherSizes sizes,
+                           DeviceFaultSite fault) {
   const int64_t all = sizes.outer * sizes.count * sizes.inner;
   for (int64_t i = GlobalIndex(); i < all; i += GlobalSize()) {
     const int64_t row = i / sizes.inner, outer = row / sizes.count;
-    const int64_t index = indices[row - outer * sizes.count];
-    const int64_t from = outer * sizes.dim + (index < 0 ? index + sizes.dim : index);
-    out[i] = data[from * sizes.inner + (i - row * sizes.inner)];
+    const int64_t position = row - outer * sizes.count;
+    const int64_t index = indices[position], at = index < 0 ? index + sizes.dim : index;
+    if (at < 0 || at >= sizes.dim) {
+      ReportBadIndex(fault, position, index, sizes.dim);
+      continue;
+    }
+    out[i] = data[(outer * sizes.dim + at) * sizes.inner + (i - row * sizes.inner)];
   }
-}
-
-template <typename Chunk>
-absl::Status LaunchGather(const RunContext& context, const GatherSizes& sizes,
-                          const void* indices) {
-  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
-  const unsigned blocks = Blocks(sizes.outer * sizes.count * sizes.inner);
-  const Chunk* data = context.in<Chunk>(0);
-  Chunk* out = context.out<Chunk>(0);
-  if (context.input(1).dtype == DType::kInt32) {
-    return Launch(GatherRows<Chunk, int32_t>, blocks, kThreads, 0, stream, data,
-                  static_cast<const int32_t*>(indices), out, sizes);
-  }
-  return Launch(GatherRows<Chunk, int64_t>, blocks, kThreads, 0, stream, data,
-                static_cast<const int64_t*>(indices), out, sizes);
 }
 
 class Gather : public Kernel {
@@ -45,24 +41,30 @@ class Gather : public Kernel {
       : axis_(axis), constant_(std::move(constant)) {}
   absl::Status Bind(BindContext& context) const override {
     ONWARD_RETURN_IF_ERROR(BindGather(context, axis_));
-    if (constant_)
-      return CheckIndices(constant_->view(), *static_cast<const GatherSizes*>(context.state()));
-    context.SetScratch(NumElements(context.input_dims(1)) * BitSize(context.input_dtype(1)) / 8);
-    return absl::OkStatus();
+    if (!constant_) return absl::OkStatus();
+    return CheckIndices(constant_->view(), *static_cast<const GatherSizes*>(context.state()));
   }
   absl::Status Run(RunContext& context) const override {
     GatherSizes sizes = context.state<GatherSizes>();
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
-    if (constant_) return Move(context, sizes, context.input(1).data);
-    const TensorView& indices = context.input(1);
-    ONWARD_RETURN_IF_ERROR(CheckIndices(indices, sizes));
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudaMemcpyAsync(
-        context.scratch<void>(), indices.data, static_cast<size_t>(indices.byte_size()),
-        cudaMemcpyHostToDevice, static_cast<cudaStream_t>(context.services()->stream()))));
-    return Move(context, sizes, context.scratch<void>());
+    const int64_t bytes = sizes.inner * BitSize(context.input(0).dtype) / 8;
+    const uint64_t alignment = static_cast<uint64_t>(bytes) | AlignmentOf(context.input(0).data) |
+                               AlignmentOf(context.output(0).data);
+    return DispatchChunk(alignment, [&](auto chunk) {
+      using Chunk = decltype(chunk);
+      sizes.inner = bytes / static_cast<int64_t>(sizeof(Chunk));
+      const unsigned blocks = Blocks(sizes.outer * sizes.count * sizes.inner);
+      const Chunk* data = context.in<Chunk>(0);
+      Chunk* out = context.out<Chunk>(0);
+      const DeviceFaultSite fault = context.services()->device_fault();
+      if (context.input(1).dtype == DType::kInt32) {
+        return Launch(GatherRows<Chunk, int32_t>, blocks, kThreads, 0, StreamOf(context), data,
+                      context.in<int32_t>(1), out, sizes, fault);
+      }
+      return Launch(GatherRows<Chunk, int64_t>, blocks, kThreads, 0, StreamOf(context), data,
+                    context.in<int64_t>(1), out, sizes, fault);
+    });
   }
-  uint64_t host_inputs() const override { return constant_ ? 0 : 2; }
-  bool copies_host_memory() const override { return !constant_; }
 
  private:
   static absl::Status CheckIndices(const TensorView& indices, const GatherSizes& sizes) {
@@ -72,36 +74,171 @@ class Gather : public Kernel {
     }
     return absl::OkStatus();
   }
-  // By the largest chunk that rows and addresses are multiples of.
-  static absl::Status Move(const RunContext& context, GatherSizes sizes, const void* indices) {
-    const int64_t bytes = sizes.inner * BitSize(context.input(0).dtype) / 8;
-    const auto bits = static_cast<uint64_t>(bytes) |
-                      reinterpret_cast<uintptr_t>(context.input(0).data) |
-                      reinterpret_cast<uintptr_t>(context.output(0).data);
-    if (bits % 16 == 0) return LaunchGather<uint4>(context, Rows(sizes, bytes / 16), indices);
-    if (bits % 8 == 0) return LaunchGather<uint64_t>(context, Rows(sizes, bytes / 8), indices);
-    if (bits % 4 == 0) return LaunchGather<uint32_t>(context, Rows(sizes, bytes / 4), indices);
-    if (bits % 2 == 0) return LaunchGather<uint16_t>(context, Rows(sizes, bytes / 2), indices);
-    return LaunchGather<uint8_t>(context, Rows(sizes, bytes), indices);
-  }
-  static GatherSizes Rows(GatherSizes sizes, int64_t chunks) {
-    sizes.inner = chunks;
-    return sizes;
-  }
 
   int64_t axis_;
   std::optional<Tensor> constant_;
 };
 
+constexpr int kMostAxes = 12;
+
+// A place in data for each element of the indices: their dims and the strides of data, the last
+// axis first, but for `axis`, which the index decides.
+struct ElementsBox {
+  int rank = 0, axis = 0;
+  int64_t dims[kMostAxes] = {}, strides[kMostAxes] = {};
+  int64_t size = 0;  // of data along the axis
+};
+
+template <typename T, typename Index>
+__global__ void GatherElementsLoop(const T* data, const Index* indices, T* out, int64_t count,
+                                   ElementsBox box, DeviceFaultSite fault) {
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
+    const int64_t index = indices[i], along = index < 0 ? index + box.size : index;
+    if (along < 0 || along >= box.size) {
+      ReportBadIndex(fault, i, index, box.size);
+      continue;
+    }
+    int64_t rest = i, at = 0;
+    for (int d = 0; d < box.rank; ++d) {
+      const int64_t above = rest / box.dims[d];
+      at += (d == box.axis ? along : rest - above * box.dims[d]) * box.strides[d];
+      rest = above;
+    }
+    out[i] = data[at];
+  }
+}
+
+class GatherElements : public Kernel {
+ public:
+  explicit GatherElements(int64_t axis) : axis_(axis) {}
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_RETURN_IF_ERROR(BindGatherElements(context, axis_));
+    if (context.input_dims(0).size() <= kMostAxes) return absl::OkStatus();
+    return absl::UnimplementedError("more axes than the device's GatherElements takes");
+  }
+  absl::Status Run(RunContext& context) const override {
+    const int64_t count = context.output(0).num_elements();
+    if (count == 0) return absl::OkStatus();
+    const auto& plan = context.state<GatherElementsPlan>();
+    const TensorView &data = context.input(0), &indices = context.input(1);
+    ElementsBox box;
+    box.rank = static_cast<int>(data.rank());
+    box.axis = box.rank - 1 - static_cast<int>(plan.axis);
+    box.size = data.dim(plan.axis);
+    for (int d = 0; d < box.rank; ++d) {
+      box.dims[d] = indices.dim(box.rank - 1 - d);
+      box.strides[d] = plan.strides[box.rank - 1 - d];
+    }
+    const DeviceFaultSite fault = context.services()->device_fault();
+    return DispatchChunk(static_cast<uint64_t>(BitSize(data.dtype) / 8), [&](auto chunk) {
+      using T = decltype(chunk);
+      if (indices.dtype == DType::kInt32) {
+        return Launch(GatherElementsLoop<T, int32_t>, Blocks(count), kThreads, 0, StreamOf(context),
+                      context.in<T>(0), context.in<int32_t>(1), context.out<T>(0), count, box,
+                      fault);
+      }
+      return Launch(GatherElementsLoop<T, int64_t>, Blocks(count), kThreads, 0, StreamOf(context),
+                    context.in<T>(0), context.in<int64_t>(1), context.out<T>(0), count, box, fault);
+    });
+  }
+
+ private:
+  int64_t axis_;
+};
+
+// GatherNDPlan with what it points at.
+struct RowsBox {
+  int depth = 0;
+  int64_t rows_per_batch = 0, batch_stride = 0, inner = 0, rows = 0;
+  int64_t dims[kMostAxes] = {}, strides[kMostAxes] = {};
+};
+
+template <typename T>
+__global__ void GatherNDLoop(const T* data, const int64_t* indices, T* out, RowsBox box,
+                             DeviceFaultSite fault) {
+  const int64_t count = box.rows * box.inner;
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
+    const int64_t row = i / box.inner;
+    int64_t from = row / box.rows_per_batch * box.batch_stride + (i - row * box.inner);
+    bool fits = true;
+    for (int d = 0; d < box.depth; ++d) {
+      const int64_t position = row * box.depth + d, index = indices[position];
+      const int64_t at = index < 0 ? index + box.dims[d] : index;
+      if (at < 0 || at >= box.dims[d]) {
+        ReportBadIndex(fault, position, index, box.dims[d]);
+        fits = false;
+        break;
+      }
+      from += at * box.strides[d];
+    }
+    if (fits) out[i] = data[from];
+  }
+}
+
+class GatherND : public Kernel {
+ public:
+  explicit GatherND(int64_t batch_dims) : batch_dims_(batch_dims) {}
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_RETURN_IF_ERROR(BindGatherND(context, batch_dims_));
+    if (context.input_dims(0).size() <= kMostAxes) return absl::OkStatus();
+    return absl::UnimplementedError("more axes than the device's GatherND takes");
+  }
+  absl::Status Run(RunContext& context) const override {
+    if (context.output(0).num_elements() == 0) return absl::OkStatus();
+    const auto& plan = context.state<GatherNDPlan>();
+    RowsBox box;
+    box.depth = static_cast<int>(plan.depth);
+    box.rows_per_batch = plan.rows_per_batch;
+    box.batch_stride = plan.batch_stride;
+    box.inner = plan.inner;
+    box.rows = plan.rows;
+    for (int d = 0; d < box.depth; ++d) {
+      box.dims[d] = plan.dims[d];
+      box.strides[d] = plan.strides[d];
+    }
+    const auto bytes = static_cast<uint64_t>(BitSize(context.input(0).dtype) / 8);
+    return DispatchChunk(bytes, [&](auto chunk) {
+      using T = decltype(chunk);
+      return Launch(GatherNDLoop<T>, Blocks(box.rows * box.inner), kThreads, 0, StreamOf(context),
+                    context.in<T>(0), context.in<int64_t>(1), context.out<T>(0), box,
+                    context.services()->device_fault());
+    });
+  }
+
+ private:
+  int64_t batch_dims_;
+};
+
+// Elements are moved as bytes.
+absl::Status CheckElements(DType dtype) {
+  return dtype == DType::kString || BitSize(dtype) % 8 != 0 ? NoLoopFor(dtype) : absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGather(const NodeSpec& spec) {
-  const DType dtype = spec.input_dtype(0);
-  if (dtype == DType::kString || BitSize(dtype) % 8 != 0) return NoLoopFor(dtype);
+  ONWARD_RETURN_IF_ERROR(CheckElements(spec.input_dtype(0)));
   const Tensor* constant = spec.constant(1);
   return std::make_unique<Gather>(spec.attributes().Int("axis", 0),
                                   constant == nullptr ? std::nullopt : std::optional(*constant));
 }
 
-constexpr KernelEntry kKernels[] = {{"", "Gather", "gather_cuda", MakeGather}};
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherElements(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckElements(spec.input_dtype(0)));
+  return std::make_unique<GatherElements>(spec.attributes().Int("axis", 0));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherND(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckElements(spec.input_dtype(0)));
+  const int64_t batch_dims = spec.attributes().Int("batch_dims", 0);
+  if (batch_dims < 0)
+    return absl::UnimplementedError("batch_dims is negative");  // the host's kernel says more
+  return std::make_unique<GatherND>(batch_dims);
+}
+
+constexpr KernelEntry kKernels[] = {
+    {"", "Gather", "gather_cuda", MakeGather},
+    {"", "GatherElements", "gather_elements_cuda", MakeGatherElements},
+    {"", "GatherND", "gather_nd_cuda", MakeGatherND},
+};
 
 }  // namespace
 

@@ -94,6 +94,12 @@ T atomicAdd(T* address, T value) {
   return before;
 }
 template <typename T>
+T atomicCAS(T* address, T compare, T value) {
+  const T before = *address;
+  if (before == compare) *address = value;
+  return before;
+}
+template <typename T>
 T __ldg(const T* address) {
   return *address;
 }

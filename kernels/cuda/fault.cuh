@@ -1,0 +1,19 @@
+// Indices that a kernel finds to be out of range.
+#pragma once
+
+#include "kernels/bind/indices.h"
+#include "kernels/cuda/launch.cuh"
+#include "onward/kernel.h"
+
+namespace onward::kernels::cuda {
+
+// Notes the first of a run; see DeviceFault.
+__device__ inline void ReportBadIndex(const DeviceFaultSite& site, int64_t position, int64_t index,
+                                      int64_t size) {
+  if (atomicCAS(&site.fault->step, 0, site.step) != 0) return;
+  site.fault->position = position;
+  site.fault->index = index;
+  site.fault->size = size;
+}
+
+}  // namespace onward::kernels::cuda
