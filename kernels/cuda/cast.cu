@@ -7,7 +7,7 @@
 namespace onward::kernels::cuda {
 namespace {
 
-using CastTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, bool>>;
+using CastTypes = Concat<FloatTypes, TypeList<int32_t, int64_t, int8_t, uint8_t, bool>>;
 
 // Doubles are rounded once.
 template <typename To>
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const NodeSpec& spec) {
   });
   if (launch == nullptr) {
     return absl::UnimplementedError(
-        "only among float32, float64, float16, bfloat16, int32, int64 and bool");
+        "only among float32, float64, float16, bfloat16, int32, int64, int8, uint8 and bool");
   }
   return std::make_unique<Cast>(launch, BitSize(from) == BitSize(to));
 }

@@ -128,9 +128,9 @@ class Conv : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
-  const std::optional<Dims> w = spec.input_type(1).static_dims();
+  const std::optional<SymbolicDims>& w = spec.input_type(1).shape;
   if (!w || (w->size() != 3 && w->size() != 4))
-    return absl::UnimplementedError("only 1-D and 2-D convolutions with known kernel size");
+    return absl::UnimplementedError("only 1-D and 2-D convolutions");
   const size_t spatial = w->size() - 2;
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
   const WindowAttributes& window = attributes.window;
@@ -145,7 +145,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConv(const NodeSpec& spec) {
   // SAME padding is symmetric for odd kernels that move by one.
   for (size_t i = 0; same && i < spatial; ++i) {
     const bool unit_stride = attributes.window.strides.empty() || attributes.window.strides[i] == 1;
-    if (!unit_stride || (*w)[2 + i] % 2 == 0)
+    const Dim& kernel = (*w)[2 + i];
+    if (!unit_stride || !kernel.known() || kernel.value() % 2 == 0)
       return absl::UnimplementedError("SAME padding that may be asymmetric");
   }
   ONWARD_ASSIGN_OR_RETURN(const ActivationSpec activation, ParseActivation(spec));

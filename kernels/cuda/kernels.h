@@ -35,11 +35,14 @@ KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();
+KernelList QuantizedMatMulKernels();
 KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();
+KernelList ScatterKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();
+KernelList TensorScatterKernels();
 KernelList UnaryKernels();
 KernelList VariadicKernels();
 KernelList WhereKernels();
