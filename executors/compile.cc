@@ -1,5 +1,7 @@
 #include "executors/compile.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -57,7 +59,10 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
 // parts that no device has.
 bool RunsInParts(const Node& node) {
   if (node.schema == nullptr) return false;
-  return HasFormula(*node.schema) || node.Is("Attention") || node.Is("RotaryEmbedding");
+  constexpr const char* kOps[] = {"Attention", "DynamicQuantizeLinear", "NegativeLogLikelihoodLoss",
+                                  "RotaryEmbedding", "SoftmaxCrossEntropyLoss"};
+  return HasFormula(*node.schema) ||
+         std::any_of(std::begin(kOps), std::end(kOps), [&](const char* op) { return node.Is(op); });
 }
 
 }  // namespace
