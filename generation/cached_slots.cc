@@ -23,10 +23,10 @@ struct Batch {
 class CachedSlots : public DecoderSlots {
  public:
   CachedSlots(std::unique_ptr<Session> session, DecoderSignature signature, int64_t context,
-              int64_t slots, CacheForm form)
+              int64_t slots, CacheForm form, const std::string& provider)
       : DecoderSlots(std::move(session), std::move(signature), context, slots),
         form_(form),
-        shared_(session_->inputs(), signature_.caches, slots, context),
+        shared_(session_->inputs(), signature_.caches, slots, context, provider),
         own_(static_cast<size_t>(slots)) {}
 
   std::vector<absl::Status> Read(absl::Span<const SlotFeed> feeds, SeeScores see) override {
@@ -127,7 +127,7 @@ class CachedSlots : public DecoderSlots {
   absl::Status MakeRoom(const Batch& batch);
   std::vector<Value> InputsOf(const Batch& batch) const;
   Tensor MaskOf(const Batch& batch) const;
-  void TakeCaches(const Batch& batch, absl::Span<const Value> inputs);
+  absl::Status TakeCaches(const Batch& batch, absl::Span<const Value> inputs);
 
   std::vector<std::vector<float>> Probe(bool together, size_t gap);
   void Clear();
@@ -203,7 +203,7 @@ std::vector<Value> CachedSlots::InputsOf(const Batch& batch) const {
 }
 
 // Keeps what the run added to the caches.
-void CachedSlots::TakeCaches(const Batch& batch, absl::Span<const Value> inputs) {
+absl::Status CachedSlots::TakeCaches(const Batch& batch, absl::Span<const Value> inputs) {
   for (size_t i = 0; i < signature_.caches.size(); ++i) {
     Value& present = outputs_[signature_.caches[i].present];
     const Tensor& past = inputs[signature_.caches[i].past].tensor();
@@ -216,12 +216,14 @@ void CachedSlots::TakeCaches(const Batch& batch, absl::Span<const Value> inputs)
       if (batch.tokens[row] == nullptr) continue;
       const size_t slot = batch.begin + row, held = tokens_[slot].size();
       const size_t from = counts() ? held : Columns(batch) - batch.width;
-      shared_.Write(i, present.tensor(), static_cast<int64_t>(row), static_cast<int64_t>(from),
-                    static_cast<int64_t>(batch.width), static_cast<int64_t>(slot),
-                    static_cast<int64_t>(held));
+      ONWARD_RETURN_IF_ERROR(shared_.Write(i, present.tensor(), static_cast<int64_t>(row),
+                                           static_cast<int64_t>(from),
+                                           static_cast<int64_t>(batch.width),
+                                           static_cast<int64_t>(slot), static_cast<int64_t>(held)));
     }
     if (in_place()) present = Value();
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int64_t> CachedSlots::Run(const Batch& batch) {
@@ -236,7 +238,7 @@ absl::StatusOr<int64_t> CachedSlots::Run(const Batch& batch) {
       const int64_t places,
       ScoredPlaces(outputs_[signature_.scores], static_cast<int64_t>(batch.tokens.size()),
                    static_cast<int64_t>(batch.width)));
-  TakeCaches(batch, inputs);
+  ONWARD_RETURN_IF_ERROR(TakeCaches(batch, inputs));
   for (size_t row = 0; row < batch.tokens.size(); ++row) {
     const int64_t* read = batch.tokens[row];
     std::vector<int64_t>& tokens = tokens_[batch.begin + row];
@@ -312,9 +314,10 @@ void CachedSlots::TryTogether() {
 absl::StatusOr<std::unique_ptr<DecoderSlots>> MakeCachedSlots(std::unique_ptr<Session> session,
                                                               DecoderSignature signature,
                                                               int64_t context, int64_t slots,
-                                                              CacheForm form) {
-  auto made =
-      std::make_unique<CachedSlots>(std::move(session), std::move(signature), context, slots, form);
+                                                              CacheForm form,
+                                                              const std::string& provider) {
+  auto made = std::make_unique<CachedSlots>(std::move(session), std::move(signature), context,
+                                            slots, form, provider);
   made->TryTogether();
   return made;
 }

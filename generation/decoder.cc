@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executors/create_session.h"
+#include "generation/compile_decoder.h"
 #include "generation/decoder_tensors.h"
 #include "generation/fixed_cache.h"
-#include "onnx_io/expand_functions.h"
+#include "onward/device_tensor.h"
 #include "onward/status.h"
 
 namespace onward::generation {
@@ -59,8 +59,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> Decoder::Create(Model model, const Sess
   if (HasCaches(model.graph))
     ONWARD_RETURN_IF_ERROR(OptimizeAndUseFixedCaches(model, options).status());
   ONWARD_ASSIGN_OR_RETURN(auto session,
-                          executors::CreateSession(std::move(model), options,
-                                                   {.expand_ops = onnx_io::ExpandFunctions}));
+                          CompileDecoder(std::move(model), options, /*caches_on_device=*/true));
   return Create(std::move(session), context);
 }
 
@@ -80,13 +79,13 @@ void Decoder::MakeGroups() {
   for (size_t i = 0; i < rows_.size(); ++i) groups_.emplace_back().rows = {i};
 }
 
-void Decoder::MakeRoom(Group& group, size_t length) {
+absl::Status Decoder::MakeRoom(Group& group, size_t length) {
   const auto needed = static_cast<int64_t>(length);
   for (size_t i = 0; signature_.past_length && i < group.caches.size(); ++i) {
-    const Tensor& old = group.caches[i].tensor();
     const auto axis = static_cast<size_t>(signature_.caches[i].length_axis);
-    const int64_t before = old.dims()[axis];
+    const int64_t before = group.caches[i].tensor().dims()[axis];
     if (before >= needed) continue;
+    ONWARD_ASSIGN_OR_RETURN(const Tensor old, ToHost(group.caches[i].tensor()));
     capacity_ = std::max({capacity_, needed, 2 * before});
     Tensor wide = EmptyCache(session_->inputs(), signature_.caches[i],
                              static_cast<int64_t>(group.rows.size()), capacity_);
@@ -100,6 +99,7 @@ void Decoder::MakeRoom(Group& group, size_t length) {
     }
     group.caches[i] = std::move(wide);
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Scores> Decoder::Begin(absl::Span<const int64_t> prompt) {
@@ -133,20 +133,26 @@ absl::StatusOr<Scores> Decoder::Next(absl::Span<const int64_t> tokens,
     std::vector<Group> before = std::move(groups_);
     rows_ = std::move(rows);
     MakeGroups();
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      if (signature_.any_batch) {
-        for (const Value& cache : before[0].caches)
-          groups_[g].caches.push_back(Gathered(cache.tensor(), parents));
-      } else {
-        // Caches that are written in place cannot be shared.
-        for (const Value& cache : before[static_cast<size_t>(parents[g])].caches)
-          groups_[g].caches.push_back(signature_.past_length ? Value(cache.tensor().Clone())
-                                                             : cache);
-      }
-    }
+    ONWARD_RETURN_IF_ERROR(TakeCaches(before, parents));
   }
   for (size_t i = 0; i < tokens.size(); ++i) rows_[i].push_back(tokens[i]);
   return Read(1);
+}
+
+absl::Status Decoder::TakeCaches(absl::Span<const Group> before, absl::Span<const int> parents) {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    const Group& from = before[signature_.any_batch ? 0 : static_cast<size_t>(parents[g])];
+    for (const Value& cache : from.caches) {
+      // Caches that are written in place cannot be shared.
+      if (!signature_.any_batch && !signature_.past_length) {
+        groups_[g].caches.push_back(cache);
+        continue;
+      }
+      ONWARD_ASSIGN_OR_RETURN(const Tensor held, ToHost(cache.tensor()));
+      groups_[g].caches.push_back(signature_.any_batch ? Gathered(held, parents) : held.Clone());
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Scores> Decoder::Read(size_t count) {
@@ -201,7 +207,7 @@ absl::StatusOr<Tensor> Decoder::Run(Group& group, size_t begin, size_t count) {
     const size_t seen = cached ? begin + count : count;
     inputs[*signature_.mask] = Ids(group, *signature_.mask, 0, seen, cached ? seen : width);
   }
-  MakeRoom(group, begin + count);
+  ONWARD_RETURN_IF_ERROR(MakeRoom(group, begin + count));
   outputs_.resize(session_->outputs().size());
   for (size_t i = 0; i < signature_.caches.size(); ++i) {
     inputs[signature_.caches[i].past] = group.caches[i];

@@ -1,15 +1,15 @@
 #include "generation/decoder_slots.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executors/create_session.h"
+#include "generation/compile_decoder.h"
 #include "generation/decoder_tensors.h"
 #include "generation/fixed_cache.h"
 #include "generation/masked_cache.h"
 #include "generation/row_positions.h"
-#include "onnx_io/expand_functions.h"
 #include "onward/status.h"
 
 namespace onward::generation {
@@ -19,9 +19,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<DecoderSlots>> Compile(Model model, const SessionOptions& options,
                                                       int64_t context, int64_t slots,
                                                       CacheForm form) {
-  ONWARD_ASSIGN_OR_RETURN(auto session,
-                          executors::CreateSession(std::move(model), options,
-                                                   {.expand_ops = onnx_io::ExpandFunctions}));
+  const bool in_place = form == CacheForm::kCounted || form == CacheForm::kShared;
+  ONWARD_ASSIGN_OR_RETURN(auto session, CompileDecoder(std::move(model), options, in_place));
   ONWARD_ASSIGN_OR_RETURN(DecoderSignature signature,
                           FindSignature(session->inputs(), session->outputs()));
   if (signature.caches.empty()) {
@@ -29,12 +28,13 @@ absl::StatusOr<std::unique_ptr<DecoderSlots>> Compile(Model model, const Session
       context = context == 0 ? *signature.length : std::min(context, *signature.length);
     return MakeWholeSlots(std::move(session), std::move(signature), context, slots);
   }
+  const std::string provider = in_place ? options.provider : "cpu";
   if (signature.length.value_or(1) != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("the model has caches and takes ", *signature.length,
                      " tokens at a time; texts need one that takes any number, or one"));
   }
-  return MakeCachedSlots(std::move(session), std::move(signature), context, slots, form);
+  return MakeCachedSlots(std::move(session), std::move(signature), context, slots, form, provider);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -80,9 +81,11 @@ enum class CacheForm {
   kMasked,   // in the last columns (masked_cache.h)
   kCopied,   // in copies of the caches
 };
+// `provider`: on whose device the session's caches lie.
 absl::StatusOr<std::unique_ptr<DecoderSlots>> MakeCachedSlots(std::unique_ptr<Session> session,
                                                               DecoderSignature signature,
                                                               int64_t context, int64_t slots,
-                                                              CacheForm form);
+                                                              CacheForm form,
+                                                              const std::string& provider);
 
 }  // namespace onward::generation

@@ -242,7 +242,7 @@ absl::StatusOr<bool> UseFixedCaches(Model& model) {
 absl::StatusOr<bool> OptimizeAndUseFixedCaches(Model& model, const SessionOptions& options) {
   ONWARD_ASSIGN_OR_RETURN(const bool at_once, UseFixedCaches(model));
   if (at_once) return true;
-  if (!options.optimize || options.provider != "cpu" || options.reference_kernels) return false;
+  if (!options.optimize || options.reference_kernels) return false;
   KernelOptions kernel_options;
   kernel_options.precision = options.precision;
   PassOptions pass_options;
@@ -251,7 +251,9 @@ absl::StatusOr<bool> OptimizeAndUseFixedCaches(Model& model, const SessionOption
     return executors::EvaluateOnCpu(graph, id, kernel_options);
   };
   std::vector<Pass> passes = PortablePipeline();
-  for (const Pass& pass : DevicePipeline(options.provider)) passes.push_back(pass);
+  const bool on_host = options.provider == "cpu";
+  for (const Pass& pass : on_host ? DevicePipeline("cpu") : AttentionPipeline())
+    passes.push_back(pass);
   Model optimized = model;
   ONWARD_RETURN_IF_ERROR(InferGraph(optimized.graph));
   ONWARD_RETURN_IF_ERROR(RunPasses(optimized, passes, pass_options).status());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "generation/decoder_tensors.h"
+#include "onward/device_tensor.h"
 #include "onward/status.h"
 
 namespace onward::generation {
@@ -51,10 +52,15 @@ absl::Status SlotCaches::Reserve(int64_t length, bool exact) {
     dims[0] = rows_;
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(empty.dtype(), dims));
     std::memset(tensor.raw_mutable_data(), 0, static_cast<size_t>(tensor.byte_size()));
-    for (int64_t row = 0; row < rows_ && !tensors_.empty(); ++row) {
-      CopyTokens(tensors_[i], row, 0, capacity_, static_cast<size_t>(caches_[i].length_axis),
-                 tensor, row, 0);
+    Tensor before;
+    if (!tensors_.empty()) {
+      ONWARD_ASSIGN_OR_RETURN(before, ToHost(tensors_[i]));
     }
+    for (int64_t row = 0; row < rows_ && !before.empty(); ++row) {
+      CopyTokens(before, row, 0, capacity_, static_cast<size_t>(caches_[i].length_axis), tensor,
+                 row, 0);
+    }
+    ONWARD_ASSIGN_OR_RETURN(tensor, ToDevice(tensor, provider_));
     wide.push_back(std::move(tensor));
   }
   tensors_ = std::move(wide);
@@ -73,13 +79,17 @@ Tensor SlotCaches::Rows(size_t cache, int64_t begin, int64_t end) const {
   dims[0] = end - begin;
   const int64_t row = all.byte_size() / rows_;
   char* data = static_cast<char*>(all.buffer() ? all.view().data : nullptr) + begin * row;
-  return Tensor::Wrap(all.dtype(), dims, data, all.buffer());
+  return Tensor::Wrap(all.dtype(), dims, data, all.buffer(), all.device());
 }
 
-void SlotCaches::Write(size_t cache, const Tensor& source, int64_t source_row, int64_t from,
-                       int64_t count, int64_t row, int64_t at) {
-  CopyTokens(source, source_row, from, count, static_cast<size_t>(caches_[cache].length_axis),
-             tensors_[cache], row, at);
+absl::Status SlotCaches::Write(size_t cache, const Tensor& source, int64_t source_row, int64_t from,
+                               int64_t count, int64_t row, int64_t at) {
+  ONWARD_ASSIGN_OR_RETURN(const Tensor read, ToHost(source));
+  ONWARD_ASSIGN_OR_RETURN(Tensor written, ToHost(tensors_[cache]));
+  CopyTokens(read, source_row, from, count, static_cast<size_t>(caches_[cache].length_axis),
+             written, row, at);
+  ONWARD_ASSIGN_OR_RETURN(tensors_[cache], ToDevice(written, provider_));
+  return absl::OkStatus();
 }
 
 }  // namespace onward::generation

@@ -41,6 +41,9 @@ struct Pass {
 
 // The passes that leave a graph that any ONNX runtime can run.
 std::vector<Pass> PortablePipeline();
+// The passes that find the standard's Attention among the parts that exporters write, which
+// only some providers run as one kernel. Behind PortablePipeline.
+std::vector<Pass> AttentionPipeline();
 // The passes that may use `onward` ops, for the CPU or CUDA provider.
 std::vector<Pass> DevicePipeline(std::string_view provider);
 

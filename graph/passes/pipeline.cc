@@ -28,6 +28,12 @@ std::vector<Pass> PortablePipeline() {
   };
 }
 
+std::vector<Pass> AttentionPipeline() {
+  return {{"fuse_attention_heads", FuseAttentionHeads},
+          {"fuse_attention_mask", FuseAttentionMask},
+          {"fuse_attention_layout", FuseAttentionLayout}};
+}
+
 std::vector<Pass> DevicePipeline(std::string_view provider) {
   std::vector<Pass> passes = {{"sink_constants", SinkConstants}};
   if (provider == "cpu") {
@@ -39,9 +45,7 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
     passes.push_back({"fuse_byte_tables", FuseByteTables});
     passes.push_back({"put_channels_last", PutChannelsLast});
     passes.push_back({"eliminate_dead", EliminateDead});
-    passes.push_back({"fuse_attention_heads", FuseAttentionHeads});
-    passes.push_back({"fuse_attention_mask", FuseAttentionMask});
-    passes.push_back({"fuse_attention_layout", FuseAttentionLayout});
+    for (const Pass& pass : AttentionPipeline()) passes.push_back(pass);
   }
   passes.push_back({"fuse_conv", FuseConv});
   passes.push_back({"fuse_matmul", FuseMatMul});

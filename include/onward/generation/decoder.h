@@ -14,8 +14,9 @@ namespace onward::generation {
 // Scores of the next token of each row.
 using Scores = std::vector<std::vector<float>>;
 
-// Not thread-safe. Rows have equal lengths. A model with caches sees each token once; another one
-// sees the whole row in every step, at most its last `context` tokens.
+// Not thread-safe. Caches stay on the provider's device. Rows have equal lengths. A model with
+// caches sees each token once; another one sees the whole row in every step, at most its last
+// `context` tokens.
 class Decoder {
  public:
   // Compiles a model; its caches are written in place where it allows that (fixed_cache.h).
@@ -53,7 +54,9 @@ class Decoder {
   absl::StatusOr<Tensor> Run(Group& group, size_t begin, size_t count);
   Tensor Ids(const Group& group, size_t input, size_t begin, size_t count, size_t width) const;
   // Caches that are written in place get room for `length` tokens.
-  void MakeRoom(Group& group, size_t length);
+  absl::Status MakeRoom(Group& group, size_t length);
+  // Gives the groups the caches of the rows that they go on from.
+  absl::Status TakeCaches(absl::Span<const Group> before, absl::Span<const int> parents);
 
   std::unique_ptr<Session> session_;
   DecoderSignature signature_;
