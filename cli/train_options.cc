@@ -5,10 +5,7 @@
 namespace onward::cli {
 
 absl::Status ApplyCommonOptions(const CommonOptions& common, TrainConfig& config) {
-  if (common.provider != "cpu") {
-    return absl::UnimplementedError(
-        absl::StrCat("--provider: trainings run only on cpu, got ", common.provider));
-  }
+  if (common.provider != "cpu") config.set_provider(common.provider);
   if (common.threads > 0) config.set_threads(common.threads);
   if (common.seed) config.set_seed(*common.seed);
   if (common.deterministic) config.set_deterministic(true);

@@ -49,7 +49,7 @@ class StepwiseTrainer {
 
   // These fields of `config` may be set: loss, optimizer (no schedules of groups), clip, precision,
   // accumulate, average, trainable, frozen, shared, untied, stop_gradient, inference_mode, weights,
-  // head, data.inputs, seed, threads, deterministic, non_finite (SKIP; otherwise a loss that is not
+  // head, data.inputs, seed, threads, provider, deterministic, non_finite (SKIP; otherwise a loss that is not
   // finite is the caller's to look at), recompute.segment, log.detect_anomaly, log.gradient_norms.
   // `fields` are those that batches have besides the model's inputs, such as the target: their
   // types are those of one example, where a dim that differs from example to example is symbolic.

@@ -64,7 +64,7 @@ absl::Status AccumulatedStep::CheckExport() const {
 absl::Status ClearAccumulated(TrainingSession& session) {
   for (const std::string& name : session.state_names()) {
     if (!IsAccumulated(name)) continue;
-    ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.State(name));
+    ONWARD_ASSIGN_OR_RETURN(const Tensor old, session.HeldState(name));
     Tensor zeros(old.dtype(), old.dims());
     std::memset(zeros.raw_mutable_data(), 0, static_cast<size_t>(zeros.byte_size()));
     ONWARD_RETURN_IF_ERROR(session.Set(name, std::move(zeros)));
@@ -76,7 +76,7 @@ absl::StatusOr<std::map<std::string, Tensor>> BatchState(const StepContext& cont
   std::map<std::string, Tensor> state;
   for (const std::string& name : context.session.updated_names()) {
     if (context.phases.apply && IsAccumulated(name)) continue;
-    ONWARD_ASSIGN_OR_RETURN(state[name], context.session.State(name));
+    ONWARD_ASSIGN_OR_RETURN(state[name], context.session.HeldState(name));
   }
   return state;
 }

@@ -8,6 +8,7 @@
 #include "executors/create_session.h"
 #include "graph/rewrite/state.h"
 #include "onnx_io/expand_functions.h"
+#include "onward/device_tensor.h"
 #include "onward/status.h"
 #include "training/rewrite/keep_narrow.h"
 
@@ -57,6 +58,11 @@ absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
     }
   }
   made->SeparateState();
+  made->provider_ = options.empty() ? "cpu" : options[0].provider;
+  for (Value& state : made->state_) {
+    ONWARD_ASSIGN_OR_RETURN(Tensor placed, ToDevice(state.tensor(), made->provider_));
+    state = Value(std::move(placed));
+  }
   for (size_t i = 0; i < phases.size(); ++i) {
     SessionOptions of_phase = i < options.size() ? options[i] : SessionOptions();
     if (of_phase.stop_after_patches >= 0) {
@@ -97,6 +103,11 @@ absl::Status TrainingSession::AddPhase(Phase added, const SessionOptions& option
   SessionOptions keeping = options;
   // The gradients were written for the names that the step's inputs share.
   keeping.names_may_differ = false;
+  for (const ValueId input : model.graph.inputs()) {
+    const std::string& name = model.graph.value(input).name;
+    if (state_index_.contains(name)) keeping.device_values.push_back(name);
+  }
+  for (const auto& [name, state] : updated) keeping.device_values.push_back(name);
   executors::CompileHooks hooks{.expand_ops = onnx_io::ExpandFunctions, .arena = std::move(arena)};
   if (const std::optional<size_t> loss = phase.outputs.loss) {
     const auto keep_narrow = [loss = *loss](Graph& graph, const PassOptions&, int& budget) {
@@ -232,6 +243,11 @@ std::vector<std::string> TrainingSession::updated_names(size_t phase) const {
 }
 
 absl::StatusOr<Tensor> TrainingSession::State(const std::string& name) const {
+  ONWARD_ASSIGN_OR_RETURN(const Tensor held, HeldState(name));
+  return ToHost(held);
+}
+
+absl::StatusOr<Tensor> TrainingSession::HeldState(const std::string& name) const {
   const auto it = state_index_.find(name);
   if (it == state_index_.end())
     return absl::InvalidArgumentError(absl::StrCat("the step has no state '", name, "'"));
@@ -249,7 +265,8 @@ absl::Status TrainingSession::Set(const std::string& name, Tensor value) {
   if (!found) return absl::InvalidArgumentError(absl::StrCat("the step has no input '", name, "'"));
   const auto state = state_index_.find(name);
   if (state != state_index_.end()) {
-    state_[state->second] = std::move(value);
+    ONWARD_ASSIGN_OR_RETURN(Tensor placed, ToDevice(value, provider_));
+    state_[state->second] = Value(std::move(placed));
     return absl::OkStatus();
   }
   for (CompiledPhase& phase : phases_) {

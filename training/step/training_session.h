@@ -18,7 +18,7 @@
 
 namespace onward::training {
 
-// Not thread-safe.
+// Not thread-safe. State lies on the device of the sessions' provider, where steps write over it.
 class TrainingSession {
  public:
   // The state is what any phase updates (AddOptimizer, or an imported TrainingInfoProto), by the
@@ -73,7 +73,10 @@ class TrainingSession {
   std::vector<std::string> state_names() const;
   // The names of the state that a run of a phase changes.
   std::vector<std::string> updated_names(size_t phase = 0) const;
+  // On the host.
   absl::StatusOr<Tensor> State(const std::string& name) const;
+  // The tensor itself, which may lie on the device.
+  absl::StatusOr<Tensor> HeldState(const std::string& name) const;
   // Sets state, or the value that an input without one in Step has from now on (settings of an
   // optimizer), in all phases that have it. InvalidArgument: no such input, or another dtype or
   // shape.
@@ -132,6 +135,7 @@ class TrainingSession {
   std::vector<CompiledPhase> phases_;
   std::map<std::string, size_t> state_index_;
   std::vector<Value> state_;
+  std::string provider_;
 };
 
 }  // namespace onward::training

@@ -12,6 +12,7 @@ namespace onward::training {
 
 SessionOptions OptionsOfSessions(const TrainConfig& config, int threads) {
   SessionOptions options;
+  options.provider = config.provider();
   options.pool = std::make_shared<ThreadPool>(config.threads() > 0 ? config.threads()
                                               : threads > 0        ? threads
                                                                    : PhysicalCores());

@@ -17,10 +17,10 @@ namespace {
 // Everything that a loop decides itself is not in the config.
 absl::Status CheckFields(const TrainConfig& config) {
   static const std::set<std::string> counting = {
-      "loss",    "optimizer",     "clip",           "precision", "trainable",     "frozen",
-      "shared",  "untied",        "weights",        "head",      "data",          "seed",
-      "average", "stop_gradient", "inference_mode", "threads",   "deterministic", "accumulate",
-      "log",     "recompute",     "non_finite"};
+      "loss",       "optimizer",     "clip",           "precision", "trainable", "frozen",
+      "shared",     "untied",        "weights",        "head",      "data",      "seed",
+      "average",    "stop_gradient", "inference_mode", "threads",   "provider",  "deterministic",
+      "accumulate", "log",           "recompute",      "non_finite"};
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   config.GetReflection()->ListFields(config, &fields);
   const auto refused = [](const std::string& field) {

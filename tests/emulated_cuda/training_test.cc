@@ -1,0 +1,121 @@
+// Trainings on the device: their state stays there, and losses and weights are the CPU's.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "onward/builder.h"
+#include "onward/stepwise_trainer.h"
+#include "tests/emulated_cuda/device.h"
+#include "tests/support/kernel_runner.h"
+
+namespace onward::emulated_cuda {
+namespace {
+
+using namespace expr;  // NOLINT: models as formulas
+using Batch = StepwiseTrainer::Batch;
+
+Tensor Numbers(const Dims& dims, int64_t seed, double scale) {
+  Tensor tensor(DType::kFloat32, dims);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i)
+    tensor.mutable_data<float>()[i] =
+        static_cast<float>(((i * 7 + seed) * 37 % 101 - 50) / 50.0 * scale);
+  return tensor;
+}
+
+// A convolution with its normalization, and two layers.
+Model Network() {
+  GraphBuilder b("network");
+  const Expr x = b.Input("x", DType::kFloat32, {"batch", 1, 6, 6});
+  const auto weight = [&](const char* name, const Dims& dims, int64_t seed) {
+    return b.Constant(Numbers(dims, seed, 0.5), name);
+  };
+  Expr y = Op("Conv", {x, weight("conv", {4, 1, 3, 3}, 1), weight("conv_bias", {4}, 2)});
+  y = Op("LayerNormalization",
+         {Reshape(Relu(y), {0, -1}), weight("scale", {64}, 3), weight("shift", {64}, 4)});
+  y = Tanh(MatMul(y, weight("first", {64, 10}, 5)) + weight("first_bias", {10}, 6));
+  b.Output("scores", MatMul(y, weight("second", {10, 3}, 7)));
+  auto model = b.Build();
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+Batch BatchOf(int64_t step) {
+  Tensor label(DType::kInt64, {5});
+  for (int64_t i = 0; i < 5; ++i) label.mutable_data<int64_t>()[i] = (i + step) % 3;
+  return {{"x", Numbers({5, 1, 6, 6}, step % 4, 1)}, {"label", label}};
+}
+
+std::unique_ptr<StepwiseTrainer> TrainerOn(const std::string& provider, const std::string& more) {
+  const auto config = ParseTrainConfig(
+      absl::StrCat("loss { cross_entropy {} } provider: \"", provider, "\" threads: 1 ", more));
+  EXPECT_TRUE(config.ok()) << config.status();
+  auto trainer =
+      StepwiseTrainer::Create(Network(), *config, {{"label", Type::Tensor(DType::kInt64, Dims{})}});
+  EXPECT_TRUE(trainer.ok()) << trainer.status();
+  return trainer.ok() ? *std::move(trainer) : nullptr;
+}
+
+class DeviceTrainingTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { Configure({.order = Order::kLate}); }
+  void TearDown() override { Configure({}); }
+};
+
+TEST_P(DeviceTrainingTest, FiftyLossesAreTheCpus) {
+  const auto device = TrainerOn("cuda", GetParam()), host = TrainerOn("cpu", GetParam());
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (int64_t step = 0; step < 50; ++step) {
+    SCOPED_TRACE(step);
+    const auto actual = device->Step(BatchOf(step)), expected = host->Step(BatchOf(step));
+    ASSERT_TRUE(actual.ok() && expected.ok()) << actual.status() << expected.status();
+    ASSERT_NEAR(*actual, *expected, 2e-4 * (1 + std::abs(*expected)));
+  }
+  EXPECT_NEAR(*device->Loss(BatchOf(1)), *host->Loss(BatchOf(1)), 1e-3);
+  for (const std::string& name : host->state_names()) {
+    const auto actual = device->State(name), expected = host->State(name);
+    ASSERT_TRUE(actual.ok() && expected.ok()) << actual.status() << expected.status();
+    EXPECT_EQ(testing::Difference(*actual, *expected, 1e-2, 2e-3), "") << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, DeviceTrainingTest,
+    ::testing::Values(
+        "optimizer { sgd { lr: 0.05 momentum: 0.9 } }",
+        "optimizer { adamw { lr: 0.003 weight_decay: 0.01 } } clip { global_norm: 1 }",
+        "optimizer { adam { lr: 0.003 } } accumulate: 2 average { decay: 0.9 }",
+        "optimizer { sgd { lr: 0.05 } } non_finite: SKIP"));
+
+TEST(DeviceTraining, AStepSendsTheBatchAndFetchesTheLoss) {
+  Configure({.order = Order::kLate});
+  const auto trainer = TrainerOn("cuda", "optimizer { sgd { lr: 0.05 momentum: 0.9 } }");
+  ASSERT_NE(trainer, nullptr);
+  for (int64_t step = 0; step < 3; ++step) ASSERT_TRUE(trainer->Step(BatchOf(step)).ok());
+  ResetCounters();
+  ASSERT_TRUE(trainer->Step(BatchOf(4)).ok());
+  const Counters counted = Counted();
+  EXPECT_EQ(counted.allocations, 0);
+  EXPECT_EQ(counted.graphs, 0);
+  EXPECT_LE(counted.copies_to_device, 3) << "data, labels, settings of the optimizer";
+  EXPECT_EQ(counted.copies_to_host, 1) << "the loss";
+  Configure({});
+}
+
+// A checkpoint of the device is one of the CPU, and the other way round.
+TEST(DeviceTraining, CheckpointsFitBoth) {
+  Configure({});
+  const std::string directory = ::testing::TempDir() + "/device_training_checkpoints";
+  const char* const optimizer = "optimizer { adamw { lr: 0.01 } }";
+  const auto device = TrainerOn("cuda", optimizer), host = TrainerOn("cpu", optimizer);
+  for (int64_t step = 0; step < 3; ++step) ASSERT_TRUE(device->Step(BatchOf(step)).ok());
+  ASSERT_TRUE(device->SaveCheckpoint(directory).ok());
+  ASSERT_TRUE(host->RestoreCheckpoint(directory).ok());
+  EXPECT_EQ(host->steps_done(), 3);
+  EXPECT_NEAR(*host->Step(BatchOf(3)), *device->Step(BatchOf(3)), 1e-4);
+}
+
+}  // namespace
+}  // namespace onward::emulated_cuda
