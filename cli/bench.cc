@@ -1,4 +1,5 @@
 // onward bench: how fast a model, one operator, or the machine is.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "cli/operator_model.h"
 #include "graph/infer/cost.h"
 #include "graph/infer/least_cost.h"
+#include "onward/device_tensor.h"
 #include "onward/import.h"
 #include "onward/status.h"
 
@@ -22,6 +24,7 @@ struct BenchOptions {
   std::string op;
   std::vector<std::string> attributes;
   InputOptions inputs;
+  std::vector<std::string> on_device;
   double duration = 2;
   int warmup = 3;
   bool peak = false;
@@ -56,16 +59,37 @@ absl::Status Peak(const CommonOptions& common) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const BenchOptions& options,
+                                                     const CommonOptions& common) {
+  SessionOptions session = common.session();
+  session.device_values = options.on_device;
+  if (options.op.empty()) return Session::Load(options.model, session);
+  ONWARD_ASSIGN_OR_RETURN(Model model,
+                          OperatorModel(options.op, options.inputs.shapes, options.attributes));
+  return Session::Create(std::move(model), session);
+}
+
+// The inputs in the session's order, on the device where the options say so.
+absl::StatusOr<std::vector<Value>> OrderedInputs(const Session& session,
+                                                 const Session::Inputs& named,
+                                                 const BenchOptions& options,
+                                                 const std::string& provider) {
+  std::vector<Value> inputs;
+  for (const ValueInfo& info : session.inputs()) {
+    const auto it = named.find(info.name);
+    inputs.push_back(it == named.end() ? Value() : it->second);
+    const bool moved =
+        std::any_of(options.on_device.begin(), options.on_device.end(),
+                    [&](const std::string& name) { return name == "*" || name == info.name; });
+    if (!moved || !inputs.back().is_tensor() || info.type.dtype == DType::kString) continue;
+    ONWARD_ASSIGN_OR_RETURN(inputs.back(), ToDevice(inputs.back().tensor(), provider));
+  }
+  return inputs;
+}
+
 absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   if (options.peak) return Peak(common);
-  std::unique_ptr<Session> session;
-  if (options.op.empty()) {
-    ONWARD_ASSIGN_OR_RETURN(session, Session::Load(options.model, common.session()));
-  } else {
-    ONWARD_ASSIGN_OR_RETURN(Model model,
-                            OperatorModel(options.op, options.inputs.shapes, options.attributes));
-    ONWARD_ASSIGN_OR_RETURN(session, Session::Create(std::move(model), common.session()));
-  }
+  ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(options, common));
   InputOptions input_options = options.inputs;
   input_options.random = true;
   if (!options.op.empty()) input_options.shapes.clear();
@@ -73,11 +97,9 @@ absl::Status Bench(const BenchOptions& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const Session::Inputs named,
                           MakeInputs(session->inputs(), input_options, &taken_as_one));
   NoteTakenAsOne(taken_as_one);
-  std::vector<Value> inputs, outputs(session->outputs().size());
-  for (const ValueInfo& info : session->inputs()) {
-    const auto it = named.find(info.name);
-    inputs.push_back(it == named.end() ? Value() : it->second);
-  }
+  ONWARD_ASSIGN_OR_RETURN(const std::vector<Value> inputs,
+                          OrderedInputs(*session, named, options, common.session().provider));
+  std::vector<Value> outputs(session->outputs().size());
   const int threads = ThreadsOf(common);
   ONWARD_ASSIGN_OR_RETURN(const PlannedMemory planned, session->PlanMemory(named));
   const LeastCost least = LeastCostOf(session->graph(), named);
@@ -129,6 +151,8 @@ void AddBench(CommandLine& line, CommonOptions& common) {
   command.Option(
       "--shape", options->inputs.shapes,
       "NAME=1x3x224x224; with --op the inputs' dims in order, DTYPE:DIMS for other dtypes");
+  command.Option("--on-device", options->on_device,
+                 "an input or output that stays on the device of --provider; *: all");
   command.Option("--duration", options->duration, "seconds to measure");
   command.Option("--warmup", options->warmup, "runs before measuring");
   command.Flag(
