@@ -18,10 +18,12 @@ using KernelList = absl::Span<const KernelEntry>;
 absl::Status NoLoopFor(DType dtype);
 
 KernelList ActivationKernels();
+KernelList ArgReduceKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
 KernelList ClipKernels();
 KernelList ConcatKernels();
+KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();
 KernelList ConvTransposeKernels();
 KernelList CopyKernels();

@@ -1,14 +1,12 @@
 // ArgMax and ArgMin along one axis. The first NaN wins over every number, as in NumPy.
+#include "kernels/bind/arg_reduce.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/extreme_run.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-struct ArgPlan {
-  int64_t outer = 1, count = 1, inner = 1;
-};
 
 constexpr int64_t kColumns = 256;
 
@@ -89,28 +87,7 @@ class ArgReduce : public Kernel {
       : loop_(loop), axis_(axis), keep_dims_(keep_dims) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    auto* plan = context.NewState<ArgPlan>();
-    if (rank == 0 && (axis_ == 0 || axis_ == -1)) {
-      context.SetOutput(0, {});
-      return absl::OkStatus();
-    }
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-    *plan = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
-             NumElements(dims, axis + 1, rank)};
-    if (plan->count == 0 && plan->outer * plan->inner > 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("axis ", axis, " of shape ", DimsString(dims), " is empty"));
-    }
-    Dims out(dims.begin(), dims.end());
-    if (keep_dims_) {
-      out[static_cast<size_t>(axis)] = 1;
-    } else {
-      out.erase(out.begin() + axis);
-    }
-    context.SetOutput(0, out);
-    return absl::OkStatus();
+    return BindArgReduce(context, axis_, keep_dims_);
   }
 
   absl::Status Run(RunContext& context) const override {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked.h"
+#include "kernels/bind/constant_of_shape.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
@@ -69,12 +70,7 @@ class ConstantOfShape : public Kernel {
  public:
   explicit ConstantOfShape(Tensor value) : value_(std::move(value)) {}
   absl::Status Bind(BindContext& context) const override {
-    const TensorView* shape = context.input_value(0);
-    if (shape == nullptr) return context.Defer();
-    const absl::Span<const int64_t> dims = shape->span<int64_t>();
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(value_.dtype(), dims).status());
-    context.SetOutput(0, dims);
-    return absl::OkStatus();
+    return BindConstantOfShape(context, value_.dtype());
   }
   absl::Status Run(RunContext& context) const override {
     DispatchElement(value_.dtype(), [&](auto tag) {
@@ -223,15 +219,10 @@ Made MakeConstant(const NodeSpec& spec) {
 }
 
 Made MakeConstantOfShape(const NodeSpec& spec) {
-  const Tensor* value = spec.attributes().TensorOrNull("value");
-  if (value == nullptr) return std::make_unique<ConstantOfShape>(Tensor::Of<float>({1}, {0}));
-  if (value->num_elements() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the attribute value must have one element, not ", value->num_elements()));
-  }
-  if (!IsSubByte(value->dtype())) return std::make_unique<ConstantOfShape>(*value);
-  Tensor unpacked(value->dtype(), Dims{8});  // room for one byte, whatever the packing
-  UnpackSubByte(value->dtype(), value->raw_data(), 1, unpacked.mutable_data<int8_t>());
+  ONWARD_ASSIGN_OR_RETURN(const Tensor value, ConstantOfShapeValue(spec));
+  if (!IsSubByte(value.dtype())) return std::make_unique<ConstantOfShape>(value);
+  Tensor unpacked(value.dtype(), Dims{8});  // room for one byte, whatever the packing
+  UnpackSubByte(value.dtype(), value.raw_data(), 1, unpacked.mutable_data<int8_t>());
   return WithUnpackedElements(std::make_unique<ConstantOfShape>(unpacked));
 }
 
