@@ -23,7 +23,7 @@ struct Crossings {
   int outputs = 0;
   int within = 0;  // others: each costs a run a wait for the device
 };
-// What follows from dims alone is sent once for a set of input shapes, and does not count.
+// Values that follow from dims alone are sent once for a set of input shapes, and do not count.
 Crossings CountCrossings(const Graph& graph);
 
 // The nodes of a placed graph that run on the host, by op, as "Softmax 3, Gather 1"; "": there are

@@ -49,11 +49,11 @@ class StepwiseTrainer {
 
   // These fields of `config` may be set: loss, optimizer (no schedules of groups), clip, precision,
   // accumulate, average, trainable, frozen, shared, untied, stop_gradient, inference_mode, weights,
-  // head, data.inputs, seed, threads, provider, deterministic, non_finite (SKIP; otherwise a loss that is not
-  // finite is the caller's to look at), recompute.segment, log.detect_anomaly, log.gradient_norms.
-  // `fields` are those that batches have besides the model's inputs, such as the target: their
-  // types are those of one example, where a dim that differs from example to example is symbolic.
-  // InvalidArgument: another field is set, or as Trainer::Create.
+  // head, data.inputs, seed, threads, provider, deterministic, non_finite (SKIP; otherwise a loss
+  // that is not finite is the caller's to look at), recompute.segment, log.detect_anomaly,
+  // log.gradient_norms. `fields` are those that batches have besides the model's inputs, such as
+  // the target: their types are those of one example, where a dim that differs from example to
+  // example is symbolic. InvalidArgument: another field is set, or as Trainer::Create.
   static absl::StatusOr<std::unique_ptr<StepwiseTrainer>> Create(Model model,
                                                                  const TrainConfig& config,
                                                                  const std::vector<Field>& fields,

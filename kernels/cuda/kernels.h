@@ -33,6 +33,7 @@ KernelList IdentityKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();
+KernelList PadKernels();
 KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();
 KernelList PowKernels();

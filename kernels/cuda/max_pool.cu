@@ -1,8 +1,7 @@
 // MaxPool with windows that cuDNN has no numbers for: padded unevenly, dilated, beyond the input's
-// end, over one to three axes, and of bytes.
+// end, over one to three axes, of bytes, and with the places of what they found.
 #include <limits>
 
-#include "kernels/binary_functors.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernels.h"
@@ -14,12 +13,22 @@ namespace {
 constexpr int kAxes = 3;  // missing outer ones have one element
 
 struct MaxPoolPlan {
-  int64_t count;  // outputs
+  int64_t count;      // outputs
+  bool column_major;  // places count the first axis fastest
   WindowAxis axes[kAxes];
 };
 
+// The place in a plane at row-major `place` under the plan's order; -1 stays.
+__device__ inline int64_t Place(const MaxPoolPlan& plan, int64_t place) {
+  if (!plan.column_major || place < 0) return place;
+  const WindowAxis *d = &plan.axes[0], *h = &plan.axes[1], *w = &plan.axes[2];
+  const int64_t line = place / w->input, plane = line / h->input;
+  return (plane % d->input) + d->input * ((line % h->input) + h->input * (place % w->input));
+}
+
+// `places` may be null.
 template <typename T>
-__global__ void MaxPoolLoop(const T* x, T* y, MaxPoolPlan plan) {
+__global__ void MaxPoolLoop(const T* x, T* y, int64_t* places, MaxPoolPlan plan) {
   using C = ComputeType<T>;
   using Limits = std::numeric_limits<C>;
   const WindowAxis *d = &plan.axes[0], *h = &plan.axes[1], *w = &plan.axes[2];
@@ -31,19 +40,28 @@ __global__ void MaxPoolLoop(const T* x, T* y, MaxPoolPlan plan) {
           (rest - above * plan.axes[a].output) * plan.axes[a].stride - plan.axes[a].pad_begin;
       rest = above;
     }
-    const T* plane = x + rest * d->input * h->input * w->input;
+    const int64_t first = rest * d->input * h->input * w->input;
+    const T* plane = x + first;
     C top = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    int64_t place = -1;
     for (int64_t kd = 0, at_d = begin[0]; kd < d->kernel; ++kd, at_d += d->dilation) {
       if (at_d < 0 || at_d >= d->input) continue;
       for (int64_t kh = 0, at_h = begin[1]; kh < h->kernel; ++kh, at_h += h->dilation) {
         if (at_h < 0 || at_h >= h->input) continue;
         const T* line = plane + (at_d * h->input + at_h) * w->input;
         for (int64_t kw = 0, at_w = begin[2]; kw < w->kernel; ++kw, at_w += w->dilation) {
-          if (at_w >= 0 && at_w < w->input) top = functors::Max()(top, Load(line[at_w]));
+          if (at_w < 0 || at_w >= w->input) continue;
+          const C value = Load(line[at_w]);
+          // The first NaN is above everything.
+          if (place < 0 || value > top || (value != value && top == top)) {
+            top = value;
+            place = line + at_w - plane;
+          }
         }
       }
     }
     y[i] = Rounded<T>(top);
+    if (places != nullptr) places[i] = first + Place(plan, place);
   }
 }
 
@@ -54,7 +72,7 @@ absl::Status LaunchMaxPool(const RunContext& context) {
   const auto& plan = context.state<MaxPoolPlan>();
   return Launch(MaxPoolLoop<T>, Blocks(plan.count), kThreads, 0,
                 static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<T>(0), plan);
+                context.out<T>(0), context.has_output(1) ? context.out<int64_t>(1) : nullptr, plan);
 }
 
 class MaxPool : public Kernel {
@@ -66,9 +84,10 @@ class MaxPool : public Kernel {
     if (g.axes.size() > kAxes) return absl::UnimplementedError("the device pools up to 3 axes");
     auto* plan = context.NewState<MaxPoolPlan>();
     plan->count = NumElements(g.output);
+    plan->column_major = attributes_.column_major;
     for (WindowAxis& axis : plan->axes) axis = {1, 1, 1, 1, 1, 0, 0};
     std::copy(g.axes.begin(), g.axes.end(), plan->axes + (kAxes - g.axes.size()));
-    context.SetOutput(0, g.output);
+    for (int i = 0; i < context.num_outputs(); ++i) context.SetOutput(i, g.output);
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
@@ -81,7 +100,6 @@ class MaxPool : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPool(const NodeSpec& spec) {
-  if (spec.has_output(1)) return absl::UnimplementedError("no indices");
   const auto& shape = spec.input_type(0).shape;
   if (!shape || shape->size() < 3 || shape->size() > 2 + kAxes)
     return absl::UnimplementedError("only one to three spatial axes");

@@ -103,6 +103,14 @@ TEST(EmulatedImages, MaxPoolsOfAnyWindowAreTheCpus) {
       ExpectAsCpu(
           absl::StrCat("(", TextOf({dtype, one.y}), " y) { y = MaxPool ", one.attributes, " (a) }"),
           {Filled({dtype, one.x}, 1, dtype == DType::kFloat32)}, 0);
+      std::string attributes = one.attributes;
+      for (const char* order : {"", ", storage_order = 1>"}) {
+        if (*order != 0) attributes.replace(attributes.size() - 1, 1, order);
+        ExpectAsCpu(
+            absl::StrCat("(", TextOf({dtype, one.y}), " y, ", TextOf({DType::kInt64, one.y}),
+                         " z) { y, z = MaxPool ", attributes, " (a) }"),
+            {Filled({dtype, one.x}, 1, dtype == DType::kFloat32)}, 0);
+      }
     }
   }
 }
