@@ -26,7 +26,7 @@ TEST(DeviceValues, AnUnknownNameIsNamedWithTheClosest) {
   const absl::Status status = SessionThatKeeps({"y", "word"}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "'word' cannot stay on the device: the model has no such input or output, did you mean "
+            "'word' cannot stay on the device: the model has no such input or output; did you mean "
             "'words'? (they are: x, words, y, same)");
 }
 
