@@ -1,7 +1,7 @@
 #include "executors/compile_program.h"
 
-#include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -33,11 +33,12 @@ class Compiler {
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));
     MakeSlots(*program);
-    for (const ValueId id : program->graph.inputs()) {
-      const bool moved =
-          std::count(device_values.begin(), device_values.end(), program->graph.value(id).name) > 0;
-      if (moved && program->providers.size() > 1)
-        program->slots[static_cast<size_t>(id.index)].device = 1;
+    if (program->providers.size() > 1) {
+      const std::set<std::string> on_device(device_values.begin(), device_values.end());
+      for (const ValueId id : program->graph.inputs()) {
+        if (on_device.contains(program->graph.value(id).name))
+          program->slots[static_cast<size_t>(id.index)].device = 1;
+      }
     }
     if (!options_.plan_only) ONWARD_RETURN_IF_ERROR(MoveConstants(*program));
     return std::shared_ptr<const Program>(std::move(program));

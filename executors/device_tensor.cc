@@ -1,6 +1,6 @@
 #include "executors/device_tensor.h"
 
-#include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -58,27 +58,30 @@ absl::StatusOr<std::vector<std::string>> DeviceValuesOf(const Graph& graph,
   std::vector<ValueId> ids = graph.inputs();
   ids.insert(ids.end(), graph.outputs().begin(), graph.outputs().end());
   std::vector<std::string> known, meant;
-  for (const ValueId id : ids) known.push_back(graph.value(id).name);
+  std::map<std::string, const Type*> types;
+  for (const ValueId id : ids) {
+    known.push_back(graph.value(id).name);
+    types[known.back()] = &graph.type(id);
+  }
   const auto may_lie_there = [](const Type& type) {
     return type.is_tensor() && type.dtype != DType::kString;
   };
   for (const std::string& name : names) {
     if (name == "*") {
-      for (size_t i = 0; i < ids.size(); ++i) {
-        if (may_lie_there(graph.type(ids[i]))) meant.push_back(known[i]);
+      for (const auto& [each, type] : types) {
+        if (may_lie_there(*type)) meant.push_back(each);
       }
       continue;
     }
-    const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) {
+    const auto found = types.find(name);
+    if (found == types.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "'", name, "' cannot stay on the device: the model has no such input or output",
           DidYouMean(name, known), " (they are: ", absl::StrJoin(known, ", "), ")"));
     }
-    const Type& type = graph.type(ids[static_cast<size_t>(found - known.begin())]);
-    if (!may_lie_there(type)) {
+    if (!may_lie_there(*found->second)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", name, "' cannot stay on the device: it is ", type.ToString(),
+          absl::StrCat("'", name, "' cannot stay on the device: it is ", found->second->ToString(),
                        ", and only tensors of numbers can"));
     }
     meant.push_back(name);

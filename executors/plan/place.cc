@@ -72,7 +72,7 @@ class Placer {
       : graph_(graph),
         device_(device),
         options_(options),
-        device_values_(device_values),
+        device_values_(device_values.begin(), device_values.end()),
         on_device_(static_cast<size_t>(graph.num_values()), false),
         of_dims_(graph) {}
 
@@ -92,10 +92,7 @@ class Placer {
 
  private:
   // Of an input or output of the graph.
-  bool LiesOnDevice(ValueId id) const {
-    const std::string& name = graph_.value(id).name;
-    return std::count(device_values_.begin(), device_values_.end(), name) > 0;
-  }
+  bool LiesOnDevice(ValueId id) const { return device_values_.contains(graph_.value(id).name); }
 
   absl::Status PlaceNode(NodeId id) {
     uint64_t host_inputs = ~uint64_t{0}, host_outputs = ~uint64_t{0};
@@ -183,7 +180,7 @@ class Placer {
   Graph& graph_;
   const ExecutionProvider& device_;
   const KernelOptions& options_;
-  const std::vector<std::string>& device_values_;
+  const std::set<std::string> device_values_;
   std::vector<bool> on_device_;
   DimArithmetic of_dims_;
   std::map<std::pair<int32_t, bool>, ValueId> copies_;
