@@ -120,6 +120,8 @@ def note_absent(section, name, answer):
         section.say(f"{name}: {answer['absent']}.")
 
 
+DECODERS = ("gpt2_decode", "llama_tiny_decode")
+
 # Zoo models whose network PyTorch has, with the dims of their first input.
 NETWORKS = {
     **{name: (name, "float32", (1, 3, 224, 224)) for name in
@@ -148,10 +150,11 @@ def models(machine, section, clock):
     torch = torch_models(machine, section, clock)
     section.say("Milliseconds of a run on the inputs of the model's first data set, copies of inputs and outputs "
                 "included; nodes: on the GPU, copies among them, on the CPU. Right: data sets whose outputs are within "
-                "the model's tolerances. PyTorch: its own network of that name with random weights, without TF32 as "
-                "here, float16 with channels last; called from Python, and as a CUDA graph.")
-    section.row("model", "right", "nodes: GPU (copies) / CPU", "Onward ms", "PyTorch ms", "PyTorch graph ms",
-                "ONNX Runtime CUDA ms", "ONNX Runtime / Onward")
+                "the model's tolerances. Kept: the same runs, whose inputs and outputs stay on the GPU. PyTorch: its "
+                "own network of that name with random weights, without TF32 as here, float16 with channels last; "
+                "called from Python, and as a CUDA graph.")
+    section.row("model", "right", "nodes: GPU (copies) / CPU", "Onward ms", "kept ms", "PyTorch ms",
+                "PyTorch graph ms", "ONNX Runtime CUDA ms", "ONNX Runtime / Onward")
     measured, wrong = 0, 0
     for name in names:
         if clock.left() < 5:
@@ -165,12 +168,28 @@ def models(machine, section, clock):
         wrong += not right
         ours, theirs, ratio, why = beside(machine, clock, directory, "absent" not in there)
         measured += ours is not None
+        kept, why_not = bench(machine, clock, directory / "model.onnx", *inputs(machine, clock, directory),
+                              "--on-device", "*")
         section.row(name, verdict, placed(machine, clock, directory), f"{1e3 * ours:.3f}" if ours else why,
+                    f"{1e3 * kept:.3f}" if kept else why_not,
                     milliseconds(torch.get(name), "called"), milliseconds(torch.get(name), "graph"),
                     theirs if isinstance(theirs, str) else f"{1e3 * theirs:.3f}", f"{ratio:.2f}" if ratio else ABSENT)
     note_absent(section, "ONNX Runtime", there)
+    for name in DECODERS:
+        if name in names:
+            section.say(f"{name} generates {generated(machine, clock, name)}.")
     verdict = f"{measured} of {len(names)} measured, {wrong} wrong"
     return f"FAILED: {verdict}" if wrong else verdict
+
+
+def generated(machine, clock, name):
+    """Tokens a second of one row whose caches stay on the GPU, in text."""
+    directory, why = machine.filled(clock, name)
+    if directory is None:
+        return f"nothing: {why}"
+    document, why = machine.json(clock, "generate", directory / "model.onnx", "--provider", "cuda", "--prompt-ids",
+                                 "1,2,3,4,5,6,7,8", "--max-new-tokens", "200", limit=30)
+    return f"{document['tokens_per_s']:.0f} tokens/s" if document else f"nothing: {why}"
 
 
 def beside(machine, clock, directory, with_peer):
