@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "kernels/functor.h"
 #include "onward/tensor.h"
 
 namespace onward::kernels {
@@ -14,7 +15,7 @@ inline int64_t IndexAt(const TensorView& view, int64_t i) {
 }
 
 // Maps an index in [-dim, dim) to [0, dim), anything else to -1.
-inline int64_t Wrapped(int64_t index, int64_t dim) {
+ONWARD_HOST_DEVICE inline int64_t Wrapped(int64_t index, int64_t dim) {
   const int64_t wrapped = index < 0 ? index + dim : index;
   return wrapped >= 0 && wrapped < dim ? wrapped : -1;
 }

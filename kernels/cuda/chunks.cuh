@@ -9,7 +9,7 @@
 
 namespace onward::kernels::cuda {
 
-// The numbers and addresses of which all chunks must be multiples, in one.
+// An address as a part of the alignment that DispatchChunk takes.
 inline uint64_t AlignmentOf(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 
 // Calls launch(chunk) with the largest type that `alignment` is a multiple of: the bits of run

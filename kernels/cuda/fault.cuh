@@ -16,4 +16,12 @@ __device__ inline void ReportBadIndex(const DeviceFaultSite& site, int64_t posit
   site.fault->size = size;
 }
 
+// Wrapped; a bad index is noted.
+__device__ inline int64_t CheckedIndex(const DeviceFaultSite& site, int64_t position, int64_t index,
+                                       int64_t size) {
+  const int64_t at = Wrapped(index, size);
+  if (at < 0) ReportBadIndex(site, position, index, size);
+  return at;
+}
+
 }  // namespace onward::kernels::cuda

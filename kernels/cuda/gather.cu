@@ -25,11 +25,8 @@ __global__ void GatherRows(const Chunk* data, const Index* indices, Chunk* out, 
   for (int64_t i = GlobalIndex(); i < all; i += GlobalSize()) {
     const int64_t row = i / sizes.inner, outer = row / sizes.count;
     const int64_t position = row - outer * sizes.count;
-    const int64_t index = indices[position], at = index < 0 ? index + sizes.dim : index;
-    if (at < 0 || at >= sizes.dim) {
-      ReportBadIndex(fault, position, index, sizes.dim);
-      continue;
-    }
+    const int64_t at = CheckedIndex(fault, position, indices[position], sizes.dim);
+    if (at < 0) continue;
     out[i] = data[(outer * sizes.dim + at) * sizes.inner + (i - row * sizes.inner)];
   }
 }
@@ -93,11 +90,8 @@ template <typename T, typename Index>
 __global__ void GatherElementsLoop(const T* data, const Index* indices, T* out, int64_t count,
                                    ElementsBox box, DeviceFaultSite fault) {
   for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
-    const int64_t index = indices[i], along = index < 0 ? index + box.size : index;
-    if (along < 0 || along >= box.size) {
-      ReportBadIndex(fault, i, index, box.size);
-      continue;
-    }
+    const int64_t along = CheckedIndex(fault, i, indices[i], box.size);
+    if (along < 0) continue;
     int64_t rest = i, at = 0;
     for (int d = 0; d < box.rank; ++d) {
       const int64_t above = rest / box.dims[d];
@@ -161,14 +155,10 @@ __global__ void GatherNDLoop(const T* data, const int64_t* indices, T* out, Rows
     const int64_t row = i / box.inner;
     int64_t from = row / box.rows_per_batch * box.batch_stride + (i - row * box.inner);
     bool fits = true;
-    for (int d = 0; d < box.depth; ++d) {
-      const int64_t position = row * box.depth + d, index = indices[position];
-      const int64_t at = index < 0 ? index + box.dims[d] : index;
-      if (at < 0 || at >= box.dims[d]) {
-        ReportBadIndex(fault, position, index, box.dims[d]);
-        fits = false;
-        break;
-      }
+    for (int d = 0; d < box.depth && fits; ++d) {
+      const int64_t position = row * box.depth + d;
+      const int64_t at = CheckedIndex(fault, position, indices[position], box.dims[d]);
+      fits = at >= 0;
       from += at * box.strides[d];
     }
     if (fits) out[i] = data[from];

@@ -51,12 +51,8 @@ __global__ void ScatterLines(const Index* indices, const T* updates, T* out, Lin
       rest = above;
     }
     for (int64_t k = 0; k < lines.length; ++k, position += lines.step) {
-      const int64_t index = indices[position], at = index < 0 ? index + lines.size : index;
-      if (at < 0 || at >= lines.size) {
-        ReportBadIndex(fault, position, index, lines.size);
-        continue;
-      }
-      Op::Apply(out[base + at * lines.stride], updates[position]);
+      const int64_t at = CheckedIndex(fault, position, indices[position], lines.size);
+      if (at >= 0) Op::Apply(out[base + at * lines.stride], updates[position]);
     }
   }
 }
@@ -78,14 +74,10 @@ __global__ void ScatterPlaces(const int64_t* indices, const T* updates, T* out, 
     for (int64_t row = 0; row < places.rows; ++row) {
       int64_t at = 0;
       bool fits = true;
-      for (int d = 0; d < places.depth; ++d) {
-        const int64_t position = row * places.depth + d, index = indices[position];
-        const int64_t along = index < 0 ? index + places.dims[d] : index;
-        if (along < 0 || along >= places.dims[d]) {
-          ReportBadIndex(fault, position, index, places.dims[d]);
-          fits = false;
-          break;
-        }
+      for (int d = 0; d < places.depth && fits; ++d) {
+        const int64_t position = row * places.depth + d;
+        const int64_t along = CheckedIndex(fault, position, indices[position], places.dims[d]);
+        fits = along >= 0;
         at += along * places.strides[d];
       }
       if (!fits || at / places.inner % places.parts != part) continue;
