@@ -198,9 +198,10 @@ absl::Status CompiledSession::MoveInputs(absl::Span<const Value> inputs, InputSl
   const Program& program = *plan_.program;
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].object != nullptr) continue;
-    const Slot& slot = program.slots[static_cast<size_t>(program.inputs[i])];
-    const ExecutionProvider& provider = *program.providers[slot.device];
-    const Tensor& given = inputs[i].is_tensor() ? inputs[i].tensor() : slot.constant;
+    const int32_t slot = program.inputs[i];
+    const ExecutionProvider& provider = program.provider_of(slot);
+    const Tensor& given = inputs[i].is_tensor() ? inputs[i].tensor()
+                                                : program.slots[static_cast<size_t>(slot)].constant;
     if (given.device() == provider.device()) continue;
     ONWARD_ASSIGN_OR_RETURN(Tensor tensor, ToDevice(given, provider.name()));
     slots[i].tensor.data = tensor.raw_mutable_data();
@@ -241,10 +242,9 @@ absl::Status CompiledSession::RunIn(RunState& state, const Bound& found,
     if (plan.place != SlotPlan::Place::kOutput || plan.external != static_cast<int32_t>(i))
       continue;
     const TensorView& view = bound.values[slot].tensor;
-    if (!IsUpdatedInPlace(bound, i, slots, outputs[i])) {
-      const ExecutionProvider& provider = *program.providers[program.slots[slot].device];
-      ONWARD_RETURN_IF_ERROR(MakeRoom(provider, view.dtype, view.dims, slots, outputs[i]));
-    }
+    if (!IsUpdatedInPlace(bound, i, slots, outputs[i]))
+      ONWARD_RETURN_IF_ERROR(MakeRoom(program.provider_of(program.outputs[i]), view.dtype,
+                                      view.dims, slots, outputs[i]));
     state.SetOutput(static_cast<int32_t>(i), const_cast<void*>(outputs[i].tensor().raw_data()));
   }
   state.SetTrace(TraceOf(options));
@@ -278,9 +278,8 @@ absl::Status CompiledSession::CopyOutputs(RunState& state, const Bound& bound,
       output = *result.object;
       continue;
     }
-    const int32_t slot = program.outputs[static_cast<size_t>(index)];
     const ExecutionProvider& provider =
-        *program.providers[program.slots[static_cast<size_t>(slot)].device];
+        program.provider_of(program.outputs[static_cast<size_t>(index)]);
     ONWARD_RETURN_IF_ERROR(
         MakeRoom(provider, result.tensor.dtype, result.tensor.dims, slots, output));
     if (provider.is_host()) {

@@ -270,9 +270,8 @@ absl::Status RunState::GiveOutputs(const Step& step, absl::Span<const int32_t> r
 
 absl::Status RunState::CopyBoundValue(int32_t result, const void* value) {
   const TensorView& to = slots_[static_cast<size_t>(result)].tensor;
-  const ExecutionProvider& provider =
-      *program_.providers[program_.slots[static_cast<size_t>(result)].device];
-  return provider.Copy(to.data, value, to.byte_size(), CopyKind::kToDevice, stream());
+  return program_.provider_of(result).Copy(to.data, value, to.byte_size(), CopyKind::kToDevice,
+                                           stream());
 }
 
 // Lets the output of a dynamic step live in the block of an input: any later reader of an alias, or

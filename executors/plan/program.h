@@ -48,6 +48,10 @@ struct Program {
   std::vector<int32_t> outputs;
   std::vector<NodeExplanation> explanations;  // per step
 
+  // Whose memory the slot's value lies in.
+  const ExecutionProvider& provider_of(int32_t slot) const {
+    return *providers[slots[static_cast<size_t>(slot)].device];
+  }
   absl::Span<const int32_t> step_inputs(const Step& step) const {
     return absl::MakeConstSpan(operands).subspan(static_cast<size_t>(step.operands),
                                                  static_cast<size_t>(step.num_inputs));
