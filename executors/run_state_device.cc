@@ -1,4 +1,4 @@
-// What a run state does for its device: recorded work, faults, and waiting for the end.
+// The part of a run state that a device needs: recorded work, faults, waiting for the end.
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
 #include "onward/status.h"
@@ -14,7 +14,7 @@ absl::Status RunState::PrepareDeviceWork() {
   for (size_t s = 0; s < program_.steps.size(); ++s) {
     const Step& step = program_.steps[s];
     if (step.device == 0 || binding_->steps[s].mode == StepPlan::Mode::kSkip) continue;
-    // What brings a result to the host waits for all work before it.
+    // A step that brings a result to the host waits for all work before it.
     ends_on_device_ = step.kernel->host_outputs() == 0;
   }
   return absl::OkStatus();

@@ -91,7 +91,7 @@ class Placer {
   }
 
  private:
-  // Of an input or output of the graph.
+  // `id`: an input or output of the graph.
   bool LiesOnDevice(ValueId id) const { return device_values_.contains(graph_.value(id).name); }
 
   absl::Status PlaceNode(NodeId id) {

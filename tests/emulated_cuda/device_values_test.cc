@@ -82,7 +82,7 @@ TEST_P(DeviceValuesTest, AStateStaysThereFromRunToRun) {
   }
 }
 
-// What is written over lies at the same addresses in each run: it is recorded with the rest.
+// A state that is written over lies at the same addresses in each run: its steps are recorded, too.
 TEST_P(DeviceValuesTest, RunsOverAStateAreRecorded) {
   const auto device = SessionThatKeeps({"*"});
   ASSERT_NE(device, nullptr);
