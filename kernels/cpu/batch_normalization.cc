@@ -1,43 +1,24 @@
 // BatchNormalization with the statistics of the batch, and its gradient, in float32: a channel at a
 // time, so that what a second walk reads is still in the cache. The gradient's X may be kept in 16
 // bits: it is widened a channel at a time.
+#include "kernels/bind/batch_normalization.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
-#include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16 * 1024;  // elements that one thread takes at a time
+constexpr int64_t kGrain = 16 * 1024;  // elements
 
-struct BatchRows {
-  int64_t batch, channels, spatial;
-
-  int64_t count() const { return batch * spatial; }
-  int64_t row(int64_t b, int64_t channel) const { return (b * channels + channel) * spatial; }
-  int64_t grain() const { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count())); }
-};
-
-absl::StatusOr<BatchRows> RowsOf(DimsView x) {
-  if (x.size() < 2)
-    return absl::InvalidArgumentError(absl::StrCat("X ", DimsString(x), " has no channels"));
-  return BatchRows{x[0], x[1], NumElements(x.subspan(2))};
-}
-
-absl::Status CheckChannels(const BindContext& context, const BatchRows& rows, int first, int last) {
-  for (int i = first; i < last; ++i) {
-    if (NumElements(context.input_dims(i)) == rows.channels) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", i, " has shape ", DimsString(context.input_dims(i)),
-                     ", must have one element for each of ", rows.channels, " channels"));
-  }
-  return absl::OkStatus();
+// Channels that one thread takes at a time.
+int64_t GrainOf(const BatchRows& rows) {
+  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows.count()));
 }
 
 // Rows of one channel of X: that of image b lies at first + b * step.
@@ -88,7 +69,7 @@ class ChannelKernel : public Kernel {
     const auto& rows = context.state<BatchRows>();
     const SavedFloats x(context.input(0));
     context.ParallelForWorkers(
-        rows.channels, rows.grain(), [&](int worker, int64_t begin, int64_t end) {
+        rows.channels, GrainOf(rows), [&](int worker, int64_t begin, int64_t end) {
           float* scratch = narrow_ ? context.scratch<float>() + worker * rows.count() : nullptr;
           for (int64_t channel = begin; channel < end; ++channel)
             RunChannel(context, rows, RowsOfChannel(x, rows, channel, scratch), channel);
@@ -97,16 +78,9 @@ class ChannelKernel : public Kernel {
   }
 
  protected:
-  // Inputs [first, last) have an element per channel; output 0 may take the place of `in_place`.
-  absl::Status BindChannels(BindContext& context, int first, int last, int in_place) const {
-    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, RowsOf(context.input_dims(0)));
-    ONWARD_RETURN_IF_ERROR(CheckChannels(context, rows, first, last));
+  absl::Status KeepRows(BindContext& context, const absl::StatusOr<BatchRows>& bound) const {
+    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, bound);
     *context.NewState<BatchRows>() = rows;
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, in_place);
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_output(i)) context.SetOutput(i, {rows.channels});
-    }
     if (narrow_) {
       context.SetScratch(context.num_workers() * rows.count() *
                          static_cast<int64_t>(sizeof(float)));
@@ -127,8 +101,7 @@ class BatchNormalization : public ChannelKernel {
       : ChannelKernel(loops, epsilon, false), momentum_(momentum), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(several_.Check(context.input_dims(0)));
-    return BindChannels(context, 1, 5, 0);
+    return KeepRows(context, BindBatchNormalization(context, several_));
   }
 
  protected:
@@ -164,11 +137,7 @@ class BatchNormalizationGradient : public ChannelKernel {
   using ChannelKernel::ChannelKernel;
 
   absl::Status Bind(BindContext& context) const override {
-    if (context.input_dims(2) != context.input_dims(0)) {
-      return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(2)),
-                                                     ", X ", DimsString(context.input_dims(0))));
-    }
-    return BindChannels(context, 1, 2, 2);
+    return KeepRows(context, BindBatchNormalizationGradient(context));
   }
 
  protected:

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/group_normalization.h"
 #include "kernels/bind/layer_normalization.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/several_values.h"
 #include "kernels/cpu/simd/row_loops.h"
 
 namespace onward::kernels::cpu {
@@ -129,45 +129,21 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayer(const NodeSpec& spec) {
   return std::make_unique<LayerNormalization>(kRowsPerTarget.For(TargetOf(spec))(), form);
 }
 
-// Input [batch, groups * channels per group, ...]; statistics per group, affine per channel.
-struct GroupSizes {
-  int64_t runs = 0;  // batch x groups
-  int64_t groups = 1, channels_per_group = 1, spatial = 1;
-};
-
 class GroupNormalization : public Kernel {
  public:
-  // `groups` of 0: one group per channel.
-  GroupNormalization(const RowLoops& loops, int64_t groups, float epsilon, SeveralValues several)
-      : loops_(loops), groups_(groups), epsilon_(epsilon), several_(several) {}
+  GroupNormalization(const RowLoops& loops, GroupAttributes attributes, SeveralValues several)
+      : loops_(loops), attributes_(attributes), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    if (dims.size() < 2)
-      return absl::InvalidArgumentError(
-          absl::StrCat("input has rank ", dims.size(), ", needs a batch and a channel axis"));
-    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
-    const int64_t channels = dims[1], groups = groups_ == 0 ? channels : groups_;
-    if (groups > 0 && channels % groups != 0)
-      return absl::InvalidArgumentError(
-          absl::StrCat(channels, " channels do not divide into ", groups, " groups"));
-    for (int i : {1, 2}) {
-      if (NumElements(context.input_dims(i)) != channels)
-        return absl::InvalidArgumentError(absl::StrCat(
-            i == 1 ? "scale" : "bias", " has shape ", DimsString(context.input_dims(i)),
-            ", must have one element for each of ", channels, " channels"));
-    }
-    *context.NewState<GroupSizes>() = {dims[0] * groups, groups,
-                                       groups == 0 ? 0 : channels / groups,
-                                       NumElements(dims, 2, static_cast<int64_t>(dims.size()))};
-    context.SetOutput(0, dims);
-    context.AllowInPlace(0, 0);
+    ONWARD_ASSIGN_OR_RETURN(const GroupSizes sizes,
+                            BindGroupNormalization(context, attributes_, several_));
+    *context.NewState<GroupSizes>() = sizes;
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
     const GroupSizes& sizes = context.state<GroupSizes>();
-    const int64_t run = sizes.channels_per_group * sizes.spatial;
+    const int64_t run = sizes.run();
     if (run == 0) return absl::OkStatus();
     const float* x = context.in<float>(0);
     const float* scale = context.in<float>(1);
@@ -178,7 +154,7 @@ class GroupNormalization : public Kernel {
           for (int64_t i = begin; i < end; ++i) {
             float mean = 0, variance = 0;
             loops_.moments(x + i * run, run, &mean, &variance);
-            const float inverse = 1.0f / std::sqrt(variance + epsilon_);
+            const float inverse = 1.0f / std::sqrt(variance + attributes_.epsilon);
             const int64_t first = i % sizes.groups * sizes.channels_per_group;
             for (int64_t c = 0; c < sizes.channels_per_group; ++c) {
               const float factor = inverse * scale[first + c];
@@ -192,19 +168,15 @@ class GroupNormalization : public Kernel {
 
  private:
   const RowLoops& loops_;
-  int64_t groups_;
-  float epsilon_;
+  GroupAttributes attributes_;
   SeveralValues several_;
 };
 
 template <bool kPerChannel>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGroup(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckFloat32(spec));
-  const int64_t groups = kPerChannel ? 0 : spec.attributes().Int("num_groups", 0);
-  if (!kPerChannel && groups <= 0)
-    return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
-  return std::make_unique<GroupNormalization>(kRowsPerTarget.For(TargetOf(spec))(), groups,
-                                              spec.attributes().Float("epsilon", 1e-5f),
+  ONWARD_ASSIGN_OR_RETURN(const GroupAttributes attributes, ParseGroups(spec, kPerChannel));
+  return std::make_unique<GroupNormalization>(kRowsPerTarget.For(TargetOf(spec))(), attributes,
                                               SeveralValues(spec));
 }
 

@@ -1,15 +1,12 @@
 // BatchNormalization: inference and training. Statistics are per channel (axis 1).
+#include "kernels/bind/batch_normalization.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
-#include "kernels/cpu/several_values.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-struct BatchPlan {
-  int64_t batch = 1, channels = 1, spatial = 1;
-};
 
 // scale, B, mean and var have dtypes of their own.
 float ReadFloat(const TensorView& view, int64_t index) {
@@ -34,7 +31,7 @@ void Write(const TensorView& view, int64_t index, double value) {
 
 // y = x * factor + offset over the rows [begin, end) of [batch * channels, spatial].
 template <typename T>
-void ApplyRows(const BatchPlan& plan, const void* in, const void* coefficients, void* out,
+void ApplyRows(const BatchRows& plan, const void* in, const void* coefficients, void* out,
                int64_t begin, int64_t end) {
   using C = ComputeType<T>;
   const C* factors = static_cast<const C*>(coefficients);
@@ -51,7 +48,7 @@ void ApplyRows(const BatchPlan& plan, const void* in, const void* coefficients, 
 // Mean and variance of one channel over batch and space; variances around the rows' means combine
 // by Chan's formula.
 template <typename T>
-void ChannelMoments(const BatchPlan& plan, const void* in, int64_t channel, double* mean,
+void ChannelMoments(const BatchRows& plan, const void* in, int64_t channel, double* mean,
                     double* variance) {
   double count = 0, average = 0, squares = 0;
   const double n = static_cast<double>(plan.spatial);
@@ -68,8 +65,8 @@ void ChannelMoments(const BatchPlan& plan, const void* in, int64_t channel, doub
 }
 
 struct BatchLoops {
-  void (*apply)(const BatchPlan&, const void*, const void*, void*, int64_t, int64_t) = nullptr;
-  void (*moments)(const BatchPlan&, const void*, int64_t, double*, double*) = nullptr;
+  void (*apply)(const BatchRows&, const void*, const void*, void*, int64_t, int64_t) = nullptr;
+  void (*moments)(const BatchRows&, const void*, int64_t, double*, double*) = nullptr;
   bool is_double = false;
 };
 
@@ -84,36 +81,15 @@ class BatchNormalization : public Kernel {
         several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
-    auto* plan = context.NewState<BatchPlan>();
-    if (dims.size() == 1) {
-      *plan = {dims[0], 1, 1};
-    } else if (dims.size() > 1) {
-      *plan = {dims[0], dims[1], NumElements(dims, 2, static_cast<int64_t>(dims.size()))};
-    } else {
-      return absl::InvalidArgumentError("input has rank 0, needs a batch axis");
-    }
-    static constexpr const char* kNames[] = {"X", "scale", "B", "input_mean", "input_var"};
-    for (int i = 1; i < 5; ++i) {
-      if (NumElements(context.input_dims(i)) != plan->channels) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(kNames[i], " has shape ", DimsString(context.input_dims(i)),
-                         ", must have one element for each of ", plan->channels, " channels"));
-      }
-    }
-    context.SetScratch(2 * plan->channels *
+    ONWARD_ASSIGN_OR_RETURN(const BatchRows rows, BindBatchNormalization(context, several_));
+    *context.NewState<BatchRows>() = rows;
+    context.SetScratch(2 * rows.channels *
                        static_cast<int64_t>(loops_.is_double ? sizeof(double) : sizeof(float)));
-    context.SetOutput(0, dims);
-    context.AllowInPlace(0, 0);
-    for (int i = 1; i < 3; ++i) {
-      if (context.has_output(i)) context.SetOutput(i, {plan->channels});
-    }
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
-    const BatchPlan& plan = context.state<BatchPlan>();
+    const BatchRows& plan = context.state<BatchRows>();
     const void* in = context.input(0).data;
     const int64_t channel_grain =
         training_
@@ -136,7 +112,7 @@ class BatchNormalization : public Kernel {
     double mean = Read(context.input(3), channel), variance = Read(context.input(4), channel);
     if (training_) {
       const double running_mean = mean, running_variance = variance;
-      loops_.moments(context.state<BatchPlan>(), context.input(0).data, channel, &mean, &variance);
+      loops_.moments(context.state<BatchRows>(), context.input(0).data, channel, &mean, &variance);
       const double keep = momentum_;
       if (context.has_output(1))
         Write(context.output(1), channel, running_mean * keep + mean * (1 - keep));

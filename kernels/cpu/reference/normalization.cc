@@ -1,10 +1,10 @@
 // LayerNormalization, RMSNormalization, InstanceNormalization and GroupNormalization: statistics of
 // contiguous runs of the input, in float (double for float64).
+#include "kernels/bind/group_normalization.h"
 #include "kernels/bind/layer_normalization.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/moments.h"
-#include "kernels/cpu/several_values.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -140,29 +140,25 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayerNormalization(const NodeSpec& s
       spec.attributes().Float("epsilon", 1e-5f), centered, round_early);
 }
 
-// Input [batch, groups * channels per group, ...]; statistics per group, affine per channel.
-struct GroupPlan {
-  int64_t batch = 1, channels = 1, groups = 1, spatial = 1;
-};
-
-using GroupLoop = void (*)(const GroupPlan& plan, float epsilon, const void* in, const void* scale,
-                           const void* bias, void* out, int64_t begin, int64_t end);
+using GroupLoop = void (*)(const GroupSizes& sizes, float epsilon, const void* in,
+                           const void* scale, const void* bias, void* out, int64_t begin,
+                           int64_t end);
 
 template <typename T>
-void RunGroups(const GroupPlan& plan, float epsilon, const void* in, const void* scale_data,
+void RunGroups(const GroupSizes& sizes, float epsilon, const void* in, const void* scale_data,
                const void* bias_data, void* out, int64_t begin, int64_t end) {
   using C = Wide<T>;
-  const int64_t per_group = plan.channels / plan.groups, run = per_group * plan.spatial;
+  const int64_t per_group = sizes.channels_per_group, run = sizes.run();
   for (int64_t group = begin; group < end; ++group) {
     const T* x = static_cast<const T*>(in) + group * run;
     T* y = static_cast<T*>(out) + group * run;
     const Moments<C> moments = ComputeMoments<T>(x, run);
     const C inverse = C(1) / std::sqrt(moments.variance + static_cast<C>(epsilon));
-    const int64_t first = group % plan.groups * per_group;
+    const int64_t first = group % sizes.groups * per_group;
     for (int64_t c = 0; c < per_group; ++c) {
       const C scale = static_cast<C>(static_cast<const T*>(scale_data)[first + c]);
       const C bias = static_cast<C>(static_cast<const T*>(bias_data)[first + c]);
-      for (int64_t i = c * plan.spatial; i < (c + 1) * plan.spatial; ++i) {
+      for (int64_t i = c * sizes.spatial; i < (c + 1) * sizes.spatial; ++i) {
         y[i] = static_cast<T>((static_cast<C>(x[i]) - moments.mean) * inverse * scale + bias);
       }
     }
@@ -171,52 +167,31 @@ void RunGroups(const GroupPlan& plan, float epsilon, const void* in, const void*
 
 class GroupNormalization : public Kernel {
  public:
-  // `groups` of 0: one group per channel.
-  GroupNormalization(GroupLoop loop, int64_t groups, float epsilon, SeveralValues several)
-      : loop_(loop), groups_(groups), epsilon_(epsilon), several_(several) {}
+  GroupNormalization(GroupLoop loop, GroupAttributes attributes, SeveralValues several)
+      : loop_(loop), attributes_(attributes), several_(several) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    if (dims.size() < 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input has rank ", dims.size(), ", needs a batch and a channel axis"));
-    }
-    ONWARD_RETURN_IF_ERROR(several_.Check(dims));
-    auto* plan = context.NewState<GroupPlan>();
-    *plan = {dims[0], dims[1], groups_ == 0 ? dims[1] : groups_,
-             NumElements(dims, 2, static_cast<int64_t>(dims.size()))};
-    if (plan->groups > 0 && plan->channels % plan->groups != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(plan->channels, " channels do not divide into ", plan->groups, " groups"));
-    }
-    if (NumElements(dims) == 0) plan->groups = 0;
-    for (int i : {1, 2}) {
-      if (NumElements(context.input_dims(i)) != plan->channels) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            i == 1 ? "scale" : "bias", " has shape ", DimsString(context.input_dims(i)),
-            ", must have one element for each of ", plan->channels, " channels"));
-      }
-    }
-    context.SetOutput(0, dims);
+    ONWARD_ASSIGN_OR_RETURN(const GroupSizes sizes,
+                            BindGroupNormalization(context, attributes_, several_));
+    *context.NewState<GroupSizes>() = sizes;
     return absl::OkStatus();
   }
 
   absl::Status Run(RunContext& context) const override {
-    const GroupPlan& plan = context.state<GroupPlan>();
-    if (plan.groups == 0) return absl::OkStatus();
-    const int64_t run = std::max<int64_t>(1, plan.channels / plan.groups * plan.spatial);
-    context.ParallelFor(plan.batch * plan.groups, std::max<int64_t>(1, kCheapGrain / run),
+    const GroupSizes& sizes = context.state<GroupSizes>();
+    if (sizes.run() == 0) return absl::OkStatus();
+    context.ParallelFor(sizes.runs, std::max<int64_t>(1, kCheapGrain / sizes.run()),
                         [&](int64_t begin, int64_t end) {
-                          loop_(plan, epsilon_, context.input(0).data, context.input(1).data,
-                                context.input(2).data, context.output(0).data, begin, end);
+                          loop_(sizes, attributes_.epsilon, context.input(0).data,
+                                context.input(1).data, context.input(2).data,
+                                context.output(0).data, begin, end);
                         });
     return absl::OkStatus();
   }
 
  private:
   GroupLoop loop_;
-  int64_t groups_;
-  float epsilon_;
+  GroupAttributes attributes_;
   SeveralValues several_;
 };
 
@@ -226,11 +201,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGroupNormalization(const NodeSpec& s
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunGroups<typename decltype(tag)::type>; });
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  const int64_t groups = per_channel ? 0 : spec.attributes().Int("num_groups", 0);
-  if (!per_channel && groups <= 0)
-    return absl::InvalidArgumentError(absl::StrCat("num_groups is ", groups, ", must be positive"));
-  return std::make_unique<GroupNormalization>(
-      loop, groups, spec.attributes().Float("epsilon", 1e-5f), SeveralValues(spec));
+  ONWARD_ASSIGN_OR_RETURN(const GroupAttributes attributes, ParseGroups(spec, per_channel));
+  return std::make_unique<GroupNormalization>(loop, attributes, SeveralValues(spec));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -8,7 +8,7 @@
 #include "graph/ops/require.h"
 #include "onward/kernel.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 class SeveralValues {
  public:
@@ -64,4 +64,4 @@ class SeveralValues {
   int64_t groups_ = 0;  // 0: one for each channel
 };
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels
