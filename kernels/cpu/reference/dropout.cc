@@ -1,13 +1,14 @@
 // Dropout: the identity, or in training mode a random mask and the scale 1 / (1 - ratio). The mask
 // of a node with a seed is that of the standard's reference, which draws it from NumPy's
 // RandomState(seed); its run r of a session draws from RandomState(seed + r).
+#include "kernels/bind/dropout.h"
+
 #include <optional>
 #include <random>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reference/random.h"
+#include "kernels/random_source.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -88,40 +89,21 @@ struct DropoutLoops {
 
 class Dropout : public Kernel {
  public:
-  Dropout(DropoutLoops loops, RandomSource source, std::optional<int64_t> seed, bool may_train)
-      : loops_(loops), source_(source), seed_(seed), may_train_(may_train) {}
+  Dropout(DropoutLoops loops, RandomSource source, std::optional<int64_t> seed, bool may_drop)
+      : loops_(loops), source_(source), seed_(seed), may_drop_(may_drop) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    for (int i : {1, 2}) {
-      if (context.has_input(i) && NumElements(context.input_dims(i)) != 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(i == 1 ? "ratio" : "training_mode", " has shape ",
-                         DimsString(context.input_dims(i)), ", must be a scalar"));
-      }
-    }
-    context.SetOutput(0, context.input_dims(0));
-    if (context.has_output(1)) context.SetOutput(1, context.input_dims(0));
-    if (may_train_) {
-      context.AllowInPlace(0, 0);
-    } else {
-      context.AliasOutput(0, 0);
-    }
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindDropout(context, may_drop_); }
 
   absl::Status Run(RunContext& context) const override {
     const TensorView& in = context.input(0);
     const TensorView& out = context.output(0);
     bool* mask = context.has_output(1) ? context.out<bool>(1) : nullptr;
-    const bool training = may_train_ && *context.in<bool>(2);
-    const double ratio = training ? Ratio(context) : 0.0;
+    ONWARD_ASSIGN_OR_RETURN(const double ratio, DropoutRatio(context, may_drop_));
     if (ratio == 0.0) {
       if (in.data != out.data) CopyElements(in, out);
       if (mask != nullptr) std::fill(mask, mask + in.num_elements(), true);
       return absl::OkStatus();
     }
-    if (!(ratio > 0.0 && ratio < 1.0))
-      return absl::InvalidArgumentError(absl::StrCat("ratio is ", ratio, ", must be in [0, 1)"));
     const BatchElements elements = source_.Elements(context, in.dims);
     if (seed_) {
       const auto seed = static_cast<uint64_t>(*seed_) + context.services()->run_index();
@@ -141,23 +123,13 @@ class Dropout : public Kernel {
     });
     return absl::OkStatus();
   }
-  bool pure() const override { return !may_train_; }
+  bool pure() const override { return !may_drop_; }
 
  private:
-  static double Ratio(const RunContext& context) {
-    double ratio = 0.5;
-    if (!context.has_input(1)) return ratio;
-    DispatchDType(DropoutTypes(), context.input(1).dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      ratio = static_cast<double>(static_cast<ComputeType<T>>(*context.in<T>(1)));
-    });
-    return ratio;
-  }
-
   DropoutLoops loops_;
   RandomSource source_;
   std::optional<int64_t> seed_;
-  bool may_train_;
+  bool may_drop_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDropout(const NodeSpec& spec) {
@@ -169,10 +141,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDropout(const NodeSpec& spec) {
   if (loops.blocks == nullptr) return NoLoopFor(spec.input_dtype(0));
   std::optional<int64_t> seed;
   if (spec.attributes().Has("seed")) seed = spec.attributes().Int("seed", 0);
-  const Tensor* mode = spec.constant(2);
-  const bool never =
-      !spec.has_input(2) || (mode != nullptr && mode->num_elements() == 1 && !*mode->data<bool>());
-  return std::make_unique<Dropout>(loops, RandomSource(spec), seed, !never);
+  return std::make_unique<Dropout>(loops, RandomSource(spec), seed, MayDrop(spec));
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -1,5 +1,5 @@
 // RandomUniform, RandomNormal (and Like), Bernoulli and Multinomial.
-#include "kernels/cpu/reference/random.h"
+#include "kernels/bind/random.h"
 
 #include <bit>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/random_source.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -51,17 +52,10 @@ using FillLoop = void (*)(const RandomStream& stream, float first, float second,
 
 class RandomFill : public Kernel {
  public:
-  // `shape` empty and `like`: the input's shape.
-  RandomFill(FillLoop loop, RandomSource source, bool like, std::vector<int64_t> shape, float first,
-             float second)
-      : loop_(loop),
-        source_(source),
-        like_(like),
-        shape_(std::move(shape)),
-        first_(first),
-        second_(second) {}
+  RandomFill(FillLoop loop, RandomSource source, RandomFillAttributes attributes)
+      : loop_(loop), source_(source), attributes_(std::move(attributes)) {}
   absl::Status Bind(BindContext& context) const override {
-    context.SetOutput(0, like_ ? context.input_dims(0) : DimsView(shape_));
+    context.SetOutput(0, attributes_.OutputDims(context));
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
@@ -69,7 +63,7 @@ class RandomFill : public Kernel {
     void* out = context.output(0).data;
     const BatchElements elements = source_.Elements(context, context.output(0).dims);
     const auto draw = [&](int64_t begin, int64_t end, int64_t at) {
-      loop_(stream, first_, second_, {begin, end, at}, out);
+      loop_(stream, attributes_.first, attributes_.second, {begin, end, at}, out);
     };
     context.ParallelFor(
         context.output(0).num_elements(), kMathGrain,
@@ -81,34 +75,17 @@ class RandomFill : public Kernel {
  private:
   FillLoop loop_;
   RandomSource source_;
-  bool like_;
-  std::vector<int64_t> shape_;
-  float first_, second_;
+  RandomFillAttributes attributes_;
 };
-
-DType DTypeAttribute(const NodeSpec& spec, DType otherwise) {
-  const int64_t dtype = spec.attributes().Int("dtype", static_cast<int64_t>(otherwise));
-  return dtype > 0 && dtype < kNumDTypes ? static_cast<DType>(dtype) : DType::kUndefined;
-}
 
 template <bool normal, bool like>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRandomFill(const NodeSpec& spec) {
-  const DType dtype = DTypeAttribute(spec, like ? spec.input_dtype(0) : DType::kFloat32);
+  ONWARD_ASSIGN_OR_RETURN(RandomFillAttributes attributes, ParseRandomFill(spec, normal, like));
   FillLoop loop = nullptr;
-  DispatchDType(FloatTypes(), dtype,
+  DispatchDType(FloatTypes(), attributes.dtype,
                 [&](auto tag) { loop = Fill<typename decltype(tag)::type, normal>; });
-  if (loop == nullptr) return NoLoopFor(dtype);
-  const Attributes& attributes = spec.attributes();
-  const float first = attributes.Float(normal ? "mean" : "low", 0.0f);
-  const float second = attributes.Float(normal ? "scale" : "high", 1.0f);
-  std::vector<int64_t> shape = attributes.Ints("shape");
-  for (int64_t dim : shape) {
-    if (dim < 0)
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape ", DimsString(shape), " has a negative dim"));
-  }
-  return std::make_unique<RandomFill>(loop, RandomSource(spec), like, std::move(shape), first,
-                                      second);
+  if (loop == nullptr) return NoLoopFor(attributes.dtype);
+  return std::make_unique<RandomFill>(loop, RandomSource(spec), std::move(attributes));
 }
 
 // 1 with the probability that the input gives.

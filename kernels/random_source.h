@@ -1,4 +1,4 @@
-// The random stream of a node.
+// The random stream of a node, the same on every device.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "kernels/philox.h"
 #include "onward/kernel.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 // Where the elements of a tensor that has some rows of a batch stand in that of the whole batch.
 class BatchElements {
@@ -26,14 +26,18 @@ class BatchElements {
     first_ = slice.begin * row;
   }
 
+  // Returns whether element i stands there as number i.
+  ONWARD_HOST_DEVICE bool in_place() const { return own_ == whole_; }
   // Where element i stands there.
-  int64_t At(int64_t i) const { return own_ == whole_ ? i : i / own_ * whole_ + first_ + i % own_; }
+  ONWARD_HOST_DEVICE int64_t At(int64_t i) const {
+    return in_place() ? i : i / own_ * whole_ + first_ + i % own_;
+  }
 
   // Calls use(begin, end, at) for the parts of [begin, end) that stand there in a row, from element
   // `at` on.
   template <typename Use>
   void ForEachPart(int64_t begin, int64_t end, const Use& use) const {
-    if (own_ == whole_) return use(begin, end, begin);
+    if (in_place()) return use(begin, end, begin);
     for (int64_t i = begin; i < end;) {
       const int64_t until = std::min(end, (i / own_ + 1) * own_);
       use(i, until, At(i));
@@ -73,4 +77,4 @@ class RandomSource {
   int batch_axis_ = -1;
 };
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels
