@@ -1,14 +1,12 @@
 // CumSum and CumProd along one axis.
+#include "kernels/bind/cumulative.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/simd/binary.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-struct CumulativePlan {
-  int64_t outer = 1, count = 1, inner = 1;
-};
 
 constexpr int64_t kColumns = 256;
 
@@ -66,25 +64,7 @@ class Cumulative : public Kernel {
   Cumulative(CumulativeLoop loop, bool exclusive, bool reverse)
       : loop_(loop), exclusive_(exclusive), reverse_(reverse) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    if (NumElements(context.input_dims(1)) != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("axis has shape ", DimsString(context.input_dims(1)), ", must be a scalar"));
-    }
-    const TensorView* value = context.input_value(1);
-    if (value == nullptr) return context.Defer();
-    const auto rank = static_cast<int64_t>(dims.size());
-    const int64_t given =
-        value->dtype == DType::kInt32 ? *value->as<const int32_t>() : *value->as<const int64_t>();
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(given, rank));
-    *context.NewState<CumulativePlan>() = {NumElements(dims, 0, axis),
-                                           dims[static_cast<size_t>(axis)],
-                                           NumElements(dims, axis + 1, rank)};
-    context.SetOutput(0, dims);
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindCumulative(context); }
 
   absl::Status Run(RunContext& context) const override {
     const CumulativePlan& plan = context.state<CumulativePlan>();

@@ -1,30 +1,19 @@
 // OneHot.
-#include <cmath>
+#include "kernels/bind/one_hot.h"
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
-#include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 using IndexTypes = Concat<FloatTypes, IntegerTypes>;
 
-// Reads element i of a numeric tensor as an index; fractions are cut off and what no int64 holds
-// becomes -1.
 using ReadIndex = int64_t (*)(const void* data, int64_t i);
 
 template <typename T>
 int64_t ReadAs(const void* data, int64_t i) {
-  const T value = static_cast<const T*>(data)[i];
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<int64_t>(value);
-  } else {
-    const auto number = static_cast<double>(value);
-    return std::fabs(number) < 9e18 ? static_cast<int64_t>(number) : -1;
-  }
+  return OneHotIndex(static_cast<ComputeType<T>>(static_cast<const T*>(data)[i]));
 }
 
 ReadIndex ReaderOf(DType dtype) {
@@ -36,29 +25,10 @@ ReadIndex ReaderOf(DType dtype) {
 
 class OneHot : public Kernel {
  public:
-  OneHot(int64_t axis, ReadIndex index, ReadIndex depth)
-      : axis_(axis), read_index_(index), read_depth_(depth) {}
-  absl::Status Bind(BindContext& context) const override {
-    const TensorView* depth = context.input_value(1);
-    if (depth == nullptr) return context.Defer();
-    if (depth->num_elements() != 1 || NumElements(context.input_dims(2)) != 2)
-      return absl::InvalidArgumentError("depth must have one element and values two");
-    const int64_t count = read_depth_(depth->data, 0);
-    if (count < 0)
-      return absl::InvalidArgumentError(absl::StrCat("depth is ", count, ", must be at least 0"));
-    const DimsView dims = context.input_dims(0);
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(axis_, static_cast<int64_t>(dims.size()) + 1));
-    Dims out(dims.begin(), dims.end());
-    out.insert(out.begin() + axis, count);
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(2), out).status());
-    context.SetOutput(0, out);
-    *context.NewState<State>() = {count,
-                                  NumElements(dims, axis, static_cast<int64_t>(dims.size()))};
-    return absl::OkStatus();
-  }
+  OneHot(int64_t axis, ReadIndex index) : axis_(axis), read_index_(index) {}
+  absl::Status Bind(BindContext& context) const override { return BindOneHot(context, axis_); }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<OneHotPlan>();
     const int64_t total = context.output(0).num_elements();
     if (total == 0) return absl::OkStatus();
     DispatchElement(context.output(0).dtype, [&](auto tag) {
@@ -81,17 +51,15 @@ class OneHot : public Kernel {
   }
 
  private:
-  struct State {
-    int64_t depth = 0, inner = 0;
-  };
   int64_t axis_;
-  ReadIndex read_index_, read_depth_;
+  ReadIndex read_index_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneHot(const NodeSpec& spec) {
-  const ReadIndex index = ReaderOf(spec.input_dtype(0)), depth = ReaderOf(spec.input_dtype(1));
-  if (index == nullptr || depth == nullptr) return absl::UnimplementedError("dtype");
-  return std::make_unique<OneHot>(spec.attributes().Int("axis", -1), index, depth);
+  const ReadIndex index = ReaderOf(spec.input_dtype(0));
+  if (index == nullptr || ReaderOf(spec.input_dtype(1)) == nullptr)
+    return absl::UnimplementedError("dtype");
+  return std::make_unique<OneHot>(spec.attributes().Int("axis", -1), index);
 }
 
 constexpr KernelEntry kKernels[] = {

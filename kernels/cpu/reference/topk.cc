@@ -1,20 +1,16 @@
 // TopK.
+#include "kernels/bind/topk.h"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
-#include "onward/shape.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
 using TopKTypes = NumericTypes;
-
-struct State {
-  int64_t outer = 0, dim = 0, inner = 0, k = 0;
-};
 
 template <typename T>
 struct Candidate {
@@ -42,37 +38,21 @@ class TopK : public Kernel {
  public:
   explicit TopK(int64_t axis) : axis_(axis) {}
   absl::Status Bind(BindContext& context) const override {
-    const TensorView* k = context.input_value(1);
-    if (k == nullptr) return context.Defer();
-    const DimsView dims = context.input_dims(0);
-    ONWARD_ASSIGN_OR_RETURN(const int64_t axis,
-                            NormalizeAxis(axis_, static_cast<int64_t>(dims.size())));
-    const int64_t dim = dims[static_cast<size_t>(axis)];
-    const int64_t count = k->num_elements() == 1 ? *k->as<int64_t>() : -1;
-    if (count < 0 || count > dim) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("K is ", count, ", axis ", axis, " has size ", dim));
-    }
-    Dims out(dims.begin(), dims.end());
-    out[static_cast<size_t>(axis)] = count;
-    context.SetOutput(0, out);
-    context.SetOutput(1, out);
-    *context.NewState<State>() = {NumElements(dims, 0, axis), dim,
-                                  NumElements(dims, axis + 1, static_cast<int64_t>(dims.size())),
-                                  count};
-    context.SetScratch(static_cast<int64_t>(sizeof(Candidate<T>)) * dim * context.num_workers());
+    ONWARD_ASSIGN_OR_RETURN(const TopKPlan* plan, BindTopK(context, axis_));
+    if (plan == nullptr) return absl::OkStatus();
+    context.SetScratch(static_cast<int64_t>(sizeof(Candidate<T>)) * plan->dim *
+                       context.num_workers());
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& state = context.state<State>();
+    const auto& state = context.state<TopKPlan>();
     if (state.k == 0) return absl::OkStatus();
     auto* scratch = context.scratch<Candidate<T>>();
     const int64_t grain = std::max<int64_t>(1, 4096 / state.dim);
-    context.ParallelForWorkers(state.outer * state.inner, grain,
-                               [&](int worker, int64_t begin, int64_t end) {
-                                 for (int64_t line = begin; line < end; ++line)
-                                   SelectLine(context, state, line, scratch + worker * state.dim);
-                               });
+    context.ParallelForWorkers(state.lines(), grain, [&](int worker, int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line)
+        SelectLine(context, state, line, scratch + worker * state.dim);
+    });
     return absl::OkStatus();
   }
 
@@ -106,7 +86,7 @@ class TopK : public Kernel {
   }
   // Leaves the first k of all in candidates[0, k). Elements that may be among them are gathered;
   // when there is no room the best k stay, the worst of which few later ones get past.
-  static void SelectFew(const T* in, const State& state, Candidate<T>* candidates) {
+  static void SelectFew(const T* in, const TopKPlan& state, Candidate<T>* candidates) {
     const auto before = Before<T, kLargest>;
     const int64_t room = std::min(state.dim, 4 * state.k);
     int64_t count = 0;
@@ -136,7 +116,7 @@ class TopK : public Kernel {
     }
     keep_best();
   }
-  static void SelectLine(const RunContext& context, const State& state, int64_t line,
+  static void SelectLine(const RunContext& context, const TopKPlan& state, int64_t line,
                          Candidate<T>* candidates) {
     const int64_t o = line / state.inner, i = line % state.inner;
     const T* in = context.in<T>(0) + o * state.dim * state.inner + i;

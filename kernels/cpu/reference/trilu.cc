@@ -1,4 +1,6 @@
 // Trilu and ReverseSequence: parts of rows are kept, the rest cleared or turned around.
+#include "kernels/bind/trilu.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -12,24 +14,11 @@ namespace {
 class Trilu : public Kernel {
  public:
   explicit Trilu(bool upper) : upper_(upper) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    if (dims.size() < 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the input has shape ", DimsString(dims), ", not that of matrices"));
-    }
-    if (context.has_input(1) && NumElements(context.input_dims(1)) != 1)
-      return absl::InvalidArgumentError("k must have one element");
-    context.SetOutput(0, dims);
-    context.AllowInPlace(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindTrilu(context); }
   absl::Status Run(RunContext& context) const override {
     const DimsView dims = context.input(0).dims;
     const int64_t rows = dims[dims.size() - 2], columns = dims.back();
-    // Beyond the matrix every k means the same.
-    const int64_t k = std::clamp<int64_t>(context.has_input(1) ? *context.in<int64_t>(1) : 0,
-                                          -rows - 1, columns + 1);
+    const int64_t k = TriluDiagonal(context);
     DispatchElement(context.input(0).dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* in = context.in<T>(0);
