@@ -10,6 +10,8 @@ const std::vector<KernelEntry>& CudaKernels() {
     constexpr Family kFamilies[] = {
         cuda::ActivationKernels,
         cuda::ArgReduceKernels,
+        cuda::BatchNormalizationGradientKernels,
+        cuda::BatchNormalizationKernels,
         cuda::ConstantOfShapeKernels,
         cuda::BinaryKernels,
         cuda::CastKernels,

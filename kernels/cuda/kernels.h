@@ -19,6 +19,8 @@ absl::Status NoLoopFor(DType dtype);
 
 KernelList ActivationKernels();
 KernelList ArgReduceKernels();
+KernelList BatchNormalizationGradientKernels();
+KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
 KernelList ClipKernels();
