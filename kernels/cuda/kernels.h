@@ -30,6 +30,7 @@ KernelList ConvKernels();
 KernelList ConvTransposeKernels();
 KernelList CopyKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
+KernelList DropoutKernels();
 KernelList GatherKernels();
 KernelList IdentityKernels();
 KernelList MatMulKernels();
@@ -41,6 +42,7 @@ KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();
 KernelList QuantizedMatMulKernels();
+KernelList RandomKernels();
 KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();

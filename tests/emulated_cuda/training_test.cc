@@ -42,18 +42,38 @@ Model Network() {
   return *std::move(model);
 }
 
+// What trains otherwise than it runs: statistics of the batch, and numbers that are drawn.
+Model NormalizedNetwork() {
+  GraphBuilder b("network");
+  const Expr x = b.Input("x", DType::kFloat32, {"batch", 1, 6, 6});
+  const auto weight = [&](const char* name, const Dims& dims, int64_t seed) {
+    return b.Constant(Numbers(dims, seed, 0.5), name);
+  };
+  Expr y = Op("Conv", {x, weight("conv", {4, 1, 3, 3}, 1)});
+  Tensor variance(DType::kFloat32, {4});
+  for (int i = 0; i < 4; ++i) variance.mutable_data<float>()[i] = 1;
+  y = Op("BatchNormalization", {y, weight("scale", {4}, 3), weight("shift", {4}, 4),
+                                weight("mean", {4}, 5), b.Constant(variance, "variance")});
+  y = Op("Dropout", {Reshape(Relu(y), {0, -1}), b.Constant(Tensor::Of<float>({}, {0.25f}))});
+  b.Output("scores", MatMul(y, weight("second", {64, 3}, 7)));
+  auto model = b.Build();
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
 Batch BatchOf(int64_t step) {
   Tensor label(DType::kInt64, {5});
   for (int64_t i = 0; i < 5; ++i) label.mutable_data<int64_t>()[i] = (i + step) % 3;
   return {{"x", Numbers({5, 1, 6, 6}, step % 4, 1)}, {"label", label}};
 }
 
-std::unique_ptr<StepwiseTrainer> TrainerOn(const std::string& provider, const std::string& more) {
+std::unique_ptr<StepwiseTrainer> TrainerOn(const std::string& provider, const std::string& more,
+                                           Model (*network)() = Network) {
   const auto config = ParseTrainConfig(
       absl::StrCat("loss { cross_entropy {} } provider: \"", provider, "\" threads: 1 ", more));
   EXPECT_TRUE(config.ok()) << config.status();
   auto trainer =
-      StepwiseTrainer::Create(Network(), *config, {{"label", Type::Tensor(DType::kInt64, Dims{})}});
+      StepwiseTrainer::Create(network(), *config, {{"label", Type::Tensor(DType::kInt64, Dims{})}});
   EXPECT_TRUE(trainer.ok()) << trainer.status();
   return trainer.ok() ? *std::move(trainer) : nullptr;
 }
@@ -64,8 +84,7 @@ class DeviceTrainingTest : public ::testing::TestWithParam<const char*> {
   void TearDown() override { Configure({}); }
 };
 
-TEST_P(DeviceTrainingTest, FiftyLossesAreTheCpus) {
-  const auto device = TrainerOn("cuda", GetParam()), host = TrainerOn("cpu", GetParam());
+void ExpectFiftyEqualLosses(StepwiseTrainer* device, StepwiseTrainer* host) {
   ASSERT_TRUE(device != nullptr && host != nullptr);
   for (int64_t step = 0; step < 50; ++step) {
     SCOPED_TRACE(step);
@@ -81,6 +100,18 @@ TEST_P(DeviceTrainingTest, FiftyLossesAreTheCpus) {
   }
 }
 
+TEST_P(DeviceTrainingTest, FiftyLossesAreTheCpus) {
+  ExpectFiftyEqualLosses(TrainerOn("cuda", GetParam()).get(), TrainerOn("cpu", GetParam()).get());
+}
+
+TEST(DeviceTraining, NormalizesAndDropsAsTheCpu) {
+  Configure({.order = Order::kLate});
+  const char* const optimizer = "optimizer { sgd { lr: 0.05 momentum: 0.9 } }";
+  ExpectFiftyEqualLosses(TrainerOn("cuda", optimizer, NormalizedNetwork).get(),
+                         TrainerOn("cpu", optimizer, NormalizedNetwork).get());
+  Configure({});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Optimizers, DeviceTrainingTest,
     ::testing::Values(
@@ -91,16 +122,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(DeviceTraining, AStepSendsTheBatchAndFetchesTheLoss) {
   Configure({.order = Order::kLate});
-  const auto trainer = TrainerOn("cuda", "optimizer { sgd { lr: 0.05 momentum: 0.9 } }");
-  ASSERT_NE(trainer, nullptr);
-  for (int64_t step = 0; step < 3; ++step) ASSERT_TRUE(trainer->Step(BatchOf(step)).ok());
-  ResetCounters();
-  ASSERT_TRUE(trainer->Step(BatchOf(4)).ok());
-  const Counters counted = Counted();
-  EXPECT_EQ(counted.allocations, 0);
-  EXPECT_EQ(counted.graphs, 0);
-  EXPECT_LE(counted.copies_to_device, 3) << "data, labels, settings of the optimizer";
-  EXPECT_EQ(counted.copies_to_host, 1) << "the loss";
+  for (const auto network : {Network, NormalizedNetwork}) {
+    const auto trainer = TrainerOn("cuda", "optimizer { sgd { lr: 0.05 momentum: 0.9 } }", network);
+    ASSERT_NE(trainer, nullptr);
+    for (int64_t step = 0; step < 3; ++step) ASSERT_TRUE(trainer->Step(BatchOf(step)).ok());
+    ResetCounters();
+    ASSERT_TRUE(trainer->Step(BatchOf(4)).ok());
+    const Counters counted = Counted();
+    EXPECT_EQ(counted.allocations, 0);
+    EXPECT_EQ(counted.graphs, 0);
+    EXPECT_LE(counted.copies_to_device, 3) << "data, labels, settings of the optimizer";
+    EXPECT_EQ(counted.copies_to_host, 1) << "the loss";
+  }
   Configure({});
 }
 

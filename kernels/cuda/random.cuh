@@ -1,0 +1,37 @@
+// Numbers of a node's random stream on the device: those that the CPU draws.
+#pragma once
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/random_source.h"
+
+namespace onward::kernels::cuda {
+
+// Calls use(i, number) for the elements that are this thread's.
+template <typename Numbers, typename C, typename Use>
+__device__ void ForEachNumber(const RandomStream& stream, const BatchElements& elements,
+                              int64_t count, const Use& use) {
+  constexpr int64_t kPerBlock = Numbers::kPerBlock;
+  C numbers[kPerBlock];
+  if (elements.in_place()) {
+    for (int64_t block = GlobalIndex(); block * kPerBlock < count; block += GlobalSize()) {
+      Numbers::Draw(stream, static_cast<uint64_t>(block), numbers);
+      for (int64_t k = 0, i = block * kPerBlock; k < kPerBlock && i < count; ++k, ++i)
+        use(i, numbers[k]);
+    }
+    return;
+  }
+  for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
+    const int64_t at = elements.At(i);
+    Numbers::Draw(stream, static_cast<uint64_t>(at / kPerBlock), numbers);
+    use(i, numbers[at % kPerBlock]);
+  }
+}
+
+// Threads for the loop above.
+template <typename Numbers>
+unsigned NumberBlocks(const BatchElements& elements, int64_t count) {
+  constexpr int64_t kPerBlock = Numbers::kPerBlock;
+  return Blocks(elements.in_place() ? (count + kPerBlock - 1) / kPerBlock : count);
+}
+
+}  // namespace onward::kernels::cuda
