@@ -24,6 +24,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::CopyKernels,
         cuda::DropoutKernels,
         cuda::GatherKernels,
+        cuda::GroupNormalizationKernels,
         cuda::IdentityKernels,
         cuda::MatMulKernels,
         cuda::NormalizationKernels,

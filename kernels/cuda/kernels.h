@@ -32,6 +32,7 @@ KernelList CopyKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DropoutKernels();
 KernelList GatherKernels();
+KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels

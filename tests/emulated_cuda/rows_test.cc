@@ -76,5 +76,20 @@ TEST(EmulatedRows, NormalizationsAreTheCpus) {
   }
 }
 
+TEST(EmulatedRows, GroupsAreTheCpus) {
+  const Dims shapes[] = {{2, 4, 5}, {1, 6, 9, 40}, {3, 2, 1}, {2, 4, 0}, {0, 4, 3}, {2, 8, 33, 3}};
+  for (const DType dtype : kFloats) {
+    for (const Dims& dims : shapes) {
+      const Operand y = {dtype, dims}, channel = {dtype, {dims[1]}};
+      for (const char* op : {"InstanceNormalization <epsilon = 0.01>",
+                             "GroupNormalization <epsilon = 0.01, num_groups = 2>"}) {
+        ExpectAsCpu(absl::StrCat("(", TextOf(y), " y) { y = ", op, " (a, b, c) }"),
+                    {Filled(y, 1, false), Filled(channel, 2, false), Filled(channel, 3, false)},
+                    10 * ToleranceOf(dtype));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward::emulated_cuda
