@@ -29,6 +29,7 @@ KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();
 KernelList ConvTransposeKernels();
 KernelList CopyKernels();
+KernelList CumulativeKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DropoutKernels();
 KernelList GatherKernels();
@@ -37,6 +38,7 @@ KernelList IdentityKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();
+KernelList OneHotKernels();
 KernelList PadKernels();
 KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();
@@ -51,6 +53,8 @@ KernelList ScatterKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();
 KernelList TensorScatterKernels();
+KernelList TopKKernels();
+KernelList TriluKernels();
 KernelList UnaryKernels();
 KernelList VariadicKernels();
 KernelList WhereKernels();

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 #undef cudaLaunchKernelEx
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -64,6 +65,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
 
 inline void __syncthreads() { onward::emulated_cuda::SyncBlock(); }
 inline void __syncwarp(unsigned mask = ~0u) { onward::emulated_cuda::SyncWarp(mask); }
+inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline unsigned __ballot_sync(unsigned mask, int value) {
   return onward::emulated_cuda::Ballot(mask, value != 0);
 }
