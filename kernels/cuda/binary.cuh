@@ -74,13 +74,16 @@ absl::Status LaunchBinary(const void* a, const void* b, void* out, int64_t count
 
 class Binary : public Kernel {
  public:
-  // `same_size`: the elements of operands and output have equal size.
-  Binary(LaunchBinaryLoop launch, bool same_size) : launch_(launch), same_size_(same_size) {}
+  // `same_size`: the elements of operands and output have equal size. `to_first`: operand 1
+  // broadcasts to the shape of operand 0.
+  Binary(LaunchBinaryLoop launch, bool same_size, bool to_first = false)
+      : launch_(launch), same_size_(same_size), to_first_(to_first) {}
   absl::Status Bind(BindContext& context) const override {
     auto* loop = context.NewState<BroadcastLoop<2>>();
     Dims dims;
     const DimsView shapes[2] = {context.input_dims(0), context.input_dims(1)};
-    ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop(shapes, nullptr, &dims, loop));
+    ONWARD_RETURN_IF_ERROR(
+        BuildBroadcastLoop(shapes, to_first_ ? &shapes[0] : nullptr, &dims, loop));
     context.SetOutput(0, dims);
     for (int i = 0; i < 2 && same_size_; ++i) {
       if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
@@ -97,19 +100,19 @@ class Binary : public Kernel {
 
  private:
   LaunchBinaryLoop launch_;
-  bool same_size_;
+  bool same_size_, to_first_;
 };
 
 using BinaryTypes = Concat<FloatTypes, TypeList<int32_t, int64_t>>;
 
 // One row of a table: the kernel of functor F for the element types of Types.
-template <typename F, typename Types = BinaryTypes>
+template <typename F, typename Types = BinaryTypes, bool kToFirst = false>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const NodeSpec& spec) {
   std::unique_ptr<Kernel> kernel;
   DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using R = ResultType<F, T, ComputeType<T>, ComputeType<T>>;
-    kernel = std::make_unique<Binary>(LaunchBinary<F, T, T, R>, sizeof(T) == sizeof(R));
+    kernel = std::make_unique<Binary>(LaunchBinary<F, T, T, R>, sizeof(T) == sizeof(R), kToFirst);
   });
   if (kernel == nullptr) return NoLoopFor(spec.input_dtype(0));
   return kernel;

@@ -1,9 +1,10 @@
-// Transpose, Slice, Expand and Tile: each element of the output is read from where it lies in the
-// input.
+// Transpose, DepthToSpace, SpaceToDepth, Slice, Expand and Tile: each element of the output is read
+// from where it lies in the input.
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "kernels/bind/depth_to_space.h"
 #include "kernels/bind/expand.h"
 #include "kernels/bind/slice.h"
 #include "kernels/bind/transpose.h"
@@ -178,6 +179,21 @@ class Transpose : public StridedCopy {
   const std::vector<int64_t> perm_;
 };
 
+using BlockedView = absl::StatusOr<StridedView> (*)(const BlockAttributes& blocks, DimsView dims);
+
+class BlockedTranspose : public StridedCopy {
+ public:
+  BlockedTranspose(BlockedView view, BlockAttributes blocks) : view_(view), blocks_(blocks) {}
+  absl::Status Bind(BindContext& context) const override {
+    ONWARD_ASSIGN_OR_RETURN(const StridedView view, view_(blocks_, context.input_dims(0)));
+    return PlanCopy(context, view);
+  }
+
+ private:
+  const BlockedView view_;
+  const BlockAttributes blocks_;
+};
+
 using View = absl::StatusOr<std::optional<StridedView>> (*)(const BindContext& context);
 
 class ViewCopy : public StridedCopy {
@@ -206,6 +222,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const NodeSpec& spec) {
   return std::make_unique<Transpose>(std::move(perm));
 }
 
+template <BlockedView view>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBlockedTranspose(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckDType(spec));
+  ONWARD_ASSIGN_OR_RETURN(const BlockAttributes blocks, ParseBlocks(spec));
+  return std::make_unique<BlockedTranspose>(view, blocks);
+}
+
 template <View view>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeViewCopy(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckDType(spec));
@@ -213,8 +236,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeViewCopy(const NodeSpec& spec) {
 }
 
 constexpr KernelEntry kKernels[] = {
+    {"", "DepthToSpace", "depth_to_space_cuda", MakeBlockedTranspose<DepthToSpaceView>},
     {"", "Expand", "expand_cuda", MakeViewCopy<ExpandView>},
     {"", "Slice", "slice_cuda", MakeViewCopy<SliceView>},
+    {"", "SpaceToDepth", "space_to_depth_cuda", MakeBlockedTranspose<SpaceToDepthView>},
     {"", "Tile", "tile_cuda", MakeViewCopy<TileView>},
     {"", "Transpose", "transpose_cuda", MakeTranspose},
 };

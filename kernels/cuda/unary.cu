@@ -16,6 +16,8 @@ constexpr KernelEntry kKernels[] = {
     {"", "Asinh", "asinh_cuda", MakeUnary<f::Asinh>},
     {"", "Atan", "atan_cuda", MakeUnary<f::Atan>},
     {"", "Atanh", "atanh_cuda", MakeUnary<f::Atanh>},
+    {"", "BitwiseNot", "bitwise_not_cuda",
+     MakeUnary<f::BitwiseNot, TypeList<uint8_t, int32_t, int64_t>>},
     {"", "Ceil", "ceil_cuda", MakeUnary<f::Ceil>},
     {"", "Cos", "cos_cuda", MakeUnary<f::Cos>},
     {"", "Cosh", "cosh_cuda", MakeUnary<f::Cosh>},

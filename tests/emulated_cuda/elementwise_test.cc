@@ -72,6 +72,11 @@ TEST(EmulatedElementwise, PredicatesAndIntegersAreTheCpus) {
                   {Filled({dtype, {3, 33}}, 1, true)}, 0);
   }
   ExpectAsCpu("(bool[33] y) { y = Not (a) }", {Filled({DType::kBool, {33}}, 1, false)}, 0);
+  for (const DType dtype : {DType::kUint8, DType::kInt32, DType::kInt64}) {
+    const Operand operand = {dtype, {3, 33}};
+    ExpectAsCpu(absl::StrCat("(", TextOf(operand), " y) { y = BitwiseNot (a) }"),
+                {Filled(operand, 1, false)}, 0);
+  }
   for (const DType dtype : {DType::kInt32, DType::kInt64}) {
     const Operand operand = {dtype, {3, 33}};
     for (const char* op : {"Abs", "Neg", "Relu", "Sign"})
@@ -93,6 +98,40 @@ const std::vector<Pair>& Pairs() {
   return kPairs;
 }
 
+TEST(EmulatedElementwise, RemaindersAreTheCpus) {
+  for (const Pair& pair : Pairs()) {
+    for (const DType dtype : {DType::kInt32, DType::kInt64, DType::kFloat32, DType::kFloat16}) {
+      for (const char* op : {"Mod", "Mod <fmod = 1>"}) {
+        const bool is_float = dtype == DType::kFloat32 || dtype == DType::kFloat16;
+        if (is_float && op == std::string("Mod")) continue;  // the standard has none
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, pair.y}), " y) { y = ", op, " (a, b) }"),
+                    {Filled({dtype, pair.a}, 1, false), Filled({dtype, pair.b}, 2, false)},
+                    ToleranceOf(dtype));
+      }
+    }
+  }
+}
+
+TEST(EmulatedElementwise, PReluIsTheCpus) {
+  const Pair pairs[] = {{{0, 3}, {3}, {0, 3}},
+                        {{2, 4, 5, 16}, {4, 1, 1}, {2, 4, 5, 16}},
+                        {{3, 33}, {1}, {3, 33}},
+                        {{3, 33}, {3, 33}, {3, 33}}};
+  for (const DType dtype : kFloats) {
+    for (const Pair& pair : pairs) {
+      for (const bool special : {false, true}) {
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, pair.y}), " y) { y = PRelu (a, b) }"),
+                    {Filled({dtype, pair.a}, 1, special), Filled({dtype, pair.b}, 2, special)},
+                    ToleranceOf(dtype));
+      }
+    }
+  }
+  const auto refused = RunOn(
+      "cuda", "(float[n, 3] y) { y = PRelu (a, b) }",
+      {Filled({DType::kFloat32, {1, 3}}, 1, false), Filled({DType::kFloat32, {2, 3}}, 2, false)});
+  EXPECT_FALSE(refused.ok());
+}
+
 TEST(EmulatedElementwise, BinaryOpsAreTheCpus) {
   const std::vector<DType> types = {DType::kFloat32,  DType::kFloat64, DType::kFloat16,
                                     DType::kBFloat16, DType::kInt32,   DType::kInt64};
@@ -109,6 +148,15 @@ TEST(EmulatedElementwise, BinaryOpsAreTheCpus) {
               absl::StrCat("(", TextOf({DType::kBool, pair.y}), " y) { y = ", op, " (a, b) }"),
               inputs, 0);
       }
+    }
+  }
+  for (const DType dtype : {DType::kUint8, DType::kInt32, DType::kInt64}) {
+    for (const Pair& pair : Pairs()) {
+      const std::vector<Tensor> inputs = {Filled({dtype, pair.a}, 1, false),
+                                          Filled({dtype, pair.b}, 2, false)};
+      for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, pair.y}), " y) { y = ", op, " (a, b) }"),
+                    inputs, 0);
     }
   }
   for (const Pair& pair : Pairs()) {

@@ -164,6 +164,29 @@ TEST_P(MovesTest, EqualTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Ops, MovesTest, ::testing::ValuesIn(kOps),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(BlocksTest, EqualTheCpu) {
+  Configure({.order = Order::kLate});
+  for (const ElementType& type : kTypes) {
+    for (const int64_t block : {1, 2, 3}) {
+      const Dims deep = {2, 5 * block * block, 3, 4}, wide = {2, 5, 3 * block, 4 * block};
+      for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
+        for (const char* mode : {"DCR", "CRD"}) {
+          const Dims& dims = op[0] == 'D' ? deep : wide;
+          const std::string graph = absl::StrCat(
+              "g (", type.name, "[", absl::StrJoin(dims, ", "), "] x) => (", type.name,
+              " y) { y = ", op, " <blocksize = ", block, ", mode = \"", mode, "\"> (x) }");
+          SCOPED_TRACE(graph);
+          const Tensor x = Counted(type.dtype, dims);
+          const auto expected = RunOn("cpu", graph, x), actual = RunOn("cuda", graph, x);
+          ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+          EXPECT_TRUE(SameBits(*actual, *expected));
+        }
+      }
+    }
+  }
+  Configure({});
+}
+
 TEST(DivisorTest, QuotientsAreExact) {
   std::mt19937 random(5);
   std::vector<uint32_t> divisors = {1,     2,     3,     5,          7,         641,
