@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cuda/batch_normalization.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

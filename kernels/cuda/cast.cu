@@ -1,7 +1,7 @@
 // Cast and CastLike among the types that models compute in.
 #include "kernels/cast_convert.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {

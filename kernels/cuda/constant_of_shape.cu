@@ -4,7 +4,7 @@
 
 #include "kernels/bind/constant_of_shape.h"
 #include "kernels/cuda/chunks.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {

@@ -8,7 +8,7 @@
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

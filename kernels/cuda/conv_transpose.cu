@@ -10,7 +10,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/index_math.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/shapes/conv.h"
 

@@ -1,5 +1,5 @@
 // onward.Copy: moves a tensor between host and device.
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
 
 namespace onward::kernels::cuda {

@@ -3,7 +3,7 @@
 #include "kernels/bind/cumulative.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/rows.cuh"
 
 namespace onward::kernels::cuda {

@@ -7,7 +7,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {

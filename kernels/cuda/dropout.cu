@@ -2,7 +2,7 @@
 // of NumPy's generator, come one from the other.
 #include "kernels/bind/dropout.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/random.cuh"
 
 namespace onward::kernels::cuda {

@@ -2,7 +2,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/epilogue.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/unary_functors.h"
 

@@ -7,7 +7,7 @@
 #include "kernels/bind/indices.h"
 #include "kernels/cuda/chunks.cuh"
 #include "kernels/cuda/fault.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {

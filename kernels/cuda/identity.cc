@@ -1,7 +1,7 @@
 // Ops whose output has the elements of input 0 in the same order. Their dims are computed by the
 // host kernels.
 #include "kernels/cpu/families.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
 
 namespace onward::kernels::cuda {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/kernels.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/families.h"
 
 namespace onward::kernels {
 

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cuda {

@@ -4,7 +4,7 @@
 #include "kernels/bind/layer_normalization.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/cuda/rows.cuh"
 

@@ -3,7 +3,7 @@
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/chunks.cuh"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/bind/pad.h"
 #include "kernels/cuda/chunks.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "onward/shape.h"
 

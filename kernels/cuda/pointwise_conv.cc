@@ -6,7 +6,7 @@
 #include "kernels/bind/activation.h"
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/epilogue.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {

@@ -2,7 +2,7 @@
 #include "kernels/shapes/pool.h"
 
 #include "kernels/cuda/cudnn_descriptors.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "kernels/bind/quantized_matmul.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {

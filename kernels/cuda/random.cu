@@ -1,7 +1,7 @@
 // RandomUniform, RandomNormal, those like an input, and Bernoulli.
 #include "kernels/bind/random.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/random.cuh"
 
 namespace onward::kernels::cuda {

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/shapes/recurrent.h"
 #include "kernels/unary_functors.h"

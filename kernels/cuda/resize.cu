@@ -5,7 +5,7 @@
 #include "kernels/bind/resize.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "kernels/bind/softmax.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/cuda/rows.cuh"
 

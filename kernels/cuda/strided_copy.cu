@@ -9,7 +9,7 @@
 #include "kernels/bind/slice.h"
 #include "kernels/bind/transpose.h"
 #include "kernels/cuda/index_math.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {

@@ -6,7 +6,7 @@
 
 #include "kernels/bind/topk.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.cuh"
 

@@ -2,7 +2,7 @@
 #include "kernels/bind/trilu.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/chunks.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

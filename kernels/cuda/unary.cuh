@@ -5,7 +5,7 @@
 
 #include "kernels/bind/functor_parameters.h"
 #include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/packs.cuh"
 #include "kernels/unary_functors.h"

@@ -1,6 +1,6 @@
 // Where, by element size: the values are only moved.
 #include "kernels/cuda/broadcast.cuh"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kernel_list.h"
 
 namespace onward::kernels::cuda {
 namespace {

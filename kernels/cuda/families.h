@@ -1,0 +1,50 @@
+// The families of CUDA kernels: one list each. Included by kernels.cc alone.
+#pragma once
+
+#include "kernels/cuda/kernel_list.h"
+
+namespace onward::kernels::cuda {
+
+KernelList ActivationKernels();
+KernelList ArgReduceKernels();
+KernelList BatchNormalizationGradientKernels();
+KernelList BatchNormalizationKernels();
+KernelList BinaryKernels();
+KernelList CastKernels();
+KernelList ClipKernels();
+KernelList ConcatKernels();
+KernelList ConstantOfShapeKernels();
+KernelList ConvKernels();
+KernelList ConvTransposeKernels();
+KernelList CopyKernels();
+KernelList CumulativeKernels();
+KernelList DepthwiseConvKernels();  // tried before ConvKernels
+KernelList DropoutKernels();
+KernelList GatherKernels();
+KernelList GroupNormalizationKernels();
+KernelList IdentityKernels();
+KernelList MatMulKernels();
+KernelList MaxPoolKernels();  // tried after PoolKernels
+KernelList NormalizationKernels();
+KernelList OneHotKernels();
+KernelList PadKernels();
+KernelList PointwiseConvKernels();  // tried before ConvKernels
+KernelList PoolKernels();
+KernelList PowKernels();
+KernelList QuantizeKernels();
+KernelList QuantizedMatMulKernels();
+KernelList RandomKernels();
+KernelList RecurrentKernels();
+KernelList ReduceKernels();
+KernelList ResizeKernels();
+KernelList ScatterKernels();
+KernelList SoftmaxKernels();
+KernelList StridedCopyKernels();
+KernelList TensorScatterKernels();
+KernelList TopKKernels();
+KernelList TriluKernels();
+KernelList UnaryKernels();
+KernelList VariadicKernels();
+KernelList WhereKernels();
+
+}  // namespace onward::kernels::cuda
