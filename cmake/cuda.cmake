@@ -11,7 +11,8 @@ if(NOT ONWARD_CUDA OR ONWARD_SANITIZE)
 endif()
 
 set(CMAKE_CUDA_COMPILER ${ONWARD_NVCC})
-set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+# Flags of our own below: each virtual architecture is one more pass of the front end over every header.
+set(CMAKE_CUDA_ARCHITECTURES OFF)
 enable_language(CUDA)
 # CMake 3.25 does not know the dialects of CUDA 13.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
@@ -28,5 +29,8 @@ target_include_directories(onward_cuda PUBLIC ${CMAKE_SOURCE_DIR} PRIVATE ${CMAK
 target_include_directories(onward_cuda SYSTEM PUBLIC ${CUDNN_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
 # Functors that CPU kernels share read std::numeric_limits, whose functions are constexpr and of the host alone.
 target_compile_options(onward_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall;--expt-relaxed-constexpr>")
+# Machine code for both, and the form from which drivers make that of later ones.
+target_compile_options(onward_cuda PRIVATE
+                       "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90]>")
 install(TARGETS onward_cuda LIBRARY DESTINATION lib)
 target_link_libraries(onward_cuda PRIVATE onward_kernels absl CUDA::cudart CUDA::cublasLt ${CUDNN_LIBRARY})
