@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
 #include "kernels/shapes/window.h"
 #include "onward/shape.h"

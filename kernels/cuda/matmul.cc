@@ -8,6 +8,7 @@
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
 
 namespace onward::kernels::cuda {

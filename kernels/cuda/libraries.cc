@@ -1,0 +1,45 @@
+#include "kernels/cuda/libraries.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/status.h"
+#include "onward/status.h"
+
+namespace onward::kernels::cuda {
+
+absl::Status ToStatus(cublasStatus_t error) {
+  if (error == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cuBLASLt: ", cublasLtGetStatusString(error)));
+}
+
+absl::Status ToStatus(cudnnStatus_t error) {
+  if (error == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cuDNN: ", cudnnGetErrorString(error)));
+}
+
+absl::Status GetCublasLt(cublasLtHandle_t* handle) {
+  struct Holder {
+    cublasLtHandle_t handle = nullptr;
+    ~Holder() {
+      if (handle != nullptr) cublasLtDestroy(handle);
+    }
+  };
+  thread_local Holder holder;
+  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtCreate(&holder.handle)));
+  *handle = holder.handle;
+  return absl::OkStatus();
+}
+
+absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle) {
+  struct Holder {
+    cudnnHandle_t handle = nullptr;
+    ~Holder() {
+      if (handle != nullptr) cudnnDestroy(handle);
+    }
+  };
+  thread_local Holder holder;
+  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(ToStatus(cudnnCreate(&holder.handle)));
+  *handle = holder.handle;
+  return ToStatus(cudnnSetStream(holder.handle, stream));
+}
+
+}  // namespace onward::kernels::cuda
