@@ -55,9 +55,8 @@ using LaunchPlaces = absl::Status (*)(const RunContext& context, const ArgPlan& 
 template <typename T, bool kMax, bool kLast>
 absl::Status LaunchFind(const RunContext& context, const ArgPlan& plan) {
   const int64_t threads = plan.outer * plan.inner * 32;
-  return Launch(FindPlaces<T, kMax, kLast>, Blocks(threads), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<int64_t>(0), plan);
+  return Launch(FindPlaces<T, kMax, kLast>, Blocks(threads), kThreads, 0, StreamOf(context),
+                context.in<T>(0), context.out<int64_t>(0), plan);
 }
 
 class ArgReduce : public Kernel {

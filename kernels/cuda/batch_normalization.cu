@@ -102,7 +102,7 @@ absl::Status LaunchBatchNormalization(const RunContext& context, BatchAttributes
   using C = ComputeType<T>;
   const auto& parts = context.state<ChannelParts>();
   const int64_t channels = parts.rows.channels;
-  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+  cudaStream_t stream = StreamOf(context);
   auto* coefficients = context.scratch<Coefficients<C>>();
   const T* x = context.in<T>(0);
   T* y = context.out<T>(0);

@@ -108,7 +108,7 @@ absl::Status LaunchBatchGradient(const RunContext& context, float epsilon) {
   using T = ComputeType<S>;
   const auto& parts = context.state<ChannelParts>();
   const int64_t channels = parts.rows.channels;
-  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+  cudaStream_t stream = StreamOf(context);
   const S* x = context.in<S>(0);
   GradientOperands<T> o = {context.in<T>(1), context.in<T>(2), context.out<T>(0),
                            nullptr,          nullptr,          epsilon};

@@ -94,8 +94,7 @@ class Binary : public Kernel {
     const int64_t count = context.output(0).num_elements();
     if (count == 0) return absl::OkStatus();
     return launch_(context.input(0).data, context.input(1).data, context.output(0).data, count,
-                   context.state<BroadcastLoop<2>>(),
-                   static_cast<cudaStream_t>(context.services()->stream()));
+                   context.state<BroadcastLoop<2>>(), StreamOf(context));
   }
 
  private:

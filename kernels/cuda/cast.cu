@@ -55,8 +55,7 @@ class Cast : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const int64_t count = context.input(0).num_elements();
     if (count == 0) return absl::OkStatus();
-    return launch_(context.input(0).data, context.output(0).data, count,
-                   static_cast<cudaStream_t>(context.services()->stream()));
+    return launch_(context.input(0).data, context.output(0).data, count, StreamOf(context));
   }
 
  private:

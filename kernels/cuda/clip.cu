@@ -48,9 +48,8 @@ absl::Status LaunchClip(const RunContext& context) {
   T* y = context.out<T>(0);
   const int64_t count = context.input(0).num_elements();
   const int64_t packs = ArePackAligned({x, y}) ? count / kPackOf<T> : 0;
-  return Launch(ClipLoop<T>, Blocks(packs > 0 ? packs : count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), x, y, packs, count, low,
-                high);
+  return Launch(ClipLoop<T>, Blocks(packs > 0 ? packs : count), kThreads, 0, StreamOf(context), x,
+                y, packs, count, low, high);
 }
 
 class Clip : public Kernel {

@@ -81,7 +81,7 @@ class Concat : public Kernel {
       ONWARD_RETURN_IF_ERROR(CopyRows({static_cast<const char*>(context.input(i).data),
                                        static_cast<char*>(whole.data) + part.begin, parts.rows,
                                        part.size, part.size, parts.row * size},
-                                      static_cast<cudaStream_t>(context.services()->stream())));
+                                      StreamOf(context)));
     }
     return absl::OkStatus();
   }
@@ -106,7 +106,7 @@ class Split : public Kernel {
       ONWARD_RETURN_IF_ERROR(CopyRows({static_cast<const char*>(whole.data) + part.begin,
                                        static_cast<char*>(context.output(i).data), parts.rows,
                                        part.size, parts.row * size, part.size},
-                                      static_cast<cudaStream_t>(context.services()->stream())));
+                                      StreamOf(context)));
     }
     return absl::OkStatus();
   }

@@ -28,8 +28,7 @@ class ConstantOfShape : public Kernel {
       using T = decltype(chunk);
       T value;
       std::memcpy(&value, value_.raw_data(), sizeof(T));
-      return Launch(FillLoop<T>, Blocks(count), kThreads, 0,
-                    static_cast<cudaStream_t>(context.services()->stream()), context.out<T>(0),
+      return Launch(FillLoop<T>, Blocks(count), kThreads, 0, StreamOf(context), context.out<T>(0),
                     value, count);
     });
   }

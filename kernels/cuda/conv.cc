@@ -9,6 +9,7 @@
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -83,7 +84,7 @@ class Conv : public Kernel {
     Descriptors d;
     ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, dtype_, precision_));
     cudnnHandle_t handle;
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
     const void *one = CudnnOne(dtype_), *zero = CudnnZero(dtype_);
     ONWARD_RETURN_IF_ERROR(ToStatus(cudnnConvolutionForward(

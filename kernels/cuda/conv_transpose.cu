@@ -83,7 +83,7 @@ template <typename T>
 absl::Status LaunchPlace(const RunContext& context, const SideBySide& s) {
   const PlaceOperands<T> operands = {
       context.scratch<T>(), context.has_input(2) ? context.in<T>(2) : nullptr, context.out<T>(0)};
-  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+  cudaStream_t stream = StreamOf(context);
   const bool is_aligned = ArePackAligned({operands.y});
   if constexpr (kPackOf<T> >= 4) {
     if (is_aligned && s.w.kernel % 4 == 0) return LaunchPacks<T, 4>(operands, s, stream);
@@ -141,7 +141,7 @@ class SideBySideConvTranspose : public Kernel {
     operands.d = context.scratch<void>();
     ONWARD_RETURN_IF_ERROR(product_.Run(s.product, s.algorithm, 1, operands,
                                         context.scratch<char>() + s.count * (BitSize(dtype_) / 8),
-                                        static_cast<cudaStream_t>(context.services()->stream())));
+                                        StreamOf(context)));
     return place_(context, s);
   }
 
@@ -229,10 +229,9 @@ using LaunchPlan = absl::Status (*)(const RunContext& context, const GatherPlan&
 
 template <typename T>
 absl::Status LaunchGatherTaps(const RunContext& context, const GatherPlan& plan) {
-  return Launch(GatherTapsLoop<T>, Blocks(plan.count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.in<T>(1), context.has_input(2) ? context.in<T>(2) : nullptr,
-                context.out<T>(0), plan);
+  return Launch(GatherTapsLoop<T>, Blocks(plan.count), kThreads, 0, StreamOf(context),
+                context.in<T>(0), context.in<T>(1),
+                context.has_input(2) ? context.in<T>(2) : nullptr, context.out<T>(0), plan);
 }
 
 class ConvTranspose : public Kernel {

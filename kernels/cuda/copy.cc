@@ -1,6 +1,7 @@
 // onward.Copy: moves a tensor between host and device.
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -13,7 +14,7 @@ class Copy : public Kernel {
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     const TensorView& from = context.input(0);
     const auto kind = to_host_ ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     const absl::Status status = ToStatus(cudaMemcpyAsync(

@@ -68,8 +68,7 @@ absl::Status LaunchCumulative(const RunContext& context, Direction d) {
   const bool rows = plan.inner == 1;
   const int64_t threads = plan.outer * (rows ? kWarp : plan.inner);
   return Launch(rows ? CumulateRows<F, T> : CumulateColumns<F, T>, Blocks(threads), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<T>(0), plan, d, none);
+                StreamOf(context), context.in<T>(0), context.out<T>(0), plan, d, none);
 }
 
 class Cumulative : public Kernel {

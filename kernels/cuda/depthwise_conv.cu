@@ -62,8 +62,8 @@ absl::Status LaunchDepthwise(const RunContext& context, const Windows& windows) 
   const Operands<T> operands = {context.in<T>(0), context.in<T>(1),
                                 context.has_input(2) ? context.in<T>(2) : nullptr,
                                 context.out<T>(0)};
-  return Launch(DepthwiseLoop<T>, Blocks(windows.count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), operands, windows);
+  return Launch(DepthwiseLoop<T>, Blocks(windows.count), kThreads, 0, StreamOf(context), operands,
+                windows);
 }
 
 class DepthwiseConv : public Kernel {
@@ -96,8 +96,7 @@ class DepthwiseConv : public Kernel {
     ONWARD_RETURN_IF_ERROR(launch_(context, context.state<Windows>()));
     Epilogue epilogue = epilogue_;
     if (context.has_input(3)) epilogue.residual = context.input(3).data;
-    return RunEpilogue(epilogue, dtype_, output.data, output.num_elements(),
-                       static_cast<cudaStream_t>(context.services()->stream()));
+    return RunEpilogue(epilogue, dtype_, output.data, output.num_elements(), StreamOf(context));
   }
 
  private:

@@ -34,8 +34,7 @@ template <typename T>
 absl::Status LaunchElements(const RunContext& context, bool* mask, const Drop& drop) {
   const int64_t count = context.input(0).num_elements();
   return Launch(DropElements<T>, NumberBlocks<Numbers>(drop.elements, count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<T>(0), mask, count, drop);
+                StreamOf(context), context.in<T>(0), context.out<T>(0), mask, count, drop);
 }
 
 class Dropout : public Kernel {
@@ -53,7 +52,7 @@ class Dropout : public Kernel {
       return launch_(context, mask,
                      {source_.Stream(context), source_.Elements(context, x.dims), ratio});
     }
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     if (mask != nullptr)
       ONWARD_RETURN_IF_ERROR(
           ToStatus(cudaMemsetAsync(mask, 1, static_cast<size_t>(count), stream)));

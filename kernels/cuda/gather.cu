@@ -13,10 +13,6 @@
 namespace onward::kernels::cuda {
 namespace {
 
-cudaStream_t StreamOf(const RunContext& context) {
-  return static_cast<cudaStream_t>(context.services()->stream());
-}
-
 // Rows of `inner` chunks; see GatherSizes.
 template <typename Chunk, typename Index>
 __global__ void GatherRows(const Chunk* data, const Index* indices, Chunk* out, GatherSizes sizes,

@@ -43,8 +43,7 @@ absl::Status LaunchGroups(const RunContext& context, float epsilon) {
   const auto& sizes = context.state<GroupSizes>();
   const bool wide = AreWide(sizes.runs, sizes.run());
   return Launch(wide ? NormalizeRuns<T, true> : NormalizeRuns<T, false>,
-                RowBlocks(sizes.runs, wide), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
+                RowBlocks(sizes.runs, wide), kThreads, 0, StreamOf(context), context.in<T>(0),
                 context.in<T>(1), context.in<T>(2), context.out<T>(0), sizes, sizes.run(), epsilon);
 }
 

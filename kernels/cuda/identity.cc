@@ -3,6 +3,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -16,7 +17,7 @@ class SameElements : public Kernel {
     if (context.output(0).data == from.data) return absl::OkStatus();
     return ToStatus(cudaMemcpyAsync(context.output(0).data, from.data,
                                     static_cast<size_t>(from.byte_size()), cudaMemcpyDeviceToDevice,
-                                    static_cast<cudaStream_t>(context.services()->stream())));
+                                    StreamOf(context)));
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // shapes and axes
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 

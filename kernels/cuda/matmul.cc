@@ -10,13 +10,10 @@
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/libraries.h"
 #include "kernels/cuda/status.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
-
-cudaStream_t StreamOf(const RunContext& context) {
-  return static_cast<cudaStream_t>(context.services()->stream());
-}
 
 // Whether products of the dtype take a bias and an activation: cuBLASLt's heuristic finds no
 // algorithm for those of float64 that do.

@@ -70,9 +70,9 @@ using LaunchPlan = absl::Status (*)(const RunContext& context);
 template <typename T>
 absl::Status LaunchMaxPool(const RunContext& context) {
   const auto& plan = context.state<MaxPoolPlan>();
-  return Launch(MaxPoolLoop<T>, Blocks(plan.count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<T>(0), context.has_output(1) ? context.out<int64_t>(1) : nullptr, plan);
+  return Launch(MaxPoolLoop<T>, Blocks(plan.count), kThreads, 0, StreamOf(context),
+                context.in<T>(0), context.out<T>(0),
+                context.has_output(1) ? context.out<int64_t>(1) : nullptr, plan);
 }
 
 class MaxPool : public Kernel {

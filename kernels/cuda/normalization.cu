@@ -98,7 +98,7 @@ absl::Status LaunchLayer(const RunContext& context, float epsilon) {
   operands.y = context.out<T>(0);
   if (context.has_output(1)) operands.mean = context.out<float>(1);
   if (context.has_output(2)) operands.inverse = context.out<float>(2);
-  auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+  cudaStream_t stream = StreamOf(context);
   constexpr int kPack = kPackOf<T>;
   if (plan.columns % kPack == 0 && ArePackAligned({operands.x, operands.y}))
     return LaunchPacks<T, kCentered, kPack>(operands, plan, epsilon, stream);

@@ -28,9 +28,8 @@ absl::Status LaunchOneHot(const RunContext& context) {
   const TensorView& out = context.output(0);
   return DispatchChunk(static_cast<uint64_t>(BitSize(out.dtype) / 8), [&](auto chunk) {
     using T = decltype(chunk);
-    return Launch(OneHotLoop<I, T>, Blocks(out.num_elements()), kThreads, 0,
-                  static_cast<cudaStream_t>(context.services()->stream()), context.in<I>(0),
-                  context.in<T>(2), context.out<T>(0), out.num_elements(),
+    return Launch(OneHotLoop<I, T>, Blocks(out.num_elements()), kThreads, 0, StreamOf(context),
+                  context.in<I>(0), context.in<T>(2), context.out<T>(0), out.num_elements(),
                   context.state<OneHotPlan>());
   });
 }

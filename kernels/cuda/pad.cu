@@ -60,16 +60,14 @@ class Pad : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& plan = context.state<PadPlan>();
     if (plan.count == 0) return absl::OkStatus();
-    return DispatchChunk(static_cast<uint64_t>(BitSize(context.input(0).dtype) / 8),
-                         [&](auto chunk) {
-                           using T = decltype(chunk);
-                           T value = {};
-                           if (context.has_input(2))
-                             std::memcpy(&value, context.input(2).data, sizeof(T));
-                           return Launch(PadLoop<T>, Blocks(plan.count), kThreads, 0,
-                                         static_cast<cudaStream_t>(context.services()->stream()),
-                                         context.in<T>(0), context.out<T>(0), value, plan);
-                         });
+    return DispatchChunk(
+        static_cast<uint64_t>(BitSize(context.input(0).dtype) / 8), [&](auto chunk) {
+          using T = decltype(chunk);
+          T value = {};
+          if (context.has_input(2)) std::memcpy(&value, context.input(2).data, sizeof(T));
+          return Launch(PadLoop<T>, Blocks(plan.count), kThreads, 0, StreamOf(context),
+                        context.in<T>(0), context.out<T>(0), value, plan);
+        });
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }
 

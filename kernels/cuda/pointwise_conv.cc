@@ -7,6 +7,7 @@
 #include "kernels/cuda/cublaslt_product.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/stream.h"
 #include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cuda {
@@ -53,7 +54,7 @@ class PointwiseConv : public Kernel {
     const TensorView& output = context.output(0);
     if (output.num_elements() == 0) return absl::OkStatus();
     const auto& state = context.state<State>();
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     ProductOperands operands;
     operands.a = context.input(1).data;
     operands.b = context.input(0).data;

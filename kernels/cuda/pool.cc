@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/cudnn_descriptors.h"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -52,8 +53,7 @@ class Pool : public Kernel {
         static_cast<int>(w.kernel), static_cast<int>(h.pad_begin), static_cast<int>(w.pad_begin),
         static_cast<int>(h.stride), static_cast<int>(w.stride))));
     cudnnHandle_t handle;
-    ONWARD_RETURN_IF_ERROR(
-        GetCudnn(static_cast<cudaStream_t>(context.services()->stream()), &handle));
+    ONWARD_RETURN_IF_ERROR(GetCudnn(StreamOf(context), &handle));
     return ToStatus(cudnnPoolingForward(handle, pool.get(), CudnnOne(dtype_), x.get(),
                                         context.input(0).data, CudnnZero(dtype_), y.get(),
                                         context.output(0).data));

@@ -85,8 +85,7 @@ absl::Status LaunchQuantize(const RunContext& context) {
                         (plan.num_scales == 1 || (plan.block == 0 && plan.inner % kPack == 0));
   const int64_t packs = by_packs ? count / kPack : 0;
   return Launch(QuantizeLoop<F, In, Out>, Blocks(packs > 0 ? packs : count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), f, x, y, packs, count,
-                plan);
+                StreamOf(context), f, x, y, packs, count, plan);
 }
 
 class Linear : public Kernel {

@@ -105,8 +105,8 @@ absl::Status LaunchMultiply(const RunContext& context, const ProductBox& box, di
   const ByteOperands<A, B> operands = {context.in<A>(0), context.in<B>(1),
                                        ZeroPointsOf<A>(context, 2), ZeroPointsOf<B>(context, 3),
                                        context.out<int32_t>(0)};
-  return Launch(MultiplyBytes<A, B>, blocks, dim3(kSide, kSide), 0,
-                static_cast<cudaStream_t>(context.services()->stream()), operands, box);
+  return Launch(MultiplyBytes<A, B>, blocks, dim3(kSide, kSide), 0, StreamOf(context), operands,
+                box);
 }
 
 class MatMulInteger : public Kernel {
@@ -127,8 +127,8 @@ class MatMulInteger : public Kernel {
     const TensorView& y = context.output(0);
     if (y.num_elements() == 0) return absl::OkStatus();
     if (product.k == 0)
-      return ToStatus(cudaMemsetAsync(y.data, 0, static_cast<size_t>(y.byte_size()),
-                                      static_cast<cudaStream_t>(context.services()->stream())));
+      return ToStatus(
+          cudaMemsetAsync(y.data, 0, static_cast<size_t>(y.byte_size()), StreamOf(context)));
     ProductBox box;
     box.m = product.m;
     box.n = product.n;

@@ -48,8 +48,7 @@ absl::Status LaunchFillLoop(const RunContext& context, const RandomFillAttribute
   const int64_t count = context.output(0).num_elements();
   return Launch(FillLoop<T, kNormal>,
                 NumberBlocks<NumbersOf<kNormal, ComputeType<T>>>(draw.elements, count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.out<T>(0), count,
-                fill.first, fill.second, draw);
+                StreamOf(context), context.out<T>(0), count, fill.first, fill.second, draw);
 }
 
 using LaunchBernoulli = absl::Status (*)(const RunContext& context, const Draw& draw);
@@ -59,8 +58,7 @@ absl::Status LaunchBernoulliLoop(const RunContext& context, const Draw& draw) {
   const int64_t count = context.output(0).num_elements();
   return Launch(BernoulliLoop<P, T>,
                 NumberBlocks<UniformNumbers<ComputeType<P>>>(draw.elements, count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<P>(0),
-                context.out<T>(0), count, draw);
+                StreamOf(context), context.in<P>(0), context.out<T>(0), count, draw);
 }
 
 class RandomKernel : public Kernel {

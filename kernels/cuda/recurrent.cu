@@ -219,9 +219,6 @@ class Recurrent : public Kernel {
   int64_t Units(const RecurrentGeometry& g) const { return a_.directions * g.batch * g.hidden; }
   // The gates of the product of h and R.
   int64_t RecurrentGates() const { return resets_first_ ? 2 : a_.gates(); }
-  static cudaStream_t StreamOf(const RunContext& context) {
-    return static_cast<cudaStream_t>(context.services()->stream());
-  }
   static const T* Optional(const RunContext& context, int i) {
     return context.has_input(i) ? context.in<T>(i) : nullptr;
   }

@@ -178,7 +178,7 @@ class Reduce : public Kernel {
   }
   absl::Status Run(RunContext& context) const override {
     const auto& plan = context.state<ReducePlan>();
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     const TensorView &x = context.input(0), &y = context.output(0);
     if (plan.kept_count == 0) return absl::OkStatus();
     if (!plan.keeps_elements) return launch_(x.data, y.data, plan, stream);

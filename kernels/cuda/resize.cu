@@ -128,9 +128,8 @@ using LaunchPlan = absl::Status (*)(const RunContext& context, const ResizePlan&
 
 template <typename U>
 absl::Status LaunchNearest(const RunContext& context, const ResizePlan& plan) {
-  return Launch(NearestLoop<U>, Blocks(plan.count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<U>(0),
-                context.out<U>(0), plan);
+  return Launch(NearestLoop<U>, Blocks(plan.count), kThreads, 0, StreamOf(context),
+                context.in<U>(0), context.out<U>(0), plan);
 }
 
 template <typename T>
@@ -140,9 +139,8 @@ absl::Status LaunchInterpolate(const RunContext& context, const ResizePlan& plan
     const ResizeAxis& axis = plan.axes[a];
     counts.of[a] = axis.in == 1 && axis.out == 1 ? 1 : ResizeTaps(plan.rule, axis.scale);
   }
-  return Launch(InterpolateLoop<T>, Blocks(plan.count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
-                context.out<T>(0), plan, counts);
+  return Launch(InterpolateLoop<T>, Blocks(plan.count), kThreads, 0, StreamOf(context),
+                context.in<T>(0), context.out<T>(0), plan, counts);
 }
 
 class Resize : public Kernel {
@@ -170,8 +168,7 @@ class Resize : public Kernel {
     if (plan.count == 0 || x.data == y.data) return absl::OkStatus();
     if (!plan.copies) return launch_(context, plan);
     return ToStatus(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.byte_size()),
-                                    cudaMemcpyDeviceToDevice,
-                                    static_cast<cudaStream_t>(context.services()->stream())));
+                                    cudaMemcpyDeviceToDevice, StreamOf(context)));
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // roi, scales, sizes
 

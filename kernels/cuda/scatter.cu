@@ -86,10 +86,6 @@ __global__ void ScatterPlaces(const int64_t* indices, const T* updates, T* out, 
   }
 }
 
-cudaStream_t StreamOf(const RunContext& context) {
-  return static_cast<cudaStream_t>(context.services()->stream());
-}
-
 absl::Status CopyData(const RunContext& context) {
   const TensorView &data = context.input(0), &out = context.output(0);
   if (data.data == out.data || out.num_elements() == 0) return absl::OkStatus();

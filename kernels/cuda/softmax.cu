@@ -116,8 +116,7 @@ class Softmax : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const auto& split = context.state<AxisSplit>();
     if (split.outer == 0 || split.count == 0 || split.inner == 0) return absl::OkStatus();
-    return launch_(context.input(0).data, context.output(0).data, split,
-                   static_cast<cudaStream_t>(context.services()->stream()));
+    return launch_(context.input(0).data, context.output(0).data, split, StreamOf(context));
   }
 
  private:

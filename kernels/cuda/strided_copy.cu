@@ -150,8 +150,7 @@ class StridedCopy : public Kernel {
     const auto& plan = context.state<Plan>();
     const void* from = context.input(0).data;
     if (plan.count == 0 || context.output(0).data == from) return absl::OkStatus();
-    return Copy(plan, from, context.output(0).data,
-                static_cast<cudaStream_t>(context.services()->stream()));
+    return Copy(plan, from, context.output(0).data, StreamOf(context));
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // shapes, starts, repeats
 

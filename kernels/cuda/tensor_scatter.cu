@@ -35,7 +35,7 @@ class TensorScatter : public Kernel {
     return BindTensorScatter(context, axis_);
   }
   absl::Status Run(RunContext& context) const override {
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     const TensorView &cache = context.input(0), &out = context.output(0);
     if (out.num_elements() == 0) return absl::OkStatus();
     if (cache.data != out.data) {

@@ -179,7 +179,7 @@ absl::Status LaunchSelect(const RunContext& context) {
   const auto& plan = context.state<TopKPlan>();
   const Blocking blocking(plan);
   return Launch(SelectLines<T, kLargest>, static_cast<unsigned>(blocking.blocks), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
+                StreamOf(context), context.in<T>(0),
                 context.has_output(0) ? context.out<T>(0) : nullptr,
                 context.has_output(1) ? context.out<int64_t>(1) : nullptr, plan,
                 context.scratch<Entry<Key<T>>>(), blocking.padded);

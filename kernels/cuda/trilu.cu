@@ -34,8 +34,7 @@ class Trilu : public Kernel {
     if (t.count == 0) return absl::OkStatus();
     return DispatchChunk(static_cast<uint64_t>(BitSize(in.dtype) / 8), [&](auto chunk) {
       using T = decltype(chunk);
-      return Launch(TriluLoop<T>, Blocks(t.count), kThreads, 0,
-                    static_cast<cudaStream_t>(context.services()->stream()), context.in<T>(0),
+      return Launch(TriluLoop<T>, Blocks(t.count), kThreads, 0, StreamOf(context), context.in<T>(0),
                     context.out<T>(0), t);
     });
   }

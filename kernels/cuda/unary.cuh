@@ -56,7 +56,7 @@ class Unary : public Kernel {
     const int64_t count = context.input(0).num_elements();
     if (count == 0) return absl::OkStatus();
     return launch_(context.input(0).data, context.output(0).data, count, parameters_,
-                   static_cast<cudaStream_t>(context.services()->stream()));
+                   StreamOf(context));
   }
 
  private:

@@ -16,7 +16,7 @@ class Variadic : public Kernel {
     const TensorView& out = context.output(0);
     const int64_t count = out.num_elements();
     if (count == 0) return absl::OkStatus();
-    auto* stream = static_cast<cudaStream_t>(context.services()->stream());
+    cudaStream_t stream = StreamOf(context);
     const void* chain = context.input(0).data;
     if (num_inputs_ == 1 && chain != out.data) {
       return ToStatus(cudaMemcpyAsync(out.data, chain, static_cast<size_t>(out.byte_size()),

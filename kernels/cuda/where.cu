@@ -21,8 +21,7 @@ using LaunchLoop = absl::Status (*)(const RunContext& context, int64_t count);
 
 template <typename T>
 absl::Status LaunchWhere(const RunContext& context, int64_t count) {
-  return Launch(WhereLoop<T>, Blocks(count), kThreads, 0,
-                static_cast<cudaStream_t>(context.services()->stream()), context.in<bool>(0),
+  return Launch(WhereLoop<T>, Blocks(count), kThreads, 0, StreamOf(context), context.in<bool>(0),
                 context.in<T>(1), context.in<T>(2), context.out<T>(0), count,
                 context.state<Loop>());
 }
