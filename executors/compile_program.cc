@@ -208,7 +208,7 @@ class Compiler {
         if (inserted) {
           const ExecutionProvider& provider = *program.providers[step.device];
           const int64_t bytes = source.constant.byte_size();
-          ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider.Allocate(bytes));
+          ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, AllocateOn(provider, bytes));
           ONWARD_RETURN_IF_ERROR(provider.Copy(memory.get(), source.constant.raw_data(), bytes,
                                                CopyKind::kToDevice, nullptr));
           Slot slot = source;

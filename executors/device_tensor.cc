@@ -45,7 +45,7 @@ absl::StatusOr<Tensor> NewTensor(const ExecutionProvider& provider, DType dtype,
   if (dtype == DType::kString)
     return absl::InvalidArgumentError("strings lie on the host, not on a device");
   ONWARD_ASSIGN_OR_RETURN(const int64_t bytes, CheckedByteSize(dtype, dims));
-  absl::StatusOr<std::shared_ptr<void>> memory = provider.Allocate(bytes);
+  absl::StatusOr<std::shared_ptr<void>> memory = AllocateOn(provider, bytes);
   if (!memory.ok())
     return Annotate(memory.status(),
                     absl::StrCat("a tensor of shape ", DimsString(dims), " on the device:"));

@@ -28,7 +28,7 @@ absl::StatusOr<DynamicPool::Block*> DynamicPool::Acquire(int64_t bytes) {
   // The largest size of the class, so that any request of the class fits.
   const int power = size_class / 4;
   const int64_t capacity = (int64_t{4} + size_class % 4 + 1) << (power - 2);
-  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider_->Allocate(capacity));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, AllocateOn(*provider_, capacity));
   held_bytes_ += capacity;
   blocks_.push_back(std::make_unique<Block>(Block{std::move(memory), capacity, 1}));
   return blocks_.back().get();

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "onward/memory_limit.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -95,6 +96,15 @@ class KernelIndex {
 };
 
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<void>> AllocateOn(const ExecutionProvider& provider, int64_t bytes) {
+  if (provider.is_host()) return provider.Allocate(bytes);  // which counts
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> counted, CountMemory(bytes, nullptr));
+  ONWARD_ASSIGN_OR_RETURN(std::shared_ptr<void> memory, provider.Allocate(bytes));
+  void* data = memory.get();
+  return std::shared_ptr<void>(data, [counted = std::move(counted), memory = std::move(memory)](
+                                         void*) mutable { memory.reset(); });
+}
 
 std::vector<const KernelEntry*> FindKernels(const ExecutionProvider& provider,
                                             std::string_view domain, std::string_view op) {

@@ -57,6 +57,10 @@ class ExecutionProvider {
   }
 };
 
+// Memory of the provider that counts against the limit in force in this thread, also on a device.
+// ResourceExhausted when the limit or the provider does not give it.
+absl::StatusOr<std::shared_ptr<void>> AllocateOn(const ExecutionProvider& provider, int64_t bytes);
+
 // The process's CPU provider.
 const ExecutionProvider& CpuProvider();
 // The provider by name; Unimplemented for one this build lacks, FailedPrecondition when its

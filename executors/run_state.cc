@@ -46,7 +46,7 @@ absl::Status RunState::ReserveArena(size_t device, int64_t bytes) {
   const int64_t capacity = arenas_[device] == nullptr ? bytes : bytes + bytes / 4;
   arenas_[device].reset();
   arena_capacity_[device] = 0;
-  ONWARD_ASSIGN_OR_RETURN(arenas_[device], program_.providers[device]->Allocate(capacity));
+  ONWARD_ASSIGN_OR_RETURN(arenas_[device], AllocateOn(*program_.providers[device], capacity));
   arena_capacity_[device] = capacity;
   return absl::OkStatus();
 }

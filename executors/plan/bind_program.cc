@@ -301,7 +301,7 @@ class Binder {
     const TensorView& known = value(operand).tensor;
     const ExecutionProvider& provider = *program_.providers[step.device];
     if (slot(result).is_output || !provider.CheckDevice().ok()) return;
-    absl::StatusOr<std::shared_ptr<void>> memory = provider.Allocate(known.byte_size());
+    absl::StatusOr<std::shared_ptr<void>> memory = AllocateOn(provider, known.byte_size());
     if (!memory.ok()) return;
     absl::Status sent;
     if (known.byte_size() > 0)

@@ -1,4 +1,5 @@
 // Sessions of the CUDA provider on the emulated device, against the CPU provider.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,6 +8,8 @@
 
 #include "executors/plan/place.h"
 #include "executors/provider.h"
+#include "onward/builder.h"
+#include "onward/memory_limit.h"
 #include "onward/session.h"
 #include "tests/emulated_cuda/compared_session.h"
 #include "tests/emulated_cuda/device.h"
@@ -15,6 +18,8 @@
 
 namespace onward::emulated_cuda {
 namespace {
+
+using namespace expr;  // NOLINT: models as formulas
 
 // A convolution, a pooling, products of one matrix and of several, elementwise ops, a branch that
 // captures, and dims that are read.
@@ -119,6 +124,41 @@ INSTANTIATE_TEST_SUITE_P(Calls, FailingCallsTest,
                                            "cublasLtMatmulDescCreate", "cudnnConvolutionForward",
                                            "cudnnGetConvolutionForwardAlgorithm_v7",
                                            "cudnnPoolingForward"));
+
+// Weights of 1 MiB, and values of 2 KiB for each row of x.
+Model Layer() {
+  GraphBuilder b("layer");
+  const Expr x = b.Input("x", DType::kFloat32, {"rows", 512});
+  b.Output("y", Tanh(MatMul(x, b.Constant(Tensor(DType::kFloat32, {512, 512}), "w"))));
+  auto model = b.Build();
+  EXPECT_TRUE(model.ok()) << model.status();
+  return *std::move(model);
+}
+
+TEST(EmulatedCuda, MemoryOfTheDeviceCounts) {
+  Configure({});
+  int64_t used = 0;  // by the session alone
+  const auto run = [&](int64_t most, int64_t rows) -> absl::Status {
+    SessionOptions options;
+    options.provider = "cuda";
+    options.memory = std::make_shared<MemoryLimit>(most);
+    auto session = Session::Create(Layer(), options);
+    if (!session.ok()) return session.status();
+    used = options.memory->used();
+    const absl::Status status =
+        (*session)->Run({{"x", Value(Tensor(DType::kFloat32, {rows, 512}))}}).status();
+    session->reset();
+    EXPECT_EQ(options.memory->used(), 0);
+    return status;
+  };
+  EXPECT_TRUE(run(64 << 20, 64).ok());
+  EXPECT_GE(used, 1 << 20) << "the weights";
+  for (const absl::Status& refused : {run(512 << 10, 1), run(8 << 20, 4096)}) {
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+    EXPECT_THAT(refused.ToString(), ::testing::HasSubstr("limit"));
+  }
+  EXPECT_TRUE(run(64 << 20, 64).ok());
+}
 
 // What cuDNN has no numbers for: the CPU's result, or an error that says what.
 struct OddCase {
