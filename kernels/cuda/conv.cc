@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/bind/activation.h"
-#include "kernels/cuda/cudnn_descriptors.h"
+#include "kernels/cuda/cudnn_conv.h"
 #include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
@@ -14,46 +14,10 @@
 namespace onward::kernels::cuda {
 namespace {
 
-struct Geometry {
-  int64_t batch, channels, filters, group;
-  WindowAxis axes[2];
-};
-
 struct State {
-  Geometry geometry;
+  ConvSizes sizes;
   cudnnConvolutionFwdAlgo_t algorithm;
   int64_t workspace = 0;
-};
-
-struct Descriptors {
-  TensorDescriptor x, y;
-  FilterDescriptor w;
-  ConvDescriptor conv;
-
-  absl::Status Init(const Geometry& g, DType dtype, Precision precision) {
-    const WindowAxis &h = g.axes[0], &v = g.axes[1];
-    ONWARD_RETURN_IF_ERROR(CheckWindow(h));
-    ONWARD_RETURN_IF_ERROR(CheckWindow(v));
-    ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype, g.batch, g.channels, h.input, v.input));
-    ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype, g.batch, g.filters, h.output, v.output));
-    ONWARD_RETURN_IF_ERROR(w.Init());
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetFilter4dDescriptor(
-        w.get(), CudnnType(dtype), CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
-        static_cast<int>(g.channels / g.group), static_cast<int>(h.kernel),
-        static_cast<int>(v.kernel))));
-    ONWARD_RETURN_IF_ERROR(conv.Init());
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetConvolution2dDescriptor(
-        conv.get(), static_cast<int>(h.pad_begin), static_cast<int>(v.pad_begin),
-        static_cast<int>(h.stride), static_cast<int>(v.stride), static_cast<int>(h.dilation),
-        static_cast<int>(v.dilation), CUDNN_CROSS_CORRELATION, CudnnSumType(dtype))));
-    ONWARD_RETURN_IF_ERROR(
-        ToStatus(cudnnSetConvolutionGroupCount(conv.get(), static_cast<int>(g.group))));
-    // Products of 16-bit floats are exact in tensor cores; those of float32 lose bits there.
-    const cudnnMathType_t math = BitSize(dtype) == 16            ? CUDNN_TENSOR_OP_MATH
-                                 : precision == Precision::kFast ? CUDNN_DEFAULT_MATH
-                                                                 : CUDNN_FMA_MATH;
-    return ToStatus(cudnnSetConvolutionMathType(conv.get(), math));
-  }
 };
 
 class Conv : public Kernel {
@@ -69,7 +33,7 @@ class Conv : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g, ConvDims(attributes_, context));
     State* state = context.NewState<State>();
-    state->geometry = {g.batch, g.channels, g.filters, g.group, {RowsOf(g.axes), g.axes.back()}};
+    state->sizes = {g.batch, g.channels, g.filters, g.group, {RowsOf(g.axes), g.axes.back()}};
     context.SetOutput(0, g.output);
     ONWARD_RETURN_IF_ERROR(CheckResidual(context, g.output));
     if (NumElements(g.output) == 0) return absl::OkStatus();
@@ -81,8 +45,8 @@ class Conv : public Kernel {
   absl::Status Run(RunContext& context) const override {
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
     const State& state = context.state<State>();
-    Descriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state.geometry, dtype_, precision_));
+    ConvDescriptors d;
+    ONWARD_RETURN_IF_ERROR(d.Init(state.sizes, dtype_, precision_));
     cudnnHandle_t handle;
     cudaStream_t stream = StreamOf(context);
     ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
@@ -93,8 +57,8 @@ class Conv : public Kernel {
         static_cast<size_t>(state.workspace), zero, d.y.get(), context.output(0).data)));
     Epilogue epilogue;
     epilogue.activation = activation_;
-    epilogue.channels = state.geometry.filters;
-    epilogue.inner = state.geometry.axes[0].output * state.geometry.axes[1].output;
+    epilogue.channels = state.sizes.filters;
+    epilogue.inner = state.sizes.axes[0].output * state.sizes.axes[1].output;
     if (context.has_input(2)) epilogue.bias = context.input(2).data;
     if (context.has_input(3)) epilogue.residual = context.input(3).data;
     return RunEpilogue(epilogue, dtype_, context.output(0).data, context.output(0).num_elements(),
@@ -103,8 +67,8 @@ class Conv : public Kernel {
 
  private:
   absl::Status Choose(State* state) const {
-    Descriptors d;
-    ONWARD_RETURN_IF_ERROR(d.Init(state->geometry, dtype_, precision_));
+    ConvDescriptors d;
+    ONWARD_RETURN_IF_ERROR(d.Init(state->sizes, dtype_, precision_));
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
     cudnnConvolutionFwdAlgoPerf_t found[8];

@@ -1,11 +1,11 @@
-// The attributes that kernels of onward.ConvWeightGradient read of a node.
+// The attributes and shapes of onward.ConvWeightGradient.
 #pragma once
 
 #include "absl/status/statusor.h"
 #include "kernels/shapes/window.h"
 #include "onward/kernel.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 struct ConvWeightAttributes {
   Dims kernel, strides, dilations, pads;  // of one or two spatial axes; pads at the begin
@@ -18,4 +18,4 @@ struct ConvWeightAttributes {
   Dims OutputDims(DimsView x, DimsView dy) const;
 };
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels
