@@ -16,6 +16,7 @@ KernelList ConcatKernels();
 KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();
 KernelList ConvTransposeKernels();
+KernelList ConvWeightGradientKernels();
 KernelList CopyKernels();
 KernelList CumulativeKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels

@@ -22,6 +22,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::DepthwiseConvKernels,
         cuda::ConvKernels,
         cuda::ConvTransposeKernels,
+        cuda::ConvWeightGradientKernels,
         cuda::CopyKernels,
         cuda::CumulativeKernels,
         cuda::DropoutKernels,

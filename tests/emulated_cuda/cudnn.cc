@@ -148,6 +148,33 @@ void Convolve(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
   }
 }
 
+// The gradient of the filters: each is summed over the batch and all outputs that it makes.
+template <typename T>
+void CorrelateFilters(const cudnnTensorStruct& x, const cudnnFilterStruct& w,
+                      const cudnnConvolutionStruct& conv, const cudnnTensorStruct& y, const T* in,
+                      const T* upstream, T* filters) {
+  const int64_t filters_of_group = w.k / conv.groups;
+  for (int64_t i = 0; i < w.k * w.c * w.h * w.w; ++i) {
+    const int64_t b = i % w.w, a = i / w.w % w.h, c = i / (w.w * w.h) % w.c,
+                  k = i / (w.c * w.h * w.w);
+    const int64_t channel = k / filters_of_group * w.c + c;
+    double sum = 0;
+    for (int64_t n = 0; n < x.n; ++n) {
+      for (int64_t row = 0; row < y.h; ++row) {
+        const int64_t r = row * conv.stride_h + a * conv.dilation_h - conv.pad_h;
+        if (r < 0 || r >= x.h) continue;
+        for (int64_t column = 0; column < y.w; ++column) {
+          const int64_t s = column * conv.stride_w + b * conv.dilation_w - conv.pad_w;
+          if (s < 0 || s >= x.w) continue;
+          sum += NumberOf(in[((n * x.c + channel) * x.h + r) * x.w + s]) *
+                 NumberOf(upstream[((n * y.c + k) * y.h + row) * y.w + column]);
+        }
+      }
+    }
+    filters[i] = ElementOf<T>(sum);
+  }
+}
+
 template <typename T>
 void Pool(const cudnnPoolingStruct& pool, const cudnnTensorStruct& x, const cudnnTensorStruct& y,
           const T* in, T* out) {
@@ -276,6 +303,53 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
                               using T = decltype(element);
                               Convolve(dx, dw, conv, dy, static_cast<const T*>(x),
                                        static_cast<const T*>(w), static_cast<T*>(y));
+                            });
+                          }));
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    cudnnHandle_t, cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y,
+    cudnnConvolutionDescriptor_t conv, cudnnFilterDescriptor_t w, int most, int* found,
+    cudnnConvolutionBwdFilterAlgoPerf_t* results) {
+  ENTER("cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+  ++GetState().counters.heuristics;
+  if (most < 2 || !Fit(*x, *w, *conv, *y)) return CUDNN_STATUS_BAD_PARAM;
+  // The fastest adds up in any order.
+  for (int i = 0; i < 2; ++i) {
+    results[i] = {};
+    results[i].algo =
+        i == 0 ? CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 : CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+    results[i].status = CUDNN_STATUS_SUCCESS;
+    results[i].memory = kWorkspace;
+    results[i].determinism = i == 0 ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
+    results[i].mathType = conv->math;
+  }
+  *found = 2;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* alpha,
+                                             cudnnTensorDescriptor_t x_descriptor, const void* x,
+                                             cudnnTensorDescriptor_t y_descriptor, const void* y,
+                                             cudnnConvolutionDescriptor_t conv,
+                                             cudnnConvolutionBwdFilterAlgo_t, void* workspace,
+                                             size_t workspace_bytes, const void* beta,
+                                             cudnnFilterDescriptor_t w_descriptor, void* w) {
+  ENTER("cudnnConvolutionBackwardFilter");
+  ++GetState().counters.convolutions;
+  const cudnnTensorStruct dx = *x_descriptor, dy = *y_descriptor;
+  const cudnnFilterStruct dw = *w_descriptor;
+  if (!Fit(dx, dw, *conv, dy) || !AreScales(dx.type, alpha, beta, 0) ||
+      workspace_bytes < kWorkspace || !IsAllocated(workspace, workspace_bytes) ||
+      !IsAllocated(x, dx.bytes()) || !IsAllocated(w, dw.bytes()) || !IsAllocated(y, dy.bytes()))
+    return CUDNN_STATUS_BAD_PARAM;
+  return StatusOf(Enqueue(handle->stream, "cudnnConvolutionBackwardFilter",
+                          [dx, dw, dy, x, w, y, conv = *conv, workspace, workspace_bytes] {
+                            std::memset(workspace, 0xFF, workspace_bytes);
+                            Dispatch(dx.type, [&](auto element) {
+                              using T = decltype(element);
+                              CorrelateFilters(dx, dw, conv, dy, static_cast<const T*>(x),
+                                               static_cast<const T*>(y), static_cast<T*>(w));
                             });
                           }));
 }
