@@ -51,7 +51,7 @@ class Conv : public Kernel {
     cudaStream_t stream = StreamOf(context);
     ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
     const void *one = CudnnOne(dtype_), *zero = CudnnZero(dtype_);
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnConvolutionForward(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnConvolutionForward(
         handle, one, d.x.get(), context.input(0).data, d.w.get(), context.input(1).data,
         d.conv.get(), state.algorithm, context.scratch<void>(),
         static_cast<size_t>(state.workspace), zero, d.y.get(), context.output(0).data)));
@@ -73,7 +73,7 @@ class Conv : public Kernel {
     ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
     cudnnConvolutionFwdAlgoPerf_t found[8];
     int count = 0;
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnGetConvolutionForwardAlgorithm_v7(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnGetConvolutionForwardAlgorithm_v7(
         handle, d.x.get(), d.w.get(), d.conv.get(), d.y.get(), 8, &count, found)));
     for (int i = 0; i < count; ++i) {
       if (found[i].status != CUDNN_STATUS_SUCCESS) continue;

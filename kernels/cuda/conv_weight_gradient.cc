@@ -6,6 +6,7 @@
 #include "kernels/cuda/cudnn_conv.h"
 #include "kernels/cuda/image_axes.h"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/status.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/shapes/conv_gradient.h"
 
@@ -46,7 +47,7 @@ class ConvWeightGradient : public Kernel {
     ONWARD_RETURN_IF_ERROR(d.Init(state.sizes, dtype_, precision_));
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(GetCudnn(stream, &handle));
-    return ToStatus(cudnnConvolutionBackwardFilter(
+    return LibraryStatus(cudnnConvolutionBackwardFilter(
         handle, CudnnOne(dtype_), d.x.get(), context.input(0).data, d.y.get(),
         context.input(1).data, d.conv.get(), state.algorithm, context.scratch<void>(),
         static_cast<size_t>(state.workspace), CudnnZero(dtype_), d.w.get(), dw.data));
@@ -61,7 +62,7 @@ class ConvWeightGradient : public Kernel {
     ONWARD_RETURN_IF_ERROR(GetCudnn(nullptr, &handle));
     cudnnConvolutionBwdFilterAlgoPerf_t found[8];
     int count = 0;
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
         handle, d.x.get(), d.y.get(), d.conv.get(), d.w.get(), 8, &count, found)));
     for (int i = 0; i < count; ++i) {
       if (found[i].status != CUDNN_STATUS_SUCCESS || found[i].determinism != CUDNN_DETERMINISTIC)

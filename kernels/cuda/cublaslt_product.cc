@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "kernels/cuda/libraries.h"
-#include "kernels/cuda/status.h"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {
@@ -16,7 +15,7 @@ constexpr int64_t kWorkspaceAlignment = 256;
 template <typename Handle, typename Attribute, typename Value>
 absl::Status Set(cublasStatus_t (*set)(Handle, Attribute, const void*, size_t), Handle handle,
                  Attribute attribute, const Value& value) {
-  return ToStatus(set(handle, attribute, &value, sizeof(value)));
+  return LibraryStatus(set(handle, attribute, &value, sizeof(value)));
 }
 
 cudaDataType_t TypeOf(DType dtype) {
@@ -75,7 +74,7 @@ absl::Status LtProduct::Choose(const Product& product, cublasLtMatmulAlgo_t* alg
   Descriptors descriptors;
   ONWARD_RETURN_IF_ERROR(Describe(product, nullptr, descriptors));
   cublasLtMatmulPreference_t preference;
-  ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatmulPreferenceCreate(&preference)));
+  ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtMatmulPreferenceCreate(&preference)));
   const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
                         cublasStatus_t (*)(cublasLtMatmulPreference_t)>
       owner(preference, cublasLtMatmulPreferenceDestroy);
@@ -90,7 +89,7 @@ absl::Status LtProduct::Choose(const Product& product, cublasLtMatmulAlgo_t* alg
   ONWARD_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, product.d_alignment));
   cublasLtMatmulHeuristicResult_t result;
   int found = 0;
-  ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatmulAlgoGetHeuristic(
+  ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtMatmulAlgoGetHeuristic(
       handle, descriptors.operation, descriptors.b, descriptors.a, descriptors.d, descriptors.d,
       preference, 1, &result, &found)));
   if (found == 0) return absl::UnimplementedError("cuBLASLt has no algorithm for this product");
@@ -111,16 +110,16 @@ absl::Status LtProduct::Run(const Product& product, const cublasLtMatmulAlgo_t& 
   const auto scale = [&](const double& wide, const float& narrow) {
     return is_double ? static_cast<const void*>(&wide) : &narrow;
   };
-  return ToStatus(cublasLtMatmul(handle, descriptors.operation, scale(alpha, alpha32), operands.b,
-                                 descriptors.b, operands.a, descriptors.a, scale(beta, beta32),
-                                 product.has_residual ? operands.residual : operands.d,
-                                 descriptors.d, operands.d, descriptors.d, &algorithm,
-                                 Aligned(scratch), kWorkspaceBytes, stream));
+  return LibraryStatus(cublasLtMatmul(
+      handle, descriptors.operation, scale(alpha, alpha32), operands.b, descriptors.b, operands.a,
+      descriptors.a, scale(beta, beta32), product.has_residual ? operands.residual : operands.d,
+      descriptors.d, operands.d, descriptors.d, &algorithm, Aligned(scratch), kWorkspaceBytes,
+      stream));
 }
 
 // Row-major products are computed transposed: D' = B' A'.
 absl::Status LtProduct::Describe(const Product& p, const void* bias, Descriptors& out) const {
-  ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatmulDescCreate(&out.operation, compute_, scale_)));
+  ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtMatmulDescCreate(&out.operation, compute_, scale_)));
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
     return Set(cublasLtMatmulDescSetAttribute, out.operation, attribute, value);
   };
@@ -136,7 +135,7 @@ absl::Status LtProduct::Describe(const Product& p, const void* bias, Descriptors
   // A row-major matrix of r x c is a column-major one of c x r with leading dimension c.
   const auto layout = [&](cublasLtMatrixLayout_t* target, int64_t rows, int64_t columns,
                           int64_t stride) -> absl::Status {
-    ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtMatrixLayoutCreate(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtMatrixLayoutCreate(
         target, type_, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), columns)));
     if (p.batches == 1) return absl::OkStatus();
     ONWARD_RETURN_IF_ERROR(Set(cublasLtMatrixLayoutSetAttribute, *target,

@@ -23,22 +23,22 @@ struct ConvDescriptors {
     ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype, g.batch, g.channels, h.input, v.input));
     ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype, g.batch, g.filters, h.output, v.output));
     ONWARD_RETURN_IF_ERROR(w.Init());
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetFilter4dDescriptor(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnSetFilter4dDescriptor(
         w.get(), CudnnType(dtype), CUDNN_TENSOR_NCHW, static_cast<int>(g.filters),
         static_cast<int>(g.channels / g.group), static_cast<int>(h.kernel),
         static_cast<int>(v.kernel))));
     ONWARD_RETURN_IF_ERROR(conv.Init());
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetConvolution2dDescriptor(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnSetConvolution2dDescriptor(
         conv.get(), static_cast<int>(h.pad_begin), static_cast<int>(v.pad_begin),
         static_cast<int>(h.stride), static_cast<int>(v.stride), static_cast<int>(h.dilation),
         static_cast<int>(v.dilation), CUDNN_CROSS_CORRELATION, CudnnSumType(dtype))));
     ONWARD_RETURN_IF_ERROR(
-        ToStatus(cudnnSetConvolutionGroupCount(conv.get(), static_cast<int>(g.group))));
+        LibraryStatus(cudnnSetConvolutionGroupCount(conv.get(), static_cast<int>(g.group))));
     // Products of 16-bit floats are exact in tensor cores; those of float32 lose bits there.
     const cudnnMathType_t math = BitSize(dtype) == 16            ? CUDNN_TENSOR_OP_MATH
                                  : precision == Precision::kFast ? CUDNN_DEFAULT_MATH
                                                                  : CUDNN_FMA_MATH;
-    return ToStatus(cudnnSetConvolutionMathType(conv.get(), math));
+    return LibraryStatus(cudnnSetConvolutionMathType(conv.get(), math));
   }
 };
 

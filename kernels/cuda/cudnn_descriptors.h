@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/libraries.h"
-#include "kernels/cuda/status.h"
 #include "kernels/shapes/window.h"
 #include "onward/shape.h"
 #include "onward/status.h"
@@ -19,7 +18,7 @@ class Descriptor {
   ~Descriptor() {
     if (handle_ != nullptr) Destroy(handle_);
   }
-  absl::Status Init() { return ToStatus(Create(&handle_)); }
+  absl::Status Init() { return LibraryStatus(Create(&handle_)); }
   T get() const { return handle_; }
 
  private:
@@ -84,9 +83,9 @@ inline absl::Status SetNchw(TensorDescriptor& descriptor, DType dtype, int64_t n
                      "x", h, "x", w, "; use --provider cpu"));
   }
   ONWARD_RETURN_IF_ERROR(descriptor.Init());
-  return ToStatus(cudnnSetTensor4dDescriptor(descriptor.get(), CUDNN_TENSOR_NCHW, CudnnType(dtype),
-                                             static_cast<int>(n), static_cast<int>(c),
-                                             static_cast<int>(h), static_cast<int>(w)));
+  return LibraryStatus(cudnnSetTensor4dDescriptor(
+      descriptor.get(), CUDNN_TENSOR_NCHW, CudnnType(dtype), static_cast<int>(n),
+      static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)));
 }
 
 }  // namespace onward::kernels::cuda

@@ -6,12 +6,12 @@
 
 namespace onward::kernels::cuda {
 
-absl::Status ToStatus(cublasStatus_t error) {
+absl::Status LibraryStatus(cublasStatus_t error) {
   if (error == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("cuBLASLt: ", cublasLtGetStatusString(error)));
 }
 
-absl::Status ToStatus(cudnnStatus_t error) {
+absl::Status LibraryStatus(cudnnStatus_t error) {
   if (error == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("cuDNN: ", cudnnGetErrorString(error)));
 }
@@ -24,7 +24,8 @@ absl::Status GetCublasLt(cublasLtHandle_t* handle) {
     }
   };
   thread_local Holder holder;
-  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(ToStatus(cublasLtCreate(&holder.handle)));
+  if (holder.handle == nullptr)
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtCreate(&holder.handle)));
   *handle = holder.handle;
   return absl::OkStatus();
 }
@@ -37,9 +38,9 @@ absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle) {
     }
   };
   thread_local Holder holder;
-  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(ToStatus(cudnnCreate(&holder.handle)));
+  if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnCreate(&holder.handle)));
   *handle = holder.handle;
-  return ToStatus(cudnnSetStream(holder.handle, stream));
+  return LibraryStatus(cudnnSetStream(holder.handle, stream));
 }
 
 }  // namespace onward::kernels::cuda

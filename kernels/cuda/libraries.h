@@ -9,8 +9,8 @@
 namespace onward::kernels::cuda {
 
 // OK or Internal, with the library's own words.
-absl::Status ToStatus(cublasStatus_t error);
-absl::Status ToStatus(cudnnStatus_t error);
+absl::Status LibraryStatus(cublasStatus_t error);
+absl::Status LibraryStatus(cudnnStatus_t error);
 
 // The calling thread's handles for the current device, made at first use and kept for the thread's
 // life.

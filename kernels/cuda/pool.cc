@@ -48,15 +48,15 @@ class Pool : public Kernel {
     ONWARD_RETURN_IF_ERROR(SetNchw(x, dtype_, 1, state.planes, h.input, w.input));
     ONWARD_RETURN_IF_ERROR(SetNchw(y, dtype_, 1, state.planes, h.output, w.output));
     ONWARD_RETURN_IF_ERROR(pool.Init());
-    ONWARD_RETURN_IF_ERROR(ToStatus(cudnnSetPooling2dDescriptor(
+    ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnSetPooling2dDescriptor(
         pool.get(), mode_, CUDNN_PROPAGATE_NAN, static_cast<int>(h.kernel),
         static_cast<int>(w.kernel), static_cast<int>(h.pad_begin), static_cast<int>(w.pad_begin),
         static_cast<int>(h.stride), static_cast<int>(w.stride))));
     cudnnHandle_t handle;
     ONWARD_RETURN_IF_ERROR(GetCudnn(StreamOf(context), &handle));
-    return ToStatus(cudnnPoolingForward(handle, pool.get(), CudnnOne(dtype_), x.get(),
-                                        context.input(0).data, CudnnZero(dtype_), y.get(),
-                                        context.output(0).data));
+    return LibraryStatus(cudnnPoolingForward(handle, pool.get(), CudnnOne(dtype_), x.get(),
+                                             context.input(0).data, CudnnZero(dtype_), y.get(),
+                                             context.output(0).data));
   }
 
  private:
