@@ -46,8 +46,8 @@ struct SessionOptions {
   int max_bindings = 16;  // cached sets of input shapes; the least recently used goes
   // The number of runs whose memory is kept for later ones; the longest unused goes.
   int max_idle_runs = 16;
-  // Bytes of tensors that the session may hold at a time, outputs that callers keep included; 0:
-  // the machine's memory. What needs more is refused with ResourceExhausted. Counts host memory.
+  // Bytes of tensors that the session may hold at a time, on host and device together, outputs that
+  // callers keep included; 0: the machine's memory. More is refused with ResourceExhausted.
   int64_t max_memory = 0;
   // Nodes that one run may execute, bodies of loops counted each time; 0: no limit.
   int64_t max_executed_nodes = 0;
