@@ -1,6 +1,7 @@
 // Dropout with the numbers that the CPU draws. A node with a seed is the CPU's: its numbers, those
 // of NumPy's generator, come one from the other.
 #include "kernels/bind/dropout.h"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/random.cuh"
@@ -43,7 +44,7 @@ class Dropout : public Kernel {
       : launch_(launch), source_(source), may_drop_(may_drop) {}
   absl::Status Bind(BindContext& context) const override { return BindDropout(context, may_drop_); }
   absl::Status Run(RunContext& context) const override {
-    const TensorView &x = context.input(0), &y = context.output(0);
+    const TensorView& x = context.input(0);
     bool* mask = context.has_output(1) ? context.out<bool>(1) : nullptr;
     ONWARD_ASSIGN_OR_RETURN(const double ratio, DropoutRatio(context, may_drop_));
     const int64_t count = x.num_elements();
@@ -52,13 +53,10 @@ class Dropout : public Kernel {
       return launch_(context, mask,
                      {source_.Stream(context), source_.Elements(context, x.dims), ratio});
     }
-    cudaStream_t stream = StreamOf(context);
     if (mask != nullptr)
       ONWARD_RETURN_IF_ERROR(
-          ToStatus(cudaMemsetAsync(mask, 1, static_cast<size_t>(count), stream)));
-    if (x.data == y.data) return absl::OkStatus();
-    return ToStatus(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.byte_size()),
-                                    cudaMemcpyDeviceToDevice, stream));
+          ToStatus(cudaMemsetAsync(mask, 1, static_cast<size_t>(count), StreamOf(context))));
+    return CopyInput(context);
   }
   uint64_t host_inputs() const override { return 6; }  // ratio and training_mode
   bool pure() const override { return !may_drop_; }

@@ -1,9 +1,8 @@
 // Ops whose output has the elements of input 0 in the same order. Their dims are computed by the
 // host kernels.
 #include "kernels/cpu/families.h"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/cuda/status.h"
-#include "kernels/cuda/stream.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -12,13 +11,7 @@ class SameElements : public Kernel {
  public:
   explicit SameElements(std::unique_ptr<Kernel> host) : host_(std::move(host)) {}
   absl::Status Bind(BindContext& context) const override { return host_->Bind(context); }
-  absl::Status Run(RunContext& context) const override {
-    const TensorView& from = context.input(0);
-    if (context.output(0).data == from.data) return absl::OkStatus();
-    return ToStatus(cudaMemcpyAsync(context.output(0).data, from.data,
-                                    static_cast<size_t>(from.byte_size()), cudaMemcpyDeviceToDevice,
-                                    StreamOf(context)));
-  }
+  absl::Status Run(RunContext& context) const override { return CopyInput(context); }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // shapes and axes
 
  private:

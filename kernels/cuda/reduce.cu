@@ -5,6 +5,7 @@
 
 #include "kernels/bind/reduce.h"
 #include "kernels/cuda/broadcast.cuh"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/rows.cuh"
@@ -178,13 +179,9 @@ class Reduce : public Kernel {
   }
   absl::Status Run(RunContext& context) const override {
     const auto& plan = context.state<ReducePlan>();
-    cudaStream_t stream = StreamOf(context);
-    const TensorView &x = context.input(0), &y = context.output(0);
     if (plan.kept_count == 0) return absl::OkStatus();
-    if (!plan.keeps_elements) return launch_(x.data, y.data, plan, stream);
-    if (x.data == y.data) return absl::OkStatus();
-    return ToStatus(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.byte_size()),
-                                    cudaMemcpyDeviceToDevice, stream));
+    if (plan.keeps_elements) return CopyInput(context);
+    return launch_(context.input(0).data, context.output(0).data, plan, StreamOf(context));
   }
   uint64_t host_inputs() const override { return 2; }  // the axes
 

@@ -4,6 +4,7 @@
 
 #include "kernels/bind/resize.h"
 #include "kernels/cuda/broadcast.cuh"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 
@@ -164,11 +165,8 @@ class Resize : public Kernel {
 
   absl::Status Run(RunContext& context) const override {
     const auto& plan = context.state<ResizePlan>();
-    const TensorView &x = context.input(0), &y = context.output(0);
-    if (plan.count == 0 || x.data == y.data) return absl::OkStatus();
-    if (!plan.copies) return launch_(context, plan);
-    return ToStatus(cudaMemcpyAsync(y.data, x.data, static_cast<size_t>(y.byte_size()),
-                                    cudaMemcpyDeviceToDevice, StreamOf(context)));
+    if (plan.count == 0 || context.input(0).data == context.output(0).data) return absl::OkStatus();
+    return plan.copies ? CopyInput(context) : launch_(context, plan);
   }
   uint64_t host_inputs() const override { return ~uint64_t{1}; }  // roi, scales, sizes
 

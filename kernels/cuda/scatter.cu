@@ -5,6 +5,7 @@
 
 #include "kernels/binary_functors.h"
 #include "kernels/bind/scatter.h"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernel_list.h"
@@ -86,13 +87,6 @@ __global__ void ScatterPlaces(const int64_t* indices, const T* updates, T* out, 
   }
 }
 
-absl::Status CopyData(const RunContext& context) {
-  const TensorView &data = context.input(0), &out = context.output(0);
-  if (data.data == out.data || out.num_elements() == 0) return absl::OkStatus();
-  return ToStatus(cudaMemcpyAsync(out.data, data.data, static_cast<size_t>(out.byte_size()),
-                                  cudaMemcpyDeviceToDevice, StreamOf(context)));
-}
-
 struct Loops {
   absl::Status (*lines)(const RunContext& context, const Lines& lines);
   absl::Status (*places)(const RunContext& context, const Places& places);
@@ -161,7 +155,7 @@ class ScatterElements : public Kernel {
         "more axes than the device's ScatterElements takes; use --provider cpu");
   }
   absl::Status Run(RunContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(CopyData(context));
+    ONWARD_RETURN_IF_ERROR(CopyInput(context));
     const TensorView &data = context.input(0), &indices = context.input(1);
     if (indices.num_elements() == 0) return absl::OkStatus();
     const auto& plan = context.state<ScatterElementsPlan>();
@@ -195,7 +189,7 @@ class ScatterND : public Kernel {
         "more axes than the device's ScatterND takes; use --provider cpu");
   }
   absl::Status Run(RunContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(CopyData(context));
+    ONWARD_RETURN_IF_ERROR(CopyInput(context));
     const auto& plan = context.state<ScatterNDPlan>();
     if (plan.rows == 0 || plan.inner == 0) return absl::OkStatus();
     Places places;

@@ -3,6 +3,7 @@
 
 #include "kernels/bind/tensor_scatter.h"
 #include "kernels/cuda/chunks.cuh"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/fault.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
@@ -36,13 +37,9 @@ class TensorScatter : public Kernel {
   }
   absl::Status Run(RunContext& context) const override {
     cudaStream_t stream = StreamOf(context);
-    const TensorView &cache = context.input(0), &out = context.output(0);
+    const TensorView& out = context.output(0);
     if (out.num_elements() == 0) return absl::OkStatus();
-    if (cache.data != out.data) {
-      ONWARD_RETURN_IF_ERROR(
-          ToStatus(cudaMemcpyAsync(out.data, cache.data, static_cast<size_t>(out.byte_size()),
-                                   cudaMemcpyDeviceToDevice, stream)));
-    }
+    ONWARD_RETURN_IF_ERROR(CopyInput(context));
     TensorScatterSizes sizes = context.state<TensorScatterSizes>();
     if (sizes.steps == 0) return absl::OkStatus();
     const int64_t* starts = context.has_input(2) ? context.in<int64_t>(2) : nullptr;

@@ -1,6 +1,7 @@
 // Max, Min and Sum of any number of operands: one launch for each after the first.
 #include "kernels/bind/variadic.h"
 #include "kernels/cuda/binary.cuh"
+#include "kernels/cuda/copy_input.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -16,12 +17,9 @@ class Variadic : public Kernel {
     const TensorView& out = context.output(0);
     const int64_t count = out.num_elements();
     if (count == 0) return absl::OkStatus();
+    if (num_inputs_ == 1) return CopyInput(context);
     cudaStream_t stream = StreamOf(context);
     const void* chain = context.input(0).data;
-    if (num_inputs_ == 1 && chain != out.data) {
-      return ToStatus(cudaMemcpyAsync(out.data, chain, static_cast<size_t>(out.byte_size()),
-                                      cudaMemcpyDeviceToDevice, stream));
-    }
     for (int i = 1; i < num_inputs_; ++i) {
       ONWARD_RETURN_IF_ERROR(
           launch_(chain, context.input(i).data, out.data, count, loops[i], stream));
