@@ -3,9 +3,8 @@
 
 #include "kernels/bind/group_normalization.h"
 #include "kernels/cuda/broadcast.cuh"
-#include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/cuda/rows.cuh"
+#include "kernels/cuda/row_moments.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -19,14 +18,7 @@ __global__ void NormalizeRuns(const T* x_data, const T* scale, const T* bias, T*
   for (int64_t run = Threads::first(); run < sizes.runs; run += Threads::step()) {
     const T* x = x_data + run * n;
     T* y = y_data + run * n;
-    C mean = 0, squares = 0;
-    for (int64_t i = Threads::index(); i < n; i += Threads::count()) mean += Load(x[i]);
-    mean = Threads::template Combine<functors::Add>(mean) / static_cast<C>(n);
-    for (int64_t i = Threads::index(); i < n; i += Threads::count()) {
-      const C difference = Load(x[i]) - mean;
-      squares += difference * difference;
-    }
-    const C variance = Threads::template Combine<functors::Add>(squares) / static_cast<C>(n);
+    const auto [mean, variance] = MomentsOfRow<Threads, true, 1>(x, n);
     const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon));
     const int64_t first = run % sizes.groups * sizes.channels_per_group;
     for (int64_t i = Threads::index(); i < n; i += Threads::count()) {

@@ -6,7 +6,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/packs.cuh"
-#include "kernels/cuda/rows.cuh"
+#include "kernels/cuda/row_moments.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -44,22 +44,7 @@ __global__ void NormalizeRows(LayerOperands<T> o, LayerPlan plan, float epsilon)
   const int64_t n = plan.columns, packs = n / kPack;
   for (int64_t row = Threads::first(); row < plan.rows; row += Threads::step()) {
     const T* x = o.x + row * n;
-    C mean = 0, squares = 0;
-    if constexpr (kCentered) {
-      for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
-        const Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
-        for (int i = 0; i < kPack; ++i) mean += Load(pack.elements[i]);
-      }
-      mean = Threads::template Combine<functors::Add>(mean) / static_cast<C>(n);
-    }
-    for (int64_t p = Threads::index(); p < packs; p += Threads::count()) {
-      const Pack<T, kPack> pack = LoadPack<kPack>(x + p * kPack);
-      for (int i = 0; i < kPack; ++i) {
-        const C difference = Load(pack.elements[i]) - mean;
-        squares += difference * difference;
-      }
-    }
-    const C variance = Threads::template Combine<functors::Add>(squares) / static_cast<C>(n);
+    const auto [mean, variance] = MomentsOfRow<Threads, kCentered, kPack>(x, n);
     const C inverse = C(1) / std::sqrt(variance + static_cast<C>(epsilon));
     if (Threads::index() == 0) {
       if (o.mean != nullptr) o.mean[row] = static_cast<float>(mean);
