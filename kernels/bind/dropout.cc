@@ -33,9 +33,7 @@ absl::StatusOr<double> DropoutRatio(const RunContext& context, bool may_drop) {
   if (!may_drop || !*context.in<bool>(2)) return 0.0;
   double ratio = 0.5;
   if (context.has_input(1)) {
-    using Types =
-        Concat<FloatTypes, TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>>;
-    DispatchDType(Types(), context.input(1).dtype, [&](auto tag) {
+    DispatchDType(DropoutTypes(), context.input(1).dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       ratio = static_cast<double>(static_cast<ComputeType<T>>(*context.in<T>(1)));
     });

@@ -7,6 +7,10 @@
 
 namespace onward::kernels {
 
+// The types of data and ratio.
+using DropoutTypes =
+    Concat<FloatTypes, TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>>;
+
 // Returns false where the node's training_mode is false in all runs.
 bool MayDrop(const NodeSpec& spec);
 

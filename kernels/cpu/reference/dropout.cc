@@ -13,9 +13,6 @@
 namespace onward::kernels::cpu {
 namespace {
 
-using DropoutTypes =
-    Concat<FloatTypes, TypeList<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ>>;
-
 constexpr int64_t kPerBlock = UniformNumbers<float>::kPerBlock;
 
 // Numbers of the node's counter-based stream, by blocks.
