@@ -14,7 +14,7 @@ struct GradientCoefficients {
   C mean, x_factor, factor, offset;
 };
 
-// Of dY and of dY (x - mean).
+// Sums of dY and of dY (x - mean).
 template <typename C>
 struct GradientSums {
   C sum, product;

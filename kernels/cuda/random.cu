@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRandomFill(const NodeSpec& spec) {
   return std::make_unique<RandomFill>(launch, RandomSource(spec), std::move(attributes));
 }
 
-// Of the probabilities' type, bool or whole numbers, as masks are used.
+// The result has the probabilities' type, or it is a mask: bool, float or a whole number.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBernoulli(const NodeSpec& spec) {
   const DType of_p = spec.input_dtype(0), dtype = DTypeAttribute(spec, of_p);
   LaunchBernoulli launch = nullptr;

@@ -42,7 +42,8 @@ Model Network() {
   return *std::move(model);
 }
 
-// What trains otherwise than it runs: statistics of the batch, and numbers that are drawn.
+// A network that trains otherwise than it runs: by statistics of the batch, and with numbers that
+// are drawn.
 Model NormalizedNetwork() {
   GraphBuilder b("network");
   const Expr x = b.Input("x", DType::kFloat32, {"batch", 1, 6, 6});
