@@ -52,7 +52,8 @@ def open_loop(args, port, rate):
 
 def one_round(args, model, directory):
     port = serving.free_port()
-    process = serving.start([args.onward, "serve", model, "--http", f"127.0.0.1:{port}", "--threads", "1", *args.flag], port)
+    process = serving.start([args.onward, "serve", model, "--http", f"127.0.0.1:{port}", "--threads", "1", *args.flag], port,
+                            "/v2/models/slow/ready")
     try:
         pairs = [(serving.load(port, "slow", serving.binary_body(256), 1, 1, directory)["p50_us"] / 1e3,
                   run_ms(args, model)) for _ in range(args.seconds)]
