@@ -2,10 +2,10 @@
 // then the parameter.
 #include <cmath>
 
+#include "kernels/bind/optimizer_steps.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/optimizer_steps.h"
-#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 
 namespace onward::kernels::cpu {

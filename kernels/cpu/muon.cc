@@ -5,11 +5,11 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/optimizer_steps.h"
 #include "kernels/cpu/fast_float.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/muon_product.h"
 #include "kernels/cpu/optimizer_steps.h"
-#include "kernels/cpu/simd/optimizer_settings.h"
 #include "kernels/cpu/simd/scaled_steps.h"
 #include "onward/shape.h"
 

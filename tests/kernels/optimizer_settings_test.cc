@@ -1,6 +1,4 @@
 // The kernels of optimizers' steps find settings where the steps' ops have them.
-#include "kernels/cpu/simd/optimizer_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +7,9 @@
 #include <vector>
 
 #include "graph/optimizers/optimizer_entry.h"
+#include "kernels/optimizer_steps.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 namespace {
 
 TEST(OptimizerSettings, AreThoseOfTheEntries) {
@@ -27,4 +26,4 @@ TEST(OptimizerSettings, AreThoseOfTheEntries) {
 }
 
 }  // namespace
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels

@@ -5,29 +5,9 @@
 #include <cstdint>
 
 #include "kernels/cpu/targets.h"
+#include "kernels/optimizer_steps.h"
 
 namespace onward::kernels::cpu {
-
-enum class StepRule : uint8_t {
-  kSgd,
-  kSgdMomentum,
-  kSgdNesterov,
-  kAdam,
-  kAdamLargest,
-  kAdamDecoupled,
-  kAdamDecoupledLargest,
-  kAdagrad,
-  kLion,
-  kRMSprop,
-  kRMSpropMomentum,
-  kRMSpropCenteredMomentum,
-  kAdadelta,
-  kRAdam,
-  kRAdamDecoupled,
-  kNAdam,
-  kNAdamDecoupled,
-  kCount,  // of the rules above
-};
 
 // Arrays of one dtype. Outputs may be their inputs.
 struct StepElements {

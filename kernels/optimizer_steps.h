@@ -1,10 +1,12 @@
-// The settings of optimizers' steps in the order in which their ops have them (graph/optimizers),
-// so that kernels name what they read. A test holds the two together.
+// What the kernels of optimizers' steps share (graph/optimizers): the settings in the order in
+// which the ops have them, so that kernels name what they read (a test holds the two together), and
+// the rules of steps that are one pass.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 struct AdadeltaSettings {
   enum : int { kLr, kRho, kEps, kWeightDecay, kCount };
@@ -68,4 +70,27 @@ inline constexpr StepSettings kStepSettings[] = {
     {"SgdStep", SgdSettings::kNames, SgdSettings::kCount},
 };
 
-}  // namespace onward::kernels::cpu
+// Steps that are one pass over a parameter and its state: what an element becomes follows from the
+// same element alone.
+enum class StepRule : uint8_t {
+  kSgd,
+  kSgdMomentum,
+  kSgdNesterov,
+  kAdam,
+  kAdamLargest,
+  kAdamDecoupled,
+  kAdamDecoupledLargest,
+  kAdagrad,
+  kLion,
+  kRMSprop,
+  kRMSpropMomentum,
+  kRMSpropCenteredMomentum,
+  kAdadelta,
+  kRAdam,
+  kRAdamDecoupled,
+  kNAdam,
+  kNAdamDecoupled,
+  kCount,  // of the rules above
+};
+
+}  // namespace onward::kernels
