@@ -28,6 +28,7 @@ KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();
 KernelList OneHotKernels();
+KernelList OptimizerSteps();
 KernelList PadKernels();
 KernelList PointwiseConvKernels();  // tried before ConvKernels
 KernelList PoolKernels();

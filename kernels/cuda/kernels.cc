@@ -32,6 +32,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::MatMulKernels,
         cuda::NormalizationKernels,
         cuda::OneHotKernels,
+        cuda::OptimizerSteps,
         cuda::PadKernels,
         cuda::PoolKernels,
         cuda::MaxPoolKernels,
