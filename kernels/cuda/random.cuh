@@ -23,7 +23,10 @@ __device__ void ForEachNumber(const RandomStream& stream, const BatchElements& e
   for (int64_t i = GlobalIndex(); i < count; i += GlobalSize()) {
     const int64_t at = elements.At(i);
     Numbers::Draw(stream, static_cast<uint64_t>(at / kPerBlock), numbers);
-    use(i, numbers[at % kPerBlock]);
+    // An index that varies would put the numbers into memory.
+    C number = numbers[0];
+    for (int64_t k = 1; k < kPerBlock; ++k) number = at % kPerBlock == k ? numbers[k] : number;
+    use(i, number);
   }
 }
 
