@@ -20,9 +20,9 @@ using Total = std::conditional_t<std::is_integral_v<T>, int64_t, ComputeType<T>>
 // total of `count` elements becomes.
 struct Sum {
   using Combine = functors::Add;
-  template <typename A>
-  __device__ static A None() {
-    return A(0);
+  template <typename T>
+  __device__ static Total<T> None() {
+    return Total<T>(0);
   }
   template <typename A>
   __device__ static A Map(A x) {
@@ -74,26 +74,27 @@ struct LogSum : Sum {
 
 struct Prod : Sum {
   using Combine = functors::Mul;
-  template <typename A>
-  __device__ static A None() {
-    return A(1);
+  template <typename T>
+  __device__ static Total<T> None() {
+    return Total<T>(1);
   }
 };
 
 struct Maximum : Sum {
   using Combine = functors::Max;
-  template <typename A>
-  __device__ static A None() {
-    using Limits = std::numeric_limits<A>;
+  // Of the elements' type: totals of 32 bits are kept in 64.
+  template <typename T>
+  __device__ static Total<T> None() {
+    using Limits = std::numeric_limits<ComputeType<T>>;
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
 };
 
 struct Minimum : Sum {
   using Combine = functors::Min;
-  template <typename A>
-  __device__ static A None() {
-    using Limits = std::numeric_limits<A>;
+  template <typename T>
+  __device__ static Total<T> None() {
+    using Limits = std::numeric_limits<ComputeType<T>>;
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
 };
@@ -121,7 +122,7 @@ __global__ void ReduceRows(const T* x, T* y, ReducePlan plan) {
   using Threads = RowThreads<kWide>;
   for (int64_t row = Threads::first(); row < plan.kept_count; row += Threads::step()) {
     const T* from = x + OffsetOf(plan.kept_rank, plan.kept_dims, plan.kept_strides, row);
-    A total = R::template None<A>();
+    A total = R::template None<T>();
     for (int64_t i = Threads::index(); i < plan.reduced_count; i += Threads::count()) {
       const int64_t at = OffsetOf(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, i);
       total = typename R::Combine()(total, Mapped<R>(from[at]));
@@ -140,7 +141,7 @@ __global__ void ReduceColumns(const T* x, T* y, ReducePlan plan) {
     const int64_t column = tile * kColumns + threadIdx.x;
     const int64_t count = column < plan.kept_count ? plan.reduced_count : 0;
     const T* from = x + OffsetOf(plan.kept_rank, plan.kept_dims, plan.kept_strides, column);
-    A total = R::template None<A>();
+    A total = R::template None<T>();
     for (int64_t i = threadIdx.y; i < count; i += kStripes) {
       const int64_t at = OffsetOf(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, i);
       total = typename R::Combine()(total, Mapped<R>(from[at]));
