@@ -55,4 +55,10 @@ absl::StatusOr<const QuantizePlan*> BindQuantize(BindContext& context,
   return plan;
 }
 
+void BindDynamicQuantize(BindContext& context) {
+  context.SetOutput(0, context.input_dims(0));
+  context.SetOutput(1, {});
+  context.SetOutput(2, {});
+}
+
 }  // namespace onward::kernels

@@ -27,4 +27,7 @@ struct QuantizePlan {
 absl::StatusOr<const QuantizePlan*> BindQuantize(BindContext& context,
                                                  const QuantizeAttributes& attributes);
 
+// Settles the outputs of DynamicQuantizeLinear: codes, scale and zero point.
+void BindDynamicQuantize(BindContext& context);
+
 }  // namespace onward::kernels

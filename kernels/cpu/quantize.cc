@@ -74,9 +74,7 @@ class Dynamic : public Kernel {
   explicit Dynamic(const QuantizeLoops& loops) : loops_(loops) {}
 
   absl::Status Bind(BindContext& context) const override {
-    context.SetOutput(0, context.input_dims(0));
-    context.SetOutput(1, {});
-    context.SetOutput(2, {});
+    BindDynamicQuantize(context);
     const int64_t pieces = CeilDiv(NumElements(context.input_dims(0)), kGrain);
     context.SetScratch(2 * pieces * static_cast<int64_t>(sizeof(float)));
     return absl::OkStatus();

@@ -210,9 +210,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDequantizeLinear(const NodeSpec& spe
 class DynamicQuantizeLinear : public Kernel {
  public:
   absl::Status Bind(BindContext& context) const override {
-    context.SetOutput(0, context.input_dims(0));
-    context.SetOutput(1, {});
-    context.SetOutput(2, {});
+    BindDynamicQuantize(context);
     return absl::OkStatus();
   }
 
