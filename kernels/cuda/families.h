@@ -21,6 +21,7 @@ KernelList CopyKernels();
 KernelList CumulativeKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DropoutKernels();
+KernelList DynamicQuantizeKernels();
 KernelList GatherKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();

@@ -26,6 +26,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::CopyKernels,
         cuda::CumulativeKernels,
         cuda::DropoutKernels,
+        cuda::DynamicQuantizeKernels,
         cuda::GatherKernels,
         cuda::GroupNormalizationKernels,
         cuda::IdentityKernels,
