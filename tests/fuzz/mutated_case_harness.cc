@@ -1,10 +1,7 @@
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "graph/ir/graph_edit.h"
-#include "graph/ops/onward_schemas.h"
-#include "graph/ops/opset.h"
 #include "onward/export.h"
+#include "tests/cases/case_model.h"
 #include "tests/cases/cases.h"
 #include "tests/fuzz/capped_run.h"
 #include "tests/fuzz/harnesses.h"
@@ -80,47 +77,13 @@ cases::OpCase Mutated(FuzzBytes& bytes) {
   return c;
 }
 
-// `constants`: the inputs (bit per input) that are initializers.
-Model ModelOf(const cases::OpCase& c, uint8_t constants) {
-  Model model;
-  Graph& graph = model.graph;
-  Node node;
-  node.op_type = c.op;
-  node.domain = c.domain;
-  node.schema = FindSchema(c.op, c.domain);
-  node.attributes = c.attributes;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    const Tensor& tensor = c.inputs[i];
-    const std::string name = absl::StrCat("x", i);
-    if (tensor.empty()) {
-      node.inputs.push_back({});
-      continue;
-    }
-    node.inputs.push_back(
-        constants >> (i % 8) & 1
-            ? GraphEdit(graph).AddConstant(name, tensor)
-            : GraphEdit(graph).AddInput(name, Type::Tensor(tensor.dtype(), tensor.dims())));
-  }
-  for (size_t i = 0; i < c.expected.size(); ++i) {
-    node.outputs.push_back(c.expected[i].empty()
-                               ? ValueId()
-                               : GraphEdit(graph).AddValue(absl::StrCat("y", i), Type()));
-  }
-  const std::vector<ValueId> outputs = node.outputs;
-  GraphEdit(graph).AddNode(std::move(node));
-  for (ValueId id : outputs) {
-    if (id.valid()) GraphEdit(graph).AddOutput(id);
-  }
-  model.opsets[""] = kOpset;
-  return model;
-}
-
 }  // namespace
 
 void RunMutatedCase(const uint8_t* data, size_t size) {
   FuzzBytes bytes(data, size);
   const cases::OpCase c = Mutated(bytes);
-  const absl::StatusOr<std::string> serialized = ExportBytes(ModelOf(c, bytes.Byte()));
+  const absl::StatusOr<std::string> serialized =
+      ExportBytes(cases::CaseModel(c, uint64_t{0x0101010101010101} * bytes.Byte()));
   if (serialized.ok()) CappedImportAndRun(*serialized, bytes);
 }
 
