@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "tests/emulated_cuda/device_code.h"
 #include "tests/emulated_cuda/state.h"
 
 namespace onward::emulated_cuda {
-
-using boost::context::fiber;
 
 Block::Block(dim3 size, const std::function<void()>& thread)
     : thread_(thread), threads_(size_t{size.x} * size.y * size.z) {
@@ -51,25 +50,22 @@ void Block::Run() {
 // A thread that waits for nobody leaves its fiber to the next one: a fiber is made for those alone
 // that wait.
 void Block::StartAll() {
-  const auto run = [this](fiber&& from) {
-    scheduler_ = std::move(from);
+  const auto run = [this] {
     while (next_ < start_.size()) {
       current_ = start_[next_++];
       threadIdx = threads_[static_cast<size_t>(current_)].index;
       thread_();
       threads_[static_cast<size_t>(current_)].waits = Waits::kDone;
     }
-    return std::move(scheduler_);
   };
   while (next_ < start_.size()) {
-    fiber rest =
-        fiber(std::allocator_arg, boost::context::fixedsize_stack(size_t{64} << 10), run).resume();
-    if (rest) threads_[static_cast<size_t>(current_)].rest = std::move(rest);
+    Fiber rest(run);
+    if (rest.Resume()) threads_[static_cast<size_t>(current_)].rest = std::move(rest);
   }
 }
 
 void Block::Suspend() {
-  scheduler_ = std::move(scheduler_).resume();
+  Fiber::Suspend();
   threadIdx = threads_[static_cast<size_t>(current_)].index;
 }
 
@@ -139,8 +135,8 @@ void Block::Resume(int number) {
   Thread& thread = threads_[static_cast<size_t>(number)];
   thread.waits = Waits::kNo;
   current_ = number;
-  fiber rest = std::move(thread.rest).resume();
-  if (rest) threads_[static_cast<size_t>(current_)].rest = std::move(rest);
+  Fiber rest = std::move(thread.rest);
+  if (rest.Resume()) threads_[static_cast<size_t>(current_)].rest = std::move(rest);
 }
 
 void Block::ReleaseBarrier() {

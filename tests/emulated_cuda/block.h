@@ -3,12 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include <boost/context/fiber.hpp>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "tests/emulated_cuda/device.h"
+#include "tests/emulated_cuda/fiber.h"
 
 namespace onward::emulated_cuda {
 
@@ -33,7 +33,7 @@ class Block {
   enum class Waits : uint8_t { kNo, kForBlock, kForWarp, kDone };
 
   struct Thread {
-    boost::context::fiber rest;  // where it waits
+    Fiber rest;  // where it waits
     uint3 index = {};
     Waits waits = Waits::kNo;
     unsigned mask = 0;     // of lanes that it waits for
@@ -58,7 +58,6 @@ class Block {
   int warps_;
   int current_ = -1;
   int last_warp_ = -1;  // that ran, in late order
-  boost::context::fiber scheduler_;
 };
 
 }  // namespace onward::emulated_cuda
