@@ -1,0 +1,96 @@
+// Every case of every family on the emulated device, and every kernel of the device by a case.
+#include "tests/cases/cases.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "executors/provider.h"
+#include "onward/session.h"
+#include "tests/cases/case_model.h"
+#include "tests/emulated_cuda/device.h"
+#include "tests/support/kernel_runner.h"
+
+namespace onward::emulated_cuda {
+namespace {
+
+// Kernels of ops that have no cases, and the tests that run them on the device.
+const std::map<std::string, std::string> kTestedElsewhere = {
+    {"adadelta_step_cuda", "optimizer_steps_test"},
+    {"adagrad_step_cuda", "optimizer_steps_test"},
+    {"adam_step_cuda", "optimizer_steps_test"},
+    {"batch_normalization_gradient_cuda", "batch_normalization_test"},
+    {"bernoulli_cuda", "random_test"},
+    {"conv_transpose_cublaslt", "conv_transpose_test"},
+    {"conv_weight_gradient_cudnn", "conv_weight_gradient_test"},
+    {"fused_conv_cudnn", "images_test"},
+    {"fused_depthwise_conv_cuda", "images_test"},
+    {"fused_matmul_cublaslt", "products_test"},
+    {"fused_pointwise_conv_cublaslt", "images_test"},
+    {"lion_step_cuda", "optimizer_steps_test"},
+    {"nadam_step_cuda", "optimizer_steps_test"},
+    {"radam_step_cuda", "optimizer_steps_test"},
+    {"random_normal_cuda", "random_test"},
+    {"random_normal_like_cuda", "random_test"},
+    {"random_uniform_cuda", "random_test"},
+    {"random_uniform_like_cuda", "random_test"},
+    {"rmsprop_step_cuda", "optimizer_steps_test"},
+    {"sgd_step_cuda", "optimizer_steps_test"},
+};
+
+absl::StatusOr<std::unique_ptr<Session>> SessionOf(const cases::OpCase& c,
+                                                   const std::string& provider) {
+  SessionOptions options;
+  options.provider = provider;
+  options.num_threads = 1;
+  options.optimize = false;
+  return Session::Create(cases::CaseModel(c, 0), options);
+}
+
+Session::Inputs InputsOf(const cases::OpCase& c) {
+  Session::Inputs inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    if (!c.inputs[i].empty()) inputs[absl::StrCat("x", i)] = Value(c.inputs[i]);
+  return inputs;
+}
+
+// Runs the case and notes the device's kernels that it ran.
+void RunCase(const cases::OpCase& c, std::set<std::string>& ran) {
+  SCOPED_TRACE(absl::StrCat(c.domain, " ", c.op, " ", c.name));
+  // Inference refuses what some cases show of kernels alone.
+  if (!SessionOf(c, "cpu").ok()) return;
+  auto session = SessionOf(c, "cuda");
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (const NodeExplanation& node : (*session)->Explain())
+    if (node.provider == "cuda") ran.insert(node.kernel);
+  const auto outputs = (*session)->Run(InputsOf(c));
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (size_t i = 0; i < c.expected.size(); ++i) {
+    if (c.expected[i].empty()) continue;
+    EXPECT_EQ(testing::Difference(outputs->at(absl::StrCat("y", i)).tensor(), c.expected[i], c.rtol,
+                                  c.atol),
+              "")
+        << "output " << i;
+  }
+}
+
+TEST(DeviceCases, HaveTheExpectedValuesAndReachEveryKernel) {
+  Configure({.order = Order::kLate});
+  std::set<std::string> ran;
+  for (const cases::OpCase& c : cases::AllCases()) RunCase(c, ran);
+  Configure({});
+  const auto provider = executors::FindProvider("cuda");
+  ASSERT_TRUE(provider.ok()) << provider.status();
+  for (const KernelEntry& entry : (*provider)->kernels()) {
+    const std::string name(entry.name);
+    EXPECT_EQ(ran.count(name) + kTestedElsewhere.count(name), 1u)
+        << name << (ran.count(name) ? " has a case after all" : " has no case in tests/cases");
+  }
+}
+
+}  // namespace
+}  // namespace onward::emulated_cuda
