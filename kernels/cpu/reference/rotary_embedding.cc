@@ -1,7 +1,8 @@
 // RotaryEmbedding: rotates pairs of elements of every head by the angle of its position.
+#include "kernels/bind/rotary_embedding.h"
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/shapes/attention.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -12,14 +13,7 @@ class RotaryEmbedding : public Kernel {
   explicit RotaryEmbedding(RotaryAttributes attributes) : a_(attributes) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView ids = context.has_input(3) ? context.input_dims(3) : DimsView();
-    ONWARD_ASSIGN_OR_RETURN(
-        const RotaryGeometry g,
-        RotaryDims(a_, context.input_dims(0), context.input_dims(1), context.input_dims(2),
-                   context.has_input(3) ? &ids : nullptr));
-    context.SetOutput(0, context.input_dims(0));
-    *context.NewState<RotaryGeometry>() = g;
-    return absl::OkStatus();
+    return BindRotaryEmbedding(context, a_);
   }
 
   absl::Status Run(RunContext& context) const override {
@@ -53,9 +47,9 @@ class RotaryEmbedding : public Kernel {
     const int64_t half = g.rotary_dim / 2;
     const int64_t step = a_.interleaved ? 2 : 1, other = a_.interleaved ? 1 : half;
     for (int64_t i = 0; i < half; ++i) {
-      const float a = x[i * step], b = x[i * step + other], c = cos[i], s = sin[i];
-      y[i * step] = static_cast<T>(c * a - s * b);
-      y[i * step + other] = static_cast<T>(s * a + c * b);
+      const RotatedPair pair = Rotated(x[i * step], x[i * step + other], cos[i], sin[i]);
+      y[i * step] = static_cast<T>(pair.first);
+      y[i * step + other] = static_cast<T>(pair.second);
     }
     std::copy(x + g.rotary_dim, x + g.head_size, y + g.rotary_dim);
   }
