@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/reverse_sequence.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
@@ -49,70 +50,40 @@ class ReverseSequence : public Kernel {
   ReverseSequence(int64_t batch_axis, int64_t time_axis)
       : batch_axis_(batch_axis), time_axis_(time_axis) {}
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    if (rank < 2) return absl::InvalidArgumentError(absl::StrCat("the input has rank ", rank));
-    auto* axes = context.NewState<Axes>();
-    ONWARD_ASSIGN_OR_RETURN(axes->batch, NormalizeAxis(batch_axis_, rank));
-    ONWARD_ASSIGN_OR_RETURN(axes->time, NormalizeAxis(time_axis_, rank));
-    if (axes->batch == axes->time)
-      return absl::InvalidArgumentError("batch_axis and time_axis are the same axis");
-    const DimsView lengths = context.input_dims(1);
-    if (lengths.size() != 1 || lengths[0] != dims[static_cast<size_t>(axes->batch)]) {
-      return absl::InvalidArgumentError(absl::StrCat("sequence_lens has shape ",
-                                                     DimsString(lengths), " for an input of shape ",
-                                                     DimsString(dims)));
-    }
-    context.SetOutput(0, dims);
-    return absl::OkStatus();
+    return BindReverseSequence(context, batch_axis_, time_axis_);
   }
   absl::Status Run(RunContext& context) const override {
-    const auto& axes = context.state<Axes>();
-    const DimsView dims = context.input(0).dims;
-    const int64_t batch = dims[static_cast<size_t>(axes.batch)];
-    const int64_t steps = dims[static_cast<size_t>(axes.time)];
-    for (int64_t b = 0; b < batch; ++b) {
-      if (const int64_t length = context.in<int64_t>(1)[b]; length < 0 || length > steps) {
+    const auto& plan = context.state<ReverseSequencePlan>();
+    for (int64_t b = 0; b < plan.batch; ++b) {
+      if (const int64_t length = context.in<int64_t>(1)[b]; length < 0 || length > plan.steps) {
         return absl::InvalidArgumentError(
-            absl::StrCat("sequence_lens[", b, "] is ", length, ", the time axis has ", steps));
+            absl::StrCat("sequence_lens[", b, "] is ", length, ", the time axis has ", plan.steps));
       }
     }
-    DispatchElement(context.input(0).dtype, [&](auto tag) {
-      Reverse<typename decltype(tag)::type>(context, axes.batch, axes.time);
-    });
+    if (context.input(0).num_elements() == 0) return absl::OkStatus();
+    DispatchElement(context.input(0).dtype,
+                    [&](auto tag) { Reverse<typename decltype(tag)::type>(context, plan); });
     return absl::OkStatus();
   }
 
  private:
-  struct Axes {
-    int64_t batch = 0, time = 1;
-  };
   template <typename T>
-  static void Reverse(RunContext& context, int64_t batch_axis, int64_t time_axis) {
-    const DimsView dims = context.input(0).dims;
-    const auto rank = static_cast<int64_t>(dims.size());
-    const int64_t later = std::max(batch_axis, time_axis);
-    const int64_t inner = NumElements(dims, later + 1, rank);
-    const int64_t batch = dims[static_cast<size_t>(batch_axis)];
-    const int64_t steps = dims[static_cast<size_t>(time_axis)];
-    const int64_t batch_stride =
-        NumElements(dims, batch_axis + 1, rank) / std::max<int64_t>(1, inner);
-    const int64_t time_stride =
-        NumElements(dims, time_axis + 1, rank) / std::max<int64_t>(1, inner);
+  static void Reverse(RunContext& context, const ReverseSequencePlan& plan) {
+    const int64_t inner = plan.inner;
     const int64_t* lengths = context.in<int64_t>(1);
     const T* in = context.in<T>(0);
     T* out = context.out<T>(0);
-    if (inner == 0) return;
-    context.ParallelFor(NumElements(dims) / inner, std::max<int64_t>(1, CopyGrain<T>() / inner),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t row = begin; row < end; ++row) {
-                            const int64_t length = lengths[row / batch_stride % batch];
-                            const int64_t step = row / time_stride % steps;
-                            const int64_t source =
-                                step < length ? row + (length - 1 - 2 * step) * time_stride : row;
-                            CopyRun(in + source * inner, inner, out + row * inner);
-                          }
-                        });
+    context.ParallelFor(
+        context.input(0).num_elements() / inner, std::max<int64_t>(1, CopyGrain<T>() / inner),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            const int64_t length = lengths[row / plan.batch_stride % plan.batch];
+            const int64_t step = row / plan.time_stride % plan.steps;
+            const int64_t source =
+                step < length ? row + (length - 1 - 2 * step) * plan.time_stride : row;
+            CopyRun(in + source * inner, inner, out + row * inner);
+          }
+        });
   }
   int64_t batch_axis_, time_axis_;
 };
