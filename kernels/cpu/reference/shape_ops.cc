@@ -1,10 +1,10 @@
 // Shape, Size, Constant, ConstantOfShape, Range, EyeLike.
-#include <cmath>
 #include <limits>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
 #include "kernels/bind/constant_of_shape.h"
+#include "kernels/bind/eye_like.h"
+#include "kernels/bind/range.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/packed.h"
@@ -91,84 +91,20 @@ class ConstantOfShape : public Kernel {
 template <typename T>
 class Range : public Kernel {
  public:
-  absl::Status Bind(BindContext& context) const override {
-    for (int i = 0; i < 3; ++i) {
-      if (NumElements(context.input_dims(i)) != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "input ", i, " must be a scalar, its shape is ", DimsString(context.input_dims(i))));
-      }
-    }
-    const TensorView* values[3];
-    for (int i = 0; i < 3; ++i) {
-      values[i] = context.input_value(i);
-      if (values[i] == nullptr) return context.Defer();
-    }
-    const T start = *values[0]->as<T>(), limit = *values[1]->as<T>(), delta = *values[2]->as<T>();
-    if (delta == T(0)) return absl::InvalidArgumentError("delta is 0");
-    ONWARD_ASSIGN_OR_RETURN(const int64_t count, Count(start, limit, delta));
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(kDTypeOf<T>, {count}).status());
-    context.SetOutput(0, {count});
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindRange(context); }
   absl::Status Run(RunContext& context) const override {
     T* out = context.out<T>(0);
     const int64_t count = context.output(0).num_elements();
-    if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      const auto start = static_cast<U>(*context.in<T>(0));
-      const auto delta = static_cast<U>(*context.in<T>(2));
-      for (int64_t i = 0; i < count; ++i)
-        out[i] = static_cast<T>(static_cast<U>(start + static_cast<U>(i) * delta));
-    } else {
-      const double start = *context.in<T>(0), delta = *context.in<T>(2);
-      for (int64_t i = 0; i < count; ++i)
-        out[i] = static_cast<T>(start + static_cast<double>(i) * delta);
-    }
+    const RangeCountType<T> start = *context.in<T>(0), delta = *context.in<T>(2);
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(RangeElement(start, delta, i));
     return absl::OkStatus();
-  }
-
- private:
-  // max(ceil((limit - start) / delta), 0)
-  static absl::StatusOr<int64_t> Count(T start, T limit, T delta) {
-    if constexpr (std::is_integral_v<T>) {
-      const bool up = delta > 0;
-      if (up ? start >= limit : start <= limit) return 0;
-      const uint64_t low = static_cast<uint64_t>(up ? start : limit);
-      const uint64_t span = static_cast<uint64_t>(up ? limit : start) - low;
-      const uint64_t step = up ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta);
-      const uint64_t count = span / step + (span % step != 0 ? 1 : 0);
-      if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-        return absl::InvalidArgumentError("the range has too many elements");
-      return static_cast<int64_t>(count);
-    } else {
-      const double count = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
-                                     static_cast<double>(delta));
-      if (std::isnan(count) || count > 9e15)
-        return absl::InvalidArgumentError(
-            absl::StrCat("no range from ", static_cast<double>(start), " to ",
-                         static_cast<double>(limit), " in steps of ", static_cast<double>(delta)));
-      return static_cast<int64_t>(std::max(count, 0.0));
-    }
   }
 };
 
 class EyeLike : public Kernel {
  public:
-  EyeLike(DType dtype, int64_t k) : one_(dtype, Dims{}), k_(k) {
-    DispatchDType(Types(), dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      *one_.template mutable_data<T>() = T(1);
-    });
-  }
-  using Types = Concat<NumericTypes, TypeList<bool>>;
-  absl::Status Bind(BindContext& context) const override {
-    if (context.input_dims(0).size() != 2) {
-      return absl::InvalidArgumentError(absl::StrCat("the input must be a matrix, its shape is ",
-                                                     DimsString(context.input_dims(0))));
-    }
-    context.SetOutput(0, context.input_dims(0));
-    return absl::OkStatus();
-  }
+  EyeLike(Tensor one, int64_t k) : one_(std::move(one)), k_(k) {}
+  absl::Status Bind(BindContext& context) const override { return BindEyeLike(context); }
   absl::Status Run(RunContext& context) const override {
     const TensorView& out = context.output(0);
     const int64_t rows = out.dim(0), columns = out.dim(1);
@@ -227,19 +163,15 @@ Made MakeConstantOfShape(const NodeSpec& spec) {
 }
 
 Made MakeRange(const NodeSpec& spec) {
-  using Types = TypeList<float, double, Float16, BFloat16, int16_t, int32_t, int64_t>;
   Made made = absl::UnimplementedError("dtype");
-  DispatchDType(Types(), spec.input_dtype(0),
+  DispatchDType(RangeTypes(), spec.input_dtype(0),
                 [&](auto tag) { made = std::make_unique<Range<typename decltype(tag)::type>>(); });
   return made;
 }
 
 Made MakeEyeLike(const NodeSpec& spec) {
-  const auto dtype =
-      static_cast<DType>(spec.attributes().Int("dtype", static_cast<int64_t>(spec.input_dtype(0))));
-  if (!DispatchDType(EyeLike::Types(), dtype, [](auto) {}))
-    return absl::UnimplementedError("dtype");
-  return std::make_unique<EyeLike>(dtype, spec.attributes().Int("k", 0));
+  ONWARD_ASSIGN_OR_RETURN(Tensor one, EyeLikeOne(spec));
+  return std::make_unique<EyeLike>(std::move(one), spec.attributes().Int("k", 0));
 }
 
 constexpr KernelEntry kKernels[] = {
