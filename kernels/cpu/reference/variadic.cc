@@ -52,15 +52,6 @@ class Variadic : public Kernel {
   int64_t element_size_;
 };
 
-struct DivideBy {
-  static constexpr FunctorParameter kParameters[] = {{"", 1.0f}};
-  float divisor;
-  template <typename T>
-  T operator()(T x) const {
-    return x / static_cast<T>(divisor);
-  }
-};
-
 template <typename F, typename Types, bool mean = false>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVariadic(const NodeSpec& spec) {
   BinaryLoop loop = nullptr;
