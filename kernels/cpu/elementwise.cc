@@ -1,6 +1,7 @@
 #include "kernels/cpu/elementwise.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/binary.h"
 
 namespace onward::kernels::cpu {
 
@@ -26,22 +27,9 @@ absl::Status UnaryKernel::Run(RunContext& context) const {
 }
 
 absl::Status BinaryKernel::Bind(BindContext& context) const {
-  const DimsView shapes[2] = {context.input_dims(0), context.input_dims(1)};
-  auto* loop = context.NewState<BroadcastLoop<2>>();
-  Dims dims;
-  if (broadcasting_ == Broadcasting::kNone && shapes[0] != shapes[1]) {
-    return absl::InvalidArgumentError(absl::StrCat("shapes ", DimsString(shapes[0]), " and ",
-                                                   DimsString(shapes[1]), " must be equal"));
-  }
-  const DimsView* fixed = broadcasting_ == Broadcasting::kToFirst ? &shapes[0] : nullptr;
-  ONWARD_RETURN_IF_ERROR(BuildBroadcastLoop<2>(shapes, fixed, &dims, loop));
-  context.SetOutput(0, dims);
-  if (same_size_) {
-    for (int i = 0; i < 2; ++i) {
-      if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
-    }
-  }
-  return absl::OkStatus();
+  return BindBinary(context, {.same_size = same_size_,
+                              .to_first = broadcasting_ == Broadcasting::kToFirst,
+                              .equal = broadcasting_ == Broadcasting::kNone});
 }
 
 absl::Status BinaryKernel::Run(RunContext& context) const {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/binary_functors.h"
+#include "kernels/bind/binary.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
@@ -74,22 +75,8 @@ absl::Status LaunchBinary(const void* a, const void* b, void* out, int64_t count
 
 class Binary : public Kernel {
  public:
-  // `same_size`: the elements of operands and output have equal size. `to_first`: operand 1
-  // broadcasts to the shape of operand 0.
-  Binary(LaunchBinaryLoop launch, bool same_size, bool to_first = false)
-      : launch_(launch), same_size_(same_size), to_first_(to_first) {}
-  absl::Status Bind(BindContext& context) const override {
-    auto* loop = context.NewState<BroadcastLoop<2>>();
-    Dims dims;
-    const DimsView shapes[2] = {context.input_dims(0), context.input_dims(1)};
-    ONWARD_RETURN_IF_ERROR(
-        BuildBroadcastLoop(shapes, to_first_ ? &shapes[0] : nullptr, &dims, loop));
-    context.SetOutput(0, dims);
-    for (int i = 0; i < 2 && same_size_; ++i) {
-      if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
-    }
-    return absl::OkStatus();
-  }
+  Binary(LaunchBinaryLoop launch, BinaryRules rules) : launch_(launch), rules_(rules) {}
+  absl::Status Bind(BindContext& context) const override { return BindBinary(context, rules_); }
   absl::Status Run(RunContext& context) const override {
     const int64_t count = context.output(0).num_elements();
     if (count == 0) return absl::OkStatus();
@@ -99,7 +86,7 @@ class Binary : public Kernel {
 
  private:
   LaunchBinaryLoop launch_;
-  bool same_size_, to_first_;
+  BinaryRules rules_;
 };
 
 using BinaryTypes = Concat<FloatTypes, TypeList<int32_t, int64_t>>;
@@ -111,7 +98,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBinary(const NodeSpec& spec) {
   DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::type;
     using R = ResultType<F, T, ComputeType<T>, ComputeType<T>>;
-    kernel = std::make_unique<Binary>(LaunchBinary<F, T, T, R>, sizeof(T) == sizeof(R), kToFirst);
+    const BinaryRules rules = {.same_size = sizeof(T) == sizeof(R), .to_first = kToFirst};
+    kernel = std::make_unique<Binary>(LaunchBinary<F, T, T, R>, rules);
   });
   if (kernel == nullptr) return NoLoopFor(spec.input_dtype(0));
   return kernel;

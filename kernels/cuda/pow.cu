@@ -36,7 +36,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const NodeSpec& spec) {
         "only float and 32- or 64-bit integer bases, with exponents of the same type or of "
         "float32, int32 or int64");
   }
-  return std::make_unique<Binary>(launch, BitSize(base) == BitSize(exponent));
+  const BinaryRules rules = {.same_size = BitSize(base) == BitSize(exponent)};
+  return std::make_unique<Binary>(launch, rules);
 }
 
 constexpr KernelEntry kKernels[] = {{"", "Pow", "pow_cuda", MakePow}};
