@@ -1,5 +1,7 @@
 #include "kernels/bind/binary.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "onward/shape.h"
 
@@ -20,6 +22,12 @@ absl::Status BindBinary(BindContext& context, const BinaryRules& rules) {
     if (shapes[i] == DimsView(dims)) context.AllowInPlace(0, i);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ShiftsLeft(const NodeSpec& spec) {
+  const std::string direction = spec.attributes().String("direction");
+  if (direction == "LEFT" || direction == "RIGHT") return direction == "LEFT";
+  return absl::InvalidArgumentError("direction is '" + direction + "', not 'LEFT' or 'RIGHT'");
 }
 
 }  // namespace onward::kernels

@@ -1,7 +1,7 @@
 // The dims of ops of two operands.
 #pragma once
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kernels/broadcast.h"
 #include "onward/kernel.h"
 
@@ -15,5 +15,8 @@ struct BinaryRules {
 
 // Keeps BroadcastLoop<2> as the state and settles output 0, in place of an operand where possible.
 absl::Status BindBinary(BindContext& context, const BinaryRules& rules);
+
+// Returns whether a BitShift shifts to the left.
+absl::StatusOr<bool> ShiftsLeft(const NodeSpec& spec);
 
 }  // namespace onward::kernels

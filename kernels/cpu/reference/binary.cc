@@ -1,4 +1,6 @@
 // Elementwise arithmetic of two operands.
+#include "kernels/bind/binary.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -16,10 +18,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMod(const NodeSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBitShift(const NodeSpec& spec) {
-  const std::string direction = spec.attributes().String("direction");
-  if (direction == "LEFT") return MakeBinary<f::BitShiftLeft, IntegerTypes>(spec);
-  if (direction == "RIGHT") return MakeBinary<f::BitShiftRight, IntegerTypes>(spec);
-  return absl::InvalidArgumentError("direction is '" + direction + "', not 'LEFT' or 'RIGHT'");
+  ONWARD_ASSIGN_OR_RETURN(const bool left, ShiftsLeft(spec));
+  return left ? MakeBinary<f::BitShiftLeft, IntegerTypes>(spec)
+              : MakeBinary<f::BitShiftRight, IntegerTypes>(spec);
 }
 
 constexpr KernelEntry kKernels[] = {
