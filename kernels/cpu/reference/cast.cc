@@ -1,5 +1,7 @@
 // Cast, CastLike and BitCast. Types with a C++ number behind them convert by one loop per pair; the
 // 8-bit floats, packed types and strings pass through blocks of float or int8.
+#include "kernels/bind/cast.h"
+
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -303,11 +305,7 @@ class PlainCast : public Kernel {
 // The same elements, or (BitCast) the same bits under another name.
 class Rename : public Kernel {
  public:
-  absl::Status Bind(BindContext& context) const override {
-    context.SetOutput(0, context.input_dims(0));
-    context.AliasOutput(0, 0);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindSameBits(context); }
   absl::Status Run(RunContext& context) const override {
     const TensorView& from = context.input(0);
     void* to = context.output(0).data;
@@ -344,15 +342,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCastTo(const NodeSpec& spec, DType t
   return std::make_unique<BlockCast>(from, to, options);
 }
 
-absl::StatusOr<DType> ToAttribute(const NodeSpec& spec) {
-  const int64_t to = spec.attributes().Int("to", 0);
-  if (to <= 0 || to >= kNumDTypes)
-    return absl::InvalidArgumentError(absl::StrCat("to is ", to, ", which is not an element type"));
-  return static_cast<DType>(to);
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const NodeSpec& spec) {
-  ONWARD_ASSIGN_OR_RETURN(const DType to, ToAttribute(spec));
+  ONWARD_ASSIGN_OR_RETURN(const DType to, CastTarget(spec));
   return MakeCastTo(spec, to);
 }
 
@@ -361,12 +352,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCastLike(const NodeSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBitCast(const NodeSpec& spec) {
-  ONWARD_ASSIGN_OR_RETURN(const DType to, ToAttribute(spec));
-  const DType from = spec.input_dtype(0);
-  if (from == DType::kString || to == DType::kString || BitSize(from) != BitSize(to)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot reinterpret ", std::string(DTypeName(from)), " as ", std::string(DTypeName(to))));
-  }
+  ONWARD_RETURN_IF_ERROR(CheckBitCast(spec));
   return std::make_unique<Rename>();
 }
 
