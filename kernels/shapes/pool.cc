@@ -14,10 +14,14 @@ absl::StatusOr<PoolAttributes> PoolAttributes::Parse(const NodeSpec& spec) {
   if (result.window.kernel.empty()) return absl::InvalidArgumentError("kernel_shape is missing");
   result.count_include_pad = spec.attributes().Int("count_include_pad", 0) != 0;
   result.column_major = spec.attributes().Int("storage_order", 0) != 0;
-  result.p = spec.attributes().Int("p", 2);
-  if (result.p < 1)
-    return absl::InvalidArgumentError(absl::StrCat("p is ", result.p, ", must be at least 1"));
+  ONWARD_ASSIGN_OR_RETURN(result.p, LpPoolPower(spec));
   return result;
+}
+
+absl::StatusOr<int64_t> LpPoolPower(const NodeSpec& spec) {
+  const int64_t p = spec.attributes().Int("p", 2);
+  if (p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", p, ", must be at least 1"));
+  return p;
 }
 
 absl::StatusOr<PoolGeometry> PoolDims(const PoolAttributes& attributes, DimsView x) {

@@ -15,6 +15,9 @@ struct PoolAttributes {
   static absl::StatusOr<PoolAttributes> Parse(const NodeSpec& spec);
 };
 
+// Attribute "p" of LpPool and GlobalLpPool; InvalidArgument below 1.
+absl::StatusOr<int64_t> LpPoolPower(const NodeSpec& spec);
+
 // X is [batch, channels, input...], Y is [batch, channels, output...].
 struct PoolGeometry {
   Dims output;

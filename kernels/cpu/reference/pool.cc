@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
+#include "kernels/lp_norm.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -182,24 +183,6 @@ class AveragePool : public Pool<T> {
   }
 };
 
-// The p-norm of values that `visit` adds one at a time.
-template <typename W>
-class PowerSum {
- public:
-  explicit PowerSum(int64_t p) : p_(p) {}
-  void Add(W value) {
-    const W size = std::fabs(value);
-    sum_ += p_ == 1 ? size : p_ == 2 ? size * size : std::pow(size, static_cast<W>(p_));
-  }
-  W Root() const {
-    return p_ == 1 ? sum_ : p_ == 2 ? std::sqrt(sum_) : std::pow(sum_, W(1) / static_cast<W>(p_));
-  }
-
- private:
-  int64_t p_;
-  W sum_ = 0;
-};
-
 template <typename T>
 class LpPool : public Pool<T> {
  public:
@@ -210,10 +193,11 @@ class LpPool : public Pool<T> {
     T* y = context.out<T>(0);
     this->ForEachOutput(context, [&](int64_t plane, int64_t position) {
       const T* image = x + plane * s.input_size;
-      PowerSum<Wide<T>> sum(this->attributes_.p);
-      VisitWindow(s.axes, position,
-                  [&](int64_t offset) { sum.Add(static_cast<Wide<T>>(image[offset])); });
-      y[plane * s.output_size + position] = static_cast<T>(sum.Root());
+      Wide<T> sum = 0;
+      VisitWindow(s.axes, position, [&](int64_t offset) {
+        sum += PowerOf(static_cast<Wide<T>>(image[offset]), this->attributes_.p);
+      });
+      y[plane * s.output_size + position] = static_cast<T>(RootOf(sum, this->attributes_.p));
     });
     return absl::OkStatus();
   }
@@ -262,9 +246,9 @@ class GlobalPool : public Kernel {
       return best;
     }
     if (kind_ == GlobalKind::kLp) {
-      PowerSum<W> sum(p_);
-      for (int64_t i = 0; i < size; ++i) sum.Add(x[i]);
-      return sum.Root();
+      W sum = 0;
+      for (int64_t i = 0; i < size; ++i) sum += PowerOf(static_cast<W>(x[i]), p_);
+      return RootOf(sum, p_);
     }
     double sum = 0;
     for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(static_cast<W>(x[i]));
@@ -293,8 +277,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePool(const NodeSpec& spec) {
 
 template <GlobalKind kKind>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGlobalPool(const NodeSpec& spec) {
-  const int64_t p = spec.attributes().Int("p", 2);
-  if (p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", p, ", must be at least 1"));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t p, LpPoolPower(spec));
   std::unique_ptr<Kernel> kernel;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
     kernel = std::make_unique<GlobalPool<typename decltype(tag)::type>>(kKind, p);
