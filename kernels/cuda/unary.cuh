@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "kernels/bind/functor_parameters.h"
 #include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/functor_values.h"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/packs.cuh"
@@ -12,14 +12,10 @@
 
 namespace onward::kernels::cuda {
 
-struct UnaryParameters {
-  float values[2];
-};
-
 // The first `packs` packs, then the elements behind them.
 template <typename F, typename T, typename R>
 __global__ void UnaryLoop(const T* in, R* out, int64_t packs, int64_t count,
-                          UnaryParameters parameters) {
+                          FunctorValues parameters) {
   constexpr int kPack = kPackOf<T, R>;
   const F f = MakeFunctor<F>(parameters.values);
   for (int64_t p = GlobalIndex(); p < packs; p += GlobalSize()) {
@@ -33,10 +29,10 @@ __global__ void UnaryLoop(const T* in, R* out, int64_t packs, int64_t count,
 }
 
 using LaunchUnaryLoop = absl::Status (*)(const void* in, void* out, int64_t count,
-                                         UnaryParameters parameters, cudaStream_t stream);
+                                         FunctorValues parameters, cudaStream_t stream);
 
 template <typename F, typename T, typename R>
-absl::Status LaunchUnary(const void* in, void* out, int64_t count, UnaryParameters parameters,
+absl::Status LaunchUnary(const void* in, void* out, int64_t count, FunctorValues parameters,
                          cudaStream_t stream) {
   const int64_t packs = ArePackAligned({in, out}) ? count / kPackOf<T, R> : 0;
   return Launch(UnaryLoop<F, T, R>, Blocks(packs > 0 ? packs : count), kThreads, 0, stream,
@@ -45,7 +41,7 @@ absl::Status LaunchUnary(const void* in, void* out, int64_t count, UnaryParamete
 
 class Unary : public Kernel {
  public:
-  Unary(LaunchUnaryLoop launch, UnaryParameters parameters, bool same_size)
+  Unary(LaunchUnaryLoop launch, FunctorValues parameters, bool same_size)
       : launch_(launch), parameters_(parameters), same_size_(same_size) {}
   absl::Status Bind(BindContext& context) const override {
     context.SetOutput(0, context.input_dims(0));
@@ -61,15 +57,14 @@ class Unary : public Kernel {
 
  private:
   LaunchUnaryLoop launch_;
-  UnaryParameters parameters_;
+  FunctorValues parameters_;
   bool same_size_;
 };
 
 // One row of a table: the kernel of functor F for the element types of Types.
 template <typename F, typename Types = FloatTypes>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeUnary(const NodeSpec& spec) {
-  UnaryParameters parameters = {};
-  ReadFunctorParameters<F>(spec.attributes(), parameters.values);
+  const FunctorValues parameters = ReadFunctorValues<F>(spec.attributes());
   std::unique_ptr<Kernel> kernel;
   DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::type;

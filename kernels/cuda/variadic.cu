@@ -22,7 +22,7 @@ class Variadic : public Kernel {
     const void* chain = context.input(0).data;
     for (int i = 1; i < num_inputs_; ++i) {
       ONWARD_RETURN_IF_ERROR(
-          launch_(chain, context.input(i).data, out.data, count, loops[i], stream));
+          launch_(chain, context.input(i).data, out.data, count, loops[i], {}, stream));
       chain = out.data;
     }
     return absl::OkStatus();
