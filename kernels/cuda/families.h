@@ -40,6 +40,7 @@ KernelList RandomKernels();
 KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();
+KernelList RotaryEmbeddingKernels();
 KernelList ScatterKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();

@@ -44,6 +44,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::RecurrentKernels,
         cuda::ReduceKernels,
         cuda::ResizeKernels,
+        cuda::RotaryEmbeddingKernels,
         cuda::ScatterKernels,
         cuda::SoftmaxKernels,
         cuda::StridedCopyKernels,
