@@ -22,6 +22,7 @@ KernelList CumulativeKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DropoutKernels();
 KernelList DynamicQuantizeKernels();
+KernelList EyeLikeKernels();
 KernelList GatherKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
@@ -37,6 +38,7 @@ KernelList PowKernels();
 KernelList QuantizeKernels();
 KernelList QuantizedMatMulKernels();
 KernelList RandomKernels();
+KernelList RangeKernels();
 KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();
