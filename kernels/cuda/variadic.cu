@@ -1,14 +1,17 @@
-// Max, Min and Sum of any number of operands: one launch for each after the first.
+// Max, Mean, Min and Sum of any number of operands: one launch for each after the first.
 #include "kernels/bind/variadic.h"
 #include "kernels/cuda/binary.cuh"
 #include "kernels/cuda/copy_input.h"
+#include "kernels/cuda/unary.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
 
 class Variadic : public Kernel {
  public:
-  Variadic(LaunchBinaryLoop launch, int num_inputs) : launch_(launch), num_inputs_(num_inputs) {}
+  // `divide`, if any, divides the result by the number of operands.
+  Variadic(LaunchBinaryLoop launch, LaunchUnaryLoop divide, int num_inputs)
+      : launch_(launch), divide_(divide), num_inputs_(num_inputs) {}
   absl::Status Bind(BindContext& context) const override {
     return BindVariadic(context, num_inputs_);
   }
@@ -25,27 +28,32 @@ class Variadic : public Kernel {
           launch_(chain, context.input(i).data, out.data, count, loops[i], {}, stream));
       chain = out.data;
     }
-    return absl::OkStatus();
+    if (divide_ == nullptr) return absl::OkStatus();
+    return divide_(out.data, out.data, count, {{static_cast<float>(num_inputs_), 0}}, stream);
   }
 
  private:
   LaunchBinaryLoop launch_;
+  LaunchUnaryLoop divide_;
   int num_inputs_;
 };
 
-template <typename F, typename Types>
+template <typename F, typename Types, bool kMean = false>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeVariadic(const NodeSpec& spec) {
   LaunchBinaryLoop launch = nullptr;
+  LaunchUnaryLoop divide = nullptr;
   DispatchDType(Types(), spec.input_dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch = LaunchBinary<F, T, T, T>;
+    if constexpr (kMean) divide = LaunchUnary<DivideBy, T, T>;
   });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<Variadic>(launch, spec.num_inputs());
+  return std::make_unique<Variadic>(launch, divide, spec.num_inputs());
 }
 
 constexpr KernelEntry kKernels[] = {
     {"", "Max", "max_cuda", MakeVariadic<functors::Max, BinaryTypes>},
+    {"", "Mean", "mean_cuda", MakeVariadic<functors::Add, FloatTypes, true>},
     {"", "Min", "min_cuda", MakeVariadic<functors::Min, BinaryTypes>},
     {"", "Sum", "sum_cuda", MakeVariadic<functors::Add, FloatTypes>},
 };

@@ -179,7 +179,7 @@ TEST(EmulatedElementwise, PowTakesTwoTypes) {
 }
 
 TEST(EmulatedElementwise, ChainsOfOperands) {
-  for (const char* op : {"Max", "Min", "Sum"}) {
+  for (const char* op : {"Max", "Mean", "Min", "Sum"}) {
     const Tensor a = Filled({DType::kFloat32, {3, 1, 33}}, 1, true),
                  b = Filled({DType::kFloat32, {2, 1}}, 2, true),
                  c = Filled({DType::kFloat32, {33}}, 3, true);
