@@ -31,6 +31,7 @@ constexpr KernelEntry kKernels[] = {
     {"", "Or", "or_cuda", MakeBinary<f::BitwiseOr, BoolTypes>},
     {"", "PRelu", "prelu_cuda", MakeBinary<f::PRelu, BinaryTypes, true>},
     {"", "Sub", "sub_cuda", MakeBinary<f::Sub>},
+    {"", "SwiGLU", "swiglu_cuda", MakeBinary<f::SwiGlu, FloatTypes, false, true>},
     {"", "Xor", "xor_cuda", MakeBinary<f::BitwiseXor, BoolTypes>},
 };
 

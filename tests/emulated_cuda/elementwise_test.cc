@@ -188,6 +188,18 @@ TEST(EmulatedElementwise, ChainsOfOperands) {
   }
 }
 
+TEST(EmulatedElementwise, GatesAndMeansAreTheCpus) {
+  for (const DType dtype : kFloats) {
+    for (const Dims& dims : Shapes()) {
+      const std::vector<Tensor> inputs = {Filled({dtype, dims}, 1, true),
+                                          Filled({dtype, dims}, 2, true)};
+      for (const char* op : {"SwiGLU", "SwiGLU <alpha = 1.5>", "Mean"})
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, dims}), " y) { y = ", op, " (a, b) }"), inputs,
+                    4 * ToleranceOf(dtype));
+    }
+  }
+}
+
 TEST(EmulatedElementwise, WhereIsTheCpus) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt64,
                             DType::kUint8, DType::kBool}) {
