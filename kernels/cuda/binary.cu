@@ -1,4 +1,8 @@
 // Arithmetic, comparisons and logic of two operands.
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 186  // the functors of BitShift compare unsigned numbers with 0, too
+#endif
+
 #include "kernels/cuda/binary.cuh"
 
 namespace onward::kernels::cuda {
@@ -14,9 +18,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMod(const NodeSpec& spec) {
                                                : MakeBinary<f::ModFloor>(spec);
 }
 
+// The standard shifts no numbers with a sign.
+using ShiftTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBitShift(const NodeSpec& spec) {
+  ONWARD_ASSIGN_OR_RETURN(const bool left, ShiftsLeft(spec));
+  return left ? MakeBinary<f::BitShiftLeft, ShiftTypes>(spec)
+              : MakeBinary<f::BitShiftRight, ShiftTypes>(spec);
+}
+
 constexpr KernelEntry kKernels[] = {
     {"", "Add", "add_cuda", MakeBinary<f::Add>},
     {"", "And", "and_cuda", MakeBinary<f::BitwiseAnd, BoolTypes>},
+    {"", "BitShift", "bit_shift_cuda", MakeBitShift},
     {"", "BitwiseAnd", "bitwise_and_cuda", MakeBinary<f::BitwiseAnd, WholeTypes>},
     {"", "BitwiseOr", "bitwise_or_cuda", MakeBinary<f::BitwiseOr, WholeTypes>},
     {"", "BitwiseXor", "bitwise_xor_cuda", MakeBinary<f::BitwiseXor, WholeTypes>},

@@ -1,5 +1,7 @@
-// Cast and CastLike among the types that models compute in.
+// Cast and CastLike among the types that models compute in; BitCast.
+#include "kernels/bind/cast.h"
 #include "kernels/cast_convert.h"
+#include "kernels/cuda/copy_input.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
 #include "kernels/cuda/launch.cuh"
@@ -78,7 +80,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCast(const NodeSpec& spec) {
   return std::make_unique<Cast>(launch, BitSize(from) == BitSize(to));
 }
 
+class BitCast : public Kernel {
+ public:
+  absl::Status Bind(BindContext& context) const override { return BindSameBits(context); }
+  absl::Status Run(RunContext& context) const override { return CopyInput(context); }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBitCast(const NodeSpec& spec) {
+  ONWARD_RETURN_IF_ERROR(CheckBitCast(spec));
+  return std::make_unique<BitCast>();
+}
+
 constexpr KernelEntry kKernels[] = {
+    {"", "BitCast", "bit_cast_cuda", MakeBitCast},
     {"", "Cast", "cast_cuda", MakeCast},
     {"", "CastLike", "cast_like_cuda", MakeCast},
 };
