@@ -26,6 +26,7 @@ KernelList EyeLikeKernels();
 KernelList GatherKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
+KernelList LpPoolKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();

@@ -31,6 +31,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::GatherKernels,
         cuda::GroupNormalizationKernels,
         cuda::IdentityKernels,
+        cuda::LpPoolKernels,
         cuda::MatMulKernels,
         cuda::NormalizationKernels,
         cuda::OneHotKernels,
