@@ -1,6 +1,7 @@
 // ReluGradient and ClipGradient (graph/gradients/activation.cc), in one walk. The activation's
 // value may be kept in 16 bits.
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/activation_gradient.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -45,20 +46,7 @@ class ActivationGradient : public Kernel {
  public:
   explicit ActivationGradient(Loop loop) : loop_(loop) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    if (context.input_dims(0) != context.input_dims(1)) {
-      return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(1)),
-                                                     ", the activation's value ",
-                                                     DimsString(context.input_dims(0))));
-    }
-    for (const int i : {2, 3}) {
-      if (context.has_input(i) && NumElements(context.input_dims(i)) != 1)
-        return absl::InvalidArgumentError("a bound must be a scalar");
-    }
-    context.SetOutput(0, context.input_dims(0));
-    context.AllowInPlace(0, 1);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindActivationGradient(context); }
 
   absl::Status Run(RunContext& context) const override {
     const void* low = context.has_input(2) ? context.input(2).data : nullptr;
