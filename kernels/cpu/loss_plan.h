@@ -6,19 +6,10 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "kernels/bind/loss.h"
 #include "onward/kernel.h"
 
 namespace onward::kernels::cpu {
-
-// Scores [batch, classes, positions], labels [batch, positions].
-struct LossPlan {
-  int64_t batch = 1, classes = 1, positions = 1;
-
-  // The score of class 0 for label i; those of the other classes follow `positions` apart.
-  int64_t FirstScore(int64_t i) const {
-    return i / positions * classes * positions + i % positions;
-  }
-};
 
 struct LossData {
   const void* scores;
