@@ -1,10 +1,7 @@
 // MaxPool with windows that cuDNN has no numbers for: padded unevenly, dilated, beyond the input's
 // end, over one to three axes, of bytes, and with the places of what they found.
-#include <limits>
-
-#include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
-#include "kernels/cuda/pool_windows.cuh"
+#include "kernels/cuda/max_pool.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -25,21 +22,10 @@ __device__ inline int64_t Place(const MaxPoolPlan& plan, int64_t place) {
 // `places` may be null.
 template <typename T>
 __global__ void MaxPoolLoop(const T* x, T* y, int64_t* places, MaxPoolPlan plan) {
-  using C = ComputeType<T>;
-  using Limits = std::numeric_limits<C>;
   for (int64_t i = GlobalIndex(); i < plan.windows.count; i += GlobalSize()) {
-    C top = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    int64_t found = -1;
-    const int64_t plane = VisitWindow(plan.windows, i, [&](int64_t at) {
-      const C value = Load(x[at]);
-      // The first NaN is above everything.
-      if (found < 0 || value > top || (value != value && top == top)) {
-        top = value;
-        found = at;
-      }
-    });
-    y[i] = Rounded<T>(top);
-    if (places != nullptr) places[i] = plane + Place(plan, found < 0 ? -1 : found - plane);
+    const Largest<ComputeType<T>> found = LargestOfWindow(x, plan.windows, i);
+    y[i] = Rounded<T>(found.value);
+    if (places != nullptr) places[i] = found.plane + Place(plan, found.place);
   }
 }
 
