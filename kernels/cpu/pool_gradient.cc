@@ -1,5 +1,7 @@
 // The gradient of MaxPool over one or two spatial axes in float32, one plane at a time. X may be
 // kept in 16 bits.
+#include "kernels/bind/pool_gradient.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -7,7 +9,6 @@
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/saved_floats.h"
 #include "kernels/cpu/simd/pool_plane.h"
-#include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cpu {
 namespace {
@@ -38,17 +39,10 @@ class MaxPoolGradient : public Kernel {
         pools_(kPoolsPerTarget.For(target)()) {}
 
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes_, context.input_dims(0)));
-    if (DimsView(g.output) != context.input_dims(1)) {
-      return absl::InvalidArgumentError(absl::StrCat("dY is ", DimsString(context.input_dims(1)),
-                                                     ", the pool's output ", DimsString(g.output)));
-    }
-    context.SetOutput(0, context.input_dims(0));
+    ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, BindMaxPoolGradient(context, attributes_));
     auto* s = context.NewState<PoolGradientState>();
     s->rows = g.axes.size() == 2 ? g.axes[0] : WindowAxis{1, 1};
     s->columns = g.axes.back();
-    if (s->rows.input * s->columns.input > std::numeric_limits<int32_t>::max())
-      return absl::UnimplementedError("a plane of more than 2^31 elements");
     s->widened_floats = narrow_ ? g.input_size() : 0;
     context.SetScratch(context.num_workers() * s->worker_floats() *
                        static_cast<int64_t>(sizeof(float)));
