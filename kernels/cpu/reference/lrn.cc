@@ -1,23 +1,15 @@
 // LRN and LpNormalization: every column along one axis is normalised by itself.
+#include "kernels/bind/lrn.h"
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-// The input as [outer, count, inner] with the axis in the middle.
-struct AxisPlan {
-  int64_t outer = 1, count = 1, inner = 1;
-};
-
-struct LrnParameters {
-  int64_t size = 1;
-  float alpha = 1e-4f, beta = 0.75f, bias = 1.0f;
-};
-
 // The columns [begin, end) of outer * inner; each is a run of channels.
 template <typename T>
-void RunLrn(const AxisPlan& plan, const LrnParameters& p, const void* in, void* out, int64_t begin,
+void RunLrn(const AxisSplit& plan, const LrnParameters& p, const void* in, void* out, int64_t begin,
             int64_t end) {
   using C = ComputeType<T>;
   const int64_t before = (p.size - 1) / 2, after = p.size - 1 - before;
@@ -42,7 +34,8 @@ void RunLrn(const AxisPlan& plan, const LrnParameters& p, const void* in, void* 
 
 // x / norm, 0 where the norm is 0.
 template <typename T>
-void RunLp(const AxisPlan& plan, int64_t p, const void* in, void* out, int64_t begin, int64_t end) {
+void RunLp(const AxisSplit& plan, int64_t p, const void* in, void* out, int64_t begin,
+           int64_t end) {
   using C = ComputeType<T>;
   for (int64_t column = begin; column < end; ++column) {
     const int64_t offset = column / plan.inner * plan.count * plan.inner + column % plan.inner;
@@ -62,7 +55,7 @@ void RunLp(const AxisPlan& plan, int64_t p, const void* in, void* out, int64_t b
 }
 
 template <typename Parameters>
-using ColumnLoop = void (*)(const AxisPlan&, Parameters, const void*, void*, int64_t, int64_t);
+using ColumnLoop = void (*)(const AxisSplit&, Parameters, const void*, void*, int64_t, int64_t);
 
 // A kernel that treats every column along one axis by itself.
 template <typename Parameters, typename Argument>
@@ -70,20 +63,9 @@ class ColumnKernel : public Kernel {
  public:
   ColumnKernel(ColumnLoop<Argument> loop, int64_t axis, Parameters parameters)
       : loop_(loop), axis_(axis), parameters_(parameters) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const auto rank = static_cast<int64_t>(dims.size());
-    auto* plan = context.NewState<AxisPlan>();
-    if (rank > 0 || axis_ != -1) {
-      ONWARD_ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(axis_, rank));
-      *plan = {NumElements(dims, 0, axis), dims[static_cast<size_t>(axis)],
-               NumElements(dims, axis + 1, rank)};
-    }
-    context.SetOutput(0, dims);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindColumns(context, axis_); }
   absl::Status Run(RunContext& context) const override {
-    const AxisPlan& plan = context.state<AxisPlan>();
+    const AxisSplit& plan = context.state<AxisSplit>();
     if (plan.count == 0) return absl::OkStatus();
     const void* in = context.input(0).data;
     void* out = context.output(0).data;
@@ -100,14 +82,7 @@ class ColumnKernel : public Kernel {
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLrn(const NodeSpec& spec) {
-  const Attributes& attributes = spec.attributes();
-  const LrnParameters parameters = {attributes.Int("size", 0), attributes.Float("alpha", 1e-4f),
-                                    attributes.Float("beta", 0.75f),
-                                    attributes.Float("bias", 1.0f)};
-  if (parameters.size <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("size is ", parameters.size, ", must be positive"));
-  }
+  ONWARD_ASSIGN_OR_RETURN(const LrnParameters parameters, LrnParameters::Parse(spec));
   ColumnLoop<const LrnParameters&> loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunLrn<typename decltype(tag)::type>; });
@@ -116,9 +91,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLrn(const NodeSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLpNormalization(const NodeSpec& spec) {
-  const int64_t p = spec.attributes().Int("p", 2);
-  if (p != 1 && p != 2)
-    return absl::InvalidArgumentError(absl::StrCat("p is ", p, ", must be 1 or 2"));
+  ONWARD_ASSIGN_OR_RETURN(const int64_t p, ParseNorm(spec));
   ColumnLoop<int64_t> loop = nullptr;
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunLp<typename decltype(tag)::type>; });
