@@ -5,6 +5,7 @@
 
 namespace onward::kernels::cuda {
 
+KernelList ActivationGradientKernels();
 KernelList ActivationKernels();
 KernelList ArgReduceKernels();
 KernelList BatchNormalizationGradientKernels();

@@ -9,6 +9,7 @@ const std::vector<KernelEntry>& CudaKernels() {
   static const std::vector<KernelEntry> kernels = [] {
     using Family = cuda::KernelList (*)();
     constexpr Family kFamilies[] = {
+        cuda::ActivationGradientKernels,
         cuda::ActivationKernels,
         cuda::ArgReduceKernels,
         cuda::BatchNormalizationGradientKernels,
