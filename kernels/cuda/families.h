@@ -28,6 +28,8 @@ KernelList GatherKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
 KernelList LpPoolKernels();
+KernelList LossGradientKernels();
+KernelList LossKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();

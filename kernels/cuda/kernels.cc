@@ -33,6 +33,8 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::GroupNormalizationKernels,
         cuda::IdentityKernels,
         cuda::LpPoolKernels,
+        cuda::LossGradientKernels,
+        cuda::LossKernels,
         cuda::MatMulKernels,
         cuda::NormalizationKernels,
         cuda::OneHotKernels,
