@@ -37,6 +37,7 @@ KernelList OneHotKernels();
 KernelList OptimizerSteps();
 KernelList PadKernels();
 KernelList PointwiseConvKernels();  // tried before ConvKernels
+KernelList PoolGradientKernels();
 KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();

@@ -40,6 +40,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::OneHotKernels,
         cuda::OptimizerSteps,
         cuda::PadKernels,
+        cuda::PoolGradientKernels,
         cuda::PoolKernels,
         cuda::MaxPoolKernels,
         cuda::PowKernels,

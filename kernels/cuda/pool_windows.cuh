@@ -20,17 +20,22 @@ inline absl::Status CheckPoolAxes(const NodeSpec& spec) {
   return absl::OkStatus();
 }
 
+// Of a pool over at most kPoolAxes axes.
+inline PoolWindows WindowsOf(const PoolGeometry& g) {
+  PoolWindows windows;
+  windows.count = g.planes * g.output_size();
+  for (WindowAxis& axis : windows.axes) axis = {1, 1, 1, 1, 1, 0, 0};
+  std::copy(g.axes.begin(), g.axes.end(), windows.axes + (kPoolAxes - g.axes.size()));
+  return windows;
+}
+
 // Settles all outputs.
 inline absl::StatusOr<PoolWindows> BindPool(BindContext& context,
                                             const PoolAttributes& attributes) {
   ONWARD_ASSIGN_OR_RETURN(const PoolGeometry g, PoolDims(attributes, context.input_dims(0)));
   if (g.axes.size() > kPoolAxes) return absl::UnimplementedError("the device pools up to 3 axes");
-  PoolWindows windows;
-  windows.count = NumElements(g.output);
-  for (WindowAxis& axis : windows.axes) axis = {1, 1, 1, 1, 1, 0, 0};
-  std::copy(g.axes.begin(), g.axes.end(), windows.axes + (kPoolAxes - g.axes.size()));
   for (int i = 0; i < context.num_outputs(); ++i) context.SetOutput(i, g.output);
-  return windows;
+  return WindowsOf(g);
 }
 
 // Calls visit(at) for the elements of X that the window of output i holds, in their order. Returns
