@@ -9,33 +9,41 @@ namespace {
 
 class SameElements : public Kernel {
  public:
-  explicit SameElements(std::unique_ptr<Kernel> host) : host_(std::move(host)) {}
+  SameElements(std::unique_ptr<Kernel> host, uint64_t host_inputs)
+      : host_(std::move(host)), host_inputs_(host_inputs) {}
   absl::Status Bind(BindContext& context) const override { return host_->Bind(context); }
   absl::Status Run(RunContext& context) const override { return CopyInput(context); }
-  uint64_t host_inputs() const override { return ~uint64_t{1}; }  // shapes and axes
+  uint64_t host_inputs() const override { return host_inputs_; }
 
  private:
   std::unique_ptr<Kernel> host_;
+  uint64_t host_inputs_;
 };
 
+constexpr uint64_t kShapesAndAxes = ~uint64_t{1};
+
+template <uint64_t kHostInputs>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSameElements(const NodeSpec& spec) {
-  if (!spec.input_type(0).is_tensor() || spec.input_dtype(0) == DType::kString) {
-    return absl::UnimplementedError("only tensors of numbers lie on the device");
+  for (int i = 0; i < spec.num_inputs(); ++i) {
+    const bool on_device = spec.has_input(i) && (kHostInputs >> i & 1) == 0;
+    if (on_device && (!spec.input_type(i).is_tensor() || spec.input_dtype(i) == DType::kString))
+      return absl::UnimplementedError("only tensors of numbers lie on the device");
   }
   for (const KernelEntry& entry : cpu::ReferenceIdentity()) {
     if (entry.op != spec.node().op_type || entry.domain != spec.node().domain) continue;
     ONWARD_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> host, entry.make(spec));
-    return std::make_unique<SameElements>(std::move(host));
+    return std::make_unique<SameElements>(std::move(host), kHostInputs);
   }
   return absl::UnimplementedError("no host kernel computes the dims");
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "Flatten", "flatten_cuda", MakeSameElements},
-    {"", "Identity", "identity_cuda", MakeSameElements},
-    {"", "Reshape", "reshape_cuda", MakeSameElements},
-    {"", "Squeeze", "squeeze_cuda", MakeSameElements},
-    {"", "Unsqueeze", "unsqueeze_cuda", MakeSameElements},
+    {"onward", "After", "after_cuda", MakeSameElements<0>},  // nobody reads the token
+    {"", "Flatten", "flatten_cuda", MakeSameElements<kShapesAndAxes>},
+    {"", "Identity", "identity_cuda", MakeSameElements<kShapesAndAxes>},
+    {"", "Reshape", "reshape_cuda", MakeSameElements<kShapesAndAxes>},
+    {"", "Squeeze", "squeeze_cuda", MakeSameElements<kShapesAndAxes>},
+    {"", "Unsqueeze", "unsqueeze_cuda", MakeSameElements<kShapesAndAxes>},
 };
 
 }  // namespace

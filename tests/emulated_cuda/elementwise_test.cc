@@ -274,5 +274,16 @@ TEST(EmulatedElementwise, PacksOfBroadcastOperandsAreTheCpus) {
   }
 }
 
+// The same elements once the token is there, which the host does not read.
+TEST(EmulatedElementwise, AfterIsTheCpus) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBool}) {
+    for (const Dims& dims : {Dims{}, Dims{0, 2}, Dims{3, 5}}) {
+      ExpectAsCpu(
+          absl::StrCat("(", TextOf({dtype, dims}), " y) { t = Exp (b) y = onward.After (a, t) }"),
+          {Filled({dtype, dims}, 1, false), Filled({DType::kFloat32, {4}}, 2, false)}, 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace onward::emulated_cuda
