@@ -30,6 +30,7 @@ KernelList IdentityKernels();
 KernelList LpPoolKernels();
 KernelList LossGradientKernels();
 KernelList LossKernels();
+KernelList LrnKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
 KernelList NormalizationKernels();

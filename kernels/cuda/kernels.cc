@@ -35,6 +35,7 @@ const std::vector<KernelEntry>& CudaKernels() {
         cuda::LpPoolKernels,
         cuda::LossGradientKernels,
         cuda::LossKernels,
+        cuda::LrnKernels,
         cuda::MatMulKernels,
         cuda::NormalizationKernels,
         cuda::OneHotKernels,

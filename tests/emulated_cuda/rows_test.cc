@@ -38,6 +38,43 @@ TEST(EmulatedRows, SoftmaxOfExtremeRows) {
     ExpectAsCpu(absl::StrCat("(float[6, 3] y) { y = ", op, " (a) }"), {x}, 1e-6);
 }
 
+TEST(EmulatedRows, NormsAreTheCpus) {
+  const AxisCase cases[] = {{{0, 3}, 1},    {{1, 1}, -1},   {{3, 33}, 1},   {{5, 1025}, 1},
+                            {{1, 5000}, 1}, {{4, 3}, 0},    {{7, 5, 9}, 1}, {{2, 19, 67}, -2},
+                            {{300, 2}, 0},  {{2, 0, 3}, 0}, {{2, 0, 3}, 1}};
+  for (const DType dtype : kFloats) {
+    for (const AxisCase& one : cases) {
+      for (const int p : {1, 2}) {
+        for (const bool special : {false, true}) {
+          ExpectAsCpu(
+              absl::StrCat("(", TextOf({dtype, one.dims}),
+                           " y) { y = LpNormalization <axis = ", one.axis, ", p = ", p, "> (a) }"),
+              {Filled({dtype, one.dims}, 1, special)}, ToleranceOf(dtype));
+        }
+      }
+    }
+  }
+  for (const float scale : {0.0f, 1e-30f, 1e30f}) {
+    const Tensor x = Tensor::Of<float>({2, 3}, {scale, -2 * scale, 0, 0, scale, scale});
+    ExpectAsCpu("(float[2, 3] y) { y = LpNormalization (a) }", {x}, 1e-6);
+  }
+}
+
+TEST(EmulatedRows, NeighbouringChannelsAreTheCpus) {
+  const Dims shapes[] = {{2, 7, 3, 5}, {1, 1, 1, 1}, {3, 40},
+                         {2, 5, 9},    {0, 4, 2, 2}, {2, 3, 0, 4}};
+  for (const DType dtype : kFloats) {
+    for (const Dims& dims : shapes) {
+      for (const char* attributes :
+           {"size = 3", "size = 4, alpha = 0.5, beta = 0.5, bias = 2.0", "size = 1", "size = 99"}) {
+        ExpectAsCpu(
+            absl::StrCat("(", TextOf({dtype, dims}), " y) { y = LRN <", attributes, "> (a) }"),
+            {Filled({dtype, dims}, 1, false)}, 4 * ToleranceOf(dtype));
+      }
+    }
+  }
+}
+
 struct LayerCase {
   Dims x;
   int64_t axis;
