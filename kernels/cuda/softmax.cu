@@ -1,13 +1,13 @@
-// Softmax and LogSoftmax along one axis: statistics in float (double for doubles), as the reference
-// has them.
+// Softmax, LogSoftmax and Hardmax along one axis: statistics in float (double for doubles), as the
+// reference has them.
 #include <cmath>
 #include <limits>
 
 #include "kernels/bind/softmax.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/lines.cuh"
 #include "kernels/cuda/packs.cuh"
-#include "kernels/cuda/rows.cuh"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -80,6 +80,27 @@ __global__ void SoftmaxColumns(const T* x, T* y, AxisSplit split) {
   }
 }
 
+// 1 at the first of the largest elements, the first NaN where there is one. A thread writes only
+// what it alone reads, so that y may be x.
+template <typename T, typename Lines>
+__global__ void HardmaxLines(const T* x, T* y, AxisSplit split) {
+  using C = ComputeType<T>;
+  Lines::ForEach(split, [&](const Line& line) {
+    C top = kLeast<C>;
+    for (int64_t i = Lines::index(); i < line.count; i += Lines::count())
+      top = functors::Max()(top, Load(x[line.first + i * split.inner]));
+    top = Lines::template Combine<functors::Max>(top);
+    int64_t best = split.count;
+    for (int64_t i = Lines::index(); i < line.count && best == split.count; i += Lines::count()) {
+      const C value = Load(x[line.first + i * split.inner]);
+      if (value == top || (value != value && top != top)) best = i;
+    }
+    best = Lines::template Combine<functors::Min>(best);
+    for (int64_t i = Lines::index(); i < line.count; i += Lines::count())
+      y[line.first + i * split.inner] = Rounded<T>(i == best ? C(1) : C(0));
+  });
+}
+
 template <typename T, bool kLog, int kPack>
 absl::Status LaunchRows(const T* x, T* y, const AxisSplit& split, cudaStream_t stream) {
   const bool wide = AreWide(split.outer, split.count / kPack);
@@ -106,6 +127,13 @@ absl::Status LaunchSoftmax(const void* x_data, void* y_data, const AxisSplit& sp
   return LaunchRows<T, kLog, 1>(x, y, split, stream);
 }
 
+template <typename T>
+absl::Status LaunchHardmax(const void* x, void* y, const AxisSplit& split, cudaStream_t stream) {
+  return LaunchLines(HardmaxLines<T, RowLines<false>>, HardmaxLines<T, RowLines<true>>,
+                     HardmaxLines<T, ColumnLines>, split, stream, static_cast<const T*>(x),
+                     static_cast<T*>(y), split);
+}
+
 class Softmax : public Kernel {
  public:
   Softmax(LaunchAxis launch, int64_t axis) : launch_(launch), axis_(axis) {}
@@ -124,18 +152,27 @@ class Softmax : public Kernel {
   int64_t axis_;
 };
 
-template <bool kLog>
+enum class SoftmaxKind { kSoftmax, kLogSoftmax, kHardmax };
+
+template <SoftmaxKind kKind>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmax(const NodeSpec& spec) {
   LaunchAxis launch = nullptr;
-  DispatchDType(FloatTypes(), spec.input_dtype(0),
-                [&](auto tag) { launch = LaunchSoftmax<typename decltype(tag)::type, kLog>; });
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (kKind == SoftmaxKind::kHardmax) {
+      launch = LaunchHardmax<T>;
+    } else {
+      launch = LaunchSoftmax<T, kKind == SoftmaxKind::kLogSoftmax>;
+    }
+  });
   if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
   return std::make_unique<Softmax>(launch, spec.attributes().Int("axis", -1));
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "LogSoftmax", "log_softmax_cuda", MakeSoftmax<true>},
-    {"", "Softmax", "softmax_cuda", MakeSoftmax<false>},
+    {"", "Hardmax", "hardmax_cuda", MakeSoftmax<SoftmaxKind::kHardmax>},
+    {"", "LogSoftmax", "log_softmax_cuda", MakeSoftmax<SoftmaxKind::kLogSoftmax>},
+    {"", "Softmax", "softmax_cuda", MakeSoftmax<SoftmaxKind::kSoftmax>},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Softmax and normalizations of rows of many lengths, and along axes in the middle.
+// Softmax, Hardmax and normalizations of rows of many lengths, and along axes in the middle.
 #include "tests/emulated_cuda/compared_operator.h"
 
 namespace onward::emulated_cuda {
@@ -36,6 +36,33 @@ TEST(EmulatedRows, SoftmaxOfExtremeRows) {
   for (int i = 0; i < 18; ++i) x.mutable_data<float>()[i] = rows[i / 3][i % 3];
   for (const char* op : {"Softmax", "LogSoftmax"})
     ExpectAsCpu(absl::StrCat("(float[6, 3] y) { y = ", op, " (a) }"), {x}, 1e-6);
+}
+
+TEST(EmulatedRows, HardmaxIsTheCpus) {
+  const AxisCase cases[] = {{{}, -1},          {{0, 3}, 1},    {{1, 1}, -1},  {{3, 33}, 1},
+                            {{5, 1025}, 1},    {{1, 5000}, 1}, {{4, 3}, 0},   {{7, 5, 9}, 1},
+                            {{2, 19, 67}, -2}, {{300, 2}, 0},  {{2, 0, 3}, 0}};
+  for (const DType dtype : kFloats) {
+    for (const AxisCase& one : cases) {
+      for (const bool special : {false, true}) {
+        ExpectAsCpu(absl::StrCat("(", TextOf({dtype, one.dims}),
+                                 " y) { y = Hardmax <axis = ", one.axis, "> (a) }"),
+                    {Filled({dtype, one.dims}, 1, special)}, 0);
+      }
+    }
+  }
+}
+
+// The first of several largest elements, which warps and blocks meet in other orders.
+TEST(EmulatedRows, HardmaxTakesTheFirstOfTheLargest) {
+  for (const Dims& dims : {Dims{3, 700}, Dims{3, 40}, Dims{2, 700, 3}}) {
+    Tensor x(DType::kFloat32, dims);
+    for (int64_t i = 0; i < x.num_elements(); ++i)
+      x.mutable_data<float>()[i] = static_cast<float>(i * 31 % 7);
+    ExpectAsCpu(
+        absl::StrCat("(", TextOf({DType::kFloat32, dims}), " y) { y = Hardmax <axis = 1> (a) }"),
+        {x}, 0);
+  }
 }
 
 TEST(EmulatedRows, NormsAreTheCpus) {

@@ -220,10 +220,10 @@ TEST(EmulatedCudaDeathTest, AMachineWithoutADeviceSaysWhatToDo) {
       ::testing::ExitedWithCode(0), "no CUDA device is usable here .*; use --provider cpu");
 }
 
-// Hardmax runs on the host, between two ops that do not.
-absl::StatusOr<std::unique_ptr<Session>> HardmaxSession(const SessionOptions& options) {
+// Unique runs on the host, between two ops that do not.
+absl::StatusOr<std::unique_ptr<Session>> UniqueSession(const SessionOptions& options) {
   auto model = testing::ModelFromText(
-      "g (float[2, 3] x) => (float[2, 3] y) { a = Tanh (x) b = Hardmax (a) y = Exp (b) }");
+      "g (float[2, 3] x) => (float[n] y) { a = Tanh (x) b = Unique (a) y = Exp (b) }");
   if (!model.ok()) return model.status();
   return Session::Create(*std::move(model), options);
 }
@@ -232,23 +232,23 @@ void ExpectPlanWithoutDevice() {
   Configure({.devices = 0});
   SessionOptions options;
   options.provider = "cuda";
-  EXPECT_EQ(HardmaxSession(options).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(UniqueSession(options).status().code(), absl::StatusCode::kFailedPrecondition);
   std::vector<std::string> log;
   options.log = [&](const LogRecord& record) { log.push_back(record.message); };
   options.plan_only = true;
-  const auto session = HardmaxSession(options);
+  const auto session = UniqueSession(options);
   ASSERT_TRUE(session.ok()) << session.status();
   std::map<std::string, std::string> providers;
   for (const NodeExplanation& node : (*session)->Explain())
     providers[node.node.substr(0, node.node.find(' '))] = node.provider;
   EXPECT_EQ(providers["[Tanh"], "cuda");
-  EXPECT_EQ(providers["[Hardmax"], "cpu");
+  EXPECT_EQ(providers["[Unique"], "cpu");
   EXPECT_EQ(providers["[Exp"], "cuda");
   for (const NodeExplanation& node : (*session)->Explain()) {
-    if (node.node.find("Hardmax") == std::string::npos) continue;
+    if (node.node.find("Unique") == std::string::npos) continue;
     EXPECT_EQ(node.refusals, std::vector<std::string>{"cuda: no kernel for this op"});
   }
-  EXPECT_EQ(log, std::vector<std::string>{"nodes that run on the cpu, not on cuda: Hardmax 1"});
+  EXPECT_EQ(log, std::vector<std::string>{"nodes that run on the cpu, not on cuda: Unique 1"});
   const executors::Crossings crossings = executors::CountCrossings((*session)->graph());
   EXPECT_EQ(crossings.inputs, 1);
   EXPECT_EQ(crossings.within, 2);
