@@ -59,10 +59,7 @@ bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
 // parts that no device has.
 bool RunsInParts(const Node& node) {
   if (node.schema == nullptr) return false;
-  constexpr const char* kOps[] = {"Attention", "NegativeLogLikelihoodLoss",
-                                  "SoftmaxCrossEntropyLoss"};
-  return HasFormula(*node.schema) ||
-         std::any_of(std::begin(kOps), std::end(kOps), [&](const char* op) { return node.Is(op); });
+  return HasFormula(*node.schema) || node.Is("Attention");
 }
 
 }  // namespace
