@@ -138,9 +138,10 @@ TEST_P(DeviceValuesTest, AStateGivenOnTheHostIsNotWrittenThere) {
 // of sizes that data decides.
 TEST_P(DeviceValuesTest, AllKindsOfValuesMayStay) {
   const char* const model =
-      "g (float[n, 4] x, float[2] unused) => (float[n, 4] x, float[2] c, float[n, 4] hard, "
-      "int64[r, m] places, float[n, 4] y) <float[2] c = {3, 5}> {"
-      "hard = Hardmax (x) places = NonZero (x) y = Neg (x) }";
+      "g (float[n, 4] x, float[2] unused) => (float[n, 4] x, float[2] c, float[n, 4] held, "
+      "int64[r, m] places, float[n, 4] y) <float[2] c = {3, 5}, float ratio = {0}, "
+      "bool training = {1}> { held = Dropout <seed = 1> (x, ratio, training) places = NonZero (x) "
+      "y = Neg (x) }";
   const auto device = SessionThatKeeps({"*"}, "cuda", model);
   const auto host = SessionThatKeeps({}, "cpu", model);
   ASSERT_TRUE(device != nullptr && host != nullptr);

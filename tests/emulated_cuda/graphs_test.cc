@@ -10,11 +10,13 @@
 namespace onward::emulated_cuda {
 namespace {
 
-// Hardmax runs on the host: two stretches of the device's work, of three steps and more.
+// Dropout with a seed runs on the host: two stretches of the device's work, of three steps and
+// more.
 constexpr char kModel[] =
-    "g (float[n, 4] x) => (float[n, 4] y) <float[4, 4] w = {1,2,3,4, 4,3,2,1, 1,-1,1,-1, 0,2,0,2}> "
-    "{"
-    "a = MatMul (x, w) b = Softmax (a) c = MatMul (b, w) m = Hardmax (c)"
+    "g (float[n, 4] x) => (float[n, 4] y) <float[4, 4] w = {1,2,3,4, 4,3,2,1, 1,-1,1,-1, 0,2,0,2}, "
+    "float ratio = {0}, bool training = {1}> {"
+    "a = MatMul (x, w) b = Softmax (a) c = MatMul (b, w)"
+    "m = Dropout <seed = 1> (c, ratio, training)"
     "d = MatMul (m, w) e = Softmax (d) y = MatMul (e, w) }";
 
 Session::Inputs InputsOf(int64_t rows, int64_t seed) {
