@@ -1,9 +1,8 @@
 // GridSample and AffineGrid, for any number of spatial axes.
-#include <algorithm>
-#include <cmath>
+#include "kernels/bind/grid_sample.h"
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/checked.h"
+#include <algorithm>
+
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/kernel_list.h"
 #include "onward/shape.h"
@@ -12,89 +11,6 @@ namespace onward::kernels::cpu {
 namespace {
 
 using Made = absl::StatusOr<std::unique_ptr<Kernel>>;
-
-enum class Mode { kNearest, kLinear, kCubic };
-enum class Padding { kZeros, kBorder, kReflection };
-
-struct GridOptions {
-  Mode mode = Mode::kLinear;
-  Padding padding = Padding::kZeros;
-  bool align_corners = false;
-};
-
-constexpr int64_t kMaxTaps = 4;
-
-// What one axis contributes to a sample: positions and weights, a weight of 0 outside the image.
-struct AxisTaps {
-  int64_t count = 0;
-  int64_t positions[kMaxTaps] = {};
-  double weights[kMaxTaps] = {};
-};
-
-// Reflects x at both borders until it lies between them.
-double Reflect(double x, double low, double high) {
-  const double range = high - low;
-  if (range <= 0) return low;
-  if (x >= low && x <= high) return x;
-  const double distance = x < low ? low - x : x - high;
-  const double turns = std::floor(distance / range);
-  const double rest = distance - turns * range;
-  const bool even = std::fmod(turns, 2) == 0;
-  return (x < low) == even ? low + rest : high - rest;
-}
-
-// Where in an image of `size` elements a grid coordinate is, of which -1 and 1 are the borders.
-double PositionOf(const GridOptions& options, double at, int64_t size) {
-  const auto extent = static_cast<double>(size);
-  // The standard's reference keeps this coordinate in float32.
-  return static_cast<float>(options.align_corners ? (at + 1) / 2 * (extent - 1)
-                                                  : ((at + 1) * extent - 1) / 2);
-}
-
-// `at`: a grid coordinate.
-AxisTaps TapsOf(const GridOptions& options, double at, int64_t size) {
-  const auto extent = static_cast<double>(size);
-  const double low = options.align_corners ? 0 : -0.5;
-  const double high = options.align_corners ? extent - 1 : extent - 0.5;
-  double x = PositionOf(options, at, size);
-  x = x == x ? std::clamp(x, -1e12, 1e12) : -1e12;
-  if (options.mode == Mode::kNearest) x = std::rint(x);
-  if (x < low || x > high) {
-    // The cubic kernel reaches back over the border, so there only its taps are clamped.
-    if (options.padding == Padding::kBorder && options.mode != Mode::kCubic)
-      x = std::clamp(x, 0.0, extent - 1);
-    if (options.padding == Padding::kReflection) x = static_cast<float>(Reflect(x, low, high));
-  }
-  auto first = static_cast<int64_t>(x);  // x is small enough, see above
-  if (options.mode != Mode::kNearest && x < static_cast<double>(first)) --first;
-  const double t = x - static_cast<double>(first);
-  AxisTaps taps;
-  switch (options.mode) {
-    case Mode::kNearest:
-      taps = {1, {}, {1}};
-      break;
-    case Mode::kLinear:
-      taps = {2, {}, {1 - t, t}};
-      break;
-    case Mode::kCubic: {
-      constexpr double kA = -0.75;
-      const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
-      const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
-      taps = {4, {}, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
-      --first;
-      break;
-    }
-  }
-  for (int64_t i = 0; i < taps.count; ++i) {
-    int64_t position = first + i;
-    if (options.padding == Padding::kZeros && (position < 0 || position >= size))
-      taps.weights[i] = 0;
-    if (options.padding == Padding::kReflection)
-      position = static_cast<int64_t>(Reflect(static_cast<double>(position), low, high));
-    taps.positions[i] = std::clamp<int64_t>(position, 0, size - 1);
-  }
-  return taps;
-}
 
 // One input element of a sample, the same for all channels.
 struct Tap {
@@ -122,7 +38,7 @@ void CollectTaps(const GridOptions& options, const G* grid, DimsView space, int6
     const int64_t size = space[static_cast<size_t>(a)];
     // The grid names the last axis first.
     const double at = static_cast<double>(grid[sample * axes + axes - 1 - a]);
-    const AxisTaps axis = TapsOf(options, at, size);
+    const GridTaps axis = GridTapsOf(options, at, size);
     samples.before.assign(taps.begin() + begin, taps.end());
     taps.resize(static_cast<size_t>(begin));
     for (const Tap& tap : samples.before) {
@@ -141,8 +57,8 @@ template <typename G>
 bool CollectSurrounding(const GridOptions& options, const G* grid, DimsView space, int64_t sample,
                         SampleTaps& samples) {
   const int64_t height = space[0], width = space[1];
-  const double x = PositionOf(options, static_cast<double>(grid[2 * sample]), width);
-  const double y = PositionOf(options, static_cast<double>(grid[2 * sample + 1]), height);
+  const double x = GridPosition(options, static_cast<double>(grid[2 * sample]), width);
+  const double y = GridPosition(options, static_cast<double>(grid[2 * sample + 1]), height);
   if (!(x > 0 && y > 0 && x < static_cast<double>(width - 1) &&
         y < static_cast<double>(height - 1)))
     return false;
@@ -170,7 +86,7 @@ void CollectSamples(const GridOptions& options, const void* grid, DimsView space
   samples.taps.clear();
   samples.ends.clear();
   const G* from = static_cast<const G*>(grid);
-  const bool bilinear = options.mode == Mode::kLinear && space.size() == 2;
+  const bool bilinear = options.mode == GridMode::kLinear && space.size() == 2;
   for (int64_t s = begin; s < end; ++s) {
     if (!bilinear || !CollectSurrounding(options, from, space, s, samples))
       CollectTaps(options, from, space, s, samples);
@@ -237,21 +153,7 @@ class GridSample : public Kernel {
  public:
   GridSample(GridOptions options, Collect collect, Sum sum)
       : options_(options), collect_(collect), sum_(sum) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView in = context.input_dims(0), grid = context.input_dims(1);
-    bool fits = in.size() >= 3 && grid.size() == in.size() && in[0] == grid[0] &&
-                grid.back() == static_cast<int64_t>(in.size()) - 2;
-    for (size_t i = 2; fits && i < in.size(); ++i) fits = in[i] > 0;
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("a grid of shape ", DimsString(grid),
-                                                     " does not fit X of shape ", DimsString(in)));
-    }
-    Dims out = {in[0], in[1]};
-    out.insert(out.end(), grid.begin() + 1, grid.end() - 1);
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
-    context.SetOutput(0, out);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindGridSample(context); }
   absl::Status Run(RunContext& context) const override {
     const TensorView &in = context.input(0), &grid = context.input(1);
     const int64_t channels = in.dim(1), image = NumElements(in.dims, 2, in.rank());
@@ -283,28 +185,9 @@ class GridSample : public Kernel {
 };
 
 Made MakeGridSample(const NodeSpec& spec) {
-  GridOptions options;
-  const std::string mode = spec.attributes().String("mode", "linear");
-  const std::string padding = spec.attributes().String("padding_mode", "zeros");
-  options.align_corners = spec.attributes().Int("align_corners", 0) != 0;
-  if (mode == "nearest") {
-    options.mode = Mode::kNearest;
-  } else if (mode == "cubic") {
-    options.mode = Mode::kCubic;
-  } else if (mode != "linear") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mode is '", mode, "', must be linear, nearest or cubic"));
-  }
-  if (padding == "border") {
-    options.padding = Padding::kBorder;
-  } else if (padding == "reflection") {
-    options.padding = Padding::kReflection;
-  } else if (padding != "zeros") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("padding_mode is '", padding, "', must be zeros, border or reflection"));
-  }
+  ONWARD_ASSIGN_OR_RETURN(const GridOptions options, ReadGridOptions(spec));
   Sum sum = nullptr;
-  if (options.mode == Mode::kNearest) {
+  if (options.mode == GridMode::kNearest) {
     sum = DispatchElement(spec.input_dtype(0),
                           [](auto tag) -> Sum { return MoveTap<typename decltype(tag)::type>; });
   } else {
@@ -324,25 +207,7 @@ template <typename T>
 class AffineGrid : public Kernel {
  public:
   explicit AffineGrid(bool align_corners) : align_corners_(align_corners) {}
-  absl::Status Bind(BindContext& context) const override {
-    const TensorView* size = context.input_value(1);
-    if (size == nullptr) return context.Defer();
-    const DimsView theta = context.input_dims(0);
-    const absl::Span<const int64_t> dims = size->span<int64_t>();
-    const auto axes = static_cast<int64_t>(dims.size()) - 2;
-    const bool fits = axes >= 1 && theta.size() == 3 && theta[0] == dims[0] && theta[1] == axes &&
-                      theta[2] == axes + 1;
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat("theta of shape ", DimsString(theta),
-                                                     " does not fit size ", DimsString(dims)));
-    }
-    Dims out = {dims[0]};
-    out.insert(out.end(), dims.begin() + 2, dims.end());
-    out.push_back(axes);
-    ONWARD_RETURN_IF_ERROR(CheckedByteSize(context.input_dtype(0), out).status());
-    context.SetOutput(0, out);
-    return absl::OkStatus();
-  }
+  absl::Status Bind(BindContext& context) const override { return BindAffineGrid(context); }
   absl::Status Run(RunContext& context) const override {
     const TensorView& out = context.output(0);
     const int64_t axes = out.rank() - 2, points = NumElements(out.dims, 1, out.rank() - 1);
@@ -352,7 +217,8 @@ class AffineGrid : public Kernel {
         const T* theta = context.in<T>(0) + p / points * axes * (axes + 1);
         int64_t rest = p % points;
         for (int64_t a = axes; a-- > 0; rest /= out.dim(a + 1))  // the last axis comes first
-          at[static_cast<size_t>(axes - 1 - a)] = Coordinate(rest % out.dim(a + 1), out.dim(a + 1));
+          at[static_cast<size_t>(axes - 1 - a)] =
+              AffineCoordinate(align_corners_, rest % out.dim(a + 1), out.dim(a + 1));
         for (int64_t r = 0; r < axes; ++r) {
           const T* row = theta + r * (axes + 1);
           double sum = static_cast<double>(row[axes]);
@@ -366,11 +232,6 @@ class AffineGrid : public Kernel {
   }
 
  private:
-  double Coordinate(int64_t i, int64_t size) const {
-    const auto position = static_cast<double>(i), extent = static_cast<double>(size);
-    if (!align_corners_) return (2 * position + 1) / extent - 1;
-    return size == 1 ? -1 : 2 * position / (extent - 1) - 1;
-  }
   bool align_corners_;
 };
 
