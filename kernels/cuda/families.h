@@ -25,6 +25,7 @@ KernelList DropoutKernels();
 KernelList DynamicQuantizeKernels();
 KernelList EyeLikeKernels();
 KernelList GatherKernels();
+KernelList GridSampleKernels();
 KernelList GroupNormalizationKernels();
 KernelList IdentityKernels();
 KernelList LpPoolKernels();

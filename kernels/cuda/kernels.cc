@@ -32,6 +32,7 @@ constexpr Family kFamilies[] = {
     cuda::DynamicQuantizeKernels,
     cuda::EyeLikeKernels,
     cuda::GatherKernels,
+    cuda::GridSampleKernels,
     cuda::GroupNormalizationKernels,
     cuda::IdentityKernels,
     cuda::LpPoolKernels,
