@@ -1,6 +1,7 @@
-// RoiAlign.
+// RoiAlign and MaxRoiPool.
+#include "kernels/bind/roi_align.h"
+
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/kernel_list.h"
@@ -9,78 +10,17 @@
 namespace onward::kernels::cpu {
 namespace {
 
-// A coordinate of a sample between two neighbours of the map.
-struct Sample {
-  int64_t low = 0, high = 0;
-  double low_weight = 0, high_weight = 0;  // both 0: outside the map
-};
-
-struct Options {
-  bool half_pixel = true;
-  bool is_max = false;
-  int64_t out_height = 1, out_width = 1;
-  int64_t sampling_ratio = 0;
-  double scale = 1;
-};
-
-// One axis of a region: where it starts, the size of a bin, samples per bin.
-struct Extent {
-  double start = 0, bin = 0;
-  int64_t samples = 0;
-};
-
-constexpr int64_t kMaxSamples = 1 << 12;  // per bin and axis; more means a region of no sense
-
-Extent ExtentOf(const Options& options, double from, double to, int64_t bins) {
-  const double offset = options.half_pixel ? 0.5 : 0.0;
-  Extent extent;
-  extent.start = from * options.scale - offset;
-  double size = to * options.scale - offset - extent.start;
-  if (!options.half_pixel) size = std::max(size, 1.0);
-  extent.bin = size / static_cast<double>(bins);
-  const double adaptive = std::ceil(extent.bin);
-  extent.samples = options.sampling_ratio > 0 ? options.sampling_ratio
-                   : adaptive > 0             ? static_cast<int64_t>(std::min(adaptive, 1e9))
-                                              : 0;
-  return extent;
-}
-
-void FillSamples(const Extent& extent, int64_t bins, int64_t size, Sample* samples) {
+void FillSamples(const RoiExtent& extent, int64_t bins, int64_t size, RoiSample* samples) {
   for (int64_t bin = 0; bin < bins; ++bin) {
-    for (int64_t i = 0; i < extent.samples; ++i, ++samples) {
-      double at = extent.start + static_cast<double>(bin) * extent.bin +
-                  (static_cast<double>(i) + 0.5) * extent.bin / static_cast<double>(extent.samples);
-      *samples = {};
-      if (!(at >= -1.0 && at <= static_cast<double>(size))) continue;
-      at = std::max(at, 0.0);
-      samples->low = std::min(static_cast<int64_t>(at), size - 1);
-      samples->high = std::min(samples->low + 1, size - 1);
-      const double fraction =
-          samples->low == size - 1 ? 0.0 : at - static_cast<double>(samples->low);
-      samples->low_weight = 1 - fraction;
-      samples->high_weight = fraction;
-    }
+    for (int64_t i = 0; i < extent.samples; ++i) *samples++ = RoiSampleOf(extent, bin, i, size);
   }
 }
 
 template <typename T>
 class RoiAlign : public Kernel {
  public:
-  explicit RoiAlign(Options options) : options_(options) {}
-  absl::Status Bind(BindContext& context) const override {
-    const DimsView map = context.input_dims(0), rois = context.input_dims(1);
-    const DimsView batch = context.input_dims(2);
-    const bool fits = map.size() == 4 && rois.size() == 2 && rois[1] == 4 && batch.size() == 1 &&
-                      batch[0] == rois[0] && map[2] > 0 && map[3] > 0;
-    if (!fits) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shapes ", DimsString(map), " of X, ", DimsString(rois), " of rois and ",
-                       DimsString(batch), " of batch_indices do not fit together"));
-    }
-    context.SetOutput(0, {rois[0], map[1], options_.out_height, options_.out_width});
-    return absl::OkStatus();
-  }
-
+  explicit RoiAlign(RoiAlignOptions options) : options_(options) {}
+  absl::Status Bind(BindContext& context) const override { return BindRoiAlign(context, options_); }
   absl::Status Run(RunContext& context) const override {
     const TensorView& map = context.input(0);
     const int64_t count = context.input(1).dim(0);
@@ -91,15 +31,15 @@ class RoiAlign : public Kernel {
         return absl::InvalidArgumentError(
             absl::StrCat("batch_indices[", r, "] is ", image, ", the batch has ", map.dim(0)));
       }
-      const Extent y = Height(context, r), x = Width(context, r);
-      if (y.samples > kMaxSamples || x.samples > kMaxSamples)
+      const RoiExtent y = Height(context, r), x = Width(context, r);
+      if (y.samples > kMostRoiSamples || x.samples > kMostRoiSamples)
         return absl::InvalidArgumentError(absl::StrCat("roi ", r, " is too large"));
       most = std::max(most, y.samples * options_.out_height + x.samples * options_.out_width);
     }
     const int workers = context.pool() == nullptr ? 1 : context.pool()->num_threads();
     ONWARD_ASSIGN_OR_RETURN(void* memory,
-                            context.AllocateTemporary(most * workers * int64_t{sizeof(Sample)}));
-    auto* samples = static_cast<Sample*>(memory);
+                            context.AllocateTemporary(most * workers * int64_t{sizeof(RoiSample)}));
+    auto* samples = static_cast<RoiSample*>(memory);
     context.ParallelForWorkers(count, 1, [&](int worker, int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) AlignRegion(context, r, samples + worker * most);
     });
@@ -109,22 +49,22 @@ class RoiAlign : public Kernel {
  private:
   using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-  Extent Width(const RunContext& context, int64_t r) const {
+  RoiExtent Width(const RunContext& context, int64_t r) const {
     const T* roi = context.in<T>(1) + 4 * r;
-    return ExtentOf(options_, static_cast<double>(roi[0]), static_cast<double>(roi[2]),
-                    options_.out_width);
+    return RoiExtentOf(options_, static_cast<double>(roi[0]), static_cast<double>(roi[2]),
+                       options_.out_width);
   }
-  Extent Height(const RunContext& context, int64_t r) const {
+  RoiExtent Height(const RunContext& context, int64_t r) const {
     const T* roi = context.in<T>(1) + 4 * r;
-    return ExtentOf(options_, static_cast<double>(roi[1]), static_cast<double>(roi[3]),
-                    options_.out_height);
+    return RoiExtentOf(options_, static_cast<double>(roi[1]), static_cast<double>(roi[3]),
+                       options_.out_height);
   }
 
-  void AlignRegion(const RunContext& context, int64_t r, Sample* samples) const {
+  void AlignRegion(const RunContext& context, int64_t r, RoiSample* samples) const {
     const TensorView& map = context.input(0);
     const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3);
-    const Extent y = Height(context, r), x = Width(context, r);
-    Sample* columns = samples + y.samples * options_.out_height;
+    const RoiExtent y = Height(context, r), x = Width(context, r);
+    RoiSample* columns = samples + y.samples * options_.out_height;
     FillSamples(y, options_.out_height, height, samples);
     FillSamples(x, options_.out_width, width, columns);
     const T* in = context.in<T>(0) + context.in<int64_t>(2)[r] * channels * height * width;
@@ -139,8 +79,8 @@ class RoiAlign : public Kernel {
     }
   }
 
-  A Bin(const T* in, int64_t width, const Sample* rows, int64_t num_rows, const Sample* columns,
-        int64_t num_columns) const {
+  A Bin(const T* in, int64_t width, const RoiSample* rows, int64_t num_rows,
+        const RoiSample* columns, int64_t num_columns) const {
     A sum = 0, best = 0;
     bool first = true;
     for (int64_t i = 0; i < num_rows; ++i) {
@@ -149,7 +89,7 @@ class RoiAlign : public Kernel {
       const A low_weight = static_cast<A>(rows[i].low_weight);
       const A high_weight = static_cast<A>(rows[i].high_weight);
       for (int64_t j = 0; j < num_columns; ++j) {
-        const Sample& column = columns[j];
+        const RoiSample& column = columns[j];
         const A left = static_cast<A>(column.low_weight),
                 right = static_cast<A>(column.high_weight);
         const A parts[4] = {low_weight * left * static_cast<A>(low[column.low]),
@@ -167,24 +107,64 @@ class RoiAlign : public Kernel {
     return options_.is_max ? best
                            : sum / static_cast<A>(std::max<int64_t>(num_rows * num_columns, 1));
   }
-  Options options_;
+  RoiAlignOptions options_;
+};
+
+// The greatest element of each bin of a region; regions are [image, x1, y1, x2, y2].
+template <typename T>
+class MaxRoiPool : public Kernel {
+ public:
+  explicit MaxRoiPool(MaxRoiPoolOptions options) : options_(options) {}
+  absl::Status Bind(BindContext& context) const override {
+    return BindMaxRoiPool(context, options_);
+  }
+  absl::Status Run(RunContext& context) const override {
+    const TensorView& map = context.input(0);
+    const int64_t channels = map.dim(1), height = map.dim(2), width = map.dim(3);
+    for (int64_t r = 0; r < context.input(1).dim(0); ++r) {
+      const T* roi = context.in<T>(1) + 5 * r;
+      const auto image = static_cast<double>(roi[0]);
+      if (!(image >= 0 && image < static_cast<double>(map.dim(0)))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("roi ", r, " names image ", image, " of a batch of ", map.dim(0)));
+      }
+      const T* in = context.in<T>(0) + static_cast<int64_t>(image) * channels * height * width;
+      T* out = context.out<T>(0) + r * channels * options_.height * options_.width;
+      context.ParallelFor(channels, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; ++c)
+          PoolRegion(roi, in + c * height * width, height, width,
+                     out + c * options_.height * options_.width);
+      });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void PoolRegion(const T* roi, const T* in, int64_t height, int64_t width, T* out) const {
+    float corners[4];
+    for (int i = 0; i < 4; ++i) corners[i] = static_cast<float>(roi[i + 1]);
+    for (int64_t y = 0; y < options_.height; ++y) {
+      const auto [top, bottom] =
+          RoiBinOf(options_.scale, corners[1], corners[3], y, options_.height, height);
+      for (int64_t x = 0; x < options_.width; ++x) {
+        const auto [left, right] =
+            RoiBinOf(options_.scale, corners[0], corners[2], x, options_.width, width);
+        T best = T(0);
+        for (int64_t i = top; i < bottom; ++i) {
+          for (int64_t j = left; j < right; ++j) {
+            const T value = in[i * width + j];
+            if ((i == top && j == left) || value > best) best = value;
+          }
+        }
+        *out++ = best;
+      }
+    }
+  }
+  MaxRoiPoolOptions options_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const NodeSpec& spec) {
-  const Attributes& attributes = spec.attributes();
-  Options options;
-  options.half_pixel =
-      attributes.String("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  options.is_max = attributes.String("mode", "avg") == "max";
-  options.out_height = attributes.Int("output_height", 1);
-  options.out_width = attributes.Int("output_width", 1);
-  options.sampling_ratio = attributes.Int("sampling_ratio", 0);
-  options.scale = static_cast<double>(attributes.Float("spatial_scale", 1));
-  if (options.out_height < 1 || options.out_width < 1 || options.sampling_ratio < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("output_height ", options.out_height,
-                                                   ", output_width ", options.out_width,
-                                                   ", sampling_ratio ", options.sampling_ratio));
-  }
+  ONWARD_ASSIGN_OR_RETURN(const RoiAlignOptions options, ReadRoiAlignOptions(spec));
   std::unique_ptr<Kernel> made;
   DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
     made = std::make_unique<RoiAlign<typename decltype(tag)::type>>(options);
@@ -193,7 +173,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const NodeSpec& spec) {
   return made;
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxRoiPool(const NodeSpec& spec) {
+  ONWARD_ASSIGN_OR_RETURN(const MaxRoiPoolOptions options, ReadMaxRoiPoolOptions(spec));
+  std::unique_ptr<Kernel> made;
+  DispatchDType(FloatTypes(), spec.input_dtype(0), [&](auto tag) {
+    made = std::make_unique<MaxRoiPool<typename decltype(tag)::type>>(options);
+  });
+  if (made == nullptr) return absl::UnimplementedError("dtype");
+  return made;
+}
+
 constexpr KernelEntry kKernels[] = {
+    {"", "MaxRoiPool", "max_roi_pool_reference", MakeMaxRoiPool},
     {"", "RoiAlign", "roi_align_reference", MakeRoiAlign},
 };
 
