@@ -50,6 +50,7 @@ KernelList RecurrentKernels();
 KernelList ReduceKernels();
 KernelList ResizeKernels();
 KernelList RotaryEmbeddingKernels();
+KernelList RoiAlignKernels();
 KernelList ScatterKernels();
 KernelList SoftmaxKernels();
 KernelList StridedCopyKernels();

@@ -56,6 +56,7 @@ constexpr Family kFamilies[] = {
     cuda::ReduceKernels,
     cuda::ResizeKernels,
     cuda::RotaryEmbeddingKernels,
+    cuda::RoiAlignKernels,
     cuda::ScatterKernels,
     cuda::SoftmaxKernels,
     cuda::StridedCopyKernels,
