@@ -13,6 +13,7 @@ KernelList BatchNormalizationKernels();
 KernelList BinaryKernels();
 KernelList CastKernels();
 KernelList ClipKernels();
+KernelList Col2ImKernels();
 KernelList ConcatKernels();
 KernelList ConstantOfShapeKernels();
 KernelList ConvKernels();

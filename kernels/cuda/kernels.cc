@@ -20,6 +20,7 @@ constexpr Family kFamilies[] = {
     cuda::BinaryKernels,
     cuda::CastKernels,
     cuda::ClipKernels,
+    cuda::Col2ImKernels,
     cuda::ConcatKernels,
     cuda::PointwiseConvKernels,
     cuda::DepthwiseConvKernels,
