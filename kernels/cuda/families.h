@@ -35,6 +35,7 @@ KernelList LossKernels();
 KernelList LrnKernels();
 KernelList MatMulKernels();
 KernelList MaxPoolKernels();  // tried after PoolKernels
+KernelList MaxUnpoolKernels();
 KernelList NormalizationKernels();
 KernelList OneHotKernels();
 KernelList OptimizerSteps();

@@ -41,6 +41,7 @@ constexpr Family kFamilies[] = {
     cuda::LossKernels,
     cuda::LrnKernels,
     cuda::MatMulKernels,
+    cuda::MaxUnpoolKernels,
     cuda::NormalizationKernels,
     cuda::OneHotKernels,
     cuda::OptimizerSteps,
