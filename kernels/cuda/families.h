@@ -21,6 +21,7 @@ KernelList ConvTransposeKernels();
 KernelList ConvWeightGradientKernels();
 KernelList CopyKernels();
 KernelList CumulativeKernels();
+KernelList DeformConvKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DropoutKernels();
 KernelList DynamicQuantizeKernels();

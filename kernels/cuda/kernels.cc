@@ -29,6 +29,7 @@ constexpr Family kFamilies[] = {
     cuda::ConvWeightGradientKernels,
     cuda::CopyKernels,
     cuda::CumulativeKernels,
+    cuda::DeformConvKernels,
     cuda::DropoutKernels,
     cuda::DynamicQuantizeKernels,
     cuda::EyeLikeKernels,
