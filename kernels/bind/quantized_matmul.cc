@@ -55,4 +55,15 @@ absl::Status BindMatMulInteger(BindContext& context) {
   return CheckLineValues(context, 3, "b_zero_point", context.input_dims(1), false);
 }
 
+absl::Status BindQLinearMatMul(BindContext& context) {
+  ONWARD_RETURN_IF_ERROR(BindQuantizedProduct(context, 3));
+  const DimsView a = context.input_dims(0), b = context.input_dims(3);
+  ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 1, "a_scale", a, true));
+  ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 2, "a_zero_point", a, true));
+  ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 4, "b_scale", b, false));
+  ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 5, "b_zero_point", b, false));
+  ONWARD_RETURN_IF_ERROR(CheckOneValue(context, 6, "y_scale"));
+  return CheckOneValue(context, 7, "y_zero_point");
+}
+
 }  // namespace onward::kernels

@@ -28,4 +28,7 @@ absl::Status CheckOneValue(const BindContext& context, int index, const char* na
 // Binds MatMulInteger. Inputs a, b, a_zero_point, b_zero_point.
 absl::Status BindMatMulInteger(BindContext& context);
 
+// Binds QLinearMatMul. Inputs: a, its scale and zero point, the same of b, the same of y.
+absl::Status BindQLinearMatMul(BindContext& context);
+
 }  // namespace onward::kernels

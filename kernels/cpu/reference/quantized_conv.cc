@@ -1,71 +1,27 @@
 // ConvInteger and QLinearConv: the input is shifted by its zero point to 16 bits, so that padding
 // is zero, then multiplied as Conv does it.
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/quantized_conv.h"
+
+#include <utility>
+
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/conv_columns.h"
 #include "kernels/cpu/reference/requantize.h"
 #include "kernels/cpu/reference/tiled_product.h"
-#include "kernels/shapes/conv.h"
 
 namespace onward::kernels::cpu {
 namespace {
 
-struct ConvState {
-  ConvColumns columns;
-  int64_t batch, channels, filters, group;
-};
-
-// Which inputs hold what; -1 for none.
-struct ConvInputs {
-  int w, x_zero, w_zero, bias;
-};
-constexpr ConvInputs kConvInteger = {1, 2, 3, -1};
-constexpr ConvInputs kQLinearConv = {3, 2, 5, 8};
-
-absl::Status CheckScalar(const BindContext& context, int i, const char* name) {
-  if (i < 0 || !context.has_input(i) || NumElements(context.input_dims(i)) == 1)
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has shape ", DimsString(context.input_dims(i)), ", must be a scalar"));
-}
-
-absl::Status CheckPerFilter(const BindContext& context, int i, const char* name, int64_t filters) {
-  if (!context.has_input(i)) return absl::OkStatus();
-  const int64_t count = NumElements(context.input_dims(i));
-  if (count == 1 || count == filters) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " has shape ",
-                                                 DimsString(context.input_dims(i)),
-                                                 ", must have 1 or ", filters, " elements"));
-}
-
-absl::Status BindConv(BindContext& context, const ConvAttributes& attributes,
-                      const ConvInputs& inputs) {
-  const bool has_bias = inputs.bias >= 0 && context.has_input(inputs.bias);
-  const DimsView bias = has_bias ? context.input_dims(inputs.bias) : DimsView();
-  ONWARD_ASSIGN_OR_RETURN(const ConvGeometry g,
-                          ConvDims(attributes, context.input_dims(0), context.input_dims(inputs.w),
-                                   has_bias ? &bias : nullptr));
-  ONWARD_RETURN_IF_ERROR(CheckScalar(context, inputs.x_zero, "x_zero_point"));
-  ONWARD_RETURN_IF_ERROR(CheckPerFilter(context, inputs.w_zero, "w_zero_point", g.filters));
-  context.SetOutput(0, g.output);
-  auto* state = context.NewState<ConvState>();
-  state->columns.axes = context.Keep<WindowAxis>(absl::Span<const WindowAxis>(g.axes));
-  state->columns.kernel_size = g.kernel_size();
-  state->columns.image_size = g.input_size();
-  state->columns.num_positions = g.output_size();
-  state->batch = g.batch;
-  state->channels = g.channels;
-  state->filters = g.filters;
-  state->group = g.group;
+// For the input in 16 bits.
+void AddScratch(BindContext& context) {
   context.SetScratch(NumElements(context.input_dims(0)) * static_cast<int64_t>(sizeof(int16_t)));
-  return absl::OkStatus();
 }
 
 // The sums without bias: store(filter, first output element, count, sums).
 template <typename Store>
-void Convolve(RunContext& context, const ConvInputs& inputs, const Store& store) {
-  const auto& s = context.state<ConvState>();
+void Convolve(RunContext& context, const QuantizedConvInputs& inputs, const Store& store) {
+  const auto& s = context.state<QuantizedConvSizes>();
   const TensorView& x = context.input(0);
   const TensorView& w = context.input(inputs.w);
   const auto x_zero =
@@ -79,9 +35,10 @@ void Convolve(RunContext& context, const ConvInputs& inputs, const Store& store)
     });
   });
   const int64_t filters = s.filters / s.group;
-  const int64_t depth_all = s.channels / s.group * s.columns.kernel_size;
+  const int64_t depth_all = s.channels / s.group * s.kernel_size;
+  const ConvColumns implicit = {s.axes, s.kernel_size, s.image_size, s.positions};
   TiledProduct<uint32_t>(
-      context, s.batch * s.group, filters, s.columns.num_positions, depth_all,
+      context, s.batch * s.group, filters, s.positions, depth_all,
       [&](int64_t batch, int64_t row, int64_t rows, int64_t p, int64_t depth, uint32_t* to) {
         for (int64_t i = 0; i < rows; ++i, to += kTileDepth) {
           const int64_t filter = batch % s.group * filters + row + i;
@@ -89,12 +46,12 @@ void Convolve(RunContext& context, const ConvInputs& inputs, const Store& store)
         }
       },
       [&](int64_t batch, int64_t p, int64_t depth, int64_t column, int64_t columns, uint32_t* to) {
-        const int16_t* image = shifted + batch * (s.channels / s.group) * s.columns.image_size;
-        PackConvColumns(s.columns, image, p, depth, column, columns, to);
+        const int16_t* image = shifted + batch * (s.channels / s.group) * s.image_size;
+        PackConvColumns(implicit, image, p, depth, column, columns, to);
       },
       [&](int64_t batch, int64_t row, int64_t column, int64_t columns, const uint32_t* sums) {
-        store(batch % s.group * filters + row,
-              (batch * filters + row) * s.columns.num_positions + column, columns, sums);
+        store(batch % s.group * filters + row, (batch * filters + row) * s.positions + column,
+              columns, sums);
       });
 }
 
@@ -102,13 +59,16 @@ class ConvInteger : public Kernel {
  public:
   explicit ConvInteger(ConvAttributes attributes) : attributes_(std::move(attributes)) {}
   absl::Status Bind(BindContext& context) const override {
-    return BindConv(context, attributes_, kConvInteger);
+    ONWARD_RETURN_IF_ERROR(BindConvInteger(context, attributes_));
+    AddScratch(context);
+    return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     int32_t* y = context.out<int32_t>(0);
-    Convolve(context, kConvInteger, [&](int64_t, int64_t to, int64_t count, const uint32_t* sums) {
-      for (int64_t j = 0; j < count; ++j) y[to + j] = static_cast<int32_t>(sums[j]);
-    });
+    Convolve(context, kConvIntegerInputs,
+             [&](int64_t, int64_t to, int64_t count, const uint32_t* sums) {
+               for (int64_t j = 0; j < count; ++j) y[to + j] = static_cast<int32_t>(sums[j]);
+             });
     return absl::OkStatus();
   }
 
@@ -120,19 +80,16 @@ class QLinearConv : public Kernel {
  public:
   explicit QLinearConv(ConvAttributes attributes) : attributes_(std::move(attributes)) {}
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindConv(context, attributes_, kQLinearConv));
-    ONWARD_RETURN_IF_ERROR(CheckScalar(context, 1, "x_scale"));
-    ONWARD_RETURN_IF_ERROR(
-        CheckPerFilter(context, 4, "w_scale", context.input_dims(kQLinearConv.w)[0]));
-    ONWARD_RETURN_IF_ERROR(CheckScalar(context, 6, "y_scale"));
-    return CheckScalar(context, 7, "y_zero_point");
+    ONWARD_RETURN_IF_ERROR(BindQLinearConv(context, attributes_));
+    AddScratch(context);
+    return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     const float x_scale = *context.in<float>(1), y_scale = *context.in<float>(6);
     const LineValues<float> w_scales(context.input(4));
     const int32_t* bias = context.has_input(8) ? context.in<int32_t>(8) : nullptr;
     const Requantizer to_output(context.output(0), context.input(7));
-    Convolve(context, kQLinearConv,
+    Convolve(context, kQLinearConvInputs,
              [&](int64_t filter, int64_t to, int64_t count, const uint32_t* sums) {
                const float scale = x_scale * w_scales[filter] / y_scale;
                const uint32_t offset = bias == nullptr ? 0 : static_cast<uint32_t>(bias[filter]);
@@ -148,7 +105,8 @@ class QLinearConv : public Kernel {
 
 template <typename ConvKernel>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeQuantizedConv(const NodeSpec& spec) {
-  const int w = std::is_same_v<ConvKernel, QLinearConv> ? kQLinearConv.w : kConvInteger.w;
+  const int w =
+      std::is_same_v<ConvKernel, QLinearConv> ? kQLinearConvInputs.w : kConvIntegerInputs.w;
   for (int i : {0, w}) {
     const DType dtype = spec.input_dtype(i);
     if (dtype != DType::kInt8 && dtype != DType::kUint8) return NoLoopFor(dtype);

@@ -75,17 +75,7 @@ class QLinearMatMul : public Kernel {
  public:
   explicit QLinearMatMul(bool integers) : integers_(integers) {}
 
-  absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindQuantizedProduct(context, 3));
-    const DimsView a = context.input_dims(0), b = context.input_dims(3);
-    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 1, "a_scale", a, true));
-    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 2, "a_zero_point", a, true));
-    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 4, "b_scale", b, false));
-    ONWARD_RETURN_IF_ERROR(CheckLineValues(context, 5, "b_zero_point", b, false));
-    ONWARD_RETURN_IF_ERROR(CheckOneValue(context, 6, "y_scale"));
-    return CheckOneValue(context, 7, "y_zero_point");
-  }
-
+  absl::Status Bind(BindContext& context) const override { return BindQLinearMatMul(context); }
   absl::Status Run(RunContext& context) const override {
     if (integers_) {
       RunProduct<uint32_t>(context);

@@ -1,11 +1,11 @@
 // Pieces of the products of quantized tensors.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
 #include "graph/base/checked.h"
+#include "kernels/bind/requantized.h"
 #include "onward/dtype.h"
 #include "onward/kernel.h"
 #include "onward/tensor.h"
@@ -83,12 +83,7 @@ class Requantizer {
     DispatchDType(QuantizedTypes(), out_.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>) {
-        const double value = std::nearbyint(scaled) + zero_;
-        constexpr double kLow = std::numeric_limits<T>::min(),
-                         kHigh = std::numeric_limits<T>::max();
-        out_.as<T>()[index] = static_cast<T>(!(value > kLow) ? kLow
-                                             : value > kHigh ? kHigh
-                                                             : value);
+        out_.as<T>()[index] = Requantized(scaled, static_cast<T>(zero_));
       } else {
         out_.as<T>()[index] = T(static_cast<float>(scaled + zero_));
       }
