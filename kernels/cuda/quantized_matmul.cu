@@ -1,8 +1,7 @@
-// MatMulInteger: sums of products of bytes without their zero points, in 32 bits that wrap.
-#include <utility>
-
+// MatMulInteger and QLinearMatMul of bytes: sums of products without their zero points, in 32 bits
+// that wrap.
 #include "kernels/bind/quantized_matmul.h"
-#include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/byte_tiles.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace onward::kernels::cuda {
@@ -18,32 +17,37 @@ struct ProductBox {
           b_strides[kMostBatchAxes] = {};
 };
 
-// A value for all lines, or one for each: of all batches or of each batch again.
-template <typename T>
-struct ZeroPoints {
-  const T* values;  // null: they are 0
-  int64_t count;
-
-  __device__ int At(int64_t line) const { return values == nullptr ? 0 : values[line % count]; }
-};
-
 template <typename A, typename B>
 struct ByteOperands {
   const A* a;
   const B* b;
-  ZeroPoints<A> a_zeros;
-  ZeroPoints<B> b_zeros;
-  int32_t* y;
+  PerLine<A> a_zeros;
+  PerLine<B> b_zeros;
 };
 
-constexpr int kTile = 64, kDepth = 16, kSide = 16;  // threads of a block: kSide x kSide
-constexpr int kOwn = kTile / kSide;                 // rows and columns of a thread
+// What becomes of a sum: element `at` of the output, of these lines of all of A's rows and B's
+// columns.
+struct StoreSum {
+  int32_t* y;
 
-// Block (x, y, z): columns from x * kTile on, rows from y * kTile on, batch z. Each thread has
-// every kSide-th row and column of the tile.
-template <typename A, typename B>
-__global__ void MultiplyBytes(ByteOperands<A, B> o, ProductBox box) {
-  __shared__ int a_tile[kDepth][kTile], b_tile[kDepth][kTile];
+  __device__ void operator()(int64_t, int64_t, int64_t at, uint32_t sum) const {
+    y[at] = static_cast<int32_t>(sum);
+  }
+};
+
+template <typename S>
+struct StoreCode {
+  PerLine<S> a_scales, b_scales;
+  CodeOutput<S> output;
+
+  __device__ void operator()(int64_t a_line, int64_t b_line, int64_t at, uint32_t sum) const {
+    output.Store(at, sum, a_scales.At(a_line) * b_scales.At(b_line));
+  }
+};
+
+// The blocks of batch z.
+template <typename A, typename B, typename Store>
+__global__ void MultiplyBytes(ByteOperands<A, B> o, Store store, ProductBox box) {
   int64_t a_begin = 0, b_begin = 0, rest = blockIdx.z;
   for (int axis = 0; axis < box.batch_axes; ++axis) {
     const int64_t above = rest / box.batch[axis], at = rest - above * box.batch[axis];
@@ -51,84 +55,61 @@ __global__ void MultiplyBytes(ByteOperands<A, B> o, ProductBox box) {
     b_begin += at * box.b_strides[axis];
     rest = above;
   }
-  const int64_t a_line = a_begin / box.k, b_line = b_begin / box.k;
-  const int64_t row = static_cast<int64_t>(blockIdx.y) * kTile;
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * kTile;
-  const int thread = static_cast<int>(threadIdx.y * kSide + threadIdx.x);
-  uint32_t sums[kOwn][kOwn] = {};
-  for (int64_t p = 0; p < box.k; p += kDepth) {
-    for (int i = thread; i < kTile * kDepth; i += kSide * kSide) {
-      const int line = i / kDepth, depth = i % kDepth;  // neighbours of A lie along k
-      const bool in_a = row + line < box.m && p + depth < box.k;
-      a_tile[depth][line] =
-          in_a ? o.a[a_begin + (row + line) * box.k + p + depth] - o.a_zeros.At(a_line + row + line)
-               : 0;
-      const int b_depth = i / kTile, b_column = i % kTile;
-      const bool in_b = column + b_column < box.n && p + b_depth < box.k;
-      b_tile[b_depth][b_column] = in_b ? o.b[b_begin + (p + b_depth) * box.n + column + b_column] -
-                                             o.b_zeros.At(b_line + column + b_column)
-                                       : 0;
-    }
-    __syncthreads();
-    for (int depth = 0; depth < kDepth; ++depth) {
-      for (int i = 0; i < kOwn; ++i) {
-        for (int j = 0; j < kOwn; ++j) {
-          sums[i][j] +=
-              static_cast<uint32_t>(a_tile[depth][threadIdx.y + static_cast<unsigned>(i) * kSide] *
-                                    b_tile[depth][threadIdx.x + static_cast<unsigned>(j) * kSide]);
-        }
-      }
-    }
-    __syncthreads();
-  }
-  for (int i = 0; i < kOwn; ++i) {
-    for (int j = 0; j < kOwn; ++j) {
-      const int64_t r = row + threadIdx.y + static_cast<int64_t>(i) * kSide;
-      const int64_t c = column + threadIdx.x + static_cast<int64_t>(j) * kSide;
-      if (r < box.m && c < box.n)
-        o.y[(blockIdx.z * box.m + r) * box.n + c] = static_cast<int32_t>(sums[i][j]);
-    }
-  }
-}
-
-template <typename T>
-ZeroPoints<T> ZeroPointsOf(const RunContext& context, int input) {
-  if (!context.has_input(input)) return {nullptr, 1};
-  return {context.in<T>(input), context.input(input).num_elements()};
+  const int64_t a_line = box.k == 0 ? 0 : a_begin / box.k;
+  const int64_t b_line = box.k == 0 ? 0 : b_begin / box.k;
+  MultiplyTile(
+      box.m, box.n, box.k,
+      [&](int64_t row, int64_t p) {
+        return o.a[a_begin + row * box.k + p] - o.a_zeros.At(a_line + row);
+      },
+      [&](int64_t p, int64_t column) {
+        return o.b[b_begin + p * box.n + column] - o.b_zeros.At(b_line + column);
+      },
+      [&](int64_t row, int64_t column, uint32_t sum) {
+        store(a_line + row, b_line + column, (blockIdx.z * box.m + row) * box.n + column, sum);
+      });
 }
 
 using LaunchProduct = absl::Status (*)(const RunContext& context, const ProductBox& box,
                                        dim3 blocks);
 
 template <typename A, typename B>
-absl::Status LaunchMultiply(const RunContext& context, const ProductBox& box, dim3 blocks) {
-  const ByteOperands<A, B> operands = {context.in<A>(0), context.in<B>(1),
-                                       ZeroPointsOf<A>(context, 2), ZeroPointsOf<B>(context, 3),
-                                       context.out<int32_t>(0)};
-  return Launch(MultiplyBytes<A, B>, blocks, dim3(kSide, kSide), 0, StreamOf(context), operands,
-                box);
+absl::Status LaunchSums(const RunContext& context, const ProductBox& box, dim3 blocks) {
+  const ByteOperands<A, B> operands = {context.in<A>(0), context.in<B>(1), PerLineOf<A>(context, 2),
+                                       PerLineOf<B>(context, 3)};
+  return Launch(MultiplyBytes<A, B, StoreSum>, blocks, dim3(kSide, kSide), 0, StreamOf(context),
+                operands, StoreSum{context.out<int32_t>(0)}, box);
 }
 
-class MatMulInteger : public Kernel {
+template <typename A, typename B, typename S>
+absl::Status LaunchCodes(const RunContext& context, const ProductBox& box, dim3 blocks) {
+  const ByteOperands<A, B> operands = {context.in<A>(0), context.in<B>(3), PerLineOf<A>(context, 2),
+                                       PerLineOf<B>(context, 5)};
+  const StoreCode<S> store = {PerLineOf<S>(context, 1),
+                              PerLineOf<S>(context, 4),
+                              {context.in<S>(6), context.input(7).data, context.output(0).data,
+                               context.output(0).dtype == DType::kInt8}};
+  return Launch(MultiplyBytes<A, B, StoreCode<S>>, blocks, dim3(kSide, kSide), 0, StreamOf(context),
+                operands, store, box);
+}
+
+class ByteProduct : public Kernel {
  public:
-  explicit MatMulInteger(LaunchProduct launch) : launch_(launch) {}
+  ByteProduct(absl::Status (*bind)(BindContext&), LaunchProduct launch)
+      : bind_(bind), launch_(launch) {}
   absl::Status Bind(BindContext& context) const override {
-    ONWARD_RETURN_IF_ERROR(BindMatMulInteger(context));
+    ONWARD_RETURN_IF_ERROR(bind_(context));
     const auto& product = *static_cast<const QuantizedProduct*>(context.state());
     constexpr int64_t kMostBlocks = 65535;  // along y and z
     if (product.batch.size() > kMostBatchAxes || product.batches > kMostBlocks ||
         product.m > kMostBlocks * kTile)
       return absl::UnimplementedError(
-          "more batches or rows than the device's MatMulInteger takes; use --provider cpu");
+          "more batches or rows than the device's product of bytes takes; use --provider cpu");
     return absl::OkStatus();
   }
   absl::Status Run(RunContext& context) const override {
     const auto& product = context.state<QuantizedProduct>();
-    const TensorView& y = context.output(0);
-    if (y.num_elements() == 0) return absl::OkStatus();
-    if (product.k == 0)
-      return ToStatus(
-          cudaMemsetAsync(y.data, 0, static_cast<size_t>(y.byte_size()), StreamOf(context)));
+    if (context.output(0).num_elements() == 0) return absl::OkStatus();
     ProductBox box;
     box.m = product.m;
     box.n = product.n;
@@ -140,30 +121,46 @@ class MatMulInteger : public Kernel {
       box.a_strides[i] = product.a_strides[axis];
       box.b_strides[i] = product.b_strides[axis];
     }
-    const auto tiles = [](int64_t lines) {
-      return static_cast<unsigned>((lines + kTile - 1) / kTile);
-    };
     return launch_(context, box,
-                   dim3(tiles(box.n), tiles(box.m), static_cast<unsigned>(product.batches)));
+                   dim3(Tiles(box.n), Tiles(box.m), static_cast<unsigned>(product.batches)));
   }
 
  private:
+  absl::Status (*bind_)(BindContext&);
   LaunchProduct launch_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulInteger(const NodeSpec& spec) {
-  const auto is_byte = [](DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; };
-  const DType a = spec.input_dtype(0), b = spec.input_dtype(1);
-  if (!is_byte(a)) return NoLoopFor(a);
-  if (!is_byte(b)) return NoLoopFor(b);
-  const bool signed_a = a == DType::kInt8, signed_b = b == DType::kInt8;
-  return std::make_unique<MatMulInteger>(
-      signed_a ? (signed_b ? LaunchMultiply<int8_t, int8_t> : LaunchMultiply<int8_t, uint8_t>)
-               : (signed_b ? LaunchMultiply<uint8_t, int8_t> : LaunchMultiply<uint8_t, uint8_t>));
+  LaunchProduct launch = nullptr;
+  ONWARD_RETURN_IF_ERROR(
+      DispatchBytes(spec.input_dtype(0), spec.input_dtype(1), [&](auto a, auto b) {
+        launch = LaunchSums<typename decltype(a)::type, typename decltype(b)::type>;
+      }));
+  return std::make_unique<ByteProduct>(BindMatMulInteger, launch);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeQLinearMatMul(const NodeSpec& spec) {
+  const DType y = spec.input_dtype(7), scale = spec.input_dtype(1);
+  if (y != DType::kInt8 && y != DType::kUint8) return NoLoopFor(y);
+  for (const int i : {4, 6}) {
+    if (spec.input_dtype(i) != scale) return absl::UnimplementedError("scales of several dtypes");
+  }
+  LaunchProduct launch = nullptr;
+  ONWARD_RETURN_IF_ERROR(
+      DispatchBytes(spec.input_dtype(0), spec.input_dtype(3), [&](auto a, auto b) {
+        DispatchDType(TypeList<float, Float16, BFloat16>(), scale, [&](auto tag) {
+          launch = LaunchCodes<typename decltype(a)::type, typename decltype(b)::type,
+                               typename decltype(tag)::type>;
+        });
+      }));
+  if (launch == nullptr) return NoLoopFor(scale);
+  return std::make_unique<ByteProduct>(BindQLinearMatMul, launch);
 }
 
 constexpr KernelEntry kKernels[] = {
-    {"", "MatMulInteger", "matmul_integer_cuda", MakeMatMulInteger}};
+    {"", "MatMulInteger", "matmul_integer_cuda", MakeMatMulInteger},
+    {"", "QLinearMatMul", "qlinear_matmul_cuda", MakeQLinearMatMul},
+};
 
 }  // namespace
 

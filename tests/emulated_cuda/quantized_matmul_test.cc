@@ -1,4 +1,5 @@
-// MatMulInteger on the device, and DynamicQuantizeLinear in its parts.
+// MatMulInteger and QLinearMatMul on the device, and DynamicQuantizeLinear in its parts.
+#include "tests/emulated_cuda/case_draw.h"
 #include "tests/emulated_cuda/compared_operator.h"
 
 namespace onward::emulated_cuda {
@@ -43,6 +44,45 @@ TEST(EmulatedMatMulInteger, IsTheCpus) {
         ExpectAsCpu(absl::StrCat("(", TextOf({DType::kInt32, one.y}), " y) { y = MatMulInteger (",
                                  names, ") }"),
                     inputs, 0);
+      }
+    }
+  }
+}
+
+struct CodesCase {
+  Dims a, b, y;
+  Dims a_line, b_line;  // of scales and zero points
+};
+
+TEST(EmulatedQLinearMatMul, IsTheCpus) {
+  const CodesCase cases[] = {
+      {{3, 5}, {5, 4}, {3, 4}, {}, {}},
+      {{70, 33}, {33, 65}, {70, 65}, {70}, {65}},
+      {{2, 3, 17, 20}, {3, 20, 9}, {2, 3, 17, 9}, {}, {9}},
+      {{20}, {20, 9}, {9}, {}, {}},
+      {{4, 0}, {0, 3}, {4, 3}, {}, {}},
+      {{0, 4}, {4, 3}, {0, 3}, {}, {}},
+  };
+  uint32_t seed = 0;
+  for (const CodesCase& one : cases) {
+    for (const DType a : {DType::kInt8, DType::kUint8}) {
+      for (const DType b : {DType::kInt8, DType::kUint8}) {
+        for (const DType scale : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+          CaseDraw draw(++seed);
+          SCOPED_TRACE(absl::StrCat("seed ", seed));
+          const DType y = draw.From(0, 1) == 0 ? DType::kInt8 : DType::kUint8;
+          const std::vector<Tensor> inputs = {Bytes(a, one.a, seed),
+                                              draw.Floats(scale, one.a_line, 0.01, 0.1),
+                                              Bytes(a, one.a_line, seed + 1),
+                                              Bytes(b, one.b, seed + 2),
+                                              draw.Floats(scale, one.b_line, 0.01, 0.1),
+                                              Bytes(b, one.b_line, seed + 3),
+                                              draw.Floats(scale, {}, 0.5, 4),
+                                              Bytes(y, {}, seed + 4)};
+          ExpectAsCpu(absl::StrCat("(", TextOf({y, one.y}),
+                                   " y) { y = QLinearMatMul (a, b, c, d, e, f, g, h) }"),
+                      inputs, 0);
+        }
       }
     }
   }
