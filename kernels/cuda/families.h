@@ -46,6 +46,7 @@ KernelList PoolGradientKernels();
 KernelList PoolKernels();
 KernelList PowKernels();
 KernelList QuantizeKernels();
+KernelList QuantizedConvKernels();
 KernelList QuantizedMatMulKernels();
 KernelList RandomKernels();
 KernelList RangeKernels();

@@ -52,6 +52,7 @@ constexpr Family kFamilies[] = {
     cuda::MaxPoolKernels,
     cuda::PowKernels,
     cuda::QuantizeKernels,
+    cuda::QuantizedConvKernels,
     cuda::QuantizedMatMulKernels,
     cuda::RandomKernels,
     cuda::RangeKernels,
