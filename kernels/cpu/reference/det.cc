@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDet(const NodeSpec& spec) {
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = RunDet<typename decltype(tag)::type>; });
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<SquareMatrices>(loop, SquareMatrices::Gives::kElement, 1);
+  return std::make_unique<SquareMatrices>(loop, MatrixGives::kElement, 1);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeInverse(const NodeSpec& spec) {
   DispatchDType(FloatTypes(), spec.input_dtype(0),
                 [&](auto tag) { loop = InvertOne<typename decltype(tag)::type>; });
   if (loop == nullptr) return NoLoopFor(spec.input_dtype(0));
-  return std::make_unique<SquareMatrices>(loop, SquareMatrices::Gives::kMatrix, 2);
+  return std::make_unique<SquareMatrices>(loop, MatrixGives::kMatrix, 2);
 }
 
 constexpr KernelEntry kKernels[] = {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "kernels/bind/square_matrices.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 
@@ -14,22 +14,14 @@ using MatrixLoop = void (*)(const void* in, void* out, int64_t index, int64_t n,
 
 class SquareMatrices : public Kernel {
  public:
-  // An output matrix for each input matrix, or one element.
-  enum class Gives : uint8_t { kMatrix, kElement };
-
-  SquareMatrices(MatrixLoop loop, Gives gives, int64_t work_matrices)
+  SquareMatrices(MatrixLoop loop, MatrixGives gives, int64_t work_matrices)
       : loop_(loop), gives_(gives), work_matrices_(work_matrices) {}
 
   absl::Status Bind(BindContext& context) const override {
-    const DimsView dims = context.input_dims(0);
-    const size_t rank = dims.size();
-    if (rank < 2 || dims[rank - 1] != dims[rank - 2]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input has shape ", DimsString(dims), ", must be square matrices"));
-    }
-    context.SetOutput(0, gives_ == Gives::kMatrix ? dims : dims.first(rank - 2));
-    context.SetScratch(work_matrices_ * dims[rank - 1] * dims[rank - 1] *
-                       static_cast<int64_t>(sizeof(double)) * context.num_workers());
+    ONWARD_RETURN_IF_ERROR(BindSquareMatrices(context, gives_));
+    const int64_t n = context.input_dims(0).back();
+    context.SetScratch(work_matrices_ * n * n * static_cast<int64_t>(sizeof(double)) *
+                       context.num_workers());
     return absl::OkStatus();
   }
 
@@ -48,7 +40,7 @@ class SquareMatrices : public Kernel {
 
  private:
   MatrixLoop loop_;
-  Gives gives_;
+  MatrixGives gives_;
   int64_t work_matrices_;
 };
 
