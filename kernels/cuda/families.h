@@ -23,6 +23,7 @@ KernelList CopyKernels();
 KernelList CumulativeKernels();
 KernelList DeformConvKernels();
 KernelList DepthwiseConvKernels();  // tried before ConvKernels
+KernelList DetKernels();
 KernelList DropoutKernels();
 KernelList DynamicQuantizeKernels();
 KernelList EyeLikeKernels();

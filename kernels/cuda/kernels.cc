@@ -30,6 +30,7 @@ constexpr Family kFamilies[] = {
     cuda::CopyKernels,
     cuda::CumulativeKernels,
     cuda::DeformConvKernels,
+    cuda::DetKernels,
     cuda::DropoutKernels,
     cuda::DynamicQuantizeKernels,
     cuda::EyeLikeKernels,
