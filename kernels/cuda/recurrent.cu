@@ -1,6 +1,6 @@
-// GRU and LSTM with the default activations. One product projects X for all steps and directions; a
-// step multiplies the states of all directions by R in one product and applies the gates in one
-// kernel. A GRU that resets before it multiplies takes two of each.
+// RNN, GRU and LSTM with the default activations, an RNN with Relu too. One product projects X for
+// all steps and directions; a step multiplies the states of all directions by R in one product and
+// applies the gates in one kernel. A GRU that resets before it multiplies takes two of each.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -31,7 +31,8 @@ struct Step {
   int64_t candidate_row;  // elements from row to row
   T* h;                   // [direction][batch][hidden], as the next two: what the products read
   T* reset;
-  // The state that is added up from step to step, not rounded: h of a GRU, c of an LSTM.
+  // The state that is added up from step to step, not rounded: h of a GRU, c of an LSTM; an RNN has
+  // none.
   ComputeType<T>* carried;
   T *y, *y_h, *y_c;  // null where they are not written
 };
@@ -95,7 +96,7 @@ __device__ inline void StoreHidden(const Step<T>& s, const Unit& u, ComputeType<
   StoreState(s, u, h, s.y_h);
 }
 
-// `carried`: initial_h of a GRU, initial_c of an LSTM. Null ones are 0.
+// `carried`: initial_c of an LSTM, initial_h of others. Null ones are 0.
 template <typename T>
 __global__ void LoadStates(Step<T> s, const T* h, const T* carried) {
   ForEachUnit(s, [&](const Unit& u) {
@@ -108,6 +109,11 @@ __global__ void LoadStates(Step<T> s, const T* h, const T* carried) {
     StoreState(s, u, first, s.y_h);
     StoreState(s, u, second, s.y_c);
   });
+}
+
+template <typename F, typename T>
+__global__ void RnnCell(Step<T> s) {
+  ForEachUnit(s, [&](const Unit& u) { StoreHidden(s, u, F()(GateSum<1>(s, u, 0))); });
 }
 
 // Gates: i, o, f, c.
@@ -204,7 +210,7 @@ class Recurrent : public Kernel {
     Step<T> step = FirstStep(context, state);
     if (state.g.steps > 0) ONWARD_RETURN_IF_ERROR(Project(context, state));
     SetFinalOutputs(context, state.g.steps == 0, step);
-    const int carried = a_.op == RecurrentOp::kGru ? 5 : 6;
+    const int carried = a_.op == RecurrentOp::kLstm ? 6 : 5;
     ONWARD_RETURN_IF_ERROR(LaunchUnits(context, LoadStates<T>, step, Optional(context, 5),
                                        Optional(context, carried)));
     for (int64_t i = 0; i < state.g.steps; ++i) {
@@ -312,6 +318,12 @@ class Recurrent : public Kernel {
     const T* r = context.in<T>(2);
     ONWARD_RETURN_IF_ERROR(
         RunProduct(context, s.recurrence, step.h, r, reinterpret_cast<T*>(scratch + s.recurrent)));
+    if (a_.op == RecurrentOp::kRnn) {
+      return LaunchUnits(context,
+                         a_.activations[0].kind == GateFunction::kRelu ? RnnCell<functors::Relu, T>
+                                                                       : RnnCell<functors::Tanh, T>,
+                         step);
+    }
     if (a_.op == RecurrentOp::kLstm) return LaunchUnits(context, LstmCell<T>, step);
     if (!resets_first_) return LaunchUnits(context, GruCell<true, T>, step);
     ONWARD_RETURN_IF_ERROR(LaunchUnits(context, GruReset<T>, step));
@@ -338,7 +350,13 @@ class Recurrent : public Kernel {
   bool resets_first_;  // a GRU whose reset state is multiplied by R
 };
 
-bool HasDefaultActivations(const RecurrentAttributes& a) {
+bool TakesActivations(const RecurrentAttributes& a) {
+  if (a.op == RecurrentOp::kRnn) {
+    const GateFunction first = a.activations[0].kind;
+    for (const RecurrentActivation& activation : a.activations)
+      if (activation.kind != first) return false;
+    return first == GateFunction::kTanh || first == GateFunction::kRelu;
+  }
   for (size_t i = 0; i < a.activations.size(); ++i) {
     const bool is_gate = i % static_cast<size_t>(a.functions()) == 0;
     if (a.activations[i].kind != (is_gate ? GateFunction::kSigmoid : GateFunction::kTanh))
@@ -351,7 +369,7 @@ template <RecurrentOp kOp>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(const RecurrentAttributes attributes,
                           RecurrentAttributes::Parse(spec, kOp));
-  if (!HasDefaultActivations(attributes))
+  if (!TakesActivations(attributes))
     return absl::UnimplementedError("only the default activations");
   if (attributes.clip != std::numeric_limits<float>::infinity())
     return absl::UnimplementedError("clip is set");
@@ -370,6 +388,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRecurrent(const NodeSpec& spec) {
 constexpr KernelEntry kKernels[] = {
     {"", "GRU", "gru_cuda", MakeRecurrent<RecurrentOp::kGru>},
     {"", "LSTM", "lstm_cuda", MakeRecurrent<RecurrentOp::kLstm>},
+    {"", "RNN", "rnn_cuda", MakeRecurrent<RecurrentOp::kRnn>},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// LSTM and GRU of every float, in all directions and layouts, with and without what is optional.
+// LSTM, GRU and RNN of every float, in all directions and layouts, with and without what is
+// optional.
 #include "tests/emulated_cuda/compared_operator.h"
 
 namespace onward::emulated_cuda {
@@ -38,7 +39,8 @@ struct NodeGraph {
 
 NodeGraph GraphOf(const Case& one) {
   const bool is_lstm = one.op == "LSTM";
-  const int64_t directions = one.direction == "bidirectional" ? 2 : 1, gates = is_lstm ? 4 : 3;
+  const int64_t directions = one.direction == "bidirectional" ? 2 : 1;
+  const int64_t gates = is_lstm ? 4 : one.op == "GRU" ? 3 : 1;
   const int64_t width = gates * one.hidden;
   const Dims x = one.batch_first ? Dims{one.batch, one.steps, one.input}
                                  : Dims{one.steps, one.batch, one.input};
@@ -85,6 +87,7 @@ void ExpectCaseAsCpu(const Case& one) {
 
 std::vector<Case> EveryOp() {
   return {{.op = "LSTM"},
+          {.op = "RNN"},
           {.op = "GRU", .attributes = ", linear_before_reset = 0"},
           {.op = "GRU", .attributes = ", linear_before_reset = 1"}};
 }
@@ -119,7 +122,7 @@ TEST(EmulatedRecurrent, OmittedOutputsAreTheCpus) {
       {"y"}, {"", "y_h"}, {"y", "", "y_c"}, {"", "", "y_c"}};
   for (Case one : EveryOp()) {
     for (const auto& names : outputs) {
-      if (one.op == "GRU" && names.size() > 2) continue;
+      if (one.op != "LSTM" && names.size() > 2) continue;
       one.outputs = names;
       one.direction = "bidirectional";
       ExpectCaseAsCpu(one);
@@ -151,6 +154,15 @@ TEST(EmulatedRecurrent, LongSequencesAreTheCpus) {
     one.steps = 50;
     one.direction = "bidirectional";
     ExpectCaseAsCpu(one);
+  }
+}
+
+TEST(EmulatedRecurrent, AnRnnMayHaveRelu) {
+  for (const DType dtype : kFloats) {
+    ExpectCaseAsCpu({.op = "RNN",
+                     .dtype = dtype,
+                     .direction = "bidirectional",
+                     .attributes = ", activations = [\"Relu\", \"Relu\"]"});
   }
 }
 
@@ -227,6 +239,11 @@ TEST(EmulatedRecurrent, SaysWhatItRefuses) {
     EXPECT_NE(RefusalOf(graph.text, graph.inputs).find(reason), std::string::npos)
         << RefusalOf(graph.text, graph.inputs);
   }
+  const NodeGraph mixed = GraphOf({.op = "RNN",
+                                   .direction = "bidirectional",
+                                   .attributes = ", activations = [\"Relu\", \"Tanh\"]"});
+  EXPECT_NE(RefusalOf(mixed.text, mixed.inputs).find("only the default activations"),
+            std::string::npos);
   const std::vector<Tensor> inputs = {Small(DType::kFloat32, {4, 3, 5}, 1),
                                       Small(DType::kFloat32, {1, 24, 5}, 2),
                                       Small(DType::kFloat32, {1, 24, 6}, 3)};
