@@ -4,7 +4,6 @@
 #include "kernels/cuda/families.h"
 
 namespace onward::kernels {
-
 namespace {
 
 using Family = cuda::KernelList (*)();
