@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+#include <utility>
+
 #include "kernels/bind/requantized.h"
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/kernel_list.h"
@@ -86,13 +88,16 @@ __device__ void MultiplyTile(int64_t m, int64_t n, int64_t k, const LoadA& load_
     }
     __syncthreads();
   }
-  for (int i = 0; i < kOwn; ++i) {
-    for (int j = 0; j < kOwn; ++j) {
-      const int64_t r = row + threadIdx.y + static_cast<int64_t>(i) * kSide;
-      const int64_t c = column + threadIdx.x + static_cast<int64_t>(j) * kSide;
-      if (r < m && c < n) store(r, c, sums[i][j]);
-    }
+  // Without a loop, whose index would put the sums into memory.
+  [&]<int... kOf>(std::integer_sequence<int, kOf...>) {
+    const auto store_own = [&](int64_t r, int64_t c, uint32_t sum) {
+      if (r < m && c < n) store(r, c, sum);
+    };
+    (store_own(row + threadIdx.y + int64_t{kOf / kOwn} * kSide,
+               column + threadIdx.x + int64_t{kOf % kOwn} * kSide, sums[kOf / kOwn][kOf % kOwn]),
+     ...);
   }
+  (std::make_integer_sequence<int, kOwn * kOwn>());
 }
 
 // Calls f with the tags of the operands' types; NoLoopFor those that are not bytes.

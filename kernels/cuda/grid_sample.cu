@@ -155,28 +155,26 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGridSample(const NodeSpec& spec) {
 
 struct AffinePlan {
   int64_t points, count;  // of an image, of all
-  int axes;
-  int64_t sizes[kAxes];  // the last axis first
+  int64_t sizes[kAxes];   // the last axis first
   bool align_corners;
 };
 
-template <typename T>
+template <typename T, int kRank>
 __global__ void AffineLoop(const T* theta, T* grid, AffinePlan plan) {
-  const int axes = plan.axes;
   for (int64_t p = GlobalIndex(); p < plan.count; p += GlobalSize()) {
     const int64_t image = Quotient(p, plan.points);
     int64_t rest = p - image * plan.points;
-    double at[kAxes];
-    for (int a = 0; a < axes; ++a) {
+    double at[kRank];
+    for (int a = 0; a < kRank; ++a) {
       const int64_t above = Quotient(rest, plan.sizes[a]);
       at[a] = AffineCoordinate(plan.align_corners, rest - above * plan.sizes[a], plan.sizes[a]);
       rest = above;
     }
-    for (int r = 0; r < axes; ++r) {
-      const T* row = theta + (image * axes + r) * (axes + 1);
-      double sum = static_cast<double>(Load(row[axes]));
-      for (int a = 0; a < axes; ++a) sum += static_cast<double>(Load(row[a])) * at[a];
-      grid[p * axes + r] = Rounded<T>(static_cast<ComputeType<T>>(sum));
+    for (int r = 0; r < kRank; ++r) {
+      const T* row = theta + (image * kRank + r) * (kRank + 1);
+      double sum = static_cast<double>(Load(row[kRank]));
+      for (int a = 0; a < kRank; ++a) sum += static_cast<double>(Load(row[a])) * at[a];
+      grid[p * kRank + r] = Rounded<T>(static_cast<ComputeType<T>>(sum));
     }
   }
 }
@@ -185,8 +183,10 @@ using LaunchPoints = absl::Status (*)(const RunContext& context, const AffinePla
 
 template <typename T>
 absl::Status LaunchAffine(const RunContext& context, const AffinePlan& plan) {
-  return Launch(AffineLoop<T>, Blocks(plan.count), kThreads, 0, StreamOf(context), context.in<T>(0),
-                context.out<T>(0), plan);
+  using Loop = void (*)(const T* theta, T* grid, AffinePlan plan);
+  constexpr Loop kLoops[] = {AffineLoop<T, 1>, AffineLoop<T, 2>, AffineLoop<T, 3>};
+  return Launch(kLoops[context.output(0).rank() - 3], Blocks(plan.count), kThreads, 0,
+                StreamOf(context), context.in<T>(0), context.out<T>(0), plan);
 }
 
 class AffineGrid : public Kernel {
@@ -202,11 +202,11 @@ class AffineGrid : public Kernel {
     const TensorView& out = context.output(0);
     if (out.num_elements() == 0) return absl::OkStatus();
     AffinePlan plan;
-    plan.axes = static_cast<int>(out.rank()) - 2;
+    const auto axes = out.rank() - 2;
     plan.points = NumElements(out.dims, 1, out.rank() - 1);
     plan.count = out.dim(0) * plan.points;
     plan.align_corners = align_corners_;
-    for (int a = 0; a < plan.axes; ++a) plan.sizes[a] = out.dim(plan.axes - a);
+    for (int a = 0; a < axes; ++a) plan.sizes[a] = out.dim(axes - a);
     return launch_(context, plan);
   }
   uint64_t host_inputs() const override { return 2; }  // the size
