@@ -1,5 +1,5 @@
-// The reductions over axes but ReduceLogSumExp: in float (double for doubles, 64 bits for
-// integers), as a tree that the shape alone decides.
+// The reductions over axes: in float (double for doubles, 64 bits for integers), as a tree that the
+// shape alone decides.
 #include <cmath>
 #include <limits>
 
@@ -132,6 +132,30 @@ __global__ void ReduceRows(const T* x, T* y, ReducePlan plan) {
   }
 }
 
+// Twice over each row: for its largest element, then for the sum of exponentials below it.
+template <typename T, bool kWide>
+__global__ void LogSumExpRows(const T* x, T* y, ReducePlan plan) {
+  using A = Total<T>;
+  using Threads = RowThreads<kWide>;
+  for (int64_t row = Threads::first(); row < plan.kept_count; row += Threads::step()) {
+    const T* from = x + OffsetOf(plan.kept_rank, plan.kept_dims, plan.kept_strides, row);
+    const auto element = [&](int64_t i) {
+      return Load(from[OffsetOf(plan.reduced_rank, plan.reduced_dims, plan.reduced_strides, i)]);
+    };
+    A top = Maximum::None<T>();
+    for (int64_t i = Threads::index(); i < plan.reduced_count; i += Threads::count())
+      top = functors::Max()(top, element(i));
+    top = Threads::template Combine<functors::Max>(top);
+    // Infinities stay what they are.
+    const A shift = std::isfinite(top) ? top : A(0);
+    A sum = 0;
+    for (int64_t i = Threads::index(); i < plan.reduced_count; i += Threads::count())
+      sum += std::exp(element(i) - shift);
+    sum = Threads::template Combine<functors::Add>(sum);
+    if (Threads::index() == 0) y[row] = Rounded<T>(std::log(sum) + shift);
+  }
+}
+
 // A block takes neighbouring outputs, whose elements are neighbours.
 template <typename R, typename T>
 __global__ void ReduceColumns(const T* x, T* y, ReducePlan plan) {
@@ -171,6 +195,14 @@ absl::Status LaunchReduce(const void* x_data, void* y_data, const ReducePlan& pl
                 RowBlocks(plan.kept_count, wide), kThreads, 0, stream, x, y, plan);
 }
 
+template <typename T>
+absl::Status LaunchLogSumExp(const void* x, void* y, const ReducePlan& plan, cudaStream_t stream) {
+  const bool wide = AreWide(plan.kept_count, plan.reduced_count);
+  return Launch(wide ? LogSumExpRows<T, true> : LogSumExpRows<T, false>,
+                RowBlocks(plan.kept_count, wide), kThreads, 0, stream, static_cast<const T*>(x),
+                static_cast<T*>(y), plan);
+}
+
 class Reduce : public Kernel {
  public:
   Reduce(LaunchPlan launch, ReduceAttributes attributes, bool keeps_one)
@@ -202,10 +234,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReduce(const NodeSpec& spec) {
   return std::make_unique<Reduce>(launch, ReduceAttributes(spec), kKeepsOne);
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLogSumExp(const NodeSpec& spec) {
+  LaunchPlan launch = nullptr;
+  DispatchDType(FloatTypes(), spec.input_dtype(0),
+                [&](auto tag) { launch = LaunchLogSumExp<typename decltype(tag)::type>; });
+  if (launch == nullptr) return NoLoopFor(spec.input_dtype(0));
+  return std::make_unique<Reduce>(launch, ReduceAttributes(spec), /*keeps_one=*/false);
+}
+
 constexpr KernelEntry kKernels[] = {
     {"", "ReduceL1", "reduce_l1_cuda", MakeReduce<L1, false>},
     {"", "ReduceL2", "reduce_l2_cuda", MakeReduce<L2, false>},
     {"", "ReduceLogSum", "reduce_log_sum_cuda", MakeReduce<LogSum, false, FloatTypes>},
+    {"", "ReduceLogSumExp", "reduce_log_sum_exp_cuda", MakeLogSumExp},
     {"", "ReduceMax", "reduce_max_cuda", MakeReduce<Maximum, true>},
     {"", "ReduceMean", "reduce_mean_cuda", MakeReduce<Mean, true>},
     {"", "ReduceMin", "reduce_min_cuda", MakeReduce<Minimum, true>},
