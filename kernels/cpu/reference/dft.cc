@@ -1,9 +1,9 @@
 // DFT along one axis and STFT. The last axis holds 1 (real) or 2 (complex) components.
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/one_integer.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
 #include "kernels/cpu/reference/fourier.h"
-#include "kernels/cpu/reference/one_integer.h"
 #include "kernels/cpu/reference/single_fourier.h"
 
 namespace onward::kernels::cpu {

@@ -1,21 +1,14 @@
 // HannWindow, HammingWindow, BlackmanWindow and MelWeightMatrix: tables computed from scalars.
+#include "kernels/bind/window_functions.h"
+
 #include "absl/strings/str_cat.h"
+#include "kernels/bind/one_integer.h"
 #include "kernels/cast_convert.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/kernel_list.h"
-#include "kernels/cpu/reference/one_integer.h"
 
 namespace onward::kernels::cpu {
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
-// Elements of one window or matrix: far above any use, far below an overflow.
-constexpr int64_t kMaxElements = int64_t{1} << 32;
-
-// w(n) = a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N)
-struct Cosines {
-  double a0, a1, a2;
-};
 
 void Store(const TensorView& out, int64_t index, double value) {
   DispatchDType(NumericTypes(), out.dtype, [&](auto tag) {
@@ -26,39 +19,19 @@ void Store(const TensorView& out, int64_t index, double value) {
 
 class Window : public Kernel {
  public:
-  Window(Cosines cosines, bool periodic) : cosines_(cosines), periodic_(periodic) {}
-  absl::Status Bind(BindContext& context) const override {
-    int64_t size = 0;
-    bool known = true;
-    ONWARD_RETURN_IF_ERROR(ReadOneInteger(context, 0, "size", &size, &known));
-    if (!known) return context.Defer();
-    if (size < 0 || size > kMaxElements)
-      return absl::InvalidArgumentError(absl::StrCat("size is ", size, ", is out of range"));
-    context.SetOutput(0, {size});
-    return absl::OkStatus();
-  }
+  Window(const WindowCosines& cosines, bool periodic) : cosines_(cosines), periodic_(periodic) {}
+  absl::Status Bind(BindContext& context) const override { return BindWindow(context); }
   absl::Status Run(RunContext& context) const override {
     const TensorView& out = context.output(0);
     const int64_t size = out.dim(0), period = periodic_ ? size : size - 1;
-    for (int64_t n = 0; n < size; ++n) {
-      // A symmetric window of one element has period 0.
-      const double angle =
-          period == 0 ? 0 : 2 * kPi * static_cast<double>(n) / static_cast<double>(period);
-      const double value =
-          cosines_.a0 - cosines_.a1 * std::cos(angle) + cosines_.a2 * std::cos(2 * angle);
-      Store(out, n, period == 0 ? 1.0 : value);
-    }
+    for (int64_t n = 0; n < size; ++n) Store(out, n, WindowElement(cosines_, n, period));
     return absl::OkStatus();
   }
 
  private:
-  Cosines cosines_;
+  const WindowCosines& cosines_;
   bool periodic_;
 };
-
-constexpr Cosines kHann = {0.5, 0.5, 0};
-constexpr Cosines kHamming = {25.0 / 46.0, 1 - 25.0 / 46.0, 0};
-constexpr Cosines kBlackman = {0.42, 0.5, 0.08};
 
 absl::Status CheckOutputType(const NodeSpec& spec) {
   const auto dtype = static_cast<DType>(spec.attributes().Int("output_datatype", 1));
@@ -66,7 +39,7 @@ absl::Status CheckOutputType(const NodeSpec& spec) {
   return found ? absl::OkStatus() : NoLoopFor(dtype);
 }
 
-template <const Cosines& cosines>
+template <const WindowCosines& cosines>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeWindow(const NodeSpec& spec) {
   ONWARD_RETURN_IF_ERROR(CheckOutputType(spec));
   return std::make_unique<Window>(cosines, spec.attributes().Int("periodic", 1) != 0);
@@ -99,7 +72,7 @@ class MelWeightMatrix : public Kernel {
       }
     }
     if (!known) return context.Defer();
-    if (bins < 0 || length < 0 || bins > kMaxElements / (length / 2 + 1)) {
+    if (bins < 0 || length < 0 || bins > kMostTableElements / (length / 2 + 1)) {
       return absl::InvalidArgumentError(
           absl::StrCat("num_mel_bins ", bins, " and dft_length ", length, " are out of range"));
     }

@@ -1,8 +1,8 @@
-#include "kernels/cpu/reference/one_integer.h"
+#include "kernels/bind/one_integer.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace onward::kernels::cpu {
+namespace onward::kernels {
 
 absl::Status ReadOneInteger(const BindContext& context, int i, const char* name, int64_t* value,
                             bool* known) {
@@ -18,4 +18,4 @@ absl::Status ReadOneInteger(const BindContext& context, int i, const char* name,
   return absl::OkStatus();
 }
 
-}  // namespace onward::kernels::cpu
+}  // namespace onward::kernels
