@@ -65,5 +65,6 @@ KernelList TriluKernels();
 KernelList UnaryKernels();
 KernelList VariadicKernels();
 KernelList WhereKernels();
+KernelList WindowFunctions();
 
 }  // namespace onward::kernels::cuda

@@ -70,6 +70,7 @@ constexpr Family kFamilies[] = {
     cuda::UnaryKernels,
     cuda::VariadicKernels,
     cuda::WhereKernels,
+    cuda::WindowFunctions,
 };
 
 }  // namespace

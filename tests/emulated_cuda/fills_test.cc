@@ -1,4 +1,4 @@
-// Ops that fill their output: Range and EyeLike.
+// Ops that fill their output: Range, EyeLike and the window functions.
 #include "tests/emulated_cuda/compared_operator.h"
 
 namespace onward::emulated_cuda {
@@ -79,6 +79,23 @@ TEST(EmulatedFills, EyeLikeIsTheCpus) {
         ExpectAsCpu(absl::StrCat(y, "<k = ", k, "> (a) }"), {Filled({dtype, dims}, 1, true)}, 0);
         ExpectAsCpu(absl::StrCat(y, "<dtype = ", static_cast<int>(dtype), "> (a) }"),
                     {Filled({DType::kInt32, dims}, 1, false)}, 0);
+      }
+    }
+  }
+}
+
+TEST(EmulatedFills, WindowsAreTheCpus) {
+  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) {
+    for (const DType dtype :
+         {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
+      for (const int64_t size : {0, 1, 2, 17, 400}) {
+        for (const int periodic : {0, 1}) {
+          const std::string attributes = absl::StrCat(
+              "<periodic = ", periodic, ", output_datatype = ", static_cast<int>(dtype), ">");
+          ExpectAsCpu(absl::StrCat("(", TextOf({dtype, {size}}), " y) { y = ", op, " ", attributes,
+                                   " (a) }"),
+                      {Tensor::Of<int64_t>({}, {size})}, ToleranceOf(dtype));
+        }
       }
     }
   }
