@@ -1,4 +1,4 @@
-// How kernels of optimizers' steps cut their work.
+// The grain of the work of optimizers' steps.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What MaxPool and its gradient find in a window.
+// The largest element of a window, for MaxPool and its gradient.
 #pragma once
 
 #include <cstdint>

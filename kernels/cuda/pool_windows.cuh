@@ -20,7 +20,7 @@ inline absl::Status CheckPoolAxes(const NodeSpec& spec) {
   return absl::OkStatus();
 }
 
-// Of a pool over at most kPoolAxes axes.
+// The windows of a pool over at most kPoolAxes axes.
 inline PoolWindows WindowsOf(const PoolGeometry& g) {
   PoolWindows windows;
   windows.count = g.planes * g.output_size();
