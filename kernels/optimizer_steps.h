@@ -1,6 +1,6 @@
-// What the kernels of optimizers' steps share (graph/optimizers): the settings in the order in
-// which the ops have them, so that kernels name what they read (a test holds the two together), and
-// the rules of steps that are one pass.
+// The steps of optimizers (graph/optimizers), for kernels of all providers: the settings in the
+// order in which the ops have them, so that kernels name what they read (a test holds the two
+// together), and the rules of steps that are one pass.
 #pragma once
 
 #include <cstdint>
