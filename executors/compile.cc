@@ -1,7 +1,5 @@
 #include "executors/compile.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -18,7 +18,7 @@ struct Operands {
   T* y;
 };
 
-// What tap `tap` of a channel reads at a position of the output.
+// Returns what tap `tap` of a channel reads at a position of the output.
 template <typename T>
 __device__ ComputeType<T> ReadTap(const Operands<T>& o, const DeformConvPlan& p, int64_t image,
                                   int64_t channel, int64_t tap, int64_t position) {

@@ -91,7 +91,7 @@ __global__ void SumLosses(const double* losses, const double* weights, int64_t c
   }
 }
 
-// Of one block.
+// One block sums all that it is given.
 template <typename T>
 __global__ void StoreLoss(const double* losses, const double* weights, int64_t count, bool mean,
                           T* y) {

@@ -25,8 +25,7 @@ struct ByteOperands {
   PerLine<B> b_zeros;
 };
 
-// What becomes of a sum: element `at` of the output, of these lines of all of A's rows and B's
-// columns.
+// Stores a sum as element `at` of the output. The lines count all of A's rows and B's columns.
 struct StoreSum {
   int32_t* y;
 

@@ -82,7 +82,7 @@ struct Prod : Sum {
 
 struct Maximum : Sum {
   using Combine = functors::Max;
-  // Of the elements' type: totals of 32 bits are kept in 64.
+  // The limit is that of the elements' type: totals of 32 bits are kept in 64.
   template <typename T>
   __device__ static Total<T> None() {
     using Limits = std::numeric_limits<ComputeType<T>>;

@@ -36,7 +36,7 @@ TEST(EmulatedBits, BitCastIsTheCpus) {
       ExpectAsCpu(absl::StrCat(y, "y = ", cast, " (a) }"), {Filled({pair.from, dims}, 1, true)}, 0);
     }
   }
-  // Of a value on the device, which is read again.
+  // A value of the device takes another type and is read again.
   ExpectAsCpu("(int32[2, 5] y, float[2, 5] z) { n = Neg (a) y = BitCast <to = 6> (n) z = Abs (n) }",
               {Filled({DType::kFloat32, {2, 5}}, 1, true)}, 0);
 }
