@@ -53,6 +53,8 @@ struct CodeOutput {
 inline constexpr int kTile = 64, kDepth = 16, kSide = 16;  // threads of a block: kSide x kSide
 inline constexpr int kOwn = kTile / kSide;                 // rows and columns of a thread
 
+inline constexpr int64_t kMostBlocks = 65535;  // of a grid, along y and z
+
 inline unsigned Tiles(int64_t lines) { return static_cast<unsigned>((lines + kTile - 1) / kTile); }
 
 // Tile (blockIdx.x, blockIdx.y) of A [m, k] times B [k, n]: columns from x * kTile on, rows from
@@ -100,11 +102,13 @@ __device__ void MultiplyTile(int64_t m, int64_t n, int64_t k, const LoadA& load_
   (std::make_integer_sequence<int, kOwn * kOwn>());
 }
 
+inline bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
+
 // Calls f with the tags of the operands' types; NoLoopFor those that are not bytes.
 template <typename F>
 absl::Status DispatchBytes(DType a, DType b, const F& f) {
   for (const DType dtype : {a, b}) {
-    if (dtype != DType::kInt8 && dtype != DType::kUint8) return NoLoopFor(dtype);
+    if (!IsByte(dtype)) return NoLoopFor(dtype);
   }
   DispatchDType(TypeList<int8_t, uint8_t>(), a, [&](auto tag_a) {
     DispatchDType(TypeList<int8_t, uint8_t>(), b, [&](auto tag_b) { f(tag_a, tag_b); });

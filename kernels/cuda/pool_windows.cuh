@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/broadcast.cuh"
+#include "kernels/cuda/image_axes.h"
 #include "kernels/shapes/pool.h"
 
 namespace onward::kernels::cuda {
@@ -24,8 +25,7 @@ inline absl::Status CheckPoolAxes(const NodeSpec& spec) {
 inline PoolWindows WindowsOf(const PoolGeometry& g) {
   PoolWindows windows;
   windows.count = g.planes * g.output_size();
-  for (WindowAxis& axis : windows.axes) axis = {1, 1, 1, 1, 1, 0, 0};
-  std::copy(g.axes.begin(), g.axes.end(), windows.axes + (kPoolAxes - g.axes.size()));
+  FillAxes(g.axes, windows.axes);
   return windows;
 }
 

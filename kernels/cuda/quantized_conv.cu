@@ -1,11 +1,11 @@
 // ConvInteger and QLinearConv of bytes over one to three axes: filters times the columns of the
 // image that they read, which are made as they are read.
-#include <algorithm>
 #include <utility>
 
 #include "kernels/bind/quantized_conv.h"
 #include "kernels/cuda/broadcast.cuh"
 #include "kernels/cuda/byte_tiles.cuh"
+#include "kernels/cuda/image_axes.h"
 
 namespace onward::kernels::cuda {
 namespace {
@@ -122,7 +122,6 @@ class QuantizedConv : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_RETURN_IF_ERROR(bind_(context, attributes_));
     const auto& sizes = *static_cast<const QuantizedConvSizes*>(context.state());
-    constexpr int64_t kMostBlocks = 65535;  // along y and z
     if (sizes.axes.size() <= kAxes && sizes.batch * sizes.group <= kMostBlocks &&
         sizes.filters / sizes.group <= kMostBlocks * kTile)
       return absl::OkStatus();
@@ -133,8 +132,7 @@ class QuantizedConv : public Kernel {
     if (context.output(0).num_elements() == 0) return absl::OkStatus();
     const auto& sizes = context.state<QuantizedConvSizes>();
     ByteConv conv;
-    for (WindowAxis& axis : conv.axes) axis = {1, 1, 1, 1, 1, 0, 0};
-    std::copy(sizes.axes.begin(), sizes.axes.end(), conv.axes + (kAxes - sizes.axes.size()));
+    FillAxes(sizes.axes, conv.axes);
     conv.group = sizes.group;
     conv.filters = sizes.filters / sizes.group;
     conv.channels = sizes.channels / sizes.group;
@@ -165,7 +163,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvInteger(const NodeSpec& spec) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeQLinearConv(const NodeSpec& spec) {
   ONWARD_ASSIGN_OR_RETURN(ConvAttributes attributes, ConvAttributes::Parse(spec));
   const DType y = spec.input_dtype(7);
-  if (y != DType::kInt8 && y != DType::kUint8) return NoLoopFor(y);
+  if (!IsByte(y)) return NoLoopFor(y);
   LaunchConv launch = nullptr;
   ONWARD_RETURN_IF_ERROR(DispatchBytes(
       spec.input_dtype(0), spec.input_dtype(kQLinearConvInputs.w), [&](auto x, auto w) {

@@ -99,7 +99,6 @@ class ByteProduct : public Kernel {
   absl::Status Bind(BindContext& context) const override {
     ONWARD_RETURN_IF_ERROR(bind_(context));
     const auto& product = *static_cast<const QuantizedProduct*>(context.state());
-    constexpr int64_t kMostBlocks = 65535;  // along y and z
     if (product.batch.size() > kMostBatchAxes || product.batches > kMostBlocks ||
         product.m > kMostBlocks * kTile)
       return absl::UnimplementedError(
@@ -140,7 +139,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMatMulInteger(const NodeSpec& spec) 
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeQLinearMatMul(const NodeSpec& spec) {
   const DType y = spec.input_dtype(7), scale = spec.input_dtype(1);
-  if (y != DType::kInt8 && y != DType::kUint8) return NoLoopFor(y);
+  if (!IsByte(y)) return NoLoopFor(y);
   for (const int i : {4, 6}) {
     if (spec.input_dtype(i) != scale) return absl::UnimplementedError("scales of several dtypes");
   }
