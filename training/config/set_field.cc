@@ -14,6 +14,7 @@
 #include "onward/status.h"
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
+#include "training/config/ignored_errors.h"
 
 namespace onward::training {
 namespace {
@@ -25,11 +26,6 @@ struct Place {
   proto::Message* message = nullptr;  // null: an empty value, and there is nothing to clear
   const proto::FieldDescriptor* field = nullptr;
   int element = -1;  // of a repeated field; -1: all of it
-};
-
-class Quiet : public proto::io::ErrorCollector {
- public:
-  void AddError(int, int, const std::string&) override {}
 };
 
 absl::Status NotAValue(const std::string& value, const proto::FieldDescriptor* field) {
@@ -154,8 +150,8 @@ absl::Status CheckNames(const proto::FieldDescriptor* field, const std::string& 
 absl::Status Put(proto::Message& message, const proto::FieldDescriptor* field,
                  const std::string& value) {
   proto::TextFormat::Parser parser;
-  Quiet quiet;
-  parser.RecordErrorsTo(&quiet);
+  IgnoredErrors ignored;
+  parser.RecordErrorsTo(&ignored);
   parser.AllowPartialMessage(true);
   parser.SetRecursionLimit(100);
   const proto::Reflection* reflection = message.GetReflection();

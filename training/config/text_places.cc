@@ -5,6 +5,7 @@
 #include "onward/status.h"
 #include "training/config/field_names.h"
 #include "training/config/field_places.h"
+#include "training/config/ignored_errors.h"
 
 namespace onward::training {
 namespace {
@@ -13,11 +14,6 @@ namespace proto = google::protobuf;
 using proto::io::Tokenizer;
 
 constexpr int kDeepest = 100;
-
-class Quiet : public proto::io::ErrorCollector {
- public:
-  void AddError(int, int, const std::string&) override {}
-};
 
 // Recursive descent over the text format. `ended_`: the text ended, or is not of the format.
 class Scanner {
@@ -116,8 +112,8 @@ class Scanner {
 absl::Status ScanText(const std::string& file, std::string_view text, const proto::Descriptor& type,
                       FieldPlaces& places) {
   proto::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
-  Quiet quiet;
-  Tokenizer tokenizer(&input, &quiet);
+  IgnoredErrors ignored;
+  Tokenizer tokenizer(&input, &ignored);
   tokenizer.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   tokenizer.set_require_space_after_number(false);
