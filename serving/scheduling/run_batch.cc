@@ -32,10 +32,6 @@ class AllHaveLeft {
   std::list<std::stop_callback<std::function<void()>>> callbacks_;
 };
 
-int64_t Nanoseconds(Clock::duration duration) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-}
-
 bool HaveRows(const Session::Outputs& outputs, int64_t rows) {
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& output) {
     const Value& value = output.second;

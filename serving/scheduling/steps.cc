@@ -41,10 +41,6 @@ bool TakeRead(WaitingRequest& request) {
 
 }  // namespace
 
-int64_t Nanoseconds(Clock::duration duration) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-}
-
 absl::Status Refusal(const WaitingRequest& request, Clock::time_point now,
                      std::chrono::microseconds max_wait) {
   if (request.has_left()) return absl::CancelledError("the client has left");

@@ -12,8 +12,6 @@
 
 namespace onward::serving {
 
-int64_t Nanoseconds(std::chrono::steady_clock::duration duration);
-
 // Why a request that has been read does not run.
 absl::Status Refusal(const WaitingRequest& request, std::chrono::steady_clock::time_point now,
                      std::chrono::microseconds max_wait);

@@ -13,6 +13,10 @@
 
 namespace onward::serving {
 
+inline int64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
 // Nanoseconds.
 struct RequestTimes {
   int64_t total = 0;  // from its arrival to its reply
@@ -42,10 +46,6 @@ class RequestTimer {
   }
 
  private:
-  static int64_t Nanoseconds(Clock::duration duration) {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-  }
-
   Clock::time_point begun_, last_;
   RequestTimes times_;
 };
