@@ -12,7 +12,7 @@
 namespace onward::serving {
 namespace {
 
-using Line = nlohmann::ordered_json;
+using LogLine = nlohmann::ordered_json;
 
 constexpr int64_t kMicrosecond = 1000;  // nanoseconds
 
@@ -20,8 +20,8 @@ std::string TimeText(std::chrono::system_clock::time_point time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromChrono(time), absl::UTCTimeZone());
 }
 
-std::string Written(const Line& line) {
-  return line.dump(-1, ' ', false, Line::error_handler_t::replace);
+std::string Written(const LogLine& line) {
+  return line.dump(-1, ' ', false, LogLine::error_handler_t::replace);
 }
 
 }  // namespace
@@ -44,11 +44,11 @@ std::shared_ptr<AccessRecord> RecordOf(const HttpRequest& request, size_t body_b
 
 std::string AccessLine(const AccessRecord& record, const HttpReply& reply) {
   const auto total = std::chrono::steady_clock::now() - record.begun;
-  Line line = {{"id", record.id},
-               {"time", TimeText(record.arrived)},
-               {"client", record.client},
-               {"method", record.method},
-               {"path", record.path}};
+  LogLine line = {{"id", record.id},
+                  {"time", TimeText(record.arrived)},
+                  {"client", record.client},
+                  {"method", record.method},
+                  {"path", record.path}};
   if (!record.model.empty()) {
     line["model"] = record.model;
     line["version"] = record.version;

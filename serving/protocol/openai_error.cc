@@ -25,7 +25,7 @@ const char* TypeOf(int status) {
 }
 
 // The member that a message begins with, "messages[0].role"; "" where it names none.
-std::string MemberOf(const std::string& message) {
+std::string NamedMember(const std::string& message) {
   const std::string name = message.substr(0, message.find(": "));
   if (name.size() == message.size()) return "";
   for (const char c : name)
@@ -43,7 +43,7 @@ HttpReply AsOpenAiError(HttpReply reply) {
   if (!document.is_object() || !document.contains("error") || !document["error"].is_string())
     return reply;
   const auto message = document["error"].get<std::string>();
-  const std::string member = MemberOf(message);
+  const std::string member = NamedMember(message);
   const ordered_json error = {
       {"message", message},
       {"type", TypeOf(reply.status)},
