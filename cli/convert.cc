@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kExternalThreshold = 1024;
 constexpr int64_t kOldestOpset = 11;
 
-struct Options {
+struct ConvertFlags {
   std::string in, out, calibrate, arithmetic;
   std::optional<uint64_t> to_opset;
   std::string calibration = "minmax";
@@ -51,13 +51,13 @@ uintmax_t BytesOf(const std::string& path) {
 }
 
 // The oldest opset that says it without detours; the file's own where it is later.
-int64_t LeastOpset(const Options& options) {
+int64_t LeastOpset(const ConvertFlags& options) {
   return options.int4_weights ? 21 : options.int8 || options.bfloat16 ? 13 : kOldestOpset;
 }
 
 // At the opset that is asked for; else at the file's own, or at the oldest later one that can say
 // what the model has become.
-absl::Status Write(const Model& model, const Options& options, int64_t own_opset) {
+absl::Status Write(const Model& model, const ConvertFlags& options, int64_t own_opset) {
   ExportOptions written;
   if (options.external_data) written.external_data_threshold = kExternalThreshold;
   written.opset = options.to_opset ? static_cast<int64_t>(*options.to_opset)
@@ -90,7 +90,7 @@ absl::StatusOr<Written> Measure(const std::string& path) {
 constexpr float kLargestOfSamples = 65504.0f / 2, kLargestOfDrawn = 65504.0f / 16;
 
 absl::StatusOr<std::map<std::string, quantization::ValueRange>> RangesOf(
-    const Model& model, const Options& options, const CommonOptions& common) {
+    const Model& model, const ConvertFlags& options, const CommonOptions& common) {
   if (!options.calibrate.empty()) {
     ONWARD_ASSIGN_OR_RETURN(const quantization::CalibrationSet set,
                             quantization::CalibrationSet::Open(options.calibrate, model.graph));
@@ -109,7 +109,7 @@ absl::StatusOr<std::map<std::string, quantization::ValueRange>> RangesOf(
 }
 
 absl::StatusOr<std::function<bool(std::string_view)>> Overflows(const Model& model,
-                                                                const Options& options,
+                                                                const ConvertFlags& options,
                                                                 const CommonOptions& common) {
   const bool drawn = options.calibrate.empty();
   auto ranges = RangesOf(model, options, common);
@@ -126,7 +126,7 @@ absl::StatusOr<std::function<bool(std::string_view)>> Overflows(const Model& mod
   };
 }
 
-absl::Status ToHalfFloats(Model& model, const Options& options, const CommonOptions& common) {
+absl::Status ToHalfFloats(Model& model, const ConvertFlags& options, const CommonOptions& common) {
   quantization::HalfFloatOptions half;
   half.dtype = options.float16 ? DType::kFloat16 : DType::kBFloat16;
   half.arithmetic = options.arithmetic.empty() ? options.float16 : options.arithmetic == "16";
@@ -144,7 +144,7 @@ absl::Status ToHalfFloats(Model& model, const Options& options, const CommonOpti
   return absl::OkStatus();
 }
 
-quantization::RangeOptions RangeOptionsOf(const Options& options) {
+quantization::RangeOptions RangeOptionsOf(const ConvertFlags& options) {
   const std::map<std::string, quantization::RangeMethod> methods = {
       {"minmax", quantization::RangeMethod::kMinMax},
       {"percentile", quantization::RangeMethod::kPercentile},
@@ -153,7 +153,7 @@ quantization::RangeOptions RangeOptionsOf(const Options& options) {
   return {methods.at(options.calibration), options.percentile};
 }
 
-absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& common) {
+absl::Status ToInt8(Model& model, const ConvertFlags& options, const CommonOptions& common) {
   ONWARD_RETURN_IF_ERROR(quantization::PrepareProducts(model));
   ONWARD_ASSIGN_OR_RETURN(const quantization::CalibrationSet set,
                           quantization::CalibrationSet::Open(options.calibrate, model.graph));
@@ -170,7 +170,7 @@ absl::Status ToInt8(Model& model, const Options& options, const CommonOptions& c
   return absl::OkStatus();
 }
 
-absl::Status ToInt4Weights(Model& model, const Options& options, const CommonOptions& common) {
+absl::Status ToInt4Weights(Model& model, const ConvertFlags& options, const CommonOptions& common) {
   quantization::Int4Options int4;
   int4.block_size = options.block_size;
   ONWARD_RETURN_IF_ERROR(quantization::PrepareProducts(model));
@@ -192,7 +192,7 @@ absl::Status ToInt4Weights(Model& model, const Options& options, const CommonOpt
   return absl::OkStatus();
 }
 
-absl::Status Convert(const Options& options, const CommonOptions& common) {
+absl::Status Convert(const ConvertFlags& options, const CommonOptions& common) {
   std::map<std::string, int64_t> opsets;
   ImportOptions import;
   import.opsets = &opsets;
@@ -220,7 +220,7 @@ absl::Status Convert(const Options& options, const CommonOptions& common) {
 }
 
 // Returns the part that the command line lacks.
-std::string MissingOf(const Options& options) {
+std::string MissingOf(const ConvertFlags& options) {
   int kinds = 0;
   for (const bool kind : {options.float16, options.bfloat16, options.int8, options.int4_weights})
     kinds += kind ? 1 : 0;
@@ -237,7 +237,7 @@ std::string MissingOf(const Options& options) {
 }  // namespace
 
 void AddConvert(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertFlags>();
   Command command =
       NewCommand(line, common, "convert", "Changes a model's opset, precision or storage",
                  "onward convert model.onnx -o model17.onnx --to-opset 17");

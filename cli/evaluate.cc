@@ -22,7 +22,7 @@
 namespace onward::cli {
 namespace {
 
-struct Options {
+struct EvaluateFlags {
   std::string subject, model, data, data_dir, loss = "cross_entropy";
   std::vector<std::string> set, metrics;
   int batch_size = 0;
@@ -36,7 +36,7 @@ absl::Status SetLoss(const std::string& kind, TrainConfig& config) {
 }
 
 // A config whose only data are those of the evaluation, and whose only purpose it is.
-absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
+absl::StatusOr<TrainConfig> ConfigOf(const EvaluateFlags& options) {
   TrainConfig config;
   if (absl::EndsWith(options.subject, ".onnx")) {
     if (options.data.empty())
@@ -81,7 +81,8 @@ absl::StatusOr<TrainConfig> ConfigOf(const Options& options) {
 }
 
 // The model's notes on its data stand for what --data leaves out. Returns its classes.
-absl::StatusOr<std::vector<std::string>> ApplyNotesOf(const Options& options, TrainConfig& config) {
+absl::StatusOr<std::vector<std::string>> ApplyNotesOf(const EvaluateFlags& options,
+                                                      TrainConfig& config) {
   if (!absl::EndsWith(options.subject, ".onnx")) return std::vector<std::string>();
   ONWARD_ASSIGN_OR_RETURN(const training::Notes metadata, ReadMetadata(options.subject));
   ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes,
@@ -90,7 +91,7 @@ absl::StatusOr<std::vector<std::string>> ApplyNotesOf(const Options& options, Tr
   return classes;
 }
 
-absl::Status RunEvaluation(const Options& options, const CommonOptions& common) {
+absl::Status RunEvaluation(const EvaluateFlags& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(TrainConfig config, ConfigOf(options));
   ONWARD_RETURN_IF_ERROR(ApplyCommonOptions(common, config));
   ONWARD_ASSIGN_OR_RETURN(std::vector<std::string> classes, ApplyNotesOf(options, config));
@@ -135,7 +136,7 @@ absl::Status RunEvaluation(const Options& options, const CommonOptions& common) 
 }  // namespace
 
 void AddEvaluate(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateFlags>();
   Command command =
       NewCommand(line, common, "evaluate", "Metrics of a model on a data set",
                  "onward evaluate examples/mnist/train.textproto --model out/model.onnx "

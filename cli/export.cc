@@ -15,7 +15,7 @@
 namespace onward::cli {
 namespace {
 
-struct Options {
+struct ExportFlags {
   std::string subject, out, output_dir, data_dir;
   std::string checkpoint;
   std::vector<std::string> set;
@@ -27,7 +27,7 @@ struct Subject {
   std::optional<training::CheckpointConfigOf> config;
 };
 
-absl::StatusOr<Subject> Open(const Options& options) {
+absl::StatusOr<Subject> Open(const ExportFlags& options) {
   Subject subject;
   std::filesystem::path output(options.subject);
   std::error_code error;
@@ -47,7 +47,7 @@ absl::StatusOr<Subject> Open(const Options& options) {
   return subject;
 }
 
-absl::Status Export(const Options& options, const CommonOptions& common) {
+absl::Status Export(const ExportFlags& options, const CommonOptions& common) {
   training::CheckpointChoice choice;
   if (!options.checkpoint.empty()) {
     ONWARD_ASSIGN_OR_RETURN(choice, training::ParseCheckpointChoice(options.checkpoint));
@@ -94,7 +94,7 @@ absl::Status Export(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 void AddExport(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportFlags>();
   Command command = NewCommand(line, common, "export", "Makes a model of a training's checkpoint",
                                "onward export out --checkpoint best -o model.onnx");
   command.Option("subject", options->subject,

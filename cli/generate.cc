@@ -20,7 +20,7 @@ namespace {
 
 using generation::Decoder;
 
-struct Options {
+struct GenerateFlags {
   std::string model, prompt_ids, prompt, vocabulary, stop_ids;
   int max_new_tokens = 20, top_k = 0, beams = 0, context = 0;
   double temperature = 0, top_p = 1, repetition_penalty = 1, length_penalty = 1;
@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<int64_t>> Numbers(const std::string& text, const char
 }
 
 // The context that the model states, unless the caller says it.
-int64_t ContextOf(const Graph& graph, const Options& options) {
+int64_t ContextOf(const Graph& graph, const GenerateFlags& options) {
   int64_t context = options.context;
   const auto said = graph.metadata.find(kContextKey);
   if (context == 0 && said != graph.metadata.end() &&
@@ -50,7 +50,7 @@ int64_t ContextOf(const Graph& graph, const Options& options) {
   return context;
 }
 
-absl::StatusOr<std::unique_ptr<Decoder>> Load(Model model, const Options& options,
+absl::StatusOr<std::unique_ptr<Decoder>> Load(Model model, const GenerateFlags& options,
                                               const CommonOptions& common) {
   const int64_t context = ContextOf(model.graph, options);
   return Decoder::Create(std::move(model), common.session(), context);
@@ -61,7 +61,8 @@ void Print(const std::string& text) {
   std::fflush(stdout);
 }
 
-absl::StatusOr<std::vector<int64_t>> PromptOf(const Options& options, const TokenText& writer) {
+absl::StatusOr<std::vector<int64_t>> PromptOf(const GenerateFlags& options,
+                                              const TokenText& writer) {
   if (!options.prompt_ids.empty()) return Numbers(options.prompt_ids, "--prompt-ids");
   if (!writer.has_text())
     return absl::InvalidArgumentError(
@@ -84,7 +85,7 @@ nlohmann::json TokensOf(const std::vector<int64_t>& tokens, const TokenText& wri
 }
 
 absl::Status Search(Decoder& decoder, const std::vector<int64_t>& prompt,
-                    const std::vector<int64_t>& stops, const Options& options,
+                    const std::vector<int64_t>& stops, const GenerateFlags& options,
                     const TokenText& writer, nlohmann::json& document) {
   if (options.temperature != 0 || options.top_k != 0 || options.top_p != 1)
     return absl::InvalidArgumentError(
@@ -105,7 +106,7 @@ absl::Status Search(Decoder& decoder, const std::vector<int64_t>& prompt,
 }
 
 absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
-                    const std::vector<int64_t>& stops, const Options& options,
+                    const std::vector<int64_t>& stops, const GenerateFlags& options,
                     const CommonOptions& common, TokenText& writer, nlohmann::json& document) {
   generation::GenerateOptions generate;
   generate.max_new_tokens = options.max_new_tokens;
@@ -134,7 +135,7 @@ absl::Status Sample(Decoder& decoder, const std::vector<int64_t>& prompt,
   return absl::OkStatus();
 }
 
-absl::Status GenerateText(const Options& options, const CommonOptions& common) {
+absl::Status GenerateText(const GenerateFlags& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(Model model, ImportFile(options.model));
   // Numbers come back as numbers, unless a vocabulary is asked for.
   const bool text = !options.prompt.empty() || common.json;
@@ -174,7 +175,7 @@ absl::Status GenerateText(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 void AddGenerate(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateFlags>();
   Command command = NewCommand(
       line, common, "generate", "Generates text with a decoder model",
       "onward generate gpt.onnx --prompt 'ROMEO:' --vocab vocabulary.txt --temperature 0.8");

@@ -17,7 +17,7 @@
 namespace onward::cli {
 namespace {
 
-struct Options {
+struct GradientFlags {
   std::string in, out;
   std::vector<std::string> of, wrt, stop_gradient;
   bool allow_onward_ops = false;
@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<std::string>> WithTrainable(
   return result;
 }
 
-absl::Status WriteGradient(const Options& options, const CommonOptions& common) {
+absl::Status WriteGradient(const GradientFlags& options, const CommonOptions& common) {
   std::vector<std::string> initializers;
   ImportOptions import;
   import.initializers = &initializers;
@@ -110,7 +110,7 @@ absl::Status WriteGradient(const Options& options, const CommonOptions& common) 
 }  // namespace
 
 void AddGradient(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradientFlags>();
   Command command =
       NewCommand(line, common, "gradient", "Writes a model that also computes gradients",
                  "onward gradient model.onnx -o gradient.onnx --of loss --wrt trainable");

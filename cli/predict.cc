@@ -19,12 +19,12 @@
 namespace onward::cli {
 namespace {
 
-struct Options {
+struct PredictFlags {
   std::string model, data, data_dir = ".", output_dir;
   int batch_size = 32;
 };
 
-absl::StatusOr<DataConfig> DataOf(const Options& options) {
+absl::StatusOr<DataConfig> DataOf(const PredictFlags& options) {
   TrainConfig config;
   ONWARD_RETURN_IF_ERROR(Annotate(
       training::SetField(config, "data", absl::StrCat("{", options.data, "}")), "--data:"));
@@ -100,7 +100,7 @@ absl::StatusOr<Session::Outputs> PredictAll(Session& session, training::Loader& 
   return joined;
 }
 
-absl::Status Predict(const Options& options, const CommonOptions& common) {
+absl::Status Predict(const PredictFlags& options, const CommonOptions& common) {
   ONWARD_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Load(options.model, common.session()));
   ONWARD_ASSIGN_OR_RETURN(DataConfig data, DataOf(options));
@@ -132,7 +132,7 @@ absl::Status Predict(const Options& options, const CommonOptions& common) {
 }  // namespace
 
 void AddPredict(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictFlags>();
   Command command = NewCommand(
       line, common, "predict", "The outputs of a model for every example of a data set",
       "onward predict model.onnx --data 'images { directory: \"new\" }' --output-dir out");

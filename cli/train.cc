@@ -33,7 +33,7 @@
 namespace onward::cli {
 namespace {
 
-struct Options {
+struct TrainFlags {
   std::string config;
   std::vector<std::string> set;
   std::string output_dir, second_dir, data_dir, profile;
@@ -87,7 +87,7 @@ void ShowAllReduces(const Trainer& trainer) {
 }
 
 // Prints the training and where it begins, on stderr.
-absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const Options& options,
+absl::Status Announce(const Trainer& trainer, const TrainConfig& config, const TrainFlags& options,
                       const CommonOptions& common, const Communicator* ranks) {
   const TrainingMemory& memory = trainer.planned_memory();
   std::fprintf(stderr, "%s\n", ChoiceSummary(trainer.choices()).c_str());
@@ -138,7 +138,7 @@ absl::Status WriteModels(const Trainer& trainer, const TrainConfig& config,
   return absl::OkStatus();
 }
 
-absl::Status WriteProfile(Trainer& trainer, const Options& options) {
+absl::Status WriteProfile(Trainer& trainer, const TrainFlags& options) {
   ONWARD_RETURN_IF_ERROR(trainer.WriteProfile(options.profile));
   const std::optional<MemoryPeak> peak = trainer.RecordedPeak();
   if (!peak) {
@@ -171,7 +171,7 @@ const char* EndName(TrainingEnd end) {
 // A training, from its config to its model.
 class Training {
  public:
-  Training(const Options& options, const CommonOptions& common)
+  Training(const TrainFlags& options, const CommonOptions& common)
       : options_(options), common_(common) {}
 
   absl::Status Run() {
@@ -397,7 +397,7 @@ class Training {
                         " (", value, ")");
   }
 
-  const Options& options_;
+  const TrainFlags& options_;
   const CommonOptions& common_;
   TrainConfig config_;
   std::filesystem::path output_, second_;
@@ -414,7 +414,7 @@ class Training {
 }  // namespace
 
 void AddTrain(CommandLine& line, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainFlags>();
   Command command = NewCommand(line, common, "train", "Trains or fine-tunes a model",
                                "onward train examples/mnist/train.textproto --output-dir out");
   command.Option("config", options->config, "onward.TrainConfig as .textproto or .json",
