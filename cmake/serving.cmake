@@ -5,21 +5,32 @@ find_package(ZLIB REQUIRED)
 find_package(OpenSSL REQUIRED)
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS serving/*.cc)
 list(FILTER sources EXCLUDE REGEX "/serving/grpc/[^/]*\\.cc$")
-add_library(onward_serving STATIC ${sources})
+# Requests wait for these; the others work when a model is loaded, when somebody administers, for a text, or in the client.
+set(hot "/serving/(http/|protocol/|scheduling/|statistics/model_|endpoints/(call|infer)|repository/queue_|\
+(keys|model_repository|request_trace|routes|served_model)\\.cc)")
+# Boost's headers leave no room for others' precompiled ones.
+set(with_boost "/serving/(client/(http_client|load|reply_reader|server_connection)|\
+http/(client_place|connection|connection_body|connection_reply|http_server|reply_mail))\\.cc")
+add_library(onward_serving STATIC)
+foreach(reads_boost INCLUDE EXCLUDE)
+  foreach(is_hot INCLUDE EXCLUDE)
+    set(some ${sources})
+    list(FILTER some ${reads_boost} REGEX ${with_boost})
+    list(FILTER some ${is_hot} REGEX ${hot})
+    onward_units(units serving_${reads_boost}_${is_hot} 8 ${some})
+    target_sources(onward_serving PRIVATE ${units})
+    if(reads_boost STREQUAL "INCLUDE")
+      set_source_files_properties(${units} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+    if(is_hot STREQUAL "EXCLUDE")
+      set_source_files_properties(${units} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
+    endif()
+  endforeach()
+endforeach()
 target_include_directories(onward_serving SYSTEM PRIVATE ${Boost_INCLUDE_DIRS})
 target_link_libraries(onward_serving PUBLIC onward_options onward_generation onward_executors onward_telemetry nlohmann_json::nlohmann_json absl
                                             simdjson::simdjson Threads::Threads ZLIB::ZLIB OpenSSL::SSL)
 onward_precompiled_headers(onward_serving onward_graph ${ONWARD_PRECOMPILED})
-set_source_files_properties(serving/client/http_client.cc serving/client/load.cc serving/client/reply_reader.cc
-                            serving/client/server_connection.cc serving/http/client_place.cc serving/http/connection.cc
-                            serving/http/connection_body.cc serving/http/connection_reply.cc serving/http/http_server.cc
-                            serving/http/reply_mail.cc
-                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-# Requests wait for these; the others work when a model is loaded, when somebody administers, for a text, or in the client.
-set(hot "/serving/(http/|protocol/|scheduling/|statistics/model_|endpoints/(call|infer)|repository/queue_|\
-(keys|model_repository|request_trace|routes|served_model)\\.cc)")
-list(FILTER sources EXCLUDE REGEX ${hot})
-set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
 
 # The configuration of a model, as repositories have it, and the messages of gRPC, whose tests need no gRPC.
 set(serving_messages ${CMAKE_BINARY_DIR}/serving_messages)
