@@ -54,6 +54,11 @@ absl::Status Communicator::Broadcast(const TensorView& values, int root, void* s
   return Keep(DoBroadcast(values, root, stream));
 }
 
+absl::Status Communicator::WaitFor(void* stream) {
+  const absl::Status status = DoWaitFor(stream);  // also after an error: work may wait for the rank
+  return status_.ok() ? Keep(status) : status_;
+}
+
 absl::Status Communicator::Barrier() { return AllGather(*this, 0).status(); }
 
 absl::StatusOr<std::vector<double>> AllGather(Communicator& communicator, double value) {

@@ -1,5 +1,6 @@
 // Sums and values that processes which work together ("ranks") exchange. An engine is a class
-// behind this interface: threads of one process (in_process.h), processes over TCP (gloo.h).
+// behind this interface: threads of one process (in_process.h), processes over TCP (gloo.h), GPUs
+// (nccl_ranks.h).
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "onward/device.h"
 #include "onward/tensor.h"
 
 namespace onward {
@@ -33,9 +35,13 @@ class Communicator {
   absl::Status Broadcast(const TensorView& values, int root, void* stream = nullptr);
   // Returns once every rank has called it.
   absl::Status Barrier();
+  // Returns once what the stream holds, sums among it, is done; at once on the host.
+  absl::Status WaitFor(void* stream);
+  // The device whose memory it sums besides the host's; the host: none.
+  virtual Device device() const { return {}; }
 
   // Messages say what this rank is doing: "step 37".
-  void set_activity(std::string activity) { activity_ = std::move(activity); }
+  virtual void set_activity(std::string activity) { activity_ = std::move(activity); }
   // The first error.
   const absl::Status& status() const { return status_; }
   // The first rank that is gone, for whose news this waits so long; -1: none, or it is not known.
@@ -46,6 +52,7 @@ class Communicator {
   // Their errors say who failed: "rank 1 (pid 4711, host node1) died".
   virtual absl::Status DoAllReduce(const TensorView& values, void* stream) = 0;
   virtual absl::Status DoBroadcast(const TensorView& values, int root, void* stream) = 0;
+  virtual absl::Status DoWaitFor(void*) { return absl::OkStatus(); }
   // "... in step 37".
   absl::Status WithActivity(const absl::Status& status) const;
 
