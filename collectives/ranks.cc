@@ -59,6 +59,8 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks() {
   return JoinRanks(options);
 }
 
+int RankOfHost() { return Number(collectives::kLocalRankVariable, 0, 1 << 20).value_or(0); }
+
 int RanksOfHost() { return Number(collectives::kLocalWorldSizeVariable, 1, 1 << 20).value_or(1); }
 
 }  // namespace onward

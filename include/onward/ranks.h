@@ -42,5 +42,7 @@ absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks();
 
 // The number of ranks on this host (LOCAL_WORLD_SIZE); 1 where the environment does not say.
 int RanksOfHost();
+// The number of this rank among them, from 0 on (LOCAL_RANK); 0 where the environment does not say.
+int RankOfHost();
 
 }  // namespace onward
