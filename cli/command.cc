@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "executors/provider.h"
 #include "graph/base/machine_memory.h"
 #include "kernels/cpu/parse_targets.h"
 
@@ -37,8 +38,11 @@ const std::shared_ptr<MemoryLimit>& CommonOptions::memory() const {
 Command NewCommand(CommandLine& line, CommonOptions& common, const std::string& name,
                    const std::string& summary, const std::string& example) {
   Command command = line.Add(name, summary, example);
-  command.Option("--provider", common.provider, "where to run: cpu or cuda",
-                 {.one_of = {"cpu", "cuda"}});
+  command.Option("--provider", common.provider,
+                 "where to run: cpu, cuda, or a device by its number: cuda:1",
+                 {.one_of = {"cpu", "cuda"}, .check = [](const std::string& name) {
+                    return std::string(executors::CheckProviderName(name).message());
+                  }});
   command.Option("--threads", common.threads, "threads (default: the physical cores)",
                  {.range = {1, 1024}});
   command.Option("--precision", common.precision, "strict, default or fast",

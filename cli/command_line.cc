@@ -25,7 +25,7 @@ void Constrain(CLI::App& app, CLI::Option& option, const Rule& rule) {
   if (rule.positive) option.check(CLI::PositiveNumber);
   if (rule.existing_directories) option.check(CLI::ExistingDirectory);
   if (rule.bytes) option.transform(CLI::Validator(AsBytes, "SIZE", "SIZE"));
-  if (!rule.one_of.empty()) option.check(CLI::IsMember(rule.one_of));
+  if (!rule.one_of.empty() && !rule.check) option.check(CLI::IsMember(rule.one_of));
   if (!rule.range.empty()) option.check(CLI::Range(rule.range[0], rule.range[1]));
   if (rule.check)
     option.check(

@@ -24,7 +24,7 @@ struct Rule {
   bool positive = false;
   bool existing_directories = false;
   bool bytes = false;                    // see ParseBytes
-  std::vector<std::string> one_of = {};  // empty: anything
+  std::vector<std::string> one_of = {};  // empty: anything; with `check`, examples
   std::vector<int> range = {};           // first and last; empty: anything
   std::string excludes = {};             // the name of an option that may not come along
   std::string environment = {};  // the variable that gives the value where the option is not

@@ -69,6 +69,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   const ExecutionProvider* provider = &CpuProvider();
   if (options.provider != "cpu") {
     ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider, options.plan_only));
+    if (!options.plan_only) ONWARD_RETURN_IF_ERROR(provider->MakeCurrent());
   }
   const auto runs = [&](const Graph& g, NodeId id) {
     if (HasKernel(*provider, g, id, options, kernel_options)) return true;
@@ -91,7 +92,7 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
   };
   if (options.optimize) {
     std::vector<Pass> passes = PortablePipeline();
-    const std::vector<Pass> device = DevicePipeline(options.provider);
+    const std::vector<Pass> device = DevicePipeline(provider->name());
     if (!options.reference_kernels) passes.insert(passes.end(), device.begin(), device.end());
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options, budget));
     ONWARD_RETURN_IF_ERROR(expand(graph));

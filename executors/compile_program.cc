@@ -28,7 +28,10 @@ class Compiler {
       ONWARD_ASSIGN_OR_RETURN(const ExecutionProvider* provider,
                               FindProvider(options_.provider, options_.plan_only));
       program->providers.push_back(provider);
+      Communicator* const ranks = kernel_options_.communicator;
+      if (ranks != nullptr && ranks->device() == provider->device()) program->communicator = ranks;
     }
+    program->is_runnable = !options_.plan_only;
     GraphEdit(graph).Compact();
     program->graph = std::move(graph);
     ONWARD_RETURN_IF_ERROR(MakeSteps(*program));

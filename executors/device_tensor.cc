@@ -13,7 +13,7 @@ namespace onward {
 absl::StatusOr<Tensor> ToHost(const Tensor& tensor) {
   if (tensor.device().is_host()) return tensor;
   ONWARD_ASSIGN_OR_RETURN(const executors::ExecutionProvider* provider,
-                          executors::FindProvider("cuda"));
+                          executors::FindProvider(DeviceName(tensor.device())));
   ONWARD_ASSIGN_OR_RETURN(Tensor host, Tensor::Create(tensor.dtype(), tensor.dims()));
   if (host.byte_size() == 0) return host;
   ONWARD_RETURN_IF_ERROR(provider->Copy(host.raw_mutable_data(), tensor.raw_data(),

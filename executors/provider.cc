@@ -9,10 +9,12 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "onward/memory_limit.h"
 #include "onward/status.h"
@@ -21,20 +23,22 @@ namespace onward::executors {
 namespace {
 
 #ifdef ONWARD_CUDA
+// Returns the provider of a device, by its number.
+using CudaEntry = const ExecutionProvider* (*)(int device);
+
 // Loads the provider's library beside the program once; the library stays loaded.
-absl::StatusOr<const ExecutionProvider*> LoadCudaProvider() {
+absl::StatusOr<CudaEntry> LoadCudaProvider() {
   void* library = dlopen("libonward_cuda.so", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("the CUDA provider cannot be loaded (", dlerror(), "); use --provider cpu"));
   }
   using Interface = const char* (*)();
-  using Entry = const ExecutionProvider* (*)();
   const auto interface = reinterpret_cast<Interface>(dlsym(library, "onward_provider_interface"));
-  const auto entry = reinterpret_cast<Entry>(dlsym(library, "onward_cuda_provider"));
+  const auto entry = reinterpret_cast<CudaEntry>(dlsym(library, "onward_cuda_provider"));
   if (interface != nullptr && entry != nullptr &&
       std::string_view(interface()) == ONWARD_PROVIDER_INTERFACE) {
-    return entry();
+    return entry;
   }
   Dl_info place = {};
   dladdr(reinterpret_cast<void*>(entry), &place);
@@ -45,6 +49,17 @@ absl::StatusOr<const ExecutionProvider*> LoadCudaProvider() {
       "): build or install both together, or use --provider cpu"));
 }
 #endif
+
+// "cuda" is device 0. Null: another provider's name.
+std::optional<int> CudaDeviceOf(std::string_view name) {
+  int device = 0;
+  if (name == "cuda") return device;
+  constexpr std::string_view kPrefix = "cuda:";
+  if (!name.starts_with(kPrefix) ||
+      !absl::SimpleAtoi(std::string(name.substr(kPrefix.size())), &device))
+    return std::nullopt;
+  return device >= 0 && device < kMostDevices ? std::optional(device) : std::nullopt;
+}
 
 // Kernels by provider and op.
 class KernelIndex {
@@ -116,23 +131,27 @@ void AddKernel(std::string_view provider, std::string_view domain, std::string_v
   KernelIndex::Get().Add(provider, {domain, op, name, make});
 }
 
+absl::Status CheckProviderName(std::string_view name) {
+  if (name == "cpu" || CudaDeviceOf(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown provider '", std::string(name),
+                   "'; known: cpu, cuda, and cuda:1, a device by its number"));
+}
+
 absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name,
                                                       [[maybe_unused]] bool plan_only) {
   if (name == "cpu") return &CpuProvider();
+  ONWARD_RETURN_IF_ERROR(CheckProviderName(name));
 #ifdef ONWARD_CUDA
-  if (name == "cuda") {
-    static const absl::StatusOr<const ExecutionProvider*> provider = LoadCudaProvider();
-    if (provider.ok() && !plan_only) ONWARD_RETURN_IF_ERROR((*provider)->CheckDevice());
-    return provider;
-  }
+  static const absl::StatusOr<CudaEntry> entry = LoadCudaProvider();
+  ONWARD_RETURN_IF_ERROR(entry.status());
+  const ExecutionProvider* provider = (*entry)(*CudaDeviceOf(name));
+  if (!plan_only) ONWARD_RETURN_IF_ERROR(provider->CheckDevice());
+  return provider;
 #else
-  if (name == "cuda") {
-    return absl::UnimplementedError(
-        "this build has no CUDA provider; build it on a machine with nvcc");
-  }
+  return absl::UnimplementedError(
+      "this build has no CUDA provider; build it on a machine with nvcc");
 #endif
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown provider '", std::string(name), "'; known: cpu, cuda"));
 }
 
 }  // namespace onward::executors

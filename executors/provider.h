@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "onward/communicator.h"
 #include "onward/kernel.h"
 
 namespace onward::executors {
@@ -32,6 +33,14 @@ class ExecutionProvider {
   virtual bool is_host() const { return false; }
   // Where its memory lies.
   virtual Device device() const { return {}; }
+  // Makes its device the one that calls of the calling thread mean.
+  virtual absl::Status MakeCurrent() const { return absl::OkStatus(); }
+  // Returns ranks that sum in the provider's memory as well; every rank calls it. Unimplemented:
+  // they cannot, for the reason that it says.
+  virtual absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks(
+      std::shared_ptr<Communicator> ranks) const {
+    return ranks;
+  }
   // Copies between host and provider memory; null stream: synchronously.
   virtual absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
                             void* stream) const = 0;
@@ -61,10 +70,16 @@ class ExecutionProvider {
 // ResourceExhausted when the limit or the provider does not give it.
 absl::StatusOr<std::shared_ptr<void>> AllocateOn(const ExecutionProvider& provider, int64_t bytes);
 
+// The number of devices of a kind that a process can name.
+inline constexpr int kMostDevices = 64;
+
 // The process's CPU provider.
 const ExecutionProvider& CpuProvider();
-// The provider by name; Unimplemented for one this build lacks, FailedPrecondition when its
-// libraries are absent, or the device that it needs unless it only plans.
+// InvalidArgument: a name that is neither "cpu" nor "cuda" nor that of a device, "cuda:1".
+absl::Status CheckProviderName(std::string_view name);
+// The provider by name; InvalidArgument as CheckProviderName, Unimplemented for one this build
+// lacks, FailedPrecondition when its libraries are absent, or the device that it needs unless it
+// only plans.
 absl::StatusOr<const ExecutionProvider*> FindProvider(std::string_view name,
                                                       bool plan_only = false);
 

@@ -136,6 +136,7 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
 }
 
 absl::Status RunState::RunAll() {
+  if (top_ == this) ONWARD_RETURN_IF_ERROR(program_.providers.back()->MakeCurrent());
   BeginDeviceWork();
   int32_t next = 0;
   // A trace and a watch look at each step.

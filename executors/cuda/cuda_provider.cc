@@ -1,12 +1,16 @@
-// The CUDA provider on device 0, as a library of its own: CUDA's libraries are loaded when a
+// The CUDA provider of each device, as a library of its own: CUDA's libraries are loaded when a
 // session first asks for it, not when the program starts.
 #include <cuda_runtime.h>
 
+#include <map>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "executors/provider.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/nccl_ranks.h"
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
 #include "provider_interface.h"
@@ -14,10 +18,17 @@
 namespace onward::executors {
 namespace {
 
-absl::Status FindDevice() {
+using kernels::cuda::ToStatus;
+
+absl::Status FindDevice(int device) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return absl::OkStatus();
+  if (error == cudaSuccess && device < count) return absl::OkStatus();
+  if (error == cudaSuccess && count > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no device cuda:", device, " here: the last one is cuda:", count - 1,
+                     " (`onward launch` gives each process of a host a device of its own)"));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "no CUDA device is usable here (",
       error == cudaSuccess ? "none found" : cudaGetErrorString(error), "); use --provider cpu"));
@@ -25,68 +36,78 @@ absl::Status FindDevice() {
 
 class Cuda : public ExecutionProvider {
  public:
+  explicit Cuda(int index) : index_(index) {}
   std::string_view name() const override { return "cuda"; }
   const std::vector<KernelEntry>& kernels() const override { return kernels::CudaKernels(); }
 
   absl::Status CheckDevice() const override {
-    static const absl::Status found = FindDevice();
-    return found;
+    std::call_once(looked_, [this] { found_ = FindDevice(index_); });
+    return found_;
+  }
+  Device device() const override { return {Device::Kind::kCuda, static_cast<uint8_t>(index_)}; }
+  absl::Status MakeCurrent() const override { return ToStatus(cudaSetDevice(index_)); }
+  absl::StatusOr<std::shared_ptr<Communicator>> JoinRanks(
+      std::shared_ptr<Communicator> ranks) const override {
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
+    return kernels::cuda::JoinNccl(std::move(ranks), device());
   }
 
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes) const override {
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
     void* memory = nullptr;
-    ONWARD_RETURN_IF_ERROR(Annotate(kernels::cuda::ToStatus(cudaMalloc(
-                                        &memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
-                                    absl::StrCat(bytes, " bytes:")));
+    ONWARD_RETURN_IF_ERROR(
+        Annotate(ToStatus(cudaMalloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)))),
+                 absl::StrCat(bytes, " bytes:")));
     return std::shared_ptr<void>(memory, [](void* p) { cudaFree(p); });
   }
 
   absl::StatusOr<std::shared_ptr<void>> CreateStream() const override {
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
     cudaStream_t stream = nullptr;
-    ONWARD_RETURN_IF_ERROR(
-        kernels::cuda::ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
+    ONWARD_RETURN_IF_ERROR(ToStatus(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
     return std::shared_ptr<void>(stream,
                                  [](void* p) { cudaStreamDestroy(static_cast<cudaStream_t>(p)); });
   }
 
-  Device device() const override { return {Device::Kind::kCuda, 0}; }
-
   absl::Status Copy(void* to, const void* from, int64_t bytes, CopyKind kind,
                     void* stream) const override {
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
     const auto direction = kind == CopyKind::kToHost     ? cudaMemcpyDeviceToHost
                            : kind == CopyKind::kToDevice ? cudaMemcpyHostToDevice
                                                          : cudaMemcpyDeviceToDevice;
     if (stream == nullptr)
-      return kernels::cuda::ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), direction));
-    return kernels::cuda::ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), direction,
-                                                   static_cast<cudaStream_t>(stream)));
+      return ToStatus(cudaMemcpy(to, from, static_cast<size_t>(bytes), direction));
+    return ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), direction,
+                                    static_cast<cudaStream_t>(stream)));
   }
 
   // The host and the device have one address for it.
   absl::StatusOr<std::shared_ptr<DeviceFault>> AllocateFault() const override {
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
     void* memory = nullptr;
     ONWARD_RETURN_IF_ERROR(
-        kernels::cuda::ToStatus(cudaHostAlloc(&memory, sizeof(DeviceFault), cudaHostAllocMapped)));
+        ToStatus(cudaHostAlloc(&memory, sizeof(DeviceFault), cudaHostAllocMapped)));
     return std::shared_ptr<DeviceFault>(new (memory) DeviceFault(),
                                         [](DeviceFault* p) { cudaFreeHost(p); });
   }
 
   absl::Status Synchronize(void* stream) const override {
-    return kernels::cuda::ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+    ONWARD_RETURN_IF_ERROR(MakeCurrent());
+    return ToStatus(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
   }
 
   // Other threads may allocate meanwhile.
   absl::Status BeginCapture(void* stream) const override {
-    return kernels::cuda::ToStatus(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream),
-                                                          cudaStreamCaptureModeThreadLocal));
+    return ToStatus(cudaStreamBeginCapture(static_cast<cudaStream_t>(stream),
+                                           cudaStreamCaptureModeThreadLocal));
   }
 
   absl::StatusOr<std::shared_ptr<void>> EndCapture(void* stream) const override {
     cudaGraph_t graph = nullptr;
     ONWARD_RETURN_IF_ERROR(
-        kernels::cuda::ToStatus(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph)));
+        ToStatus(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph)));
     cudaGraphExec_t ready = nullptr;
-    const absl::Status status = kernels::cuda::ToStatus(cudaGraphInstantiate(&ready, graph, 0));
+    const absl::Status status = ToStatus(cudaGraphInstantiate(&ready, graph, 0));
     cudaGraphDestroy(graph);
     ONWARD_RETURN_IF_ERROR(status);
     return std::shared_ptr<void>(
@@ -94,10 +115,22 @@ class Cuda : public ExecutionProvider {
   }
 
   absl::Status LaunchGraph(void* graph, void* stream) const override {
-    return kernels::cuda::ToStatus(
+    return ToStatus(
         cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), static_cast<cudaStream_t>(stream)));
   }
+
+ private:
+  const int index_;
+  mutable std::once_flag looked_;
+  mutable absl::Status found_;
 };
+
+const Cuda* CudaOf(int device) {
+  static std::mutex mutex;
+  static std::map<int, Cuda> providers;
+  const std::lock_guard lock(mutex);
+  return &providers.try_emplace(device, device).first->second;
+}
 
 }  // namespace
 
@@ -105,7 +138,6 @@ class Cuda : public ExecutionProvider {
 
 extern "C" const char* onward_provider_interface() { return ONWARD_PROVIDER_INTERFACE; }
 
-extern "C" const onward::executors::ExecutionProvider* onward_cuda_provider() {
-  static const onward::executors::Cuda provider;
-  return &provider;
+extern "C" const onward::executors::ExecutionProvider* onward_cuda_provider(int device) {
+  return onward::executors::CudaOf(device);
 }

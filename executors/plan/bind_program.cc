@@ -384,6 +384,8 @@ void AppendBindingKey(absl::Span<const SlotValue> inputs, std::vector<int64_t>* 
 absl::StatusOr<std::shared_ptr<const Binding>> BindProgram(
     const Program& program, absl::Span<const SlotValue> inputs, int num_workers,
     const std::shared_ptr<const Binding>& similar) {
+  // Kernels of a device may ask its libraries.
+  if (program.is_runnable) ONWARD_RETURN_IF_ERROR(program.providers.back()->MakeCurrent());
   const bool has_base = similar != nullptr && similar->base != nullptr;
   return Binder(program, num_workers, has_base ? similar->base : similar).Bind(inputs);
 }

@@ -40,6 +40,8 @@ struct Step {
 struct Program {
   Graph graph;
   std::vector<const ExecutionProvider*> providers;  // [0] is the host
+  bool is_runnable = true;                          // false: it is only explained
+  Communicator* communicator = nullptr;             // of sums in the last provider's memory
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<int32_t> operands;

@@ -22,7 +22,7 @@ namespace onward {
 class Communicator;  // onward/communicator.h
 
 struct SessionOptions {
-  std::string provider = "cpu";  // "cpu" or "cuda"
+  std::string provider = "cpu";  // or "cuda", which is "cuda:0", a device by its number
   int num_threads = 0;           // 0: the physical cores; `pool` has its own number
   Precision precision = Precision::kDefault;
   bool deterministic = false;

@@ -1,10 +1,21 @@
 #include "kernels/cuda/libraries.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/status.h"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {
+namespace {
+
+absl::StatusOr<int> CurrentDevice() {
+  int device = 0;
+  ONWARD_RETURN_IF_ERROR(ToStatus(cudaGetDevice(&device)));
+  return device;
+}
+
+}  // namespace
 
 absl::Status LibraryStatus(cublasStatus_t error) {
   if (error == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
@@ -23,7 +34,9 @@ absl::Status GetCublasLt(cublasLtHandle_t* handle) {
       if (handle != nullptr) cublasLtDestroy(handle);
     }
   };
-  thread_local Holder holder;
+  thread_local std::map<int, Holder> holders;
+  ONWARD_ASSIGN_OR_RETURN(const int device, CurrentDevice());
+  Holder& holder = holders[device];
   if (holder.handle == nullptr)
     ONWARD_RETURN_IF_ERROR(LibraryStatus(cublasLtCreate(&holder.handle)));
   *handle = holder.handle;
@@ -37,7 +50,9 @@ absl::Status GetCudnn(cudaStream_t stream, cudnnHandle_t* handle) {
       if (handle != nullptr) cudnnDestroy(handle);
     }
   };
-  thread_local Holder holder;
+  thread_local std::map<int, Holder> holders;
+  ONWARD_ASSIGN_OR_RETURN(const int device, CurrentDevice());
+  Holder& holder = holders[device];
   if (holder.handle == nullptr) ONWARD_RETURN_IF_ERROR(LibraryStatus(cudnnCreate(&holder.handle)));
   *handle = holder.handle;
   return LibraryStatus(cudnnSetStream(holder.handle, stream));

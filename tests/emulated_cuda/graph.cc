@@ -71,7 +71,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   if (entry.error() != cudaSuccess) return entry.error();
   ++GetState().counters.graph_launches;
   for (const Work& work : graph->work) {
-    const cudaError_t error = Enqueue(stream, work.name, work.run);
+    const cudaError_t error = EnqueueWork(stream, work);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;

@@ -1,6 +1,7 @@
 // The CUDA runtime's functions that the provider calls, on the emulated device.
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,6 +14,8 @@
 
 namespace onward::emulated_cuda {
 namespace {
+
+thread_local int current_device = 0;
 
 const char* Words(cudaError_t error) {
   switch (error) {
@@ -30,6 +33,8 @@ const char* Words(cudaError_t error) {
       return "invalid configuration argument";
     case cudaErrorInvalidResourceHandle:
       return "invalid resource handle";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
     case cudaErrorIllegalAddress:
       return "an illegal memory access was encountered";
     case cudaErrorLaunchFailure:
@@ -44,6 +49,9 @@ const char* Words(cudaError_t error) {
 }
 
 }  // namespace
+
+int CurrentDevice() { return current_device; }
+
 }  // namespace onward::emulated_cuda
 
 using namespace onward::emulated_cuda;  // NOLINT(google-build-using-namespace)
@@ -58,6 +66,26 @@ cudaError_t cudaGetDeviceCount(int* count) {
   ENTER("cudaGetDeviceCount");
   *count = GetState().settings.devices;
   return *count > 0 ? cudaSuccess : Remember(cudaErrorNoDevice);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  ENTER("cudaSetDevice");
+  if (device < 0 || device >= GetState().settings.devices) return Remember(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  ENTER("cudaGetDevice");
+  *device = current_device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* place, int length, int device) {
+  ENTER("cudaDeviceGetPCIBusId");
+  if (device < 0 || device >= GetState().settings.devices) return Remember(cudaErrorInvalidDevice);
+  std::snprintf(place, static_cast<size_t>(length), "0000:%02x:00.0", device);
+  return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
@@ -102,6 +130,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ENTER("cudaStreamSynchronize");
   ++GetState().counters.synchronizations;
   return Finish(stream);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  ENTER("cudaStreamQuery");
+  if (!IsStream(stream)) return Remember(cudaErrorInvalidResourceHandle);
+  return Advance(stream) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaDeviceSynchronize() {

@@ -36,6 +36,9 @@ class Entry {
 cudaError_t Remember(cudaError_t error);
 cudaError_t LastError(bool forget);
 
+// The calling thread's device.
+int CurrentDevice();
+
 // --- memory.cc
 // While one lives the device's memory can be touched: by its own work.
 class MemoryOpen {

@@ -3,9 +3,11 @@
 #include "tests/emulated_cuda/stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace onward::emulated_cuda {
@@ -27,6 +29,7 @@ CUstream_st* Of(cudaStream_t stream) {
 
 bool RunOne(CUstream_st* stream) {
   if (stream->queue.empty()) return false;
+  if (stream->queue.front().is_ready && !stream->queue.front().is_ready()) return false;
   const Work work = std::move(stream->queue.front());
   stream->queue.pop_front();
   const MemoryOpen open;
@@ -35,15 +38,23 @@ bool RunOne(CUstream_st* stream) {
   return true;
 }
 
-void Drain(CUstream_st* stream) {
+void RunWhatIsReady(CUstream_st* stream) {
   if (stream->queue.empty()) return;
   const MemoryOpen open;
   while (RunOne(stream)) {
   }
 }
 
+void Drain(CUstream_st* stream) {
+  for (;;) {
+    RunWhatIsReady(stream);
+    if (stream->queue.empty()) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
 // The legacy stream waits for streams that block and they wait for it; the others do not.
-void DrainInOrder(CUstream_st* stream) {
+void DrainOthersBefore(CUstream_st* stream) {
   Streams& streams = Get();
   if (stream == &streams.legacy) {
     for (CUstream_st* other : streams.created)
@@ -51,7 +62,6 @@ void DrainInOrder(CUstream_st* stream) {
   } else if (stream->blocking) {
     Drain(&streams.legacy);
   }
-  Drain(stream);
 }
 
 }  // namespace
@@ -65,6 +75,7 @@ bool IsStream(cudaStream_t stream) {
 cudaError_t CreateStream(cudaStream_t* stream, bool blocking) {
   *stream = new CUstream_st;
   (*stream)->blocking = blocking;
+  (*stream)->device = CurrentDevice();
   Get().created.push_back(*stream);
   return cudaSuccess;
 }
@@ -81,14 +92,27 @@ cudaError_t DestroyStream(cudaStream_t stream) {
 }
 
 cudaError_t Enqueue(cudaStream_t stream, const char* name, std::function<void()> work) {
-  if (!IsStream(stream)) return Remember(cudaErrorInvalidResourceHandle);
+  return EnqueueWork(stream, Work{name, std::move(work)});
+}
+
+cudaError_t EnqueueWork(cudaStream_t stream, Work work) {
+  if (!IsStream(stream) || (stream != nullptr && Of(stream)->device != CurrentDevice()))
+    return Remember(cudaErrorInvalidResourceHandle);
   if (Capture* capture = Of(stream)->capture.get(); capture != nullptr) {
-    capture->work.push_back({name, std::move(work)});
+    capture->work.push_back(std::move(work));
     return cudaSuccess;
   }
-  Of(stream)->queue.push_back({name, std::move(work)});
-  if (GetState().settings.order == Order::kEager) DrainInOrder(Of(stream));
+  Of(stream)->queue.push_back(std::move(work));
+  if (GetState().settings.order == Order::kEager) {
+    DrainOthersBefore(Of(stream));
+    RunWhatIsReady(Of(stream));
+  }
   return cudaSuccess;
+}
+
+bool Advance(cudaStream_t stream) {
+  RunOne(Of(stream));
+  return Of(stream)->queue.empty();
 }
 
 cudaError_t Finish(cudaStream_t stream) {
@@ -97,7 +121,8 @@ cudaError_t Finish(cudaStream_t stream) {
     capture->valid = false;
     return Remember(cudaErrorStreamCaptureUnsupported);
   }
-  DrainInOrder(Of(stream));
+  DrainOthersBefore(Of(stream));
+  Drain(Of(stream));
   return cudaSuccess;
 }
 
