@@ -95,6 +95,7 @@ class RunState : public RunServices {
   absl::Status PrepareDeviceWork();  // for the binding
   void BeginDeviceWork();            // of a run
   void AbandonDeviceWork();          // of a run that failed
+  absl::Status WaitForDevice();
   absl::Status ShowOutputs(int32_t s) const;
   std::vector<std::string> InputTypes(const Step& step) const;  // as TraceEvent has them
   absl::Status RunDynamic(int32_t s);

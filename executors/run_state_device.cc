@@ -1,6 +1,7 @@
 // The part of a run state that a device needs: recorded work, faults, waiting for the end.
 #include "absl/strings/str_cat.h"
 #include "executors/run_state.h"
+#include "onward/communicator.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -29,7 +30,7 @@ void RunState::BeginDeviceWork() {
 
 // The caller's memory, which the work may use, may go next.
 void RunState::AbandonDeviceWork() {
-  if (fault_ != nullptr) program_.providers.back()->Synchronize(stream()).IgnoreError();
+  if (fault_ != nullptr) WaitForDevice().IgnoreError();
 }
 
 absl::Status RunState::CopyOnDevice(int32_t output, void* to) {
@@ -39,8 +40,15 @@ absl::Status RunState::CopyOnDevice(int32_t output, void* to) {
                                          CopyKind::kOnDevice, stream());
 }
 
+absl::Status RunState::WaitForDevice() {
+  // The device may wait for ranks that are gone.
+  if (program_.communicator != nullptr)
+    ONWARD_RETURN_IF_ERROR(program_.communicator->WaitFor(stream()));
+  return program_.providers.back()->Synchronize(stream());
+}
+
 absl::Status RunState::Finish() {
-  if (unfinished_) ONWARD_RETURN_IF_ERROR(program_.providers.back()->Synchronize(stream()));
+  if (unfinished_) ONWARD_RETURN_IF_ERROR(WaitForDevice());
   unfinished_ = false;
   if (fault_ == nullptr || fault_->step == 0) return absl::OkStatus();
   const Step& step = program_.steps[static_cast<size_t>(fault_->step - 1)];

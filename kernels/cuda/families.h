@@ -7,6 +7,7 @@ namespace onward::kernels::cuda {
 
 KernelList ActivationGradientKernels();
 KernelList ActivationKernels();
+KernelList AllReduceKernels();
 KernelList ArgReduceKernels();
 KernelList BatchNormalizationGradientKernels();
 KernelList BatchNormalizationKernels();

@@ -12,6 +12,7 @@ using Family = cuda::KernelList (*)();
 constexpr Family kFamilies[] = {
     cuda::ActivationGradientKernels,
     cuda::ActivationKernels,
+    cuda::AllReduceKernels,
     cuda::ArgReduceKernels,
     cuda::BatchNormalizationGradientKernels,
     cuda::BatchNormalizationKernels,

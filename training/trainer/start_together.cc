@@ -13,6 +13,7 @@ std::string TextOf(TrainConfig config) {
   config.clear_threads();
   config.clear_max_memory();
   config.clear_output_dir();
+  config.clear_provider();
   std::string text;
   google::protobuf::TextFormat::PrintToString(config, &text);
   return text;

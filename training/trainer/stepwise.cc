@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/place_rank.h"
 #include "onward/status.h"
 #include "training/checkpoint/checkpoint_writer.h"
 #include "training/prepare/load_model.h"
@@ -53,6 +54,8 @@ absl::Status Stepwise::MakeSession(std::vector<Phase> graphs) {
   SessionOptions options = OptionsOfSessions(config_);
   options.communicator = options_.communicator;
   options.log = options_.log;
+  ONWARD_RETURN_IF_ERROR(executors::PlaceRank(options));
+  options_.communicator = options.communicator;
   std::vector<SessionOptions> by_phase(graphs.size(), options);
   WatchPhases(
       config_, phases_, checks_,

@@ -59,7 +59,7 @@ class Stepwise : public StepwiseTrainer {
   absl::StatusOr<TrainingSession::Outputs> Evaluate(const Batch& batch);
 
   const TrainConfig config_;
-  const StepwiseOptions options_;
+  StepwiseOptions options_;
   TrainingProgress progress_;
   LossScaler scaler_;
   FiniteChecks checks_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "executors/place_rank.h"
 #include "executors/shared_arena.h"
 #include "graph/base/byte_text.h"
 #include "graph/base/machine_memory.h"
@@ -75,6 +76,8 @@ absl::Status TrainingLoop::MakeSession(std::vector<Phase> graphs) {
   session.memory = memory_;
   session.log = options_.log;
   session.counters = options_.counters;
+  ONWARD_RETURN_IF_ERROR(executors::PlaceRank(session));
+  options_.communicator = session.communicator;
   std::vector<SessionOptions> options(graphs.size(), session);
   options[0].profile = options_.profiled_batches > 0;
   options[0].profile_runs = options_.profiled_batches;

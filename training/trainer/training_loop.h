@@ -130,7 +130,7 @@ class TrainingLoop : public Trainer {
   void Count(std::string_view counter, int64_t amount = 1) const;
 
   const TrainConfig config_;
-  const TrainerOptions options_;
+  TrainerOptions options_;
   TrainingProgress progress_;
   LossScaler scaler_;
   FiniteChecks checks_;
