@@ -1,5 +1,6 @@
 #include "executors/compile_program.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "executors/provider.h"
 #include "graph/infer/check.h"
 #include "graph/ir/graph_edit.h"
+#include "graph/ops/onward_schemas.h"
 #include "onward/status.h"
 
 namespace onward::executors {
@@ -49,7 +51,10 @@ class Compiler {
 
  private:
   absl::Status MakeSteps(Program& program) {
-    ONWARD_ASSIGN_OR_RETURN(const std::vector<NodeId> order, program.graph.TopologicalOrder());
+    ONWARD_ASSIGN_OR_RETURN(std::vector<NodeId> order, program.graph.TopologicalOrder());
+    // Between other steps, what is sent to the device would end a stretch of recorded work.
+    std::stable_partition(order.begin(), order.end(),
+                          [&](NodeId id) { return CopiesInput(program.graph, id); });
     CountReads(program);
     std::vector<std::string> problems;
     for (NodeId id : order) {
@@ -105,6 +110,11 @@ class Compiler {
       if (spec.released_constants() >> i & 1) ReleaseConstant(program.graph, node.inputs[i]);
     }
     return absl::OkStatus();
+  }
+
+  static bool CopiesInput(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    return node.Is("Copy", kOnwardDomain) && !graph.value(node.inputs[0]).producer.valid();
   }
 
   // Why a node that the host runs is not the device's.
