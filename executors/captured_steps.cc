@@ -10,7 +10,8 @@ constexpr int kLeastSteps = 3;
 
 class Finder {
  public:
-  Finder(const Program& program, const Binding& binding) : program_(program), binding_(binding) {}
+  Finder(const Program& program, const Binding& binding, bool is_body)
+      : program_(program), binding_(binding), is_body_(is_body) {}
 
   std::vector<CapturedSteps> Find() {
     const auto num_steps = static_cast<int32_t>(program_.steps.size());
@@ -20,7 +21,8 @@ class Finder {
       if (mode == StepPlan::Mode::kSkip) continue;
       const bool capturable = mode == StepPlan::Mode::kRun &&
                               !program_.providers[step.device]->is_host() &&
-                              !step.kernel->copies_host_memory() && HasLastingAddresses(step);
+                              !step.kernel->copies_host_memory() &&
+                              (step.kernel->pure() || !is_body_) && HasLastingAddresses(step);
       if (!capturable) {
         Finish(s);
         continue;
@@ -70,6 +72,7 @@ class Finder {
 
   const Program& program_;
   const Binding& binding_;
+  const bool is_body_;
   CapturedSteps range_;  // begun, and not finished
   int works_ = 0;        // of it
   std::vector<CapturedSteps> found_;
@@ -77,9 +80,23 @@ class Finder {
 
 }  // namespace
 
-std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding) {
+Recording* CapturedSteps::Find(const std::vector<const void*>& addresses) {
+  constexpr size_t kMost = 4;
+  const auto found = std::find_if(recordings.begin(), recordings.end(),
+                                  [&](const Recording& each) { return each.callers == addresses; });
+  if (found != recordings.end()) {
+    std::rotate(recordings.begin(), found, found + 1);
+    return &recordings.front();
+  }
+  if (recordings.size() == kMost) recordings.pop_back();
+  recordings.insert(recordings.begin(), {addresses});
+  return nullptr;
+}
+
+std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding,
+                                               bool is_body) {
   if (program.providers.size() == 1) return {};  // the host's
-  return Finder(program, binding).Find();
+  return Finder(program, binding, is_body).Find();
 }
 
 }  // namespace onward::executors

@@ -10,20 +10,31 @@
 
 namespace onward::executors {
 
+// The work of steps on memory of callers at some addresses.
+struct Recording {
+  std::vector<const void*> callers;
+  std::shared_ptr<void> graph = nullptr;  // null: they ran once with these, and are not recorded
+};
+
 // Consecutive steps, from `begin` up to `end`.
 struct CapturedSteps {
   int32_t begin = 0;
   int32_t end = 0;
   std::vector<int32_t> callers = {};       // slots that they use in callers' memory
-  std::shared_ptr<void> graph = nullptr;   // null: not recorded
   bool refused = false;                    // the provider could not record them
-  std::vector<const void*> recorded = {};  // where `callers` lay when `graph` was recorded
-  std::vector<const void*> last = {};      // and in the last run
+  std::vector<Recording> recordings = {};  // most recently used first
+
+  // The recording for callers' memory at these addresses, with a graph or not yet; null: they are
+  // new, and noted. What alternates between a few places, as states do that are not updated in
+  // place, is found again.
+  Recording* Find(const std::vector<const void*>& addresses);
 };
 
 // The ranges of steps that can be recorded: those on a device that copy nothing from or to the host
 // and read and write nothing but constants, their device's arena and callers' memory there.
-// In order; ranges too short to be worth it are left out.
-std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding);
+// In order; ranges too short to be worth it are left out. `is_body`: random steps have a number in
+// each pass, as an argument.
+std::vector<CapturedSteps> FindCapturableSteps(const Program& program, const Binding& binding,
+                                               bool is_body);
 
 }  // namespace onward::executors

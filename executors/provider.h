@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/device_run.h"
 #include "onward/communicator.h"
 #include "onward/kernel.h"
 
@@ -46,8 +47,8 @@ class ExecutionProvider {
                             void* stream) const = 0;
   // Memory that host and device see. Null where all memory is the host's. Freed with the last
   // reference.
-  virtual absl::StatusOr<std::shared_ptr<DeviceFault>> AllocateFault() const {
-    return std::shared_ptr<DeviceFault>();
+  virtual absl::StatusOr<std::shared_ptr<kernels::DeviceRun>> AllocateRun() const {
+    return std::shared_ptr<kernels::DeviceRun>();
   }
   // Waits for what was put on the stream.
   virtual absl::Status Synchronize(void*) const { return absl::OkStatus(); }

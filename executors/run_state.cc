@@ -59,7 +59,7 @@ absl::Status RunState::Prepare(std::shared_ptr<const Binding> binding) {
   if (binding == binding_ && !moved) return absl::OkStatus();
   binding_ = std::move(binding);
   live_bytes_.clear();
-  captured_ = FindCapturableSteps(program_, *binding_);
+  captured_ = FindCapturableSteps(program_, *binding_, parent_ != nullptr);
   ran_ = false;
   for (size_t device = 0; device < arenas_.size(); ++device) {
     ONWARD_RETURN_IF_ERROR(ReserveArena(device, binding_->arena_bytes[device]));
@@ -120,7 +120,7 @@ absl::Status RunState::Run(uint64_t run_index, const RunOptions* options) {
     const bool may_end =
         options != nullptr && (options->deadline || options->cancel.stop_possible());
     options_ = may_end ? options : nullptr;
-    batch_slice_ = options == nullptr ? BatchSlice() : options->batch_slice;
+    SetBatchSlice(options == nullptr ? BatchSlice() : options->batch_slice);
   }
   const auto num_steps = static_cast<int32_t>(program_.steps.size());
   if (top_ == this) executed_nodes_ = 0;

@@ -71,7 +71,7 @@ class RunState : public RunServices {
   // Counts this state's runs: what runs within one can tell it from another of equal index.
   uint64_t serial() const { return serial_; }
   void* stream() const override { return streams_.empty() ? nullptr : streams_.back().get(); }
-  DeviceFaultSite device_fault() const override { return {fault_.get(), current_step_ + 1}; }
+  DeviceFaultSite device_fault() const override { return {device_run_.get(), current_step_ + 1}; }
   std::shared_ptr<void>& body_state(const Body* body) override { return bodies_[body]; }
 
  private:
@@ -82,6 +82,7 @@ class RunState : public RunServices {
     Value value;  // strings, sequences, optionals, maps
   };
 
+  void SetBatchSlice(const BatchSlice& slice);
   absl::Status RunAll();
   absl::Status CheckEnd() const;  // whether the options end the run now
   absl::Status RunSteps(int32_t begin, int32_t end);
@@ -89,7 +90,7 @@ class RunState : public RunServices {
   // Puts the recorded work of the steps on the stream, and records it first where that was not
   // done. False: it is not recorded, and the steps have to run.
   absl::StatusOr<bool> LaunchCaptured(CapturedSteps& steps);
-  absl::Status Capture(CapturedSteps& steps);
+  absl::StatusOr<std::shared_ptr<void>> Capture(const CapturedSteps& steps);
   // The callers' memory that the steps use.
   std::vector<const void*> AddressesOf(const CapturedSteps& steps) const;
   absl::Status PrepareDeviceWork();  // for the binding
@@ -134,7 +135,7 @@ class RunState : public RunServices {
   std::vector<std::vector<int32_t>> input_slots_;   // per external input: slots in its memory
   std::vector<std::vector<int32_t>> output_slots_;  // per external output
   std::vector<CapturedSteps> captured_;             // of the binding
-  std::shared_ptr<DeviceFault> fault_;              // of the run; null: no device
+  std::shared_ptr<kernels::DeviceRun> device_run_;  // null: no device
   bool ends_on_device_ = false;  // no step waits for the device's last work in this binding
   bool unfinished_ = false;      // nor did the run
   bool ran_ = false;  // with this binding: kernels are loaded, handles made, and it may be recorded

@@ -9,8 +9,8 @@ namespace onward::executors {
 absl::Status RunState::PrepareDeviceWork() {
   ends_on_device_ = false;
   if (parent_ != nullptr || program_.providers.size() == 1) return absl::OkStatus();
-  if (fault_ == nullptr) {
-    ONWARD_ASSIGN_OR_RETURN(fault_, program_.providers.back()->AllocateFault());
+  if (device_run_ == nullptr) {
+    ONWARD_ASSIGN_OR_RETURN(device_run_, program_.providers.back()->AllocateRun());
   }
   for (size_t s = 0; s < program_.steps.size(); ++s) {
     const Step& step = program_.steps[s];
@@ -23,14 +23,26 @@ absl::Status RunState::PrepareDeviceWork() {
 
 void RunState::BeginDeviceWork() {
   unfinished_ = ends_on_device_;
-  if (fault_ != nullptr) *fault_ = DeviceFault();
+  if (device_run_ != nullptr) {
+    *device_run_ = kernels::DeviceRun();
+    device_run_->number = static_cast<uint32_t>(run_index_);
+  }
   if (ran_) return;
-  for (CapturedSteps& steps : captured_) steps.last = AddressesOf(steps);
+  for (CapturedSteps& steps : captured_) steps.Find(AddressesOf(steps));
+}
+
+// Recorded launches of random ops have the slice among their arguments.
+void RunState::SetBatchSlice(const BatchSlice& slice) {
+  const bool same = slice.begin == batch_slice_.begin && slice.rows == batch_slice_.rows &&
+                    slice.whole == batch_slice_.whole;
+  batch_slice_ = slice;
+  if (same) return;
+  for (CapturedSteps& steps : captured_) steps.recordings.clear();
 }
 
 // The caller's memory, which the work may use, may go next.
 void RunState::AbandonDeviceWork() {
-  if (fault_ != nullptr) WaitForDevice().IgnoreError();
+  if (device_run_ != nullptr) WaitForDevice().IgnoreError();
 }
 
 absl::Status RunState::CopyOnDevice(int32_t output, void* to) {
@@ -50,11 +62,11 @@ absl::Status RunState::WaitForDevice() {
 absl::Status RunState::Finish() {
   if (unfinished_) ONWARD_RETURN_IF_ERROR(WaitForDevice());
   unfinished_ = false;
-  if (fault_ == nullptr || fault_->step == 0) return absl::OkStatus();
-  const Step& step = program_.steps[static_cast<size_t>(fault_->step - 1)];
-  return Annotate(absl::InvalidArgumentError(
-                      absl::StrCat("index ", fault_->index, " at position ", fault_->position,
-                                   " is out of range for an axis of size ", fault_->size)),
+  if (device_run_ == nullptr || device_run_->step == 0) return absl::OkStatus();
+  const Step& step = program_.steps[static_cast<size_t>(device_run_->step - 1)];
+  return Annotate(absl::InvalidArgumentError(absl::StrCat(
+                      "index ", device_run_->index, " at position ", device_run_->position,
+                      " is out of range for an axis of size ", device_run_->size)),
                   program_.graph.Describe(step.node));
 }
 
@@ -69,36 +81,32 @@ std::vector<const void*> RunState::AddressesOf(const CapturedSteps& steps) const
 absl::StatusOr<bool> RunState::LaunchCaptured(CapturedSteps& steps) {
   if (top_->options_ != nullptr) ONWARD_RETURN_IF_ERROR(top_->CheckEnd());
   if (steps.refused) return false;
-  std::vector<const void*> addresses = AddressesOf(steps);
-  if (steps.graph == nullptr || addresses != steps.recorded) {
-    // Memory that differs from run to run would be recorded again in each.
-    if (addresses != steps.last) {
-      steps.last = std::move(addresses);
-      return false;
-    }
-    if (!Capture(steps).ok()) {
+  // Memory that differs from run to run would be recorded again in each.
+  Recording* recording = steps.Find(AddressesOf(steps));
+  if (recording == nullptr) return false;
+  if (recording->graph == nullptr) {
+    absl::StatusOr<std::shared_ptr<void>> graph = Capture(steps);
+    if (!graph.ok()) {
       steps.refused = true;  // an error of the steps themselves comes up again when they run
       return false;
     }
-    steps.recorded = addresses;
+    recording->graph = *std::move(graph);
   }
-  steps.last = std::move(addresses);
   const Step& first = program_.steps[static_cast<size_t>(steps.begin)];
   ONWARD_RETURN_IF_ERROR(Annotate(
-      program_.providers[first.device]->LaunchGraph(steps.graph.get(), stream()),
+      program_.providers[first.device]->LaunchGraph(recording->graph.get(), stream()),
       absl::StrCat("the recorded work from ", program_.graph.Describe(first.node), " on")));
   return true;
 }
 
-absl::Status RunState::Capture(CapturedSteps& steps) {
+absl::StatusOr<std::shared_ptr<void>> RunState::Capture(const CapturedSteps& steps) {
   const ExecutionProvider& provider =
       *program_.providers[program_.steps[static_cast<size_t>(steps.begin)].device];
   ONWARD_RETURN_IF_ERROR(provider.BeginCapture(stream()));
   const absl::Status status = RunSteps(steps.begin, steps.end);
   absl::StatusOr<std::shared_ptr<void>> graph = provider.EndCapture(stream());
   ONWARD_RETURN_IF_ERROR(status);
-  ONWARD_ASSIGN_OR_RETURN(steps.graph, std::move(graph));
-  return absl::OkStatus();
+  return graph;
 }
 
 }  // namespace onward::executors

@@ -82,13 +82,13 @@ class Cuda : public ExecutionProvider {
   }
 
   // The host and the device have one address for it.
-  absl::StatusOr<std::shared_ptr<DeviceFault>> AllocateFault() const override {
+  absl::StatusOr<std::shared_ptr<kernels::DeviceRun>> AllocateRun() const override {
     ONWARD_RETURN_IF_ERROR(MakeCurrent());
     void* memory = nullptr;
     ONWARD_RETURN_IF_ERROR(
-        ToStatus(cudaHostAlloc(&memory, sizeof(DeviceFault), cudaHostAllocMapped)));
-    return std::shared_ptr<DeviceFault>(new (memory) DeviceFault(),
-                                        [](DeviceFault* p) { cudaFreeHost(p); });
+        ToStatus(cudaHostAlloc(&memory, sizeof(kernels::DeviceRun), cudaHostAllocMapped)));
+    return std::shared_ptr<kernels::DeviceRun>(new (memory) kernels::DeviceRun(),
+                                               [](kernels::DeviceRun* p) { cudaFreeHost(p); });
   }
 
   absl::Status Synchronize(void* stream) const override {

@@ -12,7 +12,7 @@ namespace {
 using Numbers = UniformNumbers<float>;
 
 struct Drop {
-  RandomStream stream;
+  DeviceStream stream;
   BatchElements elements;
   double ratio;
 };
@@ -22,11 +22,12 @@ template <typename T>
 __global__ void DropElements(const T* x, T* y, bool* mask, int64_t count, Drop drop) {
   using C = ComputeType<T>;
   const C scale = static_cast<C>(1.0 / (1.0 - drop.ratio));
-  ForEachNumber<Numbers, float>(drop.stream, drop.elements, count, [&](int64_t i, float number) {
-    const bool keep = static_cast<double>(number) >= drop.ratio;
-    y[i] = keep ? Rounded<T>(Load(x[i]) * scale) : Rounded<T>(C(0));
-    if (mask != nullptr) mask[i] = keep;
-  });
+  ForEachNumber<Numbers, float>(drop.stream.Now(), drop.elements, count,
+                                [&](int64_t i, float number) {
+                                  const bool keep = static_cast<double>(number) >= drop.ratio;
+                                  y[i] = keep ? Rounded<T>(Load(x[i]) * scale) : Rounded<T>(C(0));
+                                  if (mask != nullptr) mask[i] = keep;
+                                });
 }
 
 using LaunchDrop = absl::Status (*)(const RunContext& context, bool* mask, const Drop& drop);
@@ -51,7 +52,7 @@ class Dropout : public Kernel {
     if (count == 0) return absl::OkStatus();
     if (ratio > 0) {
       return launch_(context, mask,
-                     {source_.Stream(context), source_.Elements(context, x.dims), ratio});
+                     {DeviceStreamOf(source_, context), source_.Elements(context, x.dims), ratio});
     }
     if (mask != nullptr)
       ONWARD_RETURN_IF_ERROR(
@@ -60,8 +61,6 @@ class Dropout : public Kernel {
   }
   uint64_t host_inputs() const override { return 6; }  // ratio and training_mode
   bool pure() const override { return !may_drop_; }
-  // The number of the run, which the stream depends on, comes from the host.
-  bool copies_host_memory() const override { return may_drop_; }
 
  private:
   LaunchDrop launch_;

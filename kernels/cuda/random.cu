@@ -8,7 +8,7 @@ namespace onward::kernels::cuda {
 namespace {
 
 struct Draw {
-  RandomStream stream;
+  DeviceStream stream;
   BatchElements elements;
 };
 
@@ -20,7 +20,7 @@ __global__ void FillLoop(T* out, int64_t count, float first_of, float second_of,
   using C = ComputeType<T>;
   const C first = static_cast<C>(first_of), second = static_cast<C>(second_of);
   ForEachNumber<NumbersOf<kNormal, C>, C>(
-      draw.stream, draw.elements, count, [&](int64_t i, C number) {
+      draw.stream.Now(), draw.elements, count, [&](int64_t i, C number) {
         if constexpr (kNormal) {
           out[i] = Rounded<T>(first + number * second);
         } else {
@@ -34,9 +34,10 @@ __global__ void FillLoop(T* out, int64_t count, float first_of, float second_of,
 template <typename P, typename T>
 __global__ void BernoulliLoop(const P* p, T* out, int64_t count, Draw draw) {
   using C = ComputeType<P>;
-  ForEachNumber<UniformNumbers<C>, C>(draw.stream, draw.elements, count, [&](int64_t i, C number) {
-    out[i] = Rounded<T>(number < Load(p[i]) ? ComputeType<T>(1) : ComputeType<T>(0));
-  });
+  ForEachNumber<UniformNumbers<C>, C>(
+      draw.stream.Now(), draw.elements, count, [&](int64_t i, C number) {
+        out[i] = Rounded<T>(number < Load(p[i]) ? ComputeType<T>(1) : ComputeType<T>(0));
+      });
 }
 
 using LaunchFill = absl::Status (*)(const RunContext& context, const RandomFillAttributes& fill,
@@ -67,11 +68,10 @@ class RandomKernel : public Kernel {
   absl::Status Run(RunContext& context) const override {
     const DimsView dims = context.output(0).dims;
     if (NumElements(dims) == 0) return absl::OkStatus();
-    return LaunchNumbers(context, {source_.Stream(context), source_.Elements(context, dims)});
+    return LaunchNumbers(context,
+                         {DeviceStreamOf(source_, context), source_.Elements(context, dims)});
   }
   bool pure() const override { return false; }
-  // The number of the run, which the stream depends on, comes from the host.
-  bool copies_host_memory() const override { return true; }
 
  protected:
   virtual absl::Status LaunchNumbers(const RunContext& context, const Draw& draw) const = 0;

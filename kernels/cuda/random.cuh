@@ -2,9 +2,30 @@
 #pragma once
 
 #include "kernels/cuda/launch.cuh"
+#include "kernels/device_run.h"
 #include "kernels/random_source.h"
 
 namespace onward::kernels::cuda {
+
+// The stream of a step.
+struct DeviceStream {
+  RandomStream stream;
+  const uint32_t* run;  // the number of the run that holds in place of the stream's; null: none
+
+  __device__ RandomStream Now() const {
+    RandomStream now = stream;
+    if (run != nullptr) now.run = *run;
+    return now;
+  }
+};
+
+// A pass through a body draws by a number of its own, which is the launch's.
+inline DeviceStream DeviceStreamOf(const RandomSource& source, const RunContext& context) {
+  const RandomStream stream = source.Stream(context);
+  const auto* run = static_cast<const DeviceRun*>(context.services()->device_fault().fault);
+  const bool is_runs = run != nullptr && run->number == stream.run;
+  return {stream, is_runs ? &run->number : nullptr};
+}
 
 // Calls use(i, number) for the elements that are this thread's.
 template <typename Numbers, typename C, typename Use>

@@ -82,6 +82,30 @@ TEST_P(GraphsTest, ATraceSeesEachStep) {
   EXPECT_EQ(Counted().graph_launches, 2);
 }
 
+// Numbers differ from run to run, and between the parts of a batch.
+TEST_P(GraphsTest, RandomStepsAreRecordedAndDrawWhatTheCpuDraws) {
+  const char* const model =
+      "g (float[n, 4] x) => (float[n, 4] y) <float ratio = {0.4}, bool training = {1}> {"
+      "a = Tanh (x) b, mask = Dropout (a, ratio, training) r = RandomNormalLike (b)"
+      "c = Add (b, r) y = Neg (c) }";
+  const auto device = SessionOn("cuda", model), host = SessionOn("cpu", model);
+  ASSERT_TRUE(device != nullptr && host != nullptr);
+  for (int64_t run = 0; run < 5; ++run) ExpectEqualRuns(*device, *host, 3, run);
+  EXPECT_EQ(Counted().graph_launches, 4);
+  EXPECT_EQ(Counted().graphs, 1);
+  for (const int64_t begin : {0, 3, 3, 0, 6, 6}) {
+    RunOptions options;
+    options.batch_slice = {.begin = begin, .rows = 3, .whole = 9};
+    options.run_index = 40 + begin;
+    const auto actual = device->Run(InputsOf(3, 1), options);
+    const auto expected = host->Run(InputsOf(3, 1), options);
+    ASSERT_TRUE(actual.ok() && expected.ok()) << actual.status() << expected.status();
+    EXPECT_EQ(testing::Difference(actual->at("y").tensor(), expected->at("y").tensor(), 1e-5, 1e-5),
+              "")
+        << begin;
+  }
+}
+
 // Indices that follow from dims are known before the run and are sent once for these dims.
 TEST_P(GraphsTest, WhatFollowsFromDimsIsNotSentInEachRun) {
   const char* const model =

@@ -126,12 +126,13 @@ TEST(DeviceTraining, AStepSendsTheBatchAndFetchesTheLoss) {
   for (const auto network : {Network, NormalizedNetwork}) {
     const auto trainer = TrainerOn("cuda", "optimizer { sgd { lr: 0.05 momentum: 0.9 } }", network);
     ASSERT_NE(trainer, nullptr);
-    for (int64_t step = 0; step < 3; ++step) ASSERT_TRUE(trainer->Step(BatchOf(step)).ok());
+    for (int64_t step = 0; step < 4; ++step) ASSERT_TRUE(trainer->Step(BatchOf(step)).ok());
     ResetCounters();
     ASSERT_TRUE(trainer->Step(BatchOf(4)).ok());
     const Counters counted = Counted();
     EXPECT_EQ(counted.allocations, 0);
     EXPECT_EQ(counted.graphs, 0);
+    EXPECT_EQ(counted.graph_launches, 1) << "the whole step, with what it draws";
     EXPECT_LE(counted.copies_to_device, 3) << "data, labels, settings of the optimizer";
     EXPECT_EQ(counted.copies_to_host, 1) << "the loss";
   }
