@@ -4,6 +4,7 @@
 #include "kernels/bind/concat.h"
 #include "kernels/cuda/index_math.cuh"
 #include "kernels/cuda/kernel_list.h"
+#include "kernels/cuda/launch.cuh"
 #include "onward/status.h"
 
 namespace onward::kernels::cuda {

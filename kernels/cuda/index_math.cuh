@@ -1,9 +1,9 @@
 // Arithmetic of indices on the device.
 #pragma once
 
-#include <cstdint>
+#include <cuda_runtime.h>
 
-#include "kernels/cuda/launch.cuh"
+#include <cstdint>
 
 namespace onward::kernels::cuda {
 
