@@ -160,6 +160,19 @@ struct Pow {
   }
 };
 
+// The same, for devices: exponents that one or two products give are products, as in the
+// reference's loop.
+struct PowOfFew {
+  template <typename A, typename B>
+  ONWARD_HOST_DEVICE A operator()(A x, B exponent) const {
+    if (exponent == B(2)) return Mul()(x, x);
+    if constexpr (std::is_floating_point_v<A>) {
+      if (exponent == B(3)) return x * x * x;
+    }
+    return Pow()(x, exponent);
+  }
+};
+
 // Shifts by a negative amount or by the width and more leave only the sign fill.
 struct BitShiftLeft {
   template <typename T>

@@ -4,25 +4,13 @@
 namespace onward::kernels::cuda {
 namespace {
 
-// As the reference: the exponents that one or two products give are products.
-struct Pow {
-  template <typename A, typename B>
-  __device__ A operator()(A x, B exponent) const {
-    if (exponent == B(2)) return functors::Mul()(x, x);
-    if constexpr (std::is_floating_point_v<A>) {
-      if (exponent == B(3)) return x * x * x;
-    }
-    return functors::Pow()(x, exponent);
-  }
-};
-
 // Exponents of the base's own type, and those that exporters write beside another one.
 template <typename A>
 LaunchBinaryLoop FindPow(DType exponent) {
-  if (exponent == kDTypeOf<A>) return LaunchBinary<Pow, A, A, A>;
-  if (exponent == DType::kFloat32) return LaunchBinary<Pow, A, float, A>;
-  if (exponent == DType::kInt32) return LaunchBinary<Pow, A, int32_t, A>;
-  if (exponent == DType::kInt64) return LaunchBinary<Pow, A, int64_t, A>;
+  if (exponent == kDTypeOf<A>) return LaunchBinary<functors::PowOfFew, A, A, A>;
+  if (exponent == DType::kFloat32) return LaunchBinary<functors::PowOfFew, A, float, A>;
+  if (exponent == DType::kInt32) return LaunchBinary<functors::PowOfFew, A, int32_t, A>;
+  if (exponent == DType::kInt64) return LaunchBinary<functors::PowOfFew, A, int64_t, A>;
   return nullptr;
 }
 
