@@ -34,9 +34,9 @@ Expr Activated(const FormulaCall& call, const Expr& x) {
 }  // namespace fused
 
 std::vector<onnx::OpSchema> FusedSchemas() {
-  return FormulaSchemas(kOnwardDomain,
-                        {fused::ByteTableOps, fused::ConvOps, fused::MatMulOps,
-                         fused::NormalizationOps, fused::PoolOps, fused::QuantizedConvOps});
+  return FormulaSchemas(
+      kOnwardDomain, {fused::ByteTableOps, fused::ConvOps, fused::ElementwiseOps, fused::MatMulOps,
+                      fused::NormalizationOps, fused::PoolOps, fused::QuantizedConvOps});
 }
 
 }  // namespace onward

@@ -15,6 +15,7 @@ Expr Activated(const FormulaCall& call, const Expr& x);
 
 std::vector<FormulaOp> ByteTableOps();
 std::vector<FormulaOp> ConvOps();
+std::vector<FormulaOp> ElementwiseOps();
 std::vector<FormulaOp> MatMulOps();
 std::vector<FormulaOp> NormalizationOps();
 std::vector<FormulaOp> PoolOps();
