@@ -61,5 +61,7 @@ absl::StatusOr<int> FuseAttentionLayout(Graph& graph, const PassOptions& options
 absl::StatusOr<int> FuseConv(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseMatMul(Graph& graph, const PassOptions& options, int& budget);
 absl::StatusOr<int> FuseAddNormalization(Graph& graph, const PassOptions& options, int& budget);
+// Elementwise ops that read each other, of any dtype, where the device compiles kernels.
+absl::StatusOr<int> FuseElementwise(Graph& graph, const PassOptions& options, int& budget);
 
 }  // namespace onward
