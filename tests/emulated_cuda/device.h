@@ -39,6 +39,7 @@ struct Counters {
   int64_t heuristics = 0, descriptors = 0;  // of cuBLASLt and cuDNN
   int64_t products = 0;                     // of cuBLASLt
   int64_t convolutions = 0;                 // of cuDNN
+  int64_t compilations = 0;                 // by NVRTC
   int64_t bytes = 0, peak_bytes = 0;        // of the device's memory, not reset
 };
 

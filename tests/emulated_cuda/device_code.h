@@ -63,6 +63,21 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
       *config, [kernel, values = std::move(values)] { std::apply(kernel, values); });
 }
 
+namespace onward::emulated_cuda {
+
+// The same with the addresses of the arguments, as the runtime takes those of loaded kernels.
+template <typename... Parameters>
+cudaError_t LaunchWith(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                       void** arguments) {
+  return [&]<size_t... kIndices>(std::index_sequence<kIndices...>) {
+    return cudaLaunchKernelEx(config, kernel,
+                              *static_cast<std::decay_t<Parameters>*>(arguments[kIndices])...);
+  }
+  (std::index_sequence_for<Parameters...>());
+}
+
+}  // namespace onward::emulated_cuda
+
 inline void __syncthreads() { onward::emulated_cuda::SyncBlock(); }
 inline void __syncwarp(unsigned mask = ~0u) { onward::emulated_cuda::SyncWarp(mask); }
 inline int __popc(unsigned bits) { return std::popcount(bits); }

@@ -43,6 +43,8 @@ const char* Words(cudaError_t error) {
       return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated:
       return "operation failed due to a previous error during capture";
+    case cudaErrorInvalidKernelImage:
+      return "device kernel image is invalid";
     default:
       return "an emulated error";
   }
@@ -86,6 +88,14 @@ cudaError_t cudaDeviceGetPCIBusId(char* place, int length, int device) {
   if (device < 0 || device >= GetState().settings.devices) return Remember(cudaErrorInvalidDevice);
   std::snprintf(place, static_cast<size_t>(length), "0000:%02x:00.0", device);
   return cudaSuccess;
+}
+
+// The architecture of an A100.
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  ENTER("cudaDeviceGetAttribute");
+  if (attribute == cudaDevAttrComputeCapabilityMajor) return *value = 8, cudaSuccess;
+  if (attribute == cudaDevAttrComputeCapabilityMinor) return *value = 0, cudaSuccess;
+  return Remember(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
