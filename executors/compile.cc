@@ -1,5 +1,7 @@
 #include "executors/compile.h"
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,16 +10,20 @@
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"
+#include "graph/fused/elementwise.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
+#include "graph/ops/onward_schemas.h"
 #include "kernels/make_kernel.h"
 #include "onward/status.h"
 
 namespace onward::executors {
 namespace {
 
-// True if the entry takes the node: first without its constants, which a kernel may pack at once.
-bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const KernelOptions& options) {
+// OK if the entry takes the node, else why not: first without its constants, which a kernel may
+// pack at once.
+absl::Status Takes(const KernelEntry& entry, const Graph& graph, NodeId id,
+                   const KernelOptions& options) {
   Graph alone;
   GraphEdit edit(alone);
   const Node& original = graph.node(id);
@@ -36,18 +42,24 @@ bool Takes(const KernelEntry& entry, const Graph& graph, NodeId id, const Kernel
   }
   const NodeId copy = edit.AddNode(std::move(node));
   NodeSpec without_constants(alone, copy, options), spec(graph, id, options);
-  return kernels::MakeNamedKernel(entry, without_constants).ok() ||
-         kernels::MakeNamedKernel(entry, spec).ok();
+  if (kernels::MakeNamedKernel(entry, without_constants).ok()) return absl::OkStatus();
+  return kernels::MakeNamedKernel(entry, spec).status();
 }
 
+// `refused`: adds why a fused group, which the device may compile, is none of its kernels'.
 bool HasKernel(const ExecutionProvider& provider, const Graph& graph, NodeId id,
-               const SessionOptions& options, const KernelOptions& kernel_options) {
+               const SessionOptions& options, const KernelOptions& kernel_options,
+               std::set<std::string>* refused = nullptr) {
   const Node& node = graph.node(id);
   const bool has_formula = node.schema != nullptr && HasFormula(*node.schema);
   for (const KernelEntry* entry : FindKernels(provider, node.domain, node.op_type)) {
     if (!has_formula) return true;
     // A formula stands in for the reference kernel, and for what fast kernels refuse.
-    if (!options.reference_kernels && Takes(*entry, graph, id, kernel_options)) return true;
+    if (options.reference_kernels) continue;
+    const absl::Status taken = Takes(*entry, graph, id, kernel_options);
+    if (taken.ok()) return true;
+    if (refused != nullptr && node.Is(fused::kElementwise, kOnwardDomain))
+      refused->insert(std::string(taken.message()));
   }
   return false;
 }
@@ -71,8 +83,9 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     ONWARD_ASSIGN_OR_RETURN(provider, FindProvider(options.provider, options.plan_only));
     if (!options.plan_only) ONWARD_RETURN_IF_ERROR(provider->MakeCurrent());
   }
+  std::set<std::string> refused;
   const auto runs = [&](const Graph& g, NodeId id) {
-    if (HasKernel(*provider, g, id, options, kernel_options)) return true;
+    if (HasKernel(*provider, g, id, options, kernel_options, &refused)) return true;
     if (!provider->is_host() && RunsInParts(g.node(id))) return false;
     return HasKernel(CpuProvider(), g, id, options, kernel_options);
   };
@@ -96,6 +109,11 @@ absl::StatusOr<Compiled> CompileModel(Graph graph, const SessionOptions& options
     if (!options.reference_kernels) passes.insert(passes.end(), device.begin(), device.end());
     ONWARD_ASSIGN_OR_RETURN(compiled.passes, RunPasses(graph, passes, pass_options, budget));
     ONWARD_RETURN_IF_ERROR(expand(graph));
+  }
+  for (const std::string& reason : refused) {
+    WriteLog(options.log, LogLevel::kNews, "session",
+             absl::StrCat("elementwise groups run in parts on ", std::string(provider->name()),
+                          ": ", reason));
   }
   ONWARD_ASSIGN_OR_RETURN(const std::vector<PassReport> late,
                           RunPasses(graph, hooks.late_passes, pass_options, budget));

@@ -52,6 +52,8 @@ std::vector<Pass> DevicePipeline(std::string_view provider) {
   if (provider == "cpu") passes.push_back({"fuse_add_normalization", FuseAddNormalization});
   passes.push_back({"fold_constants", FoldConstants});
   passes.push_back({"eliminate_dead", EliminateDead});
+  // Bodies run on the host.
+  if (provider == "cuda") passes.push_back({"fuse_elementwise", FuseElementwise, false});
   return passes;
 }
 

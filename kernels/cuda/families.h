@@ -27,6 +27,7 @@ KernelList DepthwiseConvKernels();  // tried before ConvKernels
 KernelList DetKernels();
 KernelList DropoutKernels();
 KernelList DynamicQuantizeKernels();
+KernelList ElementwiseKernels();
 KernelList EyeLikeKernels();
 KernelList GatherKernels();
 KernelList GridSampleKernels();

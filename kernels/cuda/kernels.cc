@@ -33,6 +33,7 @@ constexpr Family kFamilies[] = {
     cuda::DetKernels,
     cuda::DropoutKernels,
     cuda::DynamicQuantizeKernels,
+    cuda::ElementwiseKernels,
     cuda::EyeLikeKernels,
     cuda::GatherKernels,
     cuda::GridSampleKernels,

@@ -30,6 +30,7 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"clip_gradient_cuda", "gradients_test"},
     {"conv_transpose_cublaslt", "conv_transpose_test"},
     {"conv_weight_gradient_cudnn", "conv_weight_gradient_test"},
+    {"elementwise_nvrtc", "fused_elementwise_test"},
     {"fused_conv_cudnn", "images_test"},
     {"fused_depthwise_conv_cuda", "images_test"},
     {"fused_matmul_cublaslt", "products_test"},
