@@ -10,7 +10,7 @@
 #include "executors/evaluate.h"
 #include "executors/plan/place.h"
 #include "graph/builder/formula_schema.h"
-#include "graph/fused/elementwise.h"
+#include "graph/fused/elementwise_steps.h"
 #include "graph/infer/infer.h"
 #include "graph/ir/graph_edit.h"
 #include "graph/ops/onward_schemas.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/fused/elementwise.h"
+#include "graph/fused/elementwise_steps.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
 #include "graph/rewrite/match.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/fused/elementwise.h"
+#include "graph/fused/elementwise_steps.h"
 #include "kernels/cuda/elementwise_arguments.h"
 #include "kernels/cuda/elementwise_steps.h"
 #include "onward/status.h"

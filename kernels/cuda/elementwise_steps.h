@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/fused/elementwise.h"
+#include "graph/fused/elementwise_steps.h"
 #include "onward/dtype.h"
 
 namespace onward::kernels::cuda {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "graph/fused/elementwise.h"
+#include "graph/fused/elementwise_steps.h"
 #include "graph/infer/infer.h"
 #include "graph/ops/onward_schemas.h"
 #include "graph/passes/passes.h"
