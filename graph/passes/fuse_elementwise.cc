@@ -1,5 +1,6 @@
 // Elementwise ops that read each other's results of one shape become one onward.Elementwise, for
-// devices that compile a kernel for it.
+// devices that compile a kernel for it. Results of one element that a group alone reads are
+// computed with each of its elements.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -73,6 +74,11 @@ std::vector<bool> KnownBeforeRun(const Graph& graph, const std::vector<NodeId>& 
   return known;
 }
 
+bool IsOneElement(const Type& type) {
+  const std::optional<Dims> dims = type.static_dims();
+  return dims && NumElements(*dims) == 1;
+}
+
 struct Group {
   std::vector<NodeId> nodes;     // in the order in which they are computed
   std::vector<ValueId> inputs;   // that none of the nodes makes
@@ -104,7 +110,8 @@ class Grouper {
       for (const ValueId input : node.inputs) {
         const NodeId maker = Maker(graph_, input);
         if (maker.valid() && MayJoin(maker) &&
-            SameShape(graph_.type(input), graph_.type(node.outputs[0]))) {
+            (IsOneElement(graph_.type(input)) ||
+             SameShape(graph_.type(input), graph_.type(node.outputs[0])))) {
           makers.insert(GroupOf(maker));
         }
       }
@@ -176,6 +183,10 @@ class Grouper {
       nodes.insert(nodes.end(), MembersOf(group).begin(), MembersOf(group).end());
     if (nodes.size() > kMostSteps) return false;
     const Group joined = Describe(nodes);
+    const auto has_shape = [&](ValueId output) {
+      return SameShape(graph_.type(output), graph_.type(graph_.node(last).outputs[0]));
+    };
+    if (!std::all_of(joined.outputs.begin(), joined.outputs.end(), has_shape)) return false;
     if (joined.inputs.size() > kMostInputs || joined.outputs.size() > kMostOutputs ||
         ComesBack(groups)) {
       return false;
